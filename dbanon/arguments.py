@@ -1,0 +1,250 @@
+"""From what DuckDB binds to Python values: named arguments, and `k=10` on a plain connection.
+
+A table macro has no `name = value` arguments: `kacpc('t', k=10)` passes a comparison in a positional slot, with
+`k` an unknown column. A lambda parameter of the same name, nested around `alias(slot)`, gives `k` a meaning, and
+`alias` yields the bound text `(CAST(k AS INTEGER) = CAST(10 AS INTEGER))`. `capture` writes those lambdas and
+`slot` reads the text back: a name, `=`, a literal, whole, or an error.
+
+Binding doubles with every nested lambda, so only the names in `CAPTURED` are; others take `:=` or `=>`, and
+`=` too where the value is a text (the name then arrives as a quoted word).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dbanon import errors
+
+CAPTURED = ("k", "qi", "sensitive", "hierarchies", "person", "weights", "escape", "eloss_height")
+"""Names that `=` is understood for, whatever their value, on a connection that was only attached."""
+
+SLOTS = 12
+"""How many `name = value` arguments one call can have."""
+
+
+def capture(slots: Sequence[str], names: Sequence[str]) -> str:
+    """SQL for a VARCHAR[] of the bound texts of positional slots, with `names` captured."""
+    inner = "[" + ", ".join(f"alias({s})" for s in slots) + "]::VARCHAR[]"
+    for name in names:
+        inner = f"list_transform([NULL], lambda {name}: {inner})[1]"
+    return inner
+
+
+def slot(function: str, text: str) -> tuple[str, object] | None:
+    """`(name, value)` of one positional slot; None where the slot is empty."""
+    if text == "NULL":
+        return None
+    try:
+        return _Reader(text).comparison()
+    except ValueError:
+        raise errors.UnreadableArgument(function, _plain(text)) from None
+
+
+def _plain(text: str) -> str:
+    """The bound text without its outer brackets and its casts, for a message."""
+    while (start := text.find("CAST(")) >= 0:
+        depth, as_at, end = 0, -1, start + 4
+        for end in range(start + 4, len(text)):
+            depth += (text[end] == "(") - (text[end] == ")")
+            if depth == 1 and text.startswith(" AS ", end):
+                as_at = end
+            if depth == 0:
+                break
+        if as_at < 0 or depth != 0:
+            break
+        text = text[:start] + text[start + 5 : as_at] + text[end + 1 :]
+    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
+
+
+@dataclass(frozen=True)
+class _Name:
+    """A bare word: the left side of a comparison."""
+
+    text: str
+
+
+_TOKEN = re.compile(
+    r"""\s*(?: (?P<text>'(?:[^']|'')*') | (?P<quoted>"(?:[^"]|"")*")
+      | (?P<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?) | (?P<word>\w[\w.]*) | (?P<mark>[()\[\]{}:,=]) )""",
+    re.VERBOSE,
+)
+
+
+class _Reader:
+    """A small recursive reader of DuckDB's canonical expression text: literals, lists, structs, casts."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str]] = []
+        at = 0
+        while at < len(text.rstrip()):
+            match = _TOKEN.match(text, at)
+            if match is None or match.lastgroup is None:
+                raise ValueError(text)
+            self.tokens.append((match.lastgroup, match[match.lastgroup]))
+            at = match.end()
+        self.at = 0
+
+    def comparison(self) -> tuple[str, object]:
+        """`(name = value)` and nothing after it."""
+        self.expect("(")
+        name = self.value()
+        self.expect("=")
+        value = self.value()
+        self.expect(")")
+        if self.at != len(self.tokens) or isinstance(value, _Name):
+            raise ValueError
+        if isinstance(name, _Cast):
+            fields = name.fields
+            name = name.inner
+        else:
+            fields = ()
+        label = name.text if isinstance(name, _Name) else name
+        if not isinstance(label, str) or not label:
+            raise ValueError
+        return label.lower(), _plain_value(value, fields)
+
+    def peek(self) -> tuple[str, str]:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
+
+    def next(self) -> tuple[str, str]:
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def expect(self, mark: str) -> None:
+        if self.next()[1] != mark:
+            raise ValueError(mark)
+
+    def value(self) -> object:
+        kind, text = self.next()
+        if kind == "text":
+            return text[1:-1].replace("''", "'")
+        if kind == "number":
+            return float(text) if re.search(r"[.eE]", text) else int(text)
+        if text == "[":
+            return self.items("]")
+        if text == "{":
+            return self.fields()
+        if kind == "quoted":
+            return _Name(text[1:-1].replace('""', '"'))
+        if kind != "word":
+            raise ValueError(text)
+        readers: dict[str, Callable[[], object]] = {
+            "cast": self.cast,
+            "list_value": self.bracketed,
+            "struct_pack": lambda: _Struct(tuple(self.bracketed())),
+        }
+        lowered = text.lower()
+        if lowered in readers and self.peek()[1] == "(":
+            return readers[lowered]()
+        constants = {"null": None, "true": True, "false": False}
+        return constants[lowered] if lowered in constants else _Name(text)
+
+    def bracketed(self) -> list[object]:
+        self.expect("(")
+        return self.items(")")
+
+    def items(self, end: str) -> list[object]:
+        """Values up to the closing bracket."""
+        found: list[object] = []
+        while self.peek()[1] != end:
+            if found:
+                self.expect(",")
+            found.append(self.value())
+        self.expect(end)
+        return found
+
+    def fields(self) -> dict[str, object]:
+        """A struct as a prepared value shows it: {'zip': 'z'}."""
+        found: dict[str, object] = {}
+        while self.peek()[1] != "}":
+            if found:
+                self.expect(",")
+            name = self.value()
+            if not isinstance(name, str):
+                raise ValueError
+            self.expect(":")
+            found[name] = _plain_value(self.value(), ())
+        self.expect("}")
+        return found
+
+    def cast(self) -> object:
+        """`CAST(x AS type)`: the value, and the field names if the type is a struct."""
+        self.expect("(")
+        inner = self.value()
+        if self.next()[1].upper() != "AS":
+            raise ValueError
+        boolean = self.peek()[1].upper() == "BOOLEAN"
+        fields = self.type()
+        self.expect(")")
+        if isinstance(inner, _Name):
+            return _Cast(inner, fields)
+        if fields and isinstance(inner, _Struct):
+            return _plain_value(inner, fields)
+        if boolean and inner in ("t", "f"):
+            return inner == "t"
+        return _Cast(inner, ()) if isinstance(inner, str) else inner
+
+    def type(self) -> tuple[str, ...]:
+        """Skips a type up to the closing bracket; gives the names of a struct's fields."""
+        fields: list[str] = []
+        depth = 0
+        struct = self.peek()[1].upper() == "STRUCT"
+        fresh = False
+        while not (depth == 0 and self.peek()[1] == ")"):
+            kind, text = self.next()
+            if kind == "end":
+                raise ValueError
+            if fresh and depth == 1 and struct:
+                fields.append(text[1:-1].replace('""', '"') if kind == "quoted" else text)
+            fresh = (text == "(" and depth == 0) or (text == "," and depth == 1)
+            depth += (text == "(") - (text == ")")
+        return tuple(fields)
+
+
+@dataclass(frozen=True)
+class _Struct:
+    """The values of struct_pack; the names come from the type the other side was cast to."""
+
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class _Cast:
+    """A name or text under a cast."""
+
+    inner: object
+    fields: tuple[str, ...]
+
+
+def _plain_value(value: object, fields: tuple[str, ...]) -> object:
+    """A Python value out of the reader's nodes."""
+    if isinstance(value, _Cast):
+        value = value.inner
+    if isinstance(value, _Struct):
+        if len(value.values) != len(fields):
+            raise ValueError
+        return {f: _plain_value(v, ()) for f, v in zip(fields, value.values, strict=True)}
+    if isinstance(value, list):
+        return [_plain_value(v, ()) for v in value]
+    if isinstance(value, _Name):
+        raise ValueError
+    return value
+
+
+def merged(function: str, slots: Sequence[str], named_values: dict[str, object]) -> dict[str, object]:
+    """All arguments of a call by name; RepeatedArgument when one is given twice."""
+    given = {name: value for name, value in named_values.items() if value is not None}
+    seen = set(given)
+    for text in slots:
+        found = slot(function, text)
+        if found is None:
+            continue
+        name, value = found
+        if name in seen:
+            raise errors.RepeatedArgument(function, name)
+        seen.add(name)
+        given[name] = value
+    return given

@@ -1,0 +1,191 @@
+"""How one quasi-identifier is generalized: as a number (ranges) or along a tree (nodes), from its type and settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from dbanon import errors
+from dbanon.hierarchy import Inline, Stored
+from dbanon.policy import Quasi
+from dbanon.quote import text
+
+Hierarchy = Stored | Inline
+
+INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_TIMES = {
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMP_S": "timestamp",
+    "TIMESTAMP_MS": "timestamp",
+    "TIMESTAMP_NS": "nanos",
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+    "TIME": "time",
+}
+_CATEGORIES = re.compile(r"^(VARCHAR|BOOLEAN|UUID|ENUM\(.*)$", re.DOTALL)
+_UNITS = ("day", "week", "month", "quarter", "year", "decade", "century")
+_ENDLESS = ("float", "date", "timestamp", "nanos")
+"""Families that have NaN or infinities."""
+_CALENDAR = ("date", "timestamp", "nanos")
+DEFAULT_DATE_GRID = "month"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One quasi-identifier, ready to be planned.
+
+    `family` is None for categories; for numbers it selects the arithmetic: integer, huge, decimal, float, date,
+    timestamp, nanos or time. `scale` is the number of decimals of a DECIMAL.
+    """
+
+    quasi: Quasi
+    family: str | None
+    scale: int = 0
+    hierarchy: Hierarchy | None = None
+    grid: str | None = None
+
+    @property
+    def is_number(self) -> bool:
+        return self.family is not None
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether distances are whole multiples of the type's step."""
+        return self.family not in (None, "float", "huge")
+
+    @property
+    def zoned(self) -> bool:
+        """TIMESTAMP WITH TIME ZONE is read and published in UTC, whatever the session's zone."""
+        return self.quasi.type == "TIMESTAMP WITH TIME ZONE"
+
+
+def attribute(
+    function: str,
+    table: str,
+    quasi: Quasi,
+    find: Callable[[str], Hierarchy | None],
+    known: Callable[[], list[str]],
+    holds: Callable[[str], bool],
+) -> Attribute:
+    """The attribute of a quasi-identifier.
+
+    `find` gives the hierarchy of a name, `known` names that exist (for messages), `holds` whether a SQL condition is
+    true. Raises UnsupportedType, UnsupportedSetting or UnknownHierarchy.
+    """
+    settings = quasi.settings
+
+    def refuse(setting: str, why: str) -> errors.DbanonError:
+        return errors.UnsupportedSetting(function, table, quasi.column, setting, why)
+
+    kind, scale = (None, 0) if settings.hierarchy else family(quasi.type)
+    if kind is None:
+        if settings.hierarchy is None and not is_category(quasi.type):
+            raise errors.UnsupportedType(function, table, quasi.column, quasi.type)
+        if settings.hierarchy is not None and _is_nested(quasi.type):
+            raise errors.UnsupportedType(function, table, quasi.column, quasi.type)
+        for setting in ("top", "bottom", "grid"):
+            if getattr(settings, setting) is not None:
+                raise refuse(setting, "it is a category, not a number or a date.")
+        if settings.max_level is not None and (settings.min_level or 0) > settings.max_level:
+            raise refuse("min_level", f"{settings.min_level} is above max_level {settings.max_level}.")
+        hierarchy = None
+        if settings.hierarchy is not None:
+            hierarchy = find(settings.hierarchy)
+            if hierarchy is None:
+                where = f"of {table}.{quasi.column}"
+                raise errors.UnknownHierarchy(function, settings.hierarchy, where, known())
+        return Attribute(quasi, None, hierarchy=hierarchy)
+    for setting in ("min_level", "max_level"):
+        if getattr(settings, setting) is not None:
+            raise refuse(setting, "it is a number or a date without a hierarchy.")
+    value_type = "TIMESTAMP" if kind == "timestamp" else quasi.type
+    for setting in ("top", "bottom"):
+        given = getattr(settings, setting)
+        if given is not None and not holds(f"TRY_CAST({text(given)} AS {value_type}) IS NOT NULL"):
+            raise refuse(setting, f"{given!r} is not a value of type {quasi.type}.")
+        if given is not None and kind in _ENDLESS and not holds(f"isfinite(CAST({text(given)} AS {value_type}))"):
+            raise refuse(setting, f"{given!r} is not finite.")
+    grid = _grid(kind, settings.grid, refuse)
+    if settings.top is not None and settings.bottom is not None:
+        ends = [f"CAST({text(given)} AS {value_type})" for given in (settings.bottom, settings.top)]
+        days = kind in _CALENDAR and grid is not None
+        if not holds(" < ".join(f"{end}::DATE" for end in ends) if days else " < ".join(ends)):
+            raise refuse("bottom", f"{settings.bottom} is not below top {settings.top}.")
+    return Attribute(quasi, kind, scale, grid=grid)
+
+
+def is_category(type_: str) -> bool:
+    """Whether values of a type are told apart by their text."""
+    return _CATEGORIES.match(type_) is not None
+
+
+def _is_nested(type_: str) -> bool:
+    return type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "JSON", "VARIANT", "BLOB", "BIT"))
+
+
+def family(type_: str) -> tuple[str | None, int]:
+    """(arithmetic family, decimals) of a numeric or time type; (None, 0) for the others."""
+    if type_ in INTEGERS:
+        return "integer", 0
+    if type_ in ("HUGEINT", "UHUGEINT"):
+        return "huge", 0
+    if type_ in ("FLOAT", "DOUBLE"):
+        return "float", 0
+    if match := re.match(r"DECIMAL\((\d+),(\d+)\)$", type_):
+        return ("huge" if int(match[1]) > 37 else "decimal"), int(match[2])
+    if type_ == "DATE":
+        return "date", 0
+    return _TIMES.get(type_), 0
+
+
+def _grid(family: str, given: str | None, refuse: Callable[[str, str], errors.DbanonError]) -> str | None:
+    """The grid that holds: as given, month for dates, none for numbers."""
+    if given is None:
+        return DEFAULT_DATE_GRID if family in _CALENDAR else None
+    if given.lower() == "none":
+        return None
+    if family in _CALENDAR:
+        if given.lower() not in _UNITS:
+            raise refuse("grid", f"{given!r} is not one of {', '.join(_UNITS)}, none.")
+        return given.lower()
+    if family == "time":
+        raise refuse("grid", "times have no grid; use none.")
+    whole = family == "integer"
+    try:
+        size = float(given)
+    except ValueError:
+        size = 0.0
+    if not 0 < size < float("inf") or (whole and size != int(size)):
+        raise refuse("grid", f"{given!r} is not a positive {'integer' if whole else 'number'} or none.")
+    return str(int(size)) if whole else repr(size)
+
+
+def looser(setting: str, type_: str, value: object, before: object, holds: Callable[[str], bool]) -> bool:
+    """Whether a setting of a call would tell a reader more than the declared one (None: the default)."""
+    if setting == "min_level":
+        return int(str(value)) < int(str(before or 0))
+    if setting in ("top", "bottom") and before is not None:
+        kind = "TIMESTAMP" if family(type_)[0] == "timestamp" else type_
+        ends = [f"TRY_CAST({text(str(end))} AS {kind})" for end in (value, before)]
+        return holds((" > " if setting == "top" else " < ").join(ends))
+    if setting == "grid":
+        calendar = family(type_)[0] in _CALENDAR
+        declared = str(before or (DEFAULT_DATE_GRID if calendar else "none")).lower()
+        return declared != "none" and not _coarser(str(value).lower(), declared)
+    return False
+
+
+_NESTED = ("day", "month", "quarter", "year", "decade", "century")
+
+
+def _coarser(grid: str, than: str) -> bool:
+    """Whether every cell of a grid is made of whole cells of another."""
+    if grid == than or (grid == "week" and than == "day"):
+        return True
+    if grid in _NESTED and than in _NESTED:
+        return _NESTED.index(grid) > _NESTED.index(than)
+    try:
+        return Decimal(grid) > 0 and Decimal(grid) % Decimal(than) == 0
+    except (InvalidOperation, ZeroDivisionError):
+        return False

@@ -1,0 +1,210 @@
+"""Gather: pick a seed, take the records nearest to it until the group is enough, repeat; place what is left.
+
+The family of KACPC. A rule says where the next seed is and how far records are from it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dbanon import distance
+from dbanon.cluster.registry import Algorithm, Check, register
+from dbanon.constraint import Constraint
+from dbanon.distance import Table
+from dbanon.index import Index, Question
+from dbanon.parameters import Flag, Parameter
+from dbanon.space import Codes, Ints, Space
+
+
+class Rule(Protocol):
+    """Where the next cluster begins: the first seed anywhere, later ones at the least or greatest sum of distances."""
+
+    @property
+    def sign(self) -> int:
+        """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest."""
+        ...
+
+    def next(self, index: Index, sums: Question, made: int) -> int:
+        """The tuple of the next seed after `made` clusters."""
+        ...
+
+
+class Dealer:
+    """Deals the rows of each tuple in the canonical order."""
+
+    def __init__(self, space: Space, index: Index) -> None:
+        self.space, self.index = space, index
+
+    def rows(self, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:
+        """The next rows of each tuple."""
+        first = self.space.starts[tuples] + self.space.counts[tuples] - self.index.left[tuples]
+        counts = np.asarray(counts)
+        ends = np.cumsum(counts)
+        return np.arange(int(counts.sum())) - np.repeat(ends - counts, counts) + np.repeat(first, counts)
+
+
+def gather(space: Space, constraint: Constraint, tables: Sequence[Table], rule: Rule, check: Check) -> Ints:
+    """Clusters of one seed and its nearest records each; leftovers go to the cluster with the nearest seed.
+
+    Ties go to the first record in canonical order, and to the earlier cluster.
+    """
+    index = Index(space, tables)
+    sums = index.sums()
+    made: list[int] = []
+    left = constraint.left(space)
+    dealer = Dealer(space, index)
+    labels = np.full(space.rows, -1, np.int64)
+    dense = index.dense() if constraint.counts_records(space) else None
+    while dense is None and left.enough():
+        check()
+        seed = rule.next(index, sums, len(made))
+        rows = _group(space, constraint, index, dealer, seed)
+        labels[rows] = len(made)
+        left.take(rows)
+        made.append(seed)
+        index.add(sums, space.codes[seed])
+    if dense is not None:
+        made = _compiled(space, constraint.least, index, dense, rule, labels, check).tolist()
+    rest = index.remaining()
+    if len(rest):
+        nearest = _nearest_seed(space.codes[rest], space.codes[made], tables, check)
+        labels[dealer.rows(rest, index.left[rest])] = np.repeat(nearest, index.left[rest])
+    return labels
+
+
+def _compiled(
+    space: Space,
+    k: int,
+    index: Index,
+    dense: tuple[Ints, Ints],
+    rule: Rule,
+    labels: Ints,
+    check: Check,
+) -> Ints:
+    """The same loop in compiled code, where a group needs k records and no more; gives the seeds.
+
+    Comes back to look for interrupts several times a second.
+    """
+    sums = index.sums()
+    begin = rule.next(index, sums, 0) if index.records >= k else -1
+    found: list[Ints] = [np.empty(0, np.int64)]
+    members: list[Ints] = [np.empty((0, 2), np.int64)]
+    steps = 4
+    while index.records >= k:
+        check()
+        clock = time.perf_counter()
+        rows, seeds = index.gather(dense, sums, rule.sign, k, begin, steps)
+        begin = -1
+        took = time.perf_counter() - clock
+        steps = int(min(max(steps * 0.1 / max(took, 1e-6), 4), 8 * steps, max(2**22 // (k + 2), 4)))
+        members.append(rows)
+        found.append(seeds)
+    all_rows = np.concatenate(members)
+    ends = all_rows[:, 0] < 0
+    cluster: Ints = np.cumsum(ends) - ends
+    tuples, counts, cluster = all_rows[~ends, 0], all_rows[~ends, 1], cluster[~ends]
+    # Rows of a tuple are dealt in canonical order to its clusters in the order in which they were made.
+    by_tuple = np.argsort(tuples, kind="stable")
+    tuples, counts, cluster = tuples[by_tuple], counts[by_tuple], cluster[by_tuple]
+    before = np.cumsum(counts) - counts
+    first_of = np.searchsorted(tuples, tuples)
+    start = space.starts[tuples] + before - before[first_of]
+    ends_at = np.cumsum(counts)
+    where = np.arange(int(counts.sum())) - np.repeat(ends_at - counts, counts) + np.repeat(start, counts)
+    labels[where] = np.repeat(cluster, counts)
+    return np.concatenate(found)
+
+
+def _group(space: Space, constraint: Constraint, index: Index, dealer: Dealer, seed: int) -> Ints:
+    """Takes the seed and as many of the nearest records as the model needs."""
+    own = dealer.rows([seed], [1])
+    index.take(np.array([seed]), np.array([1]))
+    near = index.to(space.codes[seed])
+    wanted = constraint.least - 1
+    while True:
+        tuples, counts = index.nearest(near, wanted)
+        rows = np.concatenate((own, dealer.rows(tuples, counts)))
+        needed = constraint.needed(space, rows)
+        if needed is not None or len(rows) > index.records:
+            break
+        wanted = 2 * wanted + 1
+    keep = (len(rows) if needed is None else needed) - 1
+    before = np.cumsum(counts) - counts
+    counts = np.clip(keep - before, 0, counts)
+    index.take(tuples, counts)
+    return rows[: keep + 1]
+
+
+def _nearest_seed(codes: Codes, seeds: Codes, tables: Sequence[Table], check: Check) -> Ints:
+    """The first of the nearest seeds for each tuple, by its place in `seeds`. O(tuples * seeds)."""
+    nearest = np.empty(len(codes), np.int64)
+    for i, code in enumerate(codes):
+        check()
+        rows = distance.rows(tables, code)
+        sums = np.zeros(len(seeds), np.int64)
+        for j, row in enumerate(rows):
+            sums += row[seeds[:, j]]
+        nearest[i] = int(np.argmin(sums))
+    return nearest
+
+
+@dataclass(frozen=True)
+class NearestToAll:
+    """KACPC's seeds (S0, section 4.1): first the record nearest to the modal record, then the record with the least
+    summed distance to all earlier seeds."""
+
+    space: Space
+    sign: int = 1
+
+    def next(self, index: Index, sums: Question, made: int) -> int:
+        return index.least(sums if made else index.to(modal(self.space)))
+
+
+def modal(space: Space) -> list[int]:
+    """The most frequent code of every attribute; ties to the least code, so to the smallest number, the first leaf,
+    and NULL last."""
+    found = []
+    for j, attribute in enumerate(space.attributes):
+        records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)
+        found.append(int(np.argmax(records)))
+    return found
+
+
+def kacpc(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    """KACPC, k-anonymity by center point clustering (S0, Algorithm 1, Equations 3-6).
+
+    Starts at the densest point and moves outward. floor(n/k) clusters of k records, up to k-1 leftovers joined to the
+    clusters with the nearest centroids. With persons or another model, a cluster takes nearest records until the model
+    holds. O(tuples * n/k) time, O(n) memory.
+    """
+    tables = distance.kacpc(space, constraint.least, bool(options["prune_unused"]))
+    return gather(space, constraint, tables, NearestToAll(space), check)
+
+
+register(
+    Algorithm(
+        name="kacpc",
+        title="KACPC: k-anonymity by center point clustering",
+        family="gather",
+        run=kacpc,
+        source="KACPC paper (S0), Algorithm 1, Equations 1-6",
+        evidence="SEED",
+        deterministic=True,
+        complexity="O(distinct tuples * n / k) time, O(n) memory",
+        own=(
+            Parameter(
+                "prune_unused",
+                Flag(),
+                "Leave hierarchy leaves that do not occur out of the distances (S0's example needs it).",
+                True,
+            ),
+        ),
+    )
+)
+
+__all__ = ["Dealer", "NearestToAll", "gather", "kacpc", "modal"]

@@ -1,0 +1,212 @@
+"""A DuckDB connection with dbanon on it, and what a plain attached connection cannot have.
+
+`name = value` works for every parameter and misspelled ones are named; temporary tables, registered and local
+DataFrames can be sources; `interrupt()` stops a running clustering and Ctrl-C is a KeyboardInterrupt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dbanon import errors, session
+from dbanon.functions import TableFunction, table_functions
+from dbanon.install import attach
+from dbanon.quote import text
+
+
+def connect(database: str | Path = ":memory:", **options: Any) -> Connection:
+    """Opens a database as `duckdb.connect` does (same options) and attaches dbanon to it.
+
+    >>> with connect() as con:
+    ...     con.sql("SELECT name FROM algorithms() LIMIT 1").fetchall()
+    [('kacpc',)]
+    """
+    return Connection(duckdb.connect(str(database), **options))
+
+
+class Connection:
+    """Everything a DuckDB connection has, by delegation; statements are looked at before they run."""
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = attach(raw)
+        self._session = session.of_connection(raw)
+        self._frames: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def execute(self, query: str, parameters: object = None) -> Connection:
+        """Runs a statement; fetch from the connection, as with DuckDB."""
+        query = self._ready(query, sys._getframe(1), self.raw.execute)
+        with _ctrl_c_raised():
+            self.raw.execute(query) if parameters is None else self.raw.execute(query, parameters)
+        return self
+
+    def executemany(self, query: str, parameters: object = None) -> Connection:
+        """Runs a statement once for each set of parameters."""
+        self.raw.executemany(self._ready(query, sys._getframe(1), self.raw.execute), parameters)
+        return self
+
+    def sql(self, query: str, **options: Any) -> Any:
+        """The relation of a query."""
+        query = self._ready(query, sys._getframe(1), self.raw.sql)
+        with _ctrl_c_raised():
+            return self.raw.sql(query, **options)
+
+    query = sql
+    from_query = sql
+
+    def cursor(self) -> Connection:
+        """Another connection to the same instance, attached too."""
+        return Connection(self.raw.cursor())
+
+    duplicate = cursor
+
+    def interrupt(self) -> None:
+        """Stops what the connection is doing, clustering included."""
+        self._session.interrupts += 1
+        self.raw.interrupt()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.raw.close()
+
+    def _ready(self, query: object, frame: Any, read: Callable[..., Any]) -> Any:
+        """The statement as DuckDB shall see it; the planner is told of temporary relations first.
+
+        `read` is how the statement itself will run, so that an unfinished result is treated as DuckDB does.
+        """
+        if not isinstance(query, str):
+            return query
+        calls = list(_calls(query))
+        if not calls:
+            return query
+        self._register_frames(calls, frame, read)
+        self._session.local = _temporary(read)
+        return _rewritten(query, calls)
+
+    def _register_frames(self, calls: list[_Call], frame: Any, read: Callable[..., Any]) -> None:
+        """Registers DataFrames and Arrow tables of the caller that are named as a source and by nothing else."""
+        for call in calls:
+            name = call.source
+            if name is None or not name.isidentifier():
+                continue
+            value = frame.f_locals.get(name, frame.f_globals.get(name))
+            if type(value).__module__.split(".")[0] not in ("pandas", "pyarrow", "polars"):
+                continue
+            taken = read(
+                f"SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower({text(name)}) UNION ALL "
+                f"SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower({text(name)})"
+            ).fetchall()
+            if not taken or name in self._frames:
+                self.raw.register(name, value)
+                self._frames.add(name)
+
+
+# --- reading calls out of a statement --------------------------------------------------------------------
+
+
+class _Call:
+    """One call of a table function in a statement: its named arguments and its source, with byte offsets."""
+
+    def __init__(self, function: TableFunction) -> None:
+        self.function = function
+        self.names: list[tuple[int, str, str]] = []
+        self.source: str | None = None
+
+
+def _calls(query: str) -> Iterator[_Call]:
+    """Calls of our functions, in the order in which they close."""
+    if "(" not in query or not _mention().search(query):
+        return
+    data = query.encode()
+    try:
+        starts = [offset for offset, _ in duckdb.tokenize(query)]
+    except duckdb.Error:
+        return
+    tokens = [
+        (start, data[start:end].decode(errors="replace").strip()) for start, end in pairwise([*starts, len(data)])
+    ]
+    functions = table_functions()
+    open_calls: list[_Call | None] = []
+    before = ""
+    for i, (_, word) in enumerate(tokens):
+        current = open_calls[-1] if open_calls else None
+        if word[:1] in "([{":
+            name = before.strip('"').lower()
+            open_calls.append(_Call(functions[name]) if word == "(" and name in functions else None)
+        elif word[:1] in ")]}":
+            if open_calls and (done := open_calls.pop()) is not None:
+                yield done
+        elif current is not None and before in ("(", ","):
+            following = tokens[i + 1][1] if i + 1 < len(tokens) else ""
+            if before == "(" and word.startswith("'"):
+                current.source = word[1:-1].replace("''", "'")
+            elif following.startswith(("=", ":=")) and not following.startswith("=="):
+                current.names.append((tokens[i + 1][0], word.strip('"'), following))
+        before = word
+    yield from (c for c in open_calls if c is not None)
+
+
+@cache
+def _mention() -> re.Pattern[str]:
+    """Finds the name of any of our functions."""
+    return re.compile("|".join(map(re.escape, table_functions())), re.IGNORECASE)
+
+
+def _rewritten(query: str, calls: list[_Call]) -> str:
+    """The statement with `name = value` as `name := value` in our calls; unknown names are errors."""
+    data = query.encode()
+    marks: list[int] = []
+    for call in calls:
+        known = [*call.function.positional, *(p.name for p in call.function.parameters)]
+        for at, name, operator in call.names:
+            if name.lower() not in known:
+                raise errors.UnknownParameter(call.function.name, name, [p.name for p in call.function.parameters])
+            if operator.startswith("=") and not operator.startswith("=>"):
+                marks.append(at)
+    for at in sorted(marks, reverse=True):
+        data = data[:at] + b":" + data[at:]
+    return data.decode()
+
+
+def _temporary(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
+    """Columns of the connection's temporary tables and views, registered DataFrames among them."""
+    found: dict[str, dict[str, str]] = {}
+    try:
+        rows = read(
+            "SELECT lower(table_name), column_name, data_type FROM duckdb_columns() "
+            "WHERE database_name = 'temp' ORDER BY table_name, column_index"
+        ).fetchall()
+    except duckdb.Error:  # an aborted transaction: the statement itself will say so
+        return {}
+    for table, column, type_ in rows:
+        found.setdefault(table, {})[column] = type_
+    return dict(found)
+
+
+@contextlib.contextmanager
+def _ctrl_c_raised() -> Iterator[None]:
+    """Turns an error that Ctrl-C caused into KeyboardInterrupt."""
+    before = session.ctrl_c_count()
+    try:
+        yield
+    except (duckdb.Error, RuntimeError) as error:
+        if session.ctrl_c_count() != before:
+            raise KeyboardInterrupt from error
+        raise

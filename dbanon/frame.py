@@ -1,0 +1,58 @@
+"""Anonymizes a DataFrame without a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dbanon import errors
+from dbanon.connection import connect
+from dbanon.declaration import load_hierarchy
+from dbanon.functions import KINDS, table_functions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Anonymized(NamedTuple):
+    """What `anonymize` gives: three DataFrames."""
+
+    release: pd.DataFrame
+    classes: pd.DataFrame
+    metrics: pd.DataFrame
+
+
+def anonymize(data: Any, algorithm: str = "kacpc", **parameters: Any) -> Anonymized:
+    """The release, classes and metrics of a DataFrame (pandas, polars or Arrow).
+
+    Parameters are those of the table function, with Python values: `anonymize(df, "kacpc", k=10, qi=["age", "zip"],
+    sensitive=["disease"], hierarchies={"zip": [["02138", "021**", "*"], ...]})`. A hierarchy may be a shipped one by
+    name, an ARX text, or rows from the leaf to the root. The rows are clustered once.
+    """
+    known = {f.algorithm for f in table_functions().values() if f.algorithm}
+    if algorithm not in known:
+        raise errors.UnknownAlgorithm(algorithm, sorted(known))
+    names = [p.name for p in table_functions()[algorithm].parameters]
+    for name in parameters:
+        if name not in names:
+            raise errors.UnknownParameter("anonymize", name, names)
+    with connect() as con:
+        given = dict(parameters)
+        if isinstance(hierarchies := given.get("hierarchies"), Mapping):
+            given["hierarchies"] = {column: _named(con, column, of) for column, of in hierarchies.items()}
+        con.register("data", data)
+        arguments = "".join(f", {name} := ${name}" for name in given)
+        frames = []
+        for ending in KINDS:
+            query = f"FROM {algorithm}{ending}('data'{arguments})"
+            frames.append(con.execute(query, given or None).df())
+        return Anonymized(*frames)
+
+
+def _named(con: Any, column: str, of: Any) -> str:
+    """A hierarchy's name; rows are stored under one first."""
+    if isinstance(of, str):
+        return of
+    name = f"given for {column}"
+    load_hierarchy(con, name, of)
+    return name

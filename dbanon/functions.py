@@ -1,0 +1,116 @@
+"""The table functions: names, arguments, parameters. Macros, validation and documentation follow from this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from dbanon import arguments
+from dbanon.cluster import algorithms
+from dbanon.parameters import Integers, Parameter, Text, Words
+
+KINDS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
+"""Endings of an algorithm's three functions, and the statement behind each."""
+
+DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
+
+
+@dataclass(frozen=True)
+class TableFunction:
+    """One table function. `algorithm` and `kind` are set for those that publish."""
+
+    name: str
+    positional: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    doc: str
+    algorithm: str | None = None
+    kind: str | None = None
+
+    @property
+    def captured(self) -> tuple[str, ...]:
+        """Parameters that `=` is understood for with any value."""
+        names = tuple(p.name for p in self.parameters)
+        return tuple(n for n in arguments.CAPTURED if n in names) if self.algorithm else names
+
+
+def _publishing() -> list[TableFunction]:
+    docs = {
+        "release": "The released rows: quasi-identifiers generalized, then class_id.",
+        "classes": "One row an equivalence class: size, published values, loss, sensitive values with counts.",
+        "metrics": "One row a measure: metric, value, better ('higher' or 'lower'), description.",
+    }
+    return [
+        TableFunction(a.name + ending, ("tbl",), a.parameters, f"{a.title}. {docs[kind]}", a.name, kind)
+        for a in algorithms()
+        for ending, kind in KINDS.items()
+    ]
+
+
+_HIERARCHY = Parameter("hierarchy", Text("a hierarchy's name"), "Instead of the declared one.")
+
+_HELPERS = (
+    TableFunction("algorithms", (), (), "The registered algorithms: name, family, source, evidence, complexity."),
+    TableFunction(
+        "policy_problems", (), (), "What is wrong in dbanon.policy: unknown tables, columns, roles, hierarchies."
+    ),
+    TableFunction("hierarchies", (), (), "The hierarchies that can be named: stored ones and shipped ones."),
+    TableFunction("hierarchy_problems", (), (), "Stored hierarchies that are not one tree, and why."),
+    TableFunction(
+        "uncovered",
+        ("tbl", "col"),
+        (_HIERARCHY,),
+        "Values of a column that its hierarchy misses, or that a reader could not tell from generalized ones.",
+    ),
+    TableFunction("hierarchy_file", ("name", "path"), (), "Rows of a hierarchy in an ARX file, value;level1;...;*."),
+    TableFunction("hierarchy_shipped", ("name",), (), "Rows of a hierarchy that comes with dbanon."),
+    TableFunction("hierarchy_arx", ("name",), (), "Lines of an ARX file for a stored hierarchy; COPY them out."),
+    TableFunction("hierarchy_flat", ("name", "tbl", "col"), (), "Rows of a flat hierarchy: a column's values under *."),
+    TableFunction(
+        "hierarchy_prefix",
+        ("name", "tbl", "col"),
+        (
+            Parameter(
+                "keep",
+                Integers(1, descending=True),
+                "Characters kept on each level, such as [4, 3]; default: one less on every level.",
+            ),
+        ),
+        "Rows of a hierarchy that masks text from the right: 02138, 0213*, 021**, *.",
+    ),
+    TableFunction(
+        "hierarchy_intervals",
+        ("name", "tbl", "col"),
+        (
+            Parameter(
+                "widths",
+                Integers(1, descending=False),
+                "Widths of the intervals on each level, each a multiple of the one before.",
+                required=True,
+                example="widths = [5, 10, 20]",
+            ),
+        ),
+        "Rows of a hierarchy of nested numeric intervals that begin at multiples of their width.",
+    ),
+    TableFunction(
+        "hierarchy_dates",
+        ("name", "tbl", "col"),
+        (
+            Parameter(
+                "levels",
+                Words(DATE_LEVELS),
+                "Calendar levels from fine to coarse.",
+                ("month", "quarter", "year", "decade"),
+            ),
+        ),
+        "Rows of a calendar hierarchy of dates.",
+    ),
+)
+
+
+@cache
+def table_functions() -> dict[str, TableFunction]:
+    """All table functions by name."""
+    return {f.name: f for f in (*_publishing(), *_HELPERS)}
+
+
+__all__ = ["DATE_LEVELS", "KINDS", "TableFunction", "table_functions"]

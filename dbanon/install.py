@@ -1,0 +1,123 @@
+"""Puts the functions in place: UDFs into the instance, macros onto the connection, the catalog into the database."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from typing import Any
+
+from duckdb.sqltypes import VARCHAR
+
+from dbanon import arguments, resources, session, udf
+from dbanon.functions import TableFunction, table_functions
+from dbanon.quote import Sql, identifier, joined, text
+
+_LOCK = threading.Lock()
+_MARK = "dbanon_cache_"
+
+
+def attach(connection: Any, *, catalog: bool = True) -> Any:
+    """Makes the table functions available on a DuckDB connection, and gives the connection back.
+
+    Creates the schema `dbanon` (policy, hierarchies) in the current database where that can be written and `catalog`
+    is true. Macros are temporary and belong to this connection: attach cursors and pool connections too. Attaching
+    twice is harmless.
+    """
+    try:
+        session.of_connection(connection)
+    except KeyError:
+        token = session.begin(connection, _cache_of(connection)).token
+        for function in table_functions().values():
+            connection.execute(macro(function, token))
+    if catalog:
+        create_catalog(connection)
+    return connection
+
+
+def create_catalog(connection: Any, database: str | None = None) -> None:
+    """Creates the schema `dbanon` in a database (default: the current one), where it is missing and can be written.
+
+    It is created on a cursor, so the caller's transaction neither sees the work nor can undo it.
+    """
+    if database is None:
+        database = connection.execute("SELECT current_database()").fetchall()[0][0]
+    with connection.cursor() as cursor:
+        row = cursor.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = ?", [database]).fetchall()[
+            0
+        ]
+        if row is None or row[0]:
+            return
+        have = cursor.execute(
+            "SELECT count(*) FROM duckdb_columns() WHERE (database_name, schema_name, column_name) IN "
+            "((?, 'dbanon', 'grid'), (?, 'dbanon', 'ord'), (?, 'dbanon', 'height_sub'), (?, 'dbanon', 'leaf'))",
+            [database] * 4,
+        ).fetchall()[0]
+        if have[0] < 4:
+            cursor.execute(f"USE {identifier(database)}")
+            cursor.execute(resources.sql("catalog.sql"))
+
+
+# --- UDFs belong to the instance -------------------------------------------------------------------------
+
+_CACHES: weakref.WeakValueDictionary[str, session.LabelCache] = weakref.WeakValueDictionary()
+
+
+def _cache_of(connection: Any) -> session.LabelCache:
+    """The label cache of the connection's instance; registers the UDFs where they are missing.
+
+    A function whose name carries a number marks the instance, so that all its connections find the same cache.
+    """
+    with _LOCK:
+        marks = connection.execute(
+            f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE starts_with(function_name, '{_MARK}')"
+        ).fetchall()
+        if marks:
+            name = marks[0][0]
+        else:
+            name = f"{_MARK}{next(_NUMBERS)}"
+            connection.create_function("dbanon_plan", udf.dbanon_plan, [VARCHAR] * 3, VARCHAR, null_handling="special")
+            connection.create_function(
+                "dbanon_cluster",
+                udf.dbanon_cluster,
+                None,
+                "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], error VARCHAR)",
+                type="arrow",
+                null_handling="special",
+            )
+            connection.create_function(name, udf.dbanon_plan, [VARCHAR] * 3, VARCHAR, null_handling="special")
+        cache = _CACHES.get(name)
+        if cache is None:
+            cache = session.LabelCache()
+            _CACHES[name] = cache
+        return cache
+
+
+_NUMBERS = itertools.count(1)
+
+
+# --- macros belong to the connection ---------------------------------------------------------------------
+
+
+def macro(function: TableFunction, token: str) -> str:
+    """CREATE MACRO of one table function: its arguments become JSON, the planner's answer becomes the query."""
+    slots = [f"a{i}" for i in range(1, arguments.SLOTS + 1)] if function.parameters else []
+    names = [p.name for p in function.parameters]
+    parameters = [identifier(n) for n in function.positional]
+    parameters += [Sql(f"{identifier(n)} := NULL") for n in (*slots, *names)]
+    positional = joined(f"{text(n)}: {identifier(n)}" for n in function.positional)
+    named = joined(f"{text(n)}: {identifier(n)}" for n in names)
+    call = joined(
+        [
+            f"'function': {text(function.name)}",
+            f"'positional': {'{' + positional + '}' if positional else 'NULL'}",
+            f"'slots': {arguments.capture(slots, function.captured) if slots else 'NULL'}",
+            f"'named': {'{' + named + '}' if named else 'NULL'}",
+        ]
+    )
+    places = "[current_database(), current_schema(), current_setting('search_path')]"
+    planned = f"dbanon_plan({text(token)}, to_json({{{call}}})::VARCHAR, to_json({places})::VARCHAR)"
+    return (
+        f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}({', '.join(parameters)}) AS TABLE FROM query("
+        f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1])"
+    )

@@ -1,0 +1,50 @@
+"""Reads the text of a source argument: a dotted table name, quoted or not, or a file."""
+
+from __future__ import annotations
+
+import re
+
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^\W\d][\w$]*)')
+_FILE = re.compile(r"\.(csv|tsv|txt|parquet|json|ndjson|jsonl)(\.(gz|zst))?$", re.IGNORECASE)
+
+
+def table_parts(text: str) -> tuple[str, ...] | None:
+    """One to three name parts (database, schema, table), or None if the text is no such name.
+
+    >>> table_parts('clinic."odd name"')
+    ('clinic', 'odd name')
+    >>> table_parts('(SELECT 1)') is None
+    True
+    """
+    parts: list[str] = []
+    at = 0
+    while match := _PART.match(text, at):
+        parts.append(match[1].replace('""', '"') if match[1] is not None else match[2])
+        at = match.end()
+        if at == len(text):
+            return tuple(parts) if len(parts) <= 3 else None
+        if text[at] != ".":
+            return None
+        at += 1
+    return None
+
+
+_ENTRY = re.compile(r'\s*((?:"(?:[^"]|"")*"|[^",.])+)(?:\.((?:"(?:[^"]|"")*"|[^",.])+))?\s*(?:,|$)')
+
+
+def path_entries(setting: str) -> list[tuple[str, ...]]:
+    """Entries of a search_path setting: (schema,) or (database, schema); names in it are not always quoted.
+
+    >>> path_entries('memory.odd ward,main')
+    [('memory', 'odd ward'), ('main',)]
+    """
+    found = []
+    for match in _ENTRY.finditer(setting):
+        parts = tuple(p.strip() for p in match.groups() if p is not None)
+        found.append(tuple(p[1:-1].replace('""', '"') if p[:1] == '"' == p[-1:] else p for p in parts))
+    return found
+
+
+def is_file(text: str) -> bool:
+    """Whether the text ends like a file that DuckDB scans by name."""
+    return _FILE.search(text) is not None

@@ -1,0 +1,162 @@
+"""From one validated call to the SQL text that answers it: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from dbanon import column, errors, metric
+from dbanon.attribute import Attribute
+from dbanon.publication import Publication
+from dbanon.quote import Sql, as_json, identifier, text
+from dbanon.template import fill, fill_text, later, message
+
+
+def statement(call: Publication) -> str:
+    """The SQL of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
+    values = _values(call)
+    if call.kind == "metrics":
+        values["metrics"] = _metrics(values)
+    return fill(f"{call.kind}.sql", **values)
+
+
+def _values(call: Publication) -> dict[str, object]:
+    function, table = call.function, call.source.shown
+    typed = call.options["intervals"] != "text"
+    quasi = [column.quasi(call, i, a) for i, a in enumerate(call.attributes)]
+    unchanged = column.unchanged(call)
+    released = _published(call, quasi, "r.")
+    released |= {
+        str(u["plain"]): [{"plain": u["plain"], "name": u["name"], "expression": Sql(f"r.u{u['i']}")}]
+        for u in unchanged
+    }
+    output = [column for name in call.source.columns for column in released.get(name, ())]
+    quasi_output = [column for columns in _published(call, quasi, "").values() for column in columns]
+    records, persons = later("kept_facts.records"), later("kept_facts.persons")
+    own_names = {str(c["plain"]) for c in (*quasi_output, *unchanged)}
+    return {
+        "source": call.source.sql,
+        "quasi": quasi,
+        "unchanged": unchanged,
+        "person": column.person(call),
+        "k": call.k,
+        "nulls": call.options["nulls"],
+        "typed": typed,
+        "escape": call.options["escape"],
+        "sub_heights": call.options["eloss_height"] == "sub",
+        "fingerprint_sql": call.fingerprint_sql,
+        "fingerprint": text(call.fingerprint),
+        "bare": text(call.source.table.lower()) if call.source.bare else None,
+        "request": _cluster_request(call),
+        "output": output,
+        "tie_by": column.tie_by(call, unchanged),
+        "quasi_output": quasi_output,
+        "class_id": identifier(_free("class_id", {str(o["plain"]) for o in output})),
+        "names": {n: identifier(_free(n, own_names)) for n in ("size", "persons", "loss")},
+        "flat_count": sum(not a.is_number and a.hierarchy is None for a in call.attributes),
+        "say": {
+            "policy_changed": message(errors.PolicyChanged(function, table)),
+            "shadowed": message(errors.ShadowedTable(function, table, str(call.source.sql))),
+            "empty": message(errors.EmptySource(function, table)),
+            "nothing_left": message(errors.NothingLeft(function, table)),
+            "k_records": message(errors.KOutOfRange(function, table, call.k, records, "rows")),
+            "k_persons": message(errors.KOutOfRange(function, table, call.k, persons, "persons")),
+            "few_records": message(errors.TooFew(function, table, records, "row")),
+            "few_persons": message(errors.TooFew(function, table, persons, "person")),
+        },
+        "gate_say": {
+            name: message(errors.GateRefused(function, what, later(count))) for name, (what, count) in _GATE.items()
+        },
+    }
+
+
+_GATE = {
+    "unknown": ("records in no class", "counted.unknown"),
+    "lost": ("records are missing or too many, released records", "counted.rows_out"),
+    "untrue": ("records are not those of the source, or have another value, among", "counted.rows_out"),
+    "small": ("classes below k", "classes.small"),
+    "confused": (
+        "classes that publish the same values under several class_ids, or several under one",
+        "classes.confused",
+    ),
+    "uncovered": ("published values that do not cover the original", "counted.uncovered"),
+}
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with underscores until it differs from those of the table."""
+    lowered = {t.lower() for t in taken}
+    while name.lower() in lowered:
+        name += "_"
+    return name
+
+
+def _published(call: Publication, quasi: list[dict[str, object]], of: str) -> dict[str, list[dict[str, object]]]:
+    """The published columns of each quasi-identifier, by its name; `of` qualifies what they are made from.
+
+    Columns that keep their name have it; the names of typed bounds give way to them.
+    """
+    form = call.options["intervals"]
+    bounded = {str(q["plain"]) for q in quasi if q["is_number"] and form == "bounds"}
+    shown = (*(str(q["plain"]) for q in quasi), *call.roles.sensitive, *call.roles.other)
+    taken = {name for name in shown if name not in bounded}
+    columns: dict[str, list[dict[str, object]]] = {}
+    for q in quasi:
+        i, name = q["i"], str(q["plain"])
+        if name in bounded:
+            made = {_free(f"{name}_min", taken): f"{of}low{i}", _free(f"{name}_max", taken): f"{of}high{i}"}
+        elif q["is_number"] and form == "struct":
+            pair = f"{{'low': {of}low{i}, 'high': {of}high{i}}}"
+            made = {name: f"CASE WHEN {of}low{i} IS NOT NULL THEN {pair} END"}
+        else:
+            made = {name: f"{of}p{i}"}
+        taken.update(made)
+        columns[name] = [{"plain": n, "name": identifier(n), "expression": Sql(e)} for n, e in made.items()]
+    return columns
+
+
+def _cluster_request(call: Publication) -> Sql:
+    """The first argument of the clustering UDF, as a JSON literal."""
+    return as_json(
+        {
+            "function": call.function,
+            "algorithm": call.algorithm,
+            "k": call.k,
+            "person": call.roles.person is not None,
+            "options": dict(call.own_options),
+            "session": call.session,
+            "attributes": [
+                {
+                    "name": a.quasi.column,
+                    "kind": "number" if a.is_number else "tree",
+                    "integral": a.is_integral,
+                    "weight": a.quasi.settings.weight,
+                    "max_level": _max_level(a),
+                }
+                for a in call.attributes
+            ],
+        }
+    )
+
+
+def _max_level(attribute: Attribute) -> int | None:
+    """Steps that are left to a value after min_level was applied."""
+    settings = attribute.quasi.settings
+    return None if settings.max_level is None else settings.max_level - (settings.min_level or 0)
+
+
+def _metrics(values: Mapping[str, object]) -> list[dict[str, object]]:
+    """Template values of the measures that apply."""
+    sensitive = any(u["is_sensitive"] for u in cast(Sequence[Mapping[str, object]], values["unchanged"]))
+    have = {"sensitive": sensitive, "person": values["person"] is not None, "": True}
+    return [
+        {
+            "name": text(m.name),
+            "better": text(m.better),
+            "what": text(m.what),
+            "position": m.place,
+            "sql": fill_text(m.sql, values),
+        }
+        for m in metric.all_metrics()
+        if have[m.needs]
+    ]

@@ -1,0 +1,242 @@
+"""Column roles: what the policy declares, what a call asks for, and what follows from both.
+
+Safe by default: a column without a role is withheld. A call may only tighten the declared policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from dbanon import errors
+
+ROLES = ("identifier", "person", "quasi", "sensitive", "other")
+"""Roles of dbanon.policy. identifier and person are withheld; person also tells data subjects apart."""
+
+WITHHELD = "withheld"
+
+SETTINGS = ("hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid")
+"""How a quasi-identifier is generalized: the columns of dbanon.policy after the role."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Generalization settings of one quasi-identifier; None where nothing was said."""
+
+    hierarchy: str | None = None
+    weight: float = 1.0
+    min_level: int | None = None
+    max_level: int | None = None
+    top: str | None = None
+    bottom: str | None = None
+    grid: str | None = None
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One row of dbanon.policy that applies to the source."""
+
+    column: str
+    role: str
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Quasi:
+    """A quasi-identifier of one call: the column as the table spells it, its type and settings."""
+
+    column: str
+    type: str
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each published column of one call is. Orders: quasi as declared or asked, others as in the table."""
+
+    quasi: tuple[Quasi, ...]
+    sensitive: tuple[str, ...]
+    other: tuple[str, ...]
+    person: str | None
+
+
+def resolve(
+    function: str,
+    table: str,
+    columns: Mapping[str, str],
+    declared: Iterable[Declared],
+    asked: Mapping[str, object],
+    looser: Looser,
+) -> Roles:
+    """The roles of one call.
+
+    `columns` maps the table's column names to types; `asked` holds validated parameters; `looser` says whether a
+    setting of the call would tell a reader more than the declared one. Raises UnknownColumn,
+    UnknownRole, TwoRoles, LoosensPolicy or NoPolicy.
+    """
+    spelled = {name.lower(): name for name in columns}
+
+    def column(name: str, where: str) -> str:
+        if name.lower() not in spelled:
+            raise errors.UnknownColumn(function, table, name, where, columns)
+        return spelled[name.lower()]
+
+    policy = _policy(function, table, declared, column)
+    request = _request(function, table, asked, column)
+    order: list[str] = []
+    roles: dict[str, str] = {}
+    for name in columns:
+        before = policy[name].role if name in policy else None
+        roles[name] = _allowed(function, table, name, before, request.get(name), asked)
+    if asked["qi"] is not None:
+        order = [column(name, "qi") for name in _names(asked["qi"])]
+    else:
+        order = [name for name in columns if roles[name] == "quasi"]
+    if not order:
+        raise errors.NoPolicy(function, table, columns)
+    settings = {
+        name: _settings(
+            function,
+            table,
+            name,
+            policy[name].settings if name in policy else None,
+            asked,
+            column,
+            columns[name],
+            looser,
+        )
+        for name in order
+    }
+    _only_quasi(function, table, asked, set(order), column)
+    persons = [name for name, role in roles.items() if role == "person"]
+    if len(persons) > 1:
+        raise errors.TwoRoles(function, table, persons[1], ("person", f"person of {persons[0]}"))
+    return Roles(
+        quasi=tuple(Quasi(name, columns[name], settings[name]) for name in order),
+        sensitive=tuple(name for name in columns if roles[name] == "sensitive"),
+        other=tuple(name for name in columns if roles[name] == "other"),
+        person=persons[0] if persons else None,
+    )
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return cast(tuple[str, ...], value) if value is not None else ()
+
+
+def _policy(
+    function: str, table: str, declared: Iterable[Declared], column: Callable[[str, str], str]
+) -> dict[str, Declared]:
+    """Declared rows by the table's spelling of the column."""
+    policy: dict[str, Declared] = {}
+    for row in declared:
+        name = column(row.column, "dbanon.policy")
+        role = row.role.lower()
+        if role not in ROLES:
+            raise errors.UnknownRole(table, name, row.role, ROLES)
+        if name in policy:
+            raise errors.TwoRoles(function, table, name, (policy[name].role, role))
+        policy[name] = replace(row, role=role)
+    return policy
+
+
+def _request(
+    function: str, table: str, asked: Mapping[str, object], column: Callable[[str, str], str]
+) -> dict[str, str]:
+    """Roles the call names, by column."""
+    request: dict[str, str] = {}
+    lists = {
+        "quasi": ("qi", _names(asked["qi"])),
+        "sensitive": ("sensitive", _names(asked["sensitive"])),
+        "other": ("other", _names(asked["other"])),
+        "identifier": ("identifier", _names(asked["identifier"])),
+        WITHHELD: ("withhold", _names(asked["withhold"])),
+        "person": ("person", (cast(str, asked["person"]),) if asked["person"] else ()),
+    }
+    for role, (parameter, names) in lists.items():
+        for given in names:
+            name = column(given, parameter)
+            if name in request:
+                raise errors.TwoRoles(function, table, name, (request[name], role))
+            request[name] = role
+    for name in _names(asked["allow_rare"]):
+        column(name, "allow_rare")
+    return request
+
+
+_TIGHTER: dict[str, tuple[str, ...]] = {
+    "identifier": ("identifier", "person", WITHHELD),
+    "person": ("person", WITHHELD),
+    "quasi": ("quasi", "identifier", "person", WITHHELD),
+    "sensitive": ("sensitive", "identifier", "person", WITHHELD),
+    "other": ("other", "quasi", "sensitive", "identifier", "person", WITHHELD),
+}
+"""What a call may make of a declared role: the same or what tells a reader less."""
+
+_LISTS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "person": "person"}
+
+
+def _allowed(
+    function: str, table: str, name: str, declared: str | None, wanted: str | None, asked: Mapping[str, object]
+) -> str:
+    """The role of one column in this call."""
+    if declared is None:
+        return wanted or WITHHELD
+    if wanted is None:
+        given = declared in _LISTS and asked[_LISTS[declared]] is not None
+        if given and declared == "person":
+            raise errors.LoosensPolicy(function, table, name, "person", "another person column")
+        return WITHHELD if given else declared
+    if wanted not in _TIGHTER[declared] or (declared == "person" and wanted == WITHHELD):
+        raise errors.LoosensPolicy(function, table, name, declared, wanted)
+    return wanted
+
+
+def _settings(
+    function: str,
+    table: str,
+    name: str,
+    declared: Settings | None,
+    asked: Mapping[str, object],
+    column: Callable[[str, str], str],
+    type_: str,
+    looser: Looser,
+) -> Settings:
+    """Declared settings of a quasi-identifier with the call's on top, which may only coarsen."""
+    settings = declared or Settings()
+    for setting in SETTINGS:
+        parameter = {"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting)
+        given = {
+            column(key, parameter): value for key, value in cast(Mapping[str, object], asked[parameter] or {}).items()
+        }
+        if name not in given:
+            continue
+        value, before = given[name], getattr(settings, setting)
+        if declared is not None and looser(setting, type_, value, before):
+            shown = f"{setting} = {'its default' if before is None else before}"
+            raise errors.LoosensPolicy(function, table, name, shown, f"{setting} = {value}")
+        if setting == "hierarchy" and settings.min_level and settings.hierarchy != value:
+            raise errors.LoosensPolicy(function, table, name, f"min_level = {settings.min_level}", "another hierarchy")
+        settings = replace(settings, **{setting: value})  # type: ignore[arg-type]
+    return settings
+
+
+Looser = Callable[[str, str, object, object], bool]
+"""setting, column type, asked value, declared value (None: the default) -> whether a reader would learn more."""
+
+
+def _only_quasi(
+    function: str,
+    table: str,
+    asked: Mapping[str, object],
+    quasi: set[str],
+    column: Callable[[str, str], str],
+) -> None:
+    """Settings of columns that are no quasi-identifiers would be ignored: refuse them."""
+    for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid"):
+        for key in cast(Mapping[str, object], asked[parameter] or {}):
+            name = column(key, parameter)
+            if name not in quasi:
+                raise errors.UnsupportedSetting(
+                    function, table, name, parameter, "it is not a quasi-identifier of this call."
+                )

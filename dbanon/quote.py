@@ -1,0 +1,65 @@
+"""Identifiers and literals become SQL text here and nowhere else.
+
+`Sql` marks text that is already SQL. Templates refuse to print anything that is not `Sql`, so a name that
+was never quoted cannot reach a statement by accident.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+
+
+class Sql(str):
+    """A string that is SQL text already."""
+
+    __slots__ = ()
+
+
+def identifier(name: str) -> Sql:
+    """A quoted identifier: any text but the NUL character is a legal name.
+
+    >>> print(identifier('odd name'))
+    "odd name"
+    """
+    if "\0" in name:
+        raise ValueError("a name cannot contain the NUL character")
+    return Sql('"' + name.replace('"', '""') + '"')
+
+
+def qualified(*parts: str) -> Sql:
+    """`"database"."schema"."table"`; empty parts are left out."""
+    return Sql(".".join(identifier(p) for p in parts if p))
+
+
+def literal(value: str | int | float | bool | None) -> Sql:
+    """A SQL literal of a Python scalar."""
+    if value is None:
+        return Sql("NULL")
+    if isinstance(value, bool):
+        return Sql("true" if value else "false")
+    if isinstance(value, int):
+        return Sql(str(value))
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} has no literal")
+        digits = repr(value)  # without an exponent DuckDB reads a DECIMAL, which may round differently
+        return Sql(digits if "e" in digits else f"{digits}e0")
+    return text(value)
+
+
+def text(value: str) -> Sql:
+    """A string literal; NUL characters are spelled with chr(0), which a literal cannot hold."""
+    pieces = ["'" + piece.replace("'", "''") + "'" for piece in value.split("\0")]
+    return Sql(pieces[0] if len(pieces) == 1 else "(" + " || chr(0) || ".join(pieces) + ")")
+
+
+def as_json(value: object) -> Sql:
+    """A JSON document as a string literal."""
+    return text(json.dumps(value, ensure_ascii=False))
+
+
+def joined(parts: Iterable[str], separator: str = ", ") -> Sql:
+    """Several pieces of SQL as one."""
+    return Sql(separator.join(parts))

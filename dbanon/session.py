@@ -1,0 +1,163 @@
+"""What belongs to one attached connection, and to the database instance behind it: connections, cache, interrupts.
+
+DuckDB calls UDFs by name with values only, so a token in the macros tells them whose call it is. Nothing here keeps a
+database open: connections are weakly referenced and closing one ends its session.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import signal
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+CACHE_BYTES = 256 * 2**20
+"""Most bytes of cluster labels that an instance keeps."""
+
+Labels = Any
+"""An array of cluster numbers."""
+
+
+class LabelCache:
+    """Cluster labels by a hash of everything they follow from; least recently used go first.
+
+    Two callers that ask for the same labels at once compute them once. Errors are not kept.
+    """
+
+    def __init__(self, limit: int = CACHE_BYTES) -> None:
+        self.limit = limit
+        self.calls = 0
+        self._labels: OrderedDict[bytes, Labels] = OrderedDict()
+        self._lock = threading.Lock()
+        self._running: dict[bytes, threading.Lock] = {}
+
+    def get(self, key: bytes, compute: Callable[[], Labels]) -> Labels:
+        """The labels of a key, computed if they are not kept."""
+        with self._lock:
+            if key in self._labels:
+                self._labels.move_to_end(key)
+                return self._labels[key]
+            flight = self._running.setdefault(key, threading.Lock())
+        with flight:
+            with self._lock:
+                if key in self._labels:
+                    return self._labels[key]
+                self.calls += 1
+            try:
+                labels = compute()
+            except BaseException:
+                with self._lock:
+                    self._running.pop(key, None)
+                raise
+            with self._lock:
+                self._running.pop(key, None)
+                self._labels[key] = labels
+                while sum(a.nbytes for a in self._labels.values()) > self.limit and self._labels:
+                    self._labels.popitem(last=False)
+            return labels
+
+    def clear(self) -> None:
+        """Forgets all labels."""
+        with self._lock:
+            self._labels.clear()
+
+
+@dataclass
+class Session:
+    """One attached connection."""
+
+    token: str
+    connection: weakref.ref[Any]
+    cache: LabelCache
+    interrupts: int = 0
+    local: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """Columns of temporary relations by lower-case name, where the connection keeps track of them."""
+
+    def cursor(self) -> Any:
+        """A cursor of the planner's own; it sees committed state only."""
+        connection = self.connection()
+        if connection is None:
+            raise RuntimeError("the connection of this statement is closed")
+        return connection.cursor()
+
+
+_SESSIONS: dict[str, Session] = {}
+_TOKENS = itertools.count(1)
+
+
+def begin(connection: Any, cache: LabelCache) -> Session:
+    """A new session of a connection; it ends with the connection object."""
+    token = f"s{next(_TOKENS)}"
+    session = Session(token, weakref.ref(connection, lambda _: _SESSIONS.pop(token, None)), cache)
+    _SESSIONS[token] = session
+    return session
+
+
+def get(token: str) -> Session:
+    """The session of a token."""
+    if token not in _SESSIONS:
+        raise RuntimeError("this connection is not attached; call dbanon.attach(connection)")
+    return _SESSIONS[token]
+
+
+def of_connection(connection: Any) -> Session:
+    """The session of a connection; KeyError if it is not attached."""
+    for session in list(_SESSIONS.values()):
+        if session.connection() is connection:
+            return session
+    raise KeyError(connection)
+
+
+# --- interrupts ------------------------------------------------------------------------------------------
+
+_ctrl_c = 0
+
+
+def watch_ctrl_c() -> None:
+    """Makes Ctrl-C visible to a running UDF, whichever thread it is on, and then does what it did before.
+
+    Python delivers signals to the main thread, which waits inside DuckDB while a worker thread may run the UDF; the
+    UDF polls the count that this handler raises. Only the main thread can set a handler: elsewhere nothing is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or isinstance(before, _Handler):
+        return
+    with contextlib.suppress(ValueError):  # a sub-interpreter may not set handlers
+        signal.signal(signal.SIGINT, _Handler(before))
+
+
+def ctrl_c_count() -> int:
+    """How often Ctrl-C was pressed since it is watched."""
+    return _ctrl_c
+
+
+class _Handler:
+    """Counts, then calls the handler that was there."""
+
+    def __init__(self, before: Callable[[int, FrameType | None], object]) -> None:
+        self.before = before
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        global _ctrl_c
+        _ctrl_c += 1
+        self.before(number, frame)
+
+
+@contextlib.contextmanager
+def interruptible(session: Session | None, stop: Callable[[], Exception]) -> Iterator[Callable[[], None]]:
+    """A check that raises `stop()` once Ctrl-C was pressed or the session was interrupted after this began."""
+    pressed, asked = _ctrl_c, session.interrupts if session else 0
+
+    def check() -> None:
+        if _ctrl_c != pressed or (session is not None and session.interrupts != asked):
+            raise stop()
+
+    yield check

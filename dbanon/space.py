@@ -1,0 +1,186 @@
+"""What an algorithm sees: distinct tuples of codes with counts, in the canonical order, and their attributes.
+
+Codes ascend with the numbers, or in leaf order, from 0; a NULL has the code after the last value. The canonical
+order sorts records by their codes, in the order of the quasi-identifiers, and then by a hash of what else is
+published, so nothing depends on the physical order of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Whole = npt.NDArray[np.integer]
+"""Row, tuple, node or code numbers of either width."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A numeric attribute. `positions[code]`: distance from the least value, in steps of the type if `integral`."""
+
+    positions: npt.NDArray[np.float64]
+    integral: bool
+    weight: float = 1.0
+
+    @property
+    def values(self) -> int:
+        """Number of distinct values; also the code of NULL."""
+        return len(self.positions)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A categorical attribute and its hierarchy.
+
+    `parent[node]` is the preorder number of a node's parent (-1 for the root, node 0); `node[code]` is the node of a
+    value, ascending.
+    """
+
+    parent: Codes
+    node: Codes
+    weight: float = 1.0
+    max_level: int | None = None
+
+    @property
+    def values(self) -> int:
+        """Number of distinct values; also the code of NULL."""
+        return len(self.node)
+
+    @cached_property
+    def depth(self) -> Codes:
+        """Edges from the root, by node."""
+        depth = np.zeros(len(self.parent), np.int32)
+        for node in range(1, len(self.parent)):
+            depth[node] = depth[self.parent[node]] + 1
+        return depth
+
+    @cached_property
+    def is_inner(self) -> npt.NDArray[np.bool_]:
+        """Whether a node has children."""
+        inner = np.zeros(len(self.parent), bool)
+        inner[self.parent[1:]] = True
+        return inner
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """Number of leaves below a node (1 for a leaf), by node."""
+        leaves = np.where(self.is_inner, 0, 1).astype(np.int64)
+        for node in range(len(self.parent) - 1, 0, -1):
+            leaves[self.parent[node]] += leaves[node]
+        return leaves
+
+    def line(self, node: int) -> list[int]:
+        """The node and its ancestors up to the root."""
+        line = [node]
+        while self.parent[line[-1]] >= 0:
+            line.append(int(self.parent[line[-1]]))
+        return line
+
+    def lowest_common_ancestor(self, first: int, last: int) -> int:
+        """The lowest node above two nodes, either of which may be it."""
+        depth = self.depth
+        while first != last:
+            if depth[first] >= depth[last]:
+                first = int(self.parent[first])
+            else:
+                last = int(self.parent[last])
+        return first
+
+    @cached_property
+    def pruned(self) -> Tree:
+        """The tree without leaves that do not occur and inner nodes without leaves; one-child nodes stay."""
+        used = np.zeros(len(self.parent), bool)
+        used[self.node] = True
+        used[0] = True
+        for node in range(len(self.parent) - 1, 0, -1):
+            if used[node]:
+                used[self.parent[node]] = True
+        number = (np.cumsum(used) - 1).astype(np.int32)
+        parent = self.parent[used]
+        return replace(self, parent=np.where(parent >= 0, number[parent], -1), node=number[self.node])
+
+    def block(self, level: int) -> Ints:
+        """The ancestor `level` steps above each value, by code; NULL is a block of its own (-1)."""
+        node = self.node.astype(np.int64)
+        for _ in range(level):
+            node = np.where(node > 0, self.parent[node], 0)
+        return np.append(node, -1)
+
+
+Attribute = Number | Tree
+
+
+@dataclass(frozen=True)
+class Space:
+    """Distinct tuples in canonical order.
+
+    codes (tuples, attributes); counts (tuples,); `starts[t]` is the first canonical row of tuple t; `persons`, if the
+    source declares persons, is the person of every canonical row (-1: unknown, never counts); `total` is the number of
+    records of the whole run, which distances are scaled by.
+    """
+
+    attributes: tuple[Attribute, ...]
+    codes: Codes
+    counts: Ints
+    persons: Ints | None
+    total: int
+    starts: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "starts", np.cumsum(self.counts) - self.counts)
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum())
+
+    def rows_of(self, tuples: Whole) -> Ints:
+        """Canonical rows of some tuples, in the order of the tuples."""
+        counts = self.counts[tuples]
+        ends = np.cumsum(counts)
+        return np.arange(int(counts.sum())) - np.repeat(ends - counts, counts) + np.repeat(self.starts[tuples], counts)
+
+    def part(self, tuples: Whole) -> Space:
+        """The space of some of the tuples; distances, ranges and trees stay those of the whole."""
+        persons = self.persons[self.rows_of(tuples)] if self.persons is not None else None
+        return Space(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total)
+
+
+def build(
+    attributes: Sequence[Attribute],
+    columns: Sequence[Codes],
+    tie: npt.NDArray[np.uint64],
+    persons: Whole | None,
+    sizes: Whole | None = None,
+) -> tuple[Space, Ints]:
+    """The space of a table, and its canonical order (row numbers of the input in that order).
+
+    `columns` holds one array of codes an attribute, `tie` the hash that orders equal tuples. `sizes`: a row of the
+    input stands for so many equal records (default: one). O(n log n) time, O(n) memory.
+    """
+    key = _key(columns, [a.values + 1 for a in attributes])
+    order = np.lexsort((tie, key) if persons is None else (persons, tie, key)).astype(np.int64)
+    ordered = key[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(order) else np.empty(0, np.int64)
+    of = np.ones(len(order), np.int64) if sizes is None else sizes[order].astype(np.int64)
+    counts = np.add.reduceat(of, first) if len(order) else of
+    codes = np.stack([c[order[first]] for c in columns], axis=1).astype(np.int32)
+    by_row = None if persons is None else np.repeat(persons[order], of).astype(np.int64)
+    return Space(tuple(attributes), np.ascontiguousarray(codes), counts, by_row, int(of.sum())), order
+
+
+def _key(columns: Sequence[Codes], sizes: Sequence[int]) -> Ints:
+    """One integer a row that orders rows like their codes."""
+    key, size = columns[0].astype(np.int64), sizes[0]
+    for column, more in zip(columns[1:], sizes[1:], strict=True):
+        if size > (2**62) // more:
+            distinct, key = np.unique(key, return_inverse=True)
+            size = len(distinct)
+        key, size = key * more + column, size * more
+    return key

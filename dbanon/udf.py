@@ -1,0 +1,152 @@
+"""The scalar functions that DuckDB calls: text or Arrow in, text or labels out. No thinking is done here.
+
+They are module-level functions because DuckDB may call them after the connection that registered them is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dbanon import __version__, cluster, constraint, errors, session, space
+from dbanon.request import answer
+
+PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))
+ANSWER = pa.struct([("parts", PARTS), ("error", pa.string())])
+
+
+def dbanon_plan(token: str, call: str, places: str) -> str:
+    """The SQL of one call, or `!` and the text of an error.
+
+    `call`: JSON of the function, the slots and the named arguments; `places`: JSON of current_database(),
+    current_schema() and the search path.
+    """
+    try:
+        session.watch_ctrl_c()
+        return answer(session.get(token), json.loads(call), json.loads(places))
+    except errors.DbanonError as error:
+        return f"!{error}"
+    except RuntimeError as error:
+        return f"!{error}"
+
+
+def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
+    """STRUCT(parts STRUCT(gid, cluster, first, last)[], error VARCHAR) of each table of groups of equal records.
+
+    A part says which cluster the records first to last (from 1) of a group belong to. DuckDB calls it with one table;
+    with none where the source is empty, and with several equal ones where the call stands in a correlated subquery.
+    """
+    request, rows = _array(request), _array(rows)
+    domains = tuple(_array(domain) for domain in domains)
+    answers = [
+        _answer(request[i].as_py(), rows[i].values, [domain.slice(i, 1) for domain in domains])
+        for i in range(len(request))
+    ]
+    return pa.concat_arrays(answers) if answers else pa.array([], ANSWER)
+
+
+def _answer(request: str, records: Any, domains: list[Any]) -> Any:
+    """The answer for one table, as an array of one."""
+    asked = json.loads(request)
+    current = session.get(asked["session"])
+    try:
+        attributes = [_attribute(kind, domain) for kind, domain in zip(asked["attributes"], domains, strict=True)]
+        labels, order = _labels(current, asked, records, attributes)
+    except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
+        return pa.array([{"parts": None, "error": str(errors.Interrupted(asked["function"]))}], ANSWER)
+    except errors.DbanonError as error:
+        return pa.array([{"parts": None, "error": str(error)}], ANSWER)
+    parts = _parts(_whole(records, "gid")[order], _whole(records, "size")[order], labels)
+    found = pa.ListArray.from_arrays(pa.array([0, len(parts)], pa.int32()), parts, type=PARTS)
+    return pa.StructArray.from_arrays([found, pa.nulls(1, pa.string())], fields=list(ANSWER))
+
+
+def _parts(gid: space.Ints, sizes: space.Ints, labels: session.Labels) -> Any:
+    """Runs of equal labels within groups; `labels` are those of all records, group after group."""
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    if labels.shape != group.shape:
+        raise ValueError(f"an algorithm gave labels of shape {labels.shape} for {len(group)} records")
+    changes = np.append(True, (labels[1:] != labels[:-1]) | (group[1:] != group[:-1]))
+    begins = np.flatnonzero(changes)
+    ends = np.append(begins[1:], len(labels))
+    of = group[begins]
+    before = (np.cumsum(sizes) - sizes)[of]
+    arrays = [gid[of], labels[begins], (begins - before + 1).astype(np.int32), (ends - before).astype(np.int32)]
+    return pa.StructArray.from_arrays([pa.array(a) for a in arrays], fields=list(PARTS.value_type))
+
+
+def _whole(records: Any, name: str) -> space.Ints:
+    """A field without NULLs as integers."""
+    return np.asarray(records.field(name).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _array(column: Any) -> Any:
+    """A column as one array."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
+    """The attribute of a domain: a list of positions, or a struct of two lists of nodes."""
+    if kind["kind"] == "number":
+        positions = domain.flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+        return space.Number(positions, kind["integral"], kind["weight"])
+    parent = domain.field("parent").flatten().fill_null(-1).to_numpy(zero_copy_only=False)
+    node = domain.field("value").flatten().to_numpy(zero_copy_only=False)
+    return space.Tree(parent.astype(np.int32), node.astype(np.int32), kind["weight"], kind["max_level"])
+
+
+def _codes(records: Any, j: int, attribute: space.Attribute) -> space.Codes:
+    """Codes of one attribute by row; NULL is the code after the last."""
+    column = records.field(f"c{j}").fill_null(attribute.values)
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.int32)
+
+
+def _persons(records: Any) -> space.Ints:
+    """Dense numbers of persons by row, -1 where unknown."""
+    column = records.field("person")
+    known = column.is_valid().to_numpy(zero_copy_only=False)
+    _, dense = np.unique(column.fill_null(0).to_numpy(zero_copy_only=False), return_inverse=True)
+    return np.where(known, dense, -1).astype(np.int64)
+
+
+def _labels(
+    current: session.Session, asked: dict[str, Any], records: Any, attributes: list[space.Attribute]
+) -> tuple[session.Labels, space.Ints]:
+    """Cluster numbers of all records in canonical order, from the cache where they are known, and that order of the
+    groups."""
+    columns = [_codes(records, j, a) for j, a in enumerate(attributes)]
+    persons = _persons(records) if asked["person"] else None
+    tie = records.field("tie").to_numpy(zero_copy_only=False)
+    table, order = space.build(attributes, columns, tie, persons, _whole(records, "size"))
+    algorithm = cluster.find(asked["algorithm"])
+    names = tuple(a["name"] for a in asked["attributes"])
+
+    def compute() -> session.Labels:
+        with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+            model = constraint.AtLeast(asked["k"])
+            found = cluster.run(algorithm, table, model, asked["options"], names, check)
+        return found.astype(np.int32)
+
+    return current.cache.get(_content(asked, table), compute), order
+
+
+def _content(asked: dict[str, Any], table: space.Space) -> bytes:
+    """128-bit hash of all that labels follow from: version, algorithm, parameters, attributes, tuples, persons."""
+    told = {key: asked[key] for key in ("algorithm", "k", "options", "attributes")}
+    content = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)
+    arrays: list[Any] = [table.codes, table.counts]
+    if table.persons is not None:
+        arrays.append(table.persons)
+    for attribute in table.attributes:
+        if isinstance(attribute, space.Number):
+            arrays.append(attribute.positions)
+        else:
+            arrays += [attribute.parent, attribute.node]
+    for array in arrays:
+        content.update(f"{array.dtype}{array.shape}".encode())
+        content.update(np.ascontiguousarray(array).data)
+    return content.digest()

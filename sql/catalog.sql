@@ -1,0 +1,79 @@
+-- The dbanon schema of a database: policy and hierarchies are tables, what follows from them are views.
+CREATE SCHEMA IF NOT EXISTS dbanon;
+
+-- What each column of a table is. table_name may be 'patients' (with schema_name) or 'schema.patients'.
+CREATE TABLE IF NOT EXISTS dbanon.policy (
+    table_name   VARCHAR NOT NULL,
+    column_name  VARCHAR NOT NULL,
+    role         VARCHAR NOT NULL,                -- identifier, person, quasi, sensitive, other
+    hierarchy    VARCHAR,                         -- of a quasi-identifier: a stored or shipped hierarchy
+    weight       DOUBLE NOT NULL DEFAULT 1 CHECK (weight BETWEEN 0.000001 AND 1000000),
+    min_level    INTEGER CHECK (min_level >= 0),  -- steps up the hierarchy: at least, at most
+    max_level    INTEGER CHECK (max_level >= 0),
+    top          VARCHAR,                         -- values above / below are published as >= top / <= bottom
+    bottom       VARCHAR,
+    grid         VARCHAR,                         -- interval ends snap outward: a number, or month, year, ...
+    schema_name  VARCHAR NOT NULL DEFAULT 'main',
+    PRIMARY KEY (schema_name, table_name, column_name)
+);
+
+-- One row a node. parent is NULL for the root; ord is the order among siblings (and so of the leaves).
+CREATE TABLE IF NOT EXISTS dbanon.hierarchy (
+    name    VARCHAR NOT NULL,
+    node    VARCHAR NOT NULL,
+    parent  VARCHAR CHECK (parent <> node),
+    label   VARCHAR NOT NULL CHECK (label <> ''),
+    ord     BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (name, node)
+);
+
+-- Every node reachable from the root, with its path and its heights.
+-- level: steps from the root's end; height_top: H_levels - depth (KACPC distance); height_loss: 1 for leaves, else
+-- height_top (KACPC loss); height_sub: edges down to the deepest leaf below (k-member distance and loss).
+CREATE OR REPLACE VIEW dbanon.hierarchy_node AS
+WITH RECURSIVE walk AS (
+    SELECT name, node, parent, label, 0 AS depth, [node] AS line, [label] AS labels, [(ord, node)] AS place
+    FROM dbanon.hierarchy
+    WHERE parent IS NULL
+    UNION ALL
+    SELECT
+        h.name, h.node, h.parent, h.label, w.depth + 1,
+        list_append(w.line, h.node), list_append(w.labels, h.label), list_append(w.place, (h.ord, h.node))
+    FROM walk AS w
+    JOIN dbanon.hierarchy AS h ON h.name = w.name AND h.parent = w.node
+),
+below AS (
+    SELECT
+        w.name,
+        w.ancestor,
+        max(w.depth) AS deepest,
+        count(*) FILTER (WHERE NOT EXISTS (
+            FROM dbanon.hierarchy AS h WHERE h.name = w.name AND h.parent = w.node
+        )) AS leaves
+    FROM (SELECT name, node, depth, unnest(line) AS ancestor FROM walk) AS w
+    GROUP BY ALL
+),
+tall AS (SELECT name, max(depth) + 1 AS levels FROM walk GROUP BY name)
+SELECT
+    w.name,
+    w.node,
+    w.parent,
+    w.label,
+    w.depth,
+    list_reverse(w.labels) AS path,
+    t.levels - w.depth AS height_top,
+    CASE WHEN b.deepest = w.depth THEN 1 ELSE t.levels - w.depth END AS height_loss,
+    b.deepest - w.depth AS height_sub,
+    b.leaves,
+    b.deepest = w.depth AS is_leaf,
+    (row_number() OVER (PARTITION BY w.name ORDER BY w.place) - 1) AS preorder
+FROM walk AS w
+JOIN below AS b ON b.name = w.name AND b.ancestor = w.node
+JOIN tall AS t ON t.name = w.name;
+
+-- One row a leaf: the path from the leaf to the root, as in an ARX file.
+CREATE OR REPLACE VIEW dbanon.hierarchy_path AS
+SELECT name, label AS leaf, path
+FROM dbanon.hierarchy_node
+WHERE is_leaf
+ORDER BY name, preorder;

@@ -1,0 +1,40 @@
+{#- Stored hierarchies that are not one tree. -#}
+WITH RECURSIVE
+stored AS (
+    {% for t in tables %}
+    SELECT {{ t.database }} AS database_name, name COLLATE POSIX AS name, node COLLATE POSIX AS node, parent COLLATE POSIX AS parent, label COLLATE POSIX AS label FROM {{ t.table }}
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% else %}
+    SELECT NULL::VARCHAR AS database_name, NULL::VARCHAR AS name, NULL::VARCHAR AS node, NULL::VARCHAR AS parent,
+        NULL::VARCHAR AS label WHERE false
+    {% endfor %}
+),
+reached AS (
+    SELECT database_name, name, node FROM stored WHERE parent IS NULL
+    UNION ALL
+    SELECT s.database_name, s.name, s.node
+    FROM reached AS r
+    JOIN stored AS s ON s.database_name = r.database_name AND s.name = r.name AND s.parent = r.node
+),
+leaf AS (
+    SELECT database_name, name, node, label FROM stored AS s
+    WHERE NOT EXISTS (
+        FROM stored AS b WHERE b.database_name = s.database_name AND b.name = s.name AND b.parent = s.node
+    )
+)
+SELECT database_name, name, NULL::VARCHAR AS node, 'has ' || count(*) FILTER (WHERE parent IS NULL) || ' roots; one is needed' AS problem
+FROM stored GROUP BY ALL HAVING count(*) FILTER (WHERE parent IS NULL) <> 1
+UNION ALL
+SELECT s.database_name, s.name, s.node,
+    CASE WHEN EXISTS (
+        FROM stored AS p WHERE p.database_name = s.database_name AND p.name = s.name AND p.node = s.parent
+    ) THEN 'is not reachable from the root: it is on or below a cycle'
+    ELSE 'has a parent that does not exist' END
+FROM stored AS s ANTI JOIN reached AS r ON r.database_name = s.database_name AND r.name = s.name AND r.node = s.node
+UNION ALL
+SELECT database_name, name, min(node), 'shares its label with another node under the same parent'
+FROM stored GROUP BY database_name, name, parent, label HAVING count(*) > 1
+UNION ALL
+SELECT database_name, name, min(node), 'shares its label with another leaf' FROM leaf
+GROUP BY database_name, name, label HAVING count(*) > 1
+ORDER BY ALL ASC NULLS FIRST

@@ -1,0 +1,5 @@
+-- what: Average number of records in a class.
+-- better: lower
+-- source: -
+-- place: 70
+SELECT NULL AS detail, records::DOUBLE / classes AS value FROM run

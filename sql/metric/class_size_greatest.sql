@@ -1,0 +1,5 @@
+-- what: Greatest number of records in a class.
+-- better: lower
+-- source: -
+-- place: 80
+SELECT NULL AS detail, max(size) AS value FROM class_of

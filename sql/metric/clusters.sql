@@ -1,0 +1,5 @@
+-- what: Clusters as the algorithm formed them; clusters that publish the same values are one class.
+-- better: higher
+-- source: -
+-- place: 60
+SELECT NULL AS detail, clusters AS value FROM run

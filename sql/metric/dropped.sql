@@ -1,0 +1,5 @@
+-- what: Records left out because a quasi-identifier is NULL (nulls = 'drop').
+-- better: lower
+-- source: -
+-- place: 20
+SELECT NULL AS detail, records_in - records AS value FROM run

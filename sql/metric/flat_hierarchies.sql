@@ -1,0 +1,5 @@
+-- what: Categorical quasi-identifiers without a hierarchy: they can only be published as they are or as *.
+-- better: lower
+-- source: -
+-- place: 180
+SELECT NULL AS detail, {{ flat_count }} AS value

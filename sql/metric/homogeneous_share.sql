@@ -1,0 +1,23 @@
+-- what: Share of records in classes whose records all have the same sensitive value (in any, or in the named, column): k alone does not protect those.
+-- better: lower
+-- source: Machanavajjhala et al. 2006
+-- place: 150
+-- needs: sensitive
+WITH homogeneous AS (
+    {% for u in unchanged if u.is_sensitive %}
+    SELECT {{ u.label }} AS detail, class_id FROM sensitive_{{ u.i }} GROUP BY class_id HAVING count(*) = 1
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),
+wanted AS (
+    SELECT NULL AS detail
+    {% for u in unchanged if u.is_sensitive %}
+    UNION ALL SELECT {{ u.label }}
+    {% endfor %}
+)
+SELECT
+    w.detail,
+    coalesce((SELECT sum(c.size) FROM class_of AS c WHERE c.class_id IN (
+        SELECT h.class_id FROM homogeneous AS h WHERE w.detail IS NULL OR h.detail = w.detail
+    )), 0)::DOUBLE / (SELECT records FROM run) AS value
+FROM wanted AS w

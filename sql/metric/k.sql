@@ -1,0 +1,5 @@
+-- what: Achieved k: least number of records (of persons, if a person column is declared) in a class.
+-- better: higher
+-- source: Samarati and Sweeney 1998
+-- place: 40
+SELECT NULL AS detail, min({% if person %}persons{% else %}size{% endif %}) AS value FROM class_of

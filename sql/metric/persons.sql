@@ -1,0 +1,6 @@
+-- what: Distinct persons in the release; only where a person column is declared. Without one, k counts records.
+-- better: higher
+-- source: -
+-- place: 30
+-- needs: person
+SELECT NULL AS detail, count(DISTINCT s.person) AS value FROM source AS s JOIN placed AS l ON l.rid = s.rid

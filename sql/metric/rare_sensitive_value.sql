@@ -1,0 +1,15 @@
+-- what: A sensitive value that belongs to fewer than k records (persons), and to how many (the 100 rarest a column).
+-- better: lower
+-- source: -
+-- place: 170
+-- needs: sensitive
+{% for u in unchanged if u.is_sensitive %}
+FROM (
+    SELECT {{ u.label }} || '=' || coalesce(value::VARCHAR, 'NULL') AS detail, size AS value
+    FROM overall_{{ u.i }}
+    WHERE size < {{ k }}
+    ORDER BY size ASC, detail ASC
+    LIMIT 100
+)
+{% if not loop.last %}UNION ALL{% endif %}
+{% endfor %}

@@ -1,0 +1,11 @@
+-- what: Distinct sensitive values that belong to fewer than k records (persons).
+-- better: lower
+-- source: -
+-- place: 160
+-- needs: sensitive
+{% for u in unchanged if u.is_sensitive %}
+SELECT {{ u.label }} AS detail, count(*) AS value
+FROM overall_{{ u.i }}
+WHERE size < {{ k }}
+{% if not loop.last %}UNION ALL{% endif %}
+{% endfor %}

@@ -1,0 +1,5 @@
+-- what: Released records.
+-- better: higher
+-- source: -
+-- place: 10
+SELECT NULL AS detail, records AS value FROM run

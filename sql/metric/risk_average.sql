@@ -1,0 +1,5 @@
+-- what: Average re-identification risk over the records.
+-- better: lower
+-- source: prosecutor model
+-- place: 140
+SELECT NULL AS detail, sum((size::DOUBLE / {% if person %}persons{% else %}size{% endif %})::DECIMAL(38, 12))::DOUBLE / sum(size) AS value FROM class_of

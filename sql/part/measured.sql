@@ -1,0 +1,29 @@
+{#- What metrics and classes are computed from: classes as published, and the sensitive values in each. -#}
+{%- from 'part/placed.sql' import records with context -%}
+class_of AS MATERIALIZED (
+    SELECT c.*, r.size{% if person %}, r.persons{% endif %}
+
+    FROM published AS c
+    JOIN (
+        {% if person %}
+        SELECT l.class_id, count(*) AS size, count(DISTINCT s.person) AS persons FROM {{ records() }} GROUP BY l.class_id
+        {% else %}
+        SELECT class_id, sum(size)::BIGINT AS size FROM released GROUP BY class_id
+        {% endif %}
+    ) AS r USING (class_id)
+)
+{% for u in unchanged if u.is_sensitive %}
+, sensitive_{{ u.i }} AS MATERIALIZED (
+    SELECT class_id, u{{ u.i }} AS value, sum(size)::BIGINT AS size
+    FROM released
+    GROUP BY class_id, u{{ u.i }}
+)
+{# In the whole table: how many records (persons) have a value. #}
+, overall_{{ u.i }} AS MATERIALIZED (
+    {% if person %}
+    SELECT s.u{{ u.i }} AS value, count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY s.u{{ u.i }}
+    {% else %}
+    SELECT value, sum(size)::BIGINT AS size FROM sensitive_{{ u.i }} GROUP BY value
+    {% endif %}
+)
+{% endfor %}

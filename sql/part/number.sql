@@ -1,0 +1,97 @@
+{#- Numbers, dates and times: how far apart two values are, where interval ends snap to, and their text. -#}
+{%- from 'part/few.sql' import few, end_few -%}
+
+{#- Distance of two values of a column as DOUBLE, in the smallest step of its type; exact below 2^53. -#}
+{% macro gap(q, high, low) -%}
+    {%- if q.family == 'integer' -%} ({{ high }}::HUGEINT - {{ low }}::HUGEINT)::DOUBLE
+    {%- elif q.family == 'huge' -%} ({{ high }}::DOUBLE - {{ low }}::DOUBLE)
+    {%- elif q.family == 'decimal' -%} round(({{ high }}::{{ q.wide }} - {{ low }}::{{ q.wide }})::DOUBLE * {{ q.scale }})
+    {%- elif q.family == 'float' -%} ({{ high }}::DOUBLE / 2 - {{ low }}::DOUBLE / 2)
+    {%- elif q.family == 'date' -%} ({{ high }} - {{ low }})::DOUBLE
+    {%- elif q.family == 'nanos' -%} (epoch_ns({{ high }})::HUGEINT - epoch_ns({{ low }})::HUGEINT)::DOUBLE
+    {%- else -%} (epoch_us({{ high }})::HUGEINT - epoch_us({{ low }})::HUGEINT)::DOUBLE
+    {%- endif -%}
+{%- endmacro %}
+
+{#- The same for two published ends. -#}
+{% macro width(q, high, low) -%}
+    {%- if q.end_is_day -%} ({{ high }} - {{ low }})::DOUBLE {%- else -%} {{ gap(q, high, low) }} {%- endif -%}
+{%- endmacro %}
+
+{#- A value with top and bottom coding applied. -#}
+{% macro coded(q, value) -%}
+    {%- set low -%} {%- if q.bottom -%} greatest({{ value }}, {{ q.bottom }}) {%- else -%} {{ value }} {%- endif -%} {%- endset -%}
+    {%- if q.top -%} CASE WHEN {{ value }} IS NOT NULL THEN least({{ low }}, {{ q.top }}) END
+    {%- elif q.bottom -%} CASE WHEN {{ value }} IS NOT NULL THEN {{ low }} END
+    {%- else -%} {{ value }} {%- endif -%}
+{%- endmacro %}
+
+{#- Where the lower and the upper end of an interval are published: snapped outward to the grid, coded at top and bottom. -#}
+{% macro low_end(q, value) -%}
+    {%- if q.bottom -%} greatest({{ snapped_low(q, value) }}, {{ q.bottom }}) {%- else -%} {{ snapped_low(q, value) }} {%- endif -%}
+{%- endmacro %}
+
+{% macro high_end(q, value) -%}
+    {%- if q.top -%} least({{ snapped_high(q, value) }}, {{ q.top }}) {%- else -%} {{ snapped_high(q, value) }} {%- endif -%}
+{%- endmacro %}
+
+{#- An end that lies beyond its type is the limit of the type. -#}
+{% macro snapped_low(q, value) -%}
+    {%- if not q.grid -%} {{ value }}
+    {%- elif q.family == 'integer' -%}
+        ({{ value }}::HUGEINT - (({{ value }}::HUGEINT % {{ q.grid }}) + {{ q.grid }}) % {{ q.grid }})
+    {%- elif q.family in ('decimal', 'float', 'huge') -%}
+        least({{ value }}, coalesce(TRY((floor({{ value }}::DOUBLE / {{ q.grid }}) * {{ q.grid }})::{{ q.end_type }}), {{ q.low_limit }}))
+    {%- else -%} coalesce(TRY(date_trunc({{ q.grid }}, {{ value }})::DATE), {{ q.low_limit }}) {%- endif -%}
+{%- endmacro %}
+
+{% macro snapped_high(q, value) -%}
+    {%- if not q.grid -%} {{ value }}
+    {%- elif q.family == 'integer' -%}
+        ({{ value }}::HUGEINT - (({{ value }}::HUGEINT % {{ q.grid }}) + {{ q.grid }}) % {{ q.grid }} + {{ q.grid }} - 1)
+    {%- elif q.family in ('decimal', 'float', 'huge') -%}
+        greatest({{ value }}, coalesce(TRY(((floor({{ value }}::DOUBLE / {{ q.grid }}) + 1) * {{ q.grid }})::{{ q.end_type }}), {{ q.high_limit }}))
+    {%- else -%} coalesce(TRY((date_trunc({{ q.grid }}, {{ value }}) + {{ q.grid_step }} - INTERVAL 1 DAY)::DATE), {{ q.high_limit }}) {%- endif -%}
+{%- endmacro %}
+
+{#- The published text of an interval: `25`, `[25, 29]`, `[85, >=90]`, `<=18`. -#}
+{% macro interval_text(q, low, high) -%}
+    {%- set from_text -%}
+        {%- if q.bottom -%} CASE WHEN {{ low }} <= {{ q.bottom }} THEN '<=' || {{ q.bottom }}::VARCHAR ELSE {{ low }}::VARCHAR END
+        {%- else -%} {{ low }}::VARCHAR {%- endif -%}
+    {%- endset -%}
+    {%- set to_text -%}
+        {%- if q.top -%} CASE WHEN {{ high }} >= {{ q.top }} THEN '>=' || {{ q.top }}::VARCHAR ELSE {{ high }}::VARCHAR END
+        {%- else -%} {{ high }}::VARCHAR {%- endif -%}
+    {%- endset -%}
+    CASE
+        {%- if q.top %} WHEN {{ low }} >= {{ q.top }} THEN '>=' || {{ q.top }}::VARCHAR {% endif -%}
+        {%- if q.bottom %} WHEN {{ high }} <= {{ q.bottom }} THEN '<=' || {{ q.bottom }}::VARCHAR {% endif %}
+        WHEN {{ low }} = {{ high }} THEN {{ low }}::VARCHAR
+        ELSE '[' || {{ from_text }} || ', ' || {{ to_text }} || ']'
+    END
+{%- endmacro %}
+
+{#- What a cluster publishes whose least and greatest codes are low and high, and its loss (KACPC paper, Eq. 1, first
+    sum): the published width over the published width of the whole table. -#}
+{% macro published_intervals(q) %}
+published_{{ q.i }} AS MATERIALIZED (
+    {{ few() }}
+    SELECT
+        pair.*,
+        {% if not typed %}{{ interval_text(q, sql('low_value'), sql('high_value')) }} AS published,{% endif %}
+
+        coalesce({{ width(q, sql('high_value'), sql('low_value')) }} / nullif({{ width(q, sql('whole.high_end'), sql('whole.low_end')) }}, 0), 0.0) AS loss
+    FROM (
+        SELECT p.low, p.high, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
+        FROM (SELECT DISTINCT low{{ q.i }} AS low, high{{ q.i }} AS high FROM extent WHERE low{{ q.i }} IS NOT NULL) AS p
+        JOIN domain_{{ q.i }} AS a ON a.code = p.low
+        JOIN domain_{{ q.i }} AS b ON b.code = p.high
+    ) AS pair
+    CROSS JOIN (
+        SELECT {{ low_end(q, sql('first_value')) }} AS low_end, {{ high_end(q, sql('last_value')) }} AS high_end
+        FROM (SELECT min(value) AS first_value, max(value) AS last_value FROM domain_{{ q.i }})
+    ) AS whole
+    {{ end_few() }}
+),
+{% endmacro %}

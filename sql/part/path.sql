@@ -1,0 +1,201 @@
+{#- The path of a published query, shared by NAME, NAME_classes and NAME_metrics:
+    source -> kept -> encoded -> grouped -> parts -> extent -> generalized -> placed -> released -> gate.
+    Up to encoded and in placed there is a row a record; the rest counts records that are alike. -#}
+{%- from 'part/placed.sql' import records with context -%}
+{%- from 'part/few.sql' import few, end_few -%}
+{%- from 'part/number.sql' import gap, coded, published_intervals with context -%}
+{%- from 'part/tree.sql' import tree, published_nodes with context -%}
+WITH RECURSIVE
+{# The source is read once: a sampled view or random() read twice would be two tables. #}
+source AS MATERIALIZED (
+    SELECT
+        {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
+        {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% endfor %}
+        {% if person %}{{ person }} AS person, {% endif %}
+        row_number() OVER () - 1 AS rid
+    FROM {{ source }}
+),
+kept AS (
+    SELECT * FROM source
+    {% if nulls == 'drop' %}
+    WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}
+    {% endif %}
+),
+{% for q in quasi %}
+{% if q.is_number %}
+domain_{{ q.i }} AS MATERIALIZED (
+    {{ few() }}
+    SELECT
+        value,
+        (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code,
+        {{ gap(q, sql('value'), sql('min(value) OVER ()')) }} AS position
+    FROM (SELECT DISTINCT {{ coded(q, sql('q', q.i)) }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL{{ q.is_finite }})
+    {{ end_few() }}
+),
+{% else %}
+{{ tree(q) }}
+{% endif %}
+{% endfor %}
+{% include 'part/problem.sql' %}
+{# What orders records of equal codes: a hash of all else that is published, once for each distinct combination where
+    equality of the types is equality of their text. It is versioned: DuckDB's own hash may change. #}
+{% macro tie(from) -%}
+    md5_number_lower(row('dbanon 1'{% for u in unchanged %}, {% if u.is_zoned %}epoch_us({{ from }}u{{ u.i }}){% else %}{{ from }}u{{ u.i }}{% endif %}{% endfor %}{% if person %}, {{ from }}person{% endif %})::VARCHAR)
+{%- endmacro %}
+{% if tie_by == 'value' %}
+ties AS MATERIALIZED (
+    SELECT *, {{ tie(sql('')) }} AS tie
+    FROM (SELECT DISTINCT {% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %} FROM kept)
+),
+{% endif %}
+encoded AS MATERIALIZED (
+    SELECT
+        s.rid, {% if tie_by == 'value' %}h.tie{% elif tie_by == 'row' %}{{ tie(sql('s.')) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
+
+        {% for q in quasi %}, d{{ q.i }}.code AS c{{ q.i }}{% endfor %}
+        {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) END AS person{% endif %}
+    FROM kept AS s
+    {% for q in quasi %}
+    LEFT JOIN domain_{{ q.i }} AS d{{ q.i }} ON d{{ q.i }}.value = {% if q.is_number %}{{ coded(q, sql('s.q', q.i)) }}{% else %}s.q{{ q.i }}{% endif %}
+
+    {% endfor %}
+    {% if tie_by == 'value' %}
+    JOIN ties AS h ON {% for u in unchanged %}{% if not loop.first %} AND {% endif %}h.u{{ u.i }} IS NOT DISTINCT FROM s.u{{ u.i }}{% endfor %}
+    {% endif %}
+
+),
+{# Records that nothing published tells apart are one group. #}
+grouped AS MATERIALIZED (
+    SELECT row_number() OVER () - 1 AS gid, *
+    FROM (
+        SELECT tie{% for q in quasi %}, c{{ q.i }}{% endfor %}{% if person %}, person{% endif %}, count(*)::INTEGER AS size
+        FROM encoded
+        GROUP BY ALL
+    )
+),
+{# The one call of the clustering UDF; its first argument carries the checks that must hold before. #}
+answer AS MATERIALIZED (
+    SELECT dbanon_cluster(
+        (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),
+        (SELECT list(struct_pack(
+            gid, size, tie{% for q in quasi %}, c{{ q.i }}{% endfor %}
+            {%- if person %}, person{% endif %})) FROM grouped)
+        {% for q in quasi %}
+        {% if q.is_number %}
+        , (SELECT list(position ORDER BY code ASC) FROM domain_{{ q.i }})
+        {% else %}
+        , (SELECT struct_pack(
+            parent := list(p.preorder ORDER BY t.preorder ASC),
+            value := (SELECT list(preorder ORDER BY code ASC) FROM code_{{ q.i }})
+        ) FROM tree_{{ q.i }} AS t LEFT JOIN tree_{{ q.i }} AS p ON p.node = t.parent)
+        {% endif %}
+        {% endfor %}
+    ) AS answer
+),
+{# The cluster of the records first to last of a group. #}
+parts AS MATERIALIZED (
+    SELECT unnest(CASE WHEN answer.error IS NULL THEN answer.parts ELSE error(answer.error) END, max_depth := 2)
+    FROM answer
+),
+extent AS MATERIALIZED (
+    SELECT
+        p.cluster, sum(p.last - p.first + 1) AS size
+        {% for q in quasi %}, min(e.c{{ q.i }}) AS low{{ q.i }}, max(e.c{{ q.i }}) AS high{{ q.i }}, sum(p.last - p.first + 1) FILTER (WHERE e.c{{ q.i }} IS NOT NULL) AS filled{{ q.i }}{% endfor %}
+
+    FROM parts AS p
+    JOIN grouped AS e USING (gid)
+    GROUP BY p.cluster
+),
+{% for q in quasi %}
+{% if q.is_number %}
+{{ published_intervals(q) }}
+{% else %}
+{{ published_nodes(q) }}
+{% endif %}
+{% endfor %}
+{# What each cluster publishes, and what one record of it loses. A cluster of NULLs only publishes NULL and loses
+    nothing; one that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart. #}
+values_of AS (
+    SELECT
+        x.cluster
+        {% for q in quasi %}
+        {% if q.is_number %}
+        , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.low_value END AS low{{ q.i }}
+        , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.high_value END AS high{{ q.i }}
+        {% endif %}
+        {% if not (q.is_number and typed) %}
+        , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.published WHEN x.filled{{ q.i }} > 0 THEN '*' END AS p{{ q.i }}
+        {% endif %}
+        , CASE
+            WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.loss
+            WHEN x.filled{{ q.i }} > 0 THEN 1.0
+            ELSE {% if q.is_number and typed %}1.0{% else %}0.0{% endif %}
+
+        END AS loss{{ q.i }}
+        {% endfor %}
+    FROM extent AS x
+    {% for q in quasi %}
+    LEFT JOIN published_{{ q.i }} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}
+    {% endfor %}
+),
+{# Clusters that publish the same values are one equivalence class: that is what a reader sees. #}
+generalized AS MATERIALIZED (
+    SELECT
+        *,
+        dense_rank() OVER (ORDER BY
+            {% for q in quasi %}{% if not loop.first %}, {% endif %}
+            {% if q.is_number %}low{{ q.i }} ASC NULLS LAST, high{{ q.i }} ASC NULLS LAST{% if not typed %}, p{{ q.i }} ASC NULLS LAST{% endif %}
+            {% else %}p{{ q.i }} ASC NULLS LAST{% endif %}{% endfor %}
+
+        ) AS class_id
+    FROM values_of
+),
+class_of_part AS MATERIALIZED (
+    SELECT p.gid, p.first, p.last, g.class_id
+    FROM parts AS p
+    JOIN generalized AS g USING (cluster)
+),
+{# NULL where a group has records in several classes. #}
+class_of_group AS MATERIALIZED (
+    SELECT e.*, p.class_id
+    FROM grouped AS e
+    LEFT JOIN (
+        SELECT gid, CASE WHEN min(class_id) = max(class_id) THEN min(class_id) END AS class_id
+        FROM class_of_part
+        GROUP BY gid
+    ) AS p USING (gid)
+),
+{% macro same_group() -%}
+    e.tie = g.tie{% for q in quasi %} AND e.c{{ q.i }} IS NOT DISTINCT FROM g.c{{ q.i }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
+{%- endmacro %}
+placed AS MATERIALIZED (
+    SELECT e.rid, g.class_id
+    FROM encoded AS e
+    JOIN (FROM class_of_group WHERE class_id IS NOT NULL) AS g ON {{ same_group() }}
+    UNION ALL
+    SELECT e.rid, p.class_id
+    FROM (
+        SELECT e.rid, g.gid, row_number() OVER (PARTITION BY g.gid) AS place
+        FROM encoded AS e
+        JOIN (FROM class_of_group WHERE class_id IS NULL) AS g ON {{ same_group() }}
+    ) AS e
+    JOIN class_of_part AS p ON p.gid = e.gid AND e.place BETWEEN p.first AND p.last
+),
+published AS MATERIALIZED (
+    SELECT
+        g.class_id
+        {% for q in quasi %}
+        {% if q.is_number and typed %}, g.low{{ q.i }}, g.high{{ q.i }}{% else %}, g.p{{ q.i }}{% endif %}
+        {% endfor %}
+        , any_value(g.loss) AS loss
+    FROM (SELECT *, {% for q in quasi %}{% if not loop.first %} + {% endif %}loss{{ q.i }}{% endfor %} AS loss FROM generalized) AS g
+    GROUP BY ALL
+),
+{# Records that are published alike, and how many. Values that compare equal may read differently (0.0 and -0.0, a month
+    and 30 days): their text tells them apart then. #}
+released AS MATERIALIZED (
+    SELECT l.class_id{% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.u{{ u.i }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}, count(*) AS size
+    FROM {{ records() }}
+    GROUP BY ALL
+),
+{% include 'part/gate.sql' %}

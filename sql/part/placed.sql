@@ -1,0 +1,6 @@
+{#- Every record that is kept and the class it was placed in. A left join is not reordered and builds its hash table on
+    what is narrow, and it loses no record: one without a class is seen by the gate. -#}
+{% macro records() -%}
+source AS s LEFT JOIN placed AS l ON l.rid = s.rid
+    {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
+{%- endmacro %}

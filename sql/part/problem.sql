@@ -1,0 +1,62 @@
+{#- What must hold before anything is clustered: one row, the first problem or NULL. Nothing here quotes a cell. -#}
+facts AS MATERIALIZED (
+    SELECT
+        count(*) AS records
+        {% if person %}, count(DISTINCT person) AS persons{% endif %}
+        {% for q in quasi %}, count(q{{ q.i }}) AS filled{{ q.i }}
+        {% if q.is_number %}, count(*) FILTER (WHERE q{{ q.i }} IS NOT NULL AND NOT (true{{ q.is_finite }})) AS wild{{ q.i }}{% endif %}{% endfor %}
+
+    FROM source
+),
+kept_facts AS MATERIALIZED (
+    SELECT count(*) AS records{% if person %}, count(DISTINCT person) AS persons{% endif %} FROM kept
+),
+problem AS MATERIALIZED (
+    SELECT coalesce(
+        CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ say.policy_changed }} END,
+        {% if bare %}
+        CASE WHEN EXISTS (FROM duckdb_tables() WHERE database_name = 'temp' AND lower(table_name) = {{ bare }})
+            OR EXISTS (FROM duckdb_views() WHERE database_name = 'temp' AND lower(view_name) = {{ bare }})
+        THEN {{ say.shadowed }} END,
+        {% endif %}
+        CASE WHEN facts.records = 0 THEN {{ say.empty }} END,
+        {% for q in quasi %}
+        {% if nulls == 'error' %}
+        CASE WHEN facts.filled{{ q.i }} < facts.records THEN {{ q.say.nulls }} END,
+        {% endif %}
+        {% if q.is_number %}
+        CASE WHEN facts.wild{{ q.i }} > 0 THEN {{ q.say.wild }} END,
+        {% endif %}
+        CASE WHEN facts.filled{{ q.i }} = 0 THEN {{ q.say.no_values }} END,
+        {% endfor %}
+        CASE WHEN kept_facts.records = 0 THEN {{ say.nothing_left }} END,
+        {% if person %}
+        CASE WHEN kept_facts.persons < 2 THEN {{ say.few_persons }} WHEN kept_facts.persons < {{ k }} THEN {{ say.k_persons }} END,
+        {% else %}
+        CASE WHEN kept_facts.records < 2 THEN {{ say.few_records }} WHEN kept_facts.records < {{ k }} THEN {{ say.k_records }} END,
+        {% endif %}
+        {% for q in quasi if not q.is_number %}
+        {% if q.rows %}
+        (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ q.say.roots }}
+            WHEN count(*) <> (SELECT count(*) FROM tree_{{ q.i }}) THEN {{ q.say.unreachable }}
+            END FROM rows_{{ q.i }}),
+        (SELECT CASE WHEN max(n) > 1 THEN {{ q.say.siblings }} END
+            FROM (SELECT count(*) AS n FROM rows_{{ q.i }} GROUP BY parent, label)),
+        (SELECT CASE WHEN count(*) <> count(DISTINCT published) THEN {{ q.say.same_name }} END
+            FROM tree_{{ q.i }} WHERE NOT is_leaf),
+        {% endif %}
+        {% if not escape %}
+        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.reserved }} END FROM value_{{ q.i }} WHERE reserved),
+        {% endif %}
+        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.uncovered }} END FROM value_{{ q.i }} WHERE hits = 0),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.ambiguous }} END FROM value_{{ q.i }} WHERE hits > 1),
+        {% endfor %}
+        {% for u in unchanged if u.check_rare %}
+        (SELECT CASE WHEN count(*) > 0 THEN {{ u.say_rare }} END
+            FROM (SELECT u{{ u.i }} FROM kept GROUP BY u{{ u.i }}
+                HAVING {% if person %}count(DISTINCT person){% else %}count(*){% endif %} < {{ k }})),
+        {% endfor %}
+        NULL
+    ) AS message
+    FROM facts, kept_facts
+),

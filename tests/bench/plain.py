@@ -1,0 +1,71 @@
+"""KACPC as the compiled O(n^2 / k) loop over distinct tuples: the baseline that the index is measured against."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numba
+import numpy as np
+
+from dbanon import distance, space
+from dbanon.cluster.gather import modal
+
+
+@numba.njit
+def _loop(
+    codes: Any, left: Any, tables: Any, starts: Any, widths: Any, sums: Any, seed: int, k: int, steps: int
+) -> int:
+    tuples, attributes = codes.shape
+    near = np.empty(tuples, np.int64)
+    remaining = left.sum()
+    made = 0
+    while made < steps and remaining >= k:
+        if made > 0:
+            seed = -1
+            for t in range(tuples):
+                if left[t] > 0 and (seed < 0 or sums[t] < sums[seed]):
+                    seed = t
+        left[seed] -= 1
+        for t in range(tuples):
+            if left[t] > 0:
+                total = np.int64(0)
+                for j in range(attributes):
+                    total += tables[starts[j] + codes[seed, j] * widths[j] + codes[t, j]]
+                near[t] = total
+                sums[t] += total
+        wanted = k - 1
+        while wanted > 0:
+            best = -1
+            for t in range(tuples):
+                if left[t] > 0 and (best < 0 or near[t] < near[best]):
+                    best = t
+            taken = min(wanted, left[best])
+            left[best] -= taken
+            wanted -= taken
+        remaining -= k
+        made += 1
+    return made
+
+
+def seconds(table: space.Space, k: int, most: float = 10.0) -> tuple[float | None, bool]:
+    """Time of a whole clustering (None where its tables would not fit), and whether it was extrapolated from the
+    clusters made in about `most` seconds."""
+    rows = distance.kacpc(table, k, True)
+    widths = np.array([a.values + 1 for a in table.attributes])
+    if int((widths**2).sum()) > 2**26:
+        return None, True
+    tables = np.concatenate([row.row(c) for row, n in zip(rows, widths, strict=True) for c in range(n)])
+    starts = np.cumsum([0, *(widths**2)])[:-1]
+    first = modal(table)
+    start = sum(rows[j].row(first[j])[table.codes[:, j]] for j in range(len(rows)))
+    seed, left = int(np.argmin(start)), table.counts.copy()
+    sums = np.zeros(len(left), np.int64)
+    clusters = table.rows // k
+    _loop(table.codes, left.copy(), tables, starts, widths, sums.copy(), seed, k, 1)
+    clock, done, chunk = time.perf_counter(), 0, max(1, min(clusters, 50))
+    while done < clusters and time.perf_counter() - clock < most:
+        done += _loop(table.codes, left, tables, starts, widths, sums, seed, k, min(chunk, clusters - done))
+        seed = int(np.argmin(np.where(left > 0, sums, np.iinfo(np.int64).max)))
+    took = time.perf_counter() - clock
+    return took * clusters / done, done < clusters

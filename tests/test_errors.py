@@ -1,0 +1,553 @@
+"""A mistake is one clear error: no rows, and the connection and the database stay as they were."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.errors import DbanonError
+
+KINDS = ("kacpc", "kacpc_classes", "kacpc_metrics")
+
+_raised: set[str] = set()
+"""Names of the exception classes that were built while these tests ran."""
+
+
+pytestmark = pytest.mark.xdist_group("errors")  # its last test looks at what the others raised
+
+
+@pytest.fixture(scope="module", autouse=True)
+def watched() -> Iterator[None]:
+    """Notes which exception classes are built."""
+    real = DbanonError.__init__
+
+    def note(self: DbanonError, *args: object) -> None:
+        _raised.add(type(self).__name__)
+        real(self, *args)
+
+    DbanonError.__init__ = note  # type: ignore[method-assign]
+    yield
+    DbanonError.__init__ = real  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Any]:
+    """A connection with eight patients, two per person, of which many columns are difficult."""
+    con = dbanon.attach(duckdb.connect())
+    con.execute(
+        """
+        CREATE TABLE patients AS SELECT
+            i AS pid, 'p' || i // 2 AS person, 20 + i AS age, ['a1', 'a2', 'b1', 'b2'][1 + i % 4] AS ward,
+            ['Flu', 'HIV'][1 + i % 2] AS disease, 'note ' || i AS note, NULL::INTEGER AS nothing,
+            CASE WHEN i <> 3 THEN i END AS hole, CASE WHEN i = 3 THEN 'nan'::DOUBLE ELSE i END AS wild,
+            CASE WHEN i = 3 THEN '-inf'::FLOAT ELSE i END AS low, DATE '2020-01-01' + i::INTEGER AS born,
+            CASE WHEN i = 3 THEN 'infinity'::DATE ELSE DATE '2020-01-01' END AS ever,
+            CASE WHEN i = 3 THEN '-infinity'::TIMESTAMP ELSE TIMESTAMP '2020-01-01' END AS since,
+            CASE WHEN i = 3 THEN 'infinity'::TIMESTAMPTZ ELSE TIMESTAMPTZ '2020-01-01 00:00:00+00' END AS zoned,
+            CASE WHEN i = 3 THEN '*' ELSE 'x' END AS star,
+            [i] AS list, [i, i]::INTEGER[2] AS array, {'a': i} AS struct, MAP {'a': i} AS map, '{"a": 1}'::JSON AS json,
+            'x'::BLOB AS blob, '101'::BIT AS bits, INTERVAL (i) DAY AS span, '10:00:00+01'::TIMETZ AS zoned_time
+        FROM range(8) AS r (i)
+        """
+    )
+    con.execute("CREATE TABLE empty AS FROM patients LIMIT 0")
+    con.execute("CREATE TABLE one AS FROM patients LIMIT 1")
+    con.execute("CREATE TABLE holes AS SELECT i AS a, CASE WHEN i < 4 THEN 1 END AS b, "
+                "CASE WHEN i >= 4 THEN 1 END AS c FROM range(8) AS r (i)")  # fmt: skip
+    con.execute(
+        "CREATE TABLE numbers AS SELECT i AS age, i::DOUBLE AS pay, i::FLOAT AS half, "
+        "DATE '2020-01-01' + i::INTEGER AS born FROM range(8) AS r (i)"
+    )
+    dbanon.load_hierarchy(con, "wards", [[w, w[0], "*"] for w in ("a1", "a2", "b1", "b2")])
+    dbanon.load_hierarchy(con, "few_wards", [[w, "*"] for w in ("a1", "a2", "b1")])
+    for name, rows in {
+        "two_roots": [("r", None, "*"), ("s", None, "s"), *((w, "r", w) for w in ("a1", "a2", "b1", "b2"))],
+        "no_root": [("r", "s", "*"), ("s", "r", "s"), *((w, "r", w) for w in ("a1", "a2", "b1", "b2"))],
+        "cut_off": [("r", None, "*"), *((w, "r", w) for w in ("a1", "a2", "b1", "b2")), ("x", "nowhere", "x")],
+        "cycle": [("r", None, "*"), *((w, "p", w) for w in ("a1", "a2", "b1", "b2")), ("p", "q", "p"), ("q", "p", "q")],
+        "twins": [("r", None, "*"), *((w, "r", w) for w in ("a1", "a2", "b1", "b2")), ("x", "r", "a1")],
+        "two_leaves": [("r", None, "*"), ("u", "r", "u"), ("v", "r", "v"), *((w, "u", w) for w in ("a1", "a2", "b1")),
+                       ("w1", "u", "b2"), ("w2", "v", "b2")],
+    }.items():  # fmt: skip
+        con.executemany(
+            "INSERT INTO dbanon.hierarchy (name, node, parent, label) VALUES (?, ?, ?, ?)",
+            [(name, *row) for row in rows],
+        )
+    yield con
+    con.close()
+
+
+@pytest.fixture
+def con(opened: Any) -> Iterator[Any]:
+    """The same; asserts afterwards that neither the connection nor the database changed."""
+    before = state(opened)
+    yield opened
+    assert state(opened) == before
+
+
+def state(con: Any) -> list[Any]:
+    """All tables with their rows and the session's place."""
+    tables = con.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+    views = con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1").fetchall()
+    rows = [con.execute(f'SELECT t::VARCHAR FROM "{s}"."{t}" AS t').fetchall() for s, t in tables]
+    place = con.execute("SELECT current_database(), current_schema(), current_setting('threads')").fetchall()
+    return [tables, views, rows, place]
+
+
+def mistake(con: Any, arguments: str, *says: str, table: str = "patients", kinds: tuple[str, ...] = KINDS) -> str:
+    """Asserts that all functions fail and say all this; gives the last text."""
+    text = ""
+    for function in kinds:
+        query = f"FROM {function}('{table}'{', ' if arguments else ''}{arguments})"
+        with pytest.raises(duckdb.Error) as caught:
+            con.execute(query).fetchall()
+        text = str(caught.value).split("\n\nLINE ")[0]
+        for words in says:
+            assert words in text, f"{words!r} is not in: {text}"
+        assert "Traceback" not in text
+        assert "Python exception" not in text, text
+        assert con.execute("SELECT 42").fetchall() == [(42,)]
+    return text
+
+
+# --- k ------------------------------------------------------------------------------------------------------
+
+BAD_K = {
+    "": "k is missing",
+    "k := NULL": "k is missing",
+    "k := 3.7": "3.7",
+    "k := 2.0": "2.0",
+    "k := 'x'": "'x'",
+    "k := '3'": "'3'",
+    "k := true": "true",
+    "k := 1": "got 1",
+    "k := 0": "got 0",
+    "k := -3": "got -3",
+    "k := [2]": "[2]",
+    "k := {'a': 2}": "k must be",
+    "k := 1e3": "k must be",
+    "k := DATE '2020-01-01'": "k must be",
+    "k := 'nan'::DOUBLE": "k must be",
+}
+
+
+@pytest.mark.parametrize("k", BAD_K)
+def test_k_is_an_integer_of_at_least_two(con: Any, k: str) -> None:
+    text = mistake(con, f"{k}{', ' if k else ''}qi := ['age']", BAD_K[k], "an integer of at least 2")
+    assert "kacpc" in text
+
+
+@pytest.mark.parametrize("k", ["k = 1", "k = -3", "k = 3.7", "k = 'x'", "k = true", "k => 0"])
+def test_k_is_refused_in_every_form(con: Any, k: str) -> None:
+    mistake(con, f"{k}, qi := ['age']", "an integer of at least 2")
+
+
+@pytest.mark.parametrize("k", [9, 1000, 10**9, 2**31, 2**63 - 1])
+def test_k_above_the_rows_says_the_largest_k_and_the_row_count(con: Any, k: int) -> None:
+    mistake(con, f"k := {k}, qi := ['age']", "k must be between 2 and 8", "patients has 8 rows", f"got {k}")
+
+
+def test_k_of_all_rows_is_possible(con: Any) -> None:
+    assert len(con.execute("FROM kacpc('patients', k := 8, qi := ['age'])").fetchall()) == 8
+
+
+def test_k_above_the_persons_says_the_largest_k_and_the_person_count(con: Any) -> None:
+    arguments = "qi := ['age'], person := 'person'"
+    mistake(con, f"k := 5, {arguments}", "k must be between 2 and 4", "patients has 4 persons", "got 5")
+    assert len(con.execute(f"FROM kacpc('patients', k := 4, {arguments})").fetchall()) == 8
+
+
+def test_k_above_the_rows_that_are_left_says_how_many_are_left(con: Any) -> None:
+    mistake(con, "k := 8, qi := ['hole'], nulls := 'drop'", "between 2 and 7", "7 rows", "got 8")
+
+
+def test_one_row_cannot_be_made_anonymous_and_no_k_is_suggested(con: Any) -> None:
+    text = mistake(con, "k := 2, qi := ['age']", "1 row", table="one")
+    assert "between 2 and 1" not in text, text
+
+
+# --- names --------------------------------------------------------------------------------------------------
+
+UNKNOWN: dict[str, tuple[str, ...]] = {
+    "k := 2, qi := ['agee']": ("no column 'agee'", "Did you mean 'age'", "qi"),
+    "k := 2, qi := ['']": ("qi must be",),
+    "k := 2, qi := ['age'], sensitive := ['diseas']": ("no column 'diseas'", "sensitive"),
+    "k := 2, qi := ['age'], hierarchies := {'wardd': 'wards'}": ("no column 'wardd'", "hierarchies"),
+    "k := 2, qi := ['age'], weights := {'agee': 2}": ("no column 'agee'", "weights"),
+    "k := 2, qi := ['age'], other := ['x']": ("no column 'x'", "other"),
+    "k := 2, qi := ['age'], person := 'x'": ("no column 'x'", "person"),
+    "k := 2, qi := ['age'], identifier := ['x']": ("no column 'x'", "identifier"),
+    "k := 2, qi := ['age'], withhold := ['x']": ("no column 'x'", "withhold"),
+    "k := 2, qi := ['age'], allow_rare := ['x']": ("no column 'x'", "allow_rare"),
+    "k := 2, qi := ['age'], top := {'x': 1}": ("no column 'x'", "top"),
+    "k := 2, qi := ['age'], bottom := {'x': 1}": ("no column 'x'", "bottom"),
+    "k := 2, qi := ['age'], grid := {'x': 1}": ("no column 'x'", "grid"),
+    "k := 2, qi := ['age'], min_level := {'x': 1}": ("no column 'x'", "min_level"),
+    "k := 2, qi := ['age'], max_level := {'x': 1}": ("no column 'x'", "max_level"),
+    "k := 2, qi := ['ward'], hierarchies := {'ward': 'ward'}": ("no hierarchy 'ward'", "Did you mean 'wards'"),
+    "k := 2, qi := ['age'], hierarchies := {'ward': 'wards'}": ("hierarchies does not fit", "not a quasi-identifier"),
+    "k := 2, qi := ['age'], nulls := 'maybe'": ("nulls must be one of 'keep', 'drop', 'error'", "'maybe'"),
+    "k := 2, qi := ['age'], intervals := 'pair'": ("intervals must be one of", "'pair'"),
+    "k := 2, qi := ['age', 'AGE']": ("qi must be a list of different column names",),
+    "'nulz' = 'drop', k := 2, qi := ['age']": ("no parameter 'nulz'", "Did you mean 'nulls'", "Accepted: k, qi"),
+    "nulz = 'drop', k := 2, qi := ['age']": ("nulz",),
+    "kk = 3, k := 2, qi := ['age']": ("kk",),
+}
+
+
+@pytest.mark.parametrize("arguments", UNKNOWN)
+def test_an_unknown_name_is_named_with_the_parameter_and_the_nearest_one(con: Any, arguments: str) -> None:
+    mistake(con, arguments, *UNKNOWN[arguments])
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("patient", "no table, view or file 'patient' is visible. Did you mean 'patients'?"),
+        ("other.patients", "no table, view or file 'other.patients'"),
+        ("memory.main.patient", "no table, view or file"),
+        ("a.b.c.d", "is not the name of a table"),
+        ("(SELECT 1)", "is not the name of a table"),
+        ("patients; DROP TABLE patients", "is not the name of a table"),
+        ("range(5)", "is not the name of a table"),
+        ("", "is not the name of a table"),
+        ("no_such_file.csv", "cannot read the file"),
+        ("no_such_file.parquet", "cannot read the file"),
+        ("duckdb_tables", "no table, view or file"),
+        ("information_schema.tables", "no table, view or file"),
+    ],
+)
+def test_what_is_no_table_is_refused(con: Any, table: str, says: str) -> None:
+    mistake(con, "k := 2, qi := ['age']", says, table=table.replace("'", "''"))
+
+
+@pytest.mark.parametrize("table", ["NULL", "5", "true", "['patients']", "{'a': 'patients'}"])
+def test_a_table_that_is_no_text_is_refused(con: Any, table: str) -> None:
+    for function in KINDS:
+        with pytest.raises(duckdb.Error, match="tbl"):
+            con.execute(f"FROM {function}({table}, k := 2, qi := ['age'])").fetchall()
+
+
+def test_an_ambiguous_name_is_refused(con: Any) -> None:
+    con.execute("ATTACH ':memory:' AS twice; CREATE SCHEMA twice; CREATE TABLE twice.main.t AS SELECT 1 AS a")
+    try:
+        con.execute("CREATE TABLE memory.twice.t AS SELECT 1 AS a")
+        mistake(con, "k := 2, qi := ['a']", "can be", '"memory"."twice"."t"', '"twice"."main"."t"', table="twice.t")
+    finally:
+        con.execute("DETACH twice; DROP SCHEMA memory.twice CASCADE")
+
+
+def test_a_temporary_table_before_a_stored_one_is_refused(con: Any) -> None:
+    con.execute("CREATE TEMP TABLE patients AS SELECT 1 AS age")
+    try:
+        mistake(con, "k := 2, qi := ['age']", "also names a temporary table", "memory")
+    finally:
+        con.execute("DROP TABLE temp.patients")
+
+
+# --- data ---------------------------------------------------------------------------------------------------
+
+DATA: dict[str, tuple[str, ...]] = {
+    "k := 2": ("no quasi-identifier is declared for patients", "INSERT INTO dbanon.policy", "qi = ["),
+    "k := 2, sensitive := ['disease']": ("no quasi-identifier",),
+    "k := 2, qi := []": ("no quasi-identifier",),
+    "k := 2, qi := ['nothing']": ("patients.nothing is NULL in every row",),
+    "k := 2, qi := ['age', 'nothing']": ("patients.nothing is NULL in every row",),
+    "k := 2, qi := ['age', 'hole'], nulls := 'error'": ("patients.hole is NULL in 1 rows", "nulls = 'keep'"),
+    "k := 2, qi := ['wild']": ("patients.wild is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['low']": ("patients.low is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['ever']": ("patients.ever is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['since']": ("patients.since is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['zoned']": ("patients.zoned is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['wild'], grid := {'wild': 5}": ("patients.wild is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['wild'], top := {'wild': 5}, bottom := {'wild': 2}": ("NaN or infinite in 1 rows",),
+    "k := 2, qi := ['ever'], grid := {'ever': 'none'}": ("patients.ever is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['wild'], intervals := 'bounds'": ("patients.wild is NaN or infinite in 1 rows",),
+    "k := 2, qi := ['star']": ("patients.star: 1 distinct values are '*'", "escape = true"),
+    "k := 2, qi := ['ward'], hierarchies := {'ward': 'few_wards'}": (
+        "patients.ward: 1 distinct values are missing from hierarchy 'few_wards'",
+        "FROM uncovered('patients', 'ward'",
+    ),
+    "k := 2, qi := ['age'], hierarchies := {'age': 'wards'}": ("patients.age: 8 distinct values are missing",),
+    "k := 2, qi := ['ward'], hierarchies := {'ward': 'a1;a2;*\\nb1;*'}": ("patients.ward",),
+    "k := 2, qi := ['ward'], hierarchies := {'ward': 'a1;x\\nb1;y'}": ("hierarchy", "2 roots"),
+    "k := 2, qi := ['age'], other := ['note']": ("patients.note has the role other", "8 of its values", "k = 2"),
+    "k := 2, qi := ['age'], sensitive := ['age']": ("patients.age is in two roles: quasi and sensitive",),
+    "k := 2, qi := ['age'], other := ['age']": ("patients.age is in two roles",),
+    "k := 2, qi := ['age'], identifier := ['age']": ("patients.age is in two roles",),
+    "k := 2, qi := ['age'], person := 'AGE'": ("patients.age is in two roles",),
+    "k := 2, qi := ['age'], sensitive := ['note'], other := ['note']": ("patients.note is in two roles",),
+    "k := 3, qi := ['ward'], hierarchies := {'ward': 'wards'}, max_level := {'ward': 0}": (
+        "max_level of ward separates 8 records",
+        "k = 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("arguments", DATA)
+def test_a_mistake_of_the_data_or_the_roles_is_one_error(con: Any, arguments: str) -> None:
+    mistake(con, arguments.replace("\\n", "\n"), *DATA[arguments])
+
+
+@pytest.mark.parametrize("column", ["list", "blob", "span"])
+def test_a_type_that_cannot_tell_people_apart_is_named(con: Any, column: str) -> None:
+    arguments = f"k := 2, qi := ['age'], person := '{column}'"
+    mistake(con, arguments, f"patients.{column} has the type", "cannot tell people apart")
+
+
+@pytest.mark.parametrize("column", ["list", "array", "struct", "map", "json", "blob", "bits", "span", "zoned_time"])
+def test_a_type_that_cannot_be_generalized_is_named(con: Any, column: str) -> None:
+    mistake(con, f"k := 2, qi := ['{column}']", f"patients.{column} has the type", "cannot be a quasi-identifier")
+    if column not in ("span", "zoned_time"):
+        mistake(con, f"k := 2, qi := ['{column}'], hierarchies := {{'{column}': 'wards'}}", f"patients.{column} has")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("two_roots", "exactly one root"),
+        ("no_root", "exactly one root"),
+        ("cut_off", "not reachable"),
+        ("cycle", "not reachable"),
+        ("twins", "same label"),
+        ("two_leaves", "several leaves"),
+    ],
+)
+def test_a_hierarchy_that_is_no_tree_is_one_error(con: Any, name: str, why: str) -> None:
+    mistake(con, f"k := 2, qi := ['ward'], hierarchies := {{'ward': '{name}'}}", f"hierarchy '{name}'", why)
+    problems = con.execute(f"SELECT problem FROM hierarchy_problems() WHERE name = '{name}'").fetchall()
+    assert problems
+
+
+def test_an_empty_table_is_said_to_be_empty(con: Any) -> None:
+    for k in (2, 10**6):
+        mistake(con, f"k := {k}, qi := ['age', 'ward', 'born']", "empty has no rows", table="empty")
+    mistake(con, "k := 2, qi := ['age'], nulls := 'drop', person := 'person'", "empty has no rows", table="empty")
+
+
+def test_dropping_every_row_is_said(con: Any) -> None:
+    mistake(con, "k := 2, qi := ['b', 'c'], nulls := 'drop'", "nulls := 'drop' leaves none", table="holes")
+    assert len(con.execute("FROM kacpc('holes', k := 2, qi := ['b', 'c'])").fetchall()) == 8
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "why"),
+    [
+        ("top", "'x'", "'x' is not a value"),
+        ("bottom", "'x'", "'x' is not a value"),
+        ("grid", "0", "positive"),
+        ("grid", "-5", "positive"),
+        ("grid", "2.5", "positive integer"),
+        ("grid", "'month'", "positive integer"),
+        ("grid", "'inf'", "positive"),
+        ("grid", "'nan'", "positive"),
+        ("min_level", "1", "without a hierarchy"),
+        ("max_level", "1", "without a hierarchy"),
+        ("weights", "0", "number from 0.000001"),
+        ("weights", "-1", "number from 0.000001"),
+        ("weights", "'nan'::DOUBLE", "number from 0.000001"),
+        ("weights", "'heavy'", "number from 0.000001"),
+        ("top", "true", "a number or a date"),
+        ("min_level", "-1", "at least 0"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_named(con: Any, setting: str, value: str, why: str) -> None:
+    mistake(con, f"k := 2, qi := ['age'], {setting} := {{'age': {value}}}", setting, why)
+
+
+@pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "infinity"])
+@pytest.mark.parametrize("setting", ["top", "bottom"])
+@pytest.mark.parametrize("column", ["age", "pay", "half", "born"])
+def test_top_and_bottom_are_finite(con: Any, column: str, setting: str, value: str) -> None:
+    arguments = f"k := 2, qi := ['{column}'], {setting} := {{'{column}': '{value}'}}"
+    mistake(con, arguments, f"{setting} does not fit numbers.{column}", table="numbers", kinds=("kacpc",))
+
+
+# --- the policy ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def declared(opened: Any) -> Iterator[Any]:
+    """The patients with a policy, which is gone afterwards, and a table of moments."""
+    opened.execute(
+        "CREATE TABLE moments AS SELECT TIME '08:00' + INTERVAL (i) HOUR AS clock, DATE '2000-01-01' + i * 400 AS day, "
+        "i::DOUBLE AS pay, i + 10 AS age FROM (SELECT i::INTEGER AS i FROM range(9) AS r (i))"
+    )
+    ward = {"role": "quasi", "hierarchy": "wards", "min_level": 1}
+    dbanon.declare(opened, "patients", pid="identifier", person="person", age="quasi", ward=ward, disease="sensitive")
+    yield opened
+    opened.execute("DELETE FROM dbanon.policy; DROP TABLE moments")
+
+
+LOOSER = {
+    "sensitive := ['pid']": "patients.pid is declared identifier",
+    "other := ['pid']": "patients.pid is declared identifier",
+    "qi := ['pid']": "patients.pid is declared identifier",
+    "sensitive := ['age']": "patients.age is declared quasi",
+    "other := ['age']": "patients.age is declared quasi",
+    "other := ['disease']": "patients.disease is declared sensitive",
+    "qi := ['disease']": "patients.disease is declared sensitive",
+    "qi := ['age', 'person']": "patients.person is declared person",
+    "sensitive := ['person']": "patients.person is declared person",
+    "withhold := ['person']": "patients.person is declared person",
+    "identifier := ['person']": "patients.person is declared person",
+    "person := 'pid'": "patients.person is declared person",
+    "min_level := {'ward': 0}": "patients.ward is declared min_level = 1",
+    "hierarchies := {'ward': 'few_wards'}": "patients.ward is declared",
+}
+
+
+@pytest.mark.parametrize("arguments", LOOSER)
+def test_a_call_cannot_loosen_the_policy(declared: Any, arguments: str) -> None:
+    mistake(declared, f"k := 2, {arguments}", LOOSER[arguments], "would loosen the policy", "dbanon.policy")
+
+
+MORE: dict[tuple[str, str, str | int], tuple[str, ...]] = {
+    ("age", "top", 9): ("100", " 100", "+100", "0x64", "1e2", "1_00", "100.0"),
+    ("age", "bottom", 19): ("-1", " -1", "-0", "0x0", "-1e1", "0000"),
+    ("age", "grid", 1000): ("1", "999", "1e0", "none", "NONE", " 1", "nan"),
+    ("pay", "top", -1): ("nan", "NaN", " nan", "inf", "infinity", "100", "1e300"),
+    ("pay", "bottom", 9): ("nan", "-nan", "-inf", "-infinity", "-1", "-1e300"),
+    ("pay", "grid", 1000): ("1", "0.1", "none", "nan", "inf", "1e-300"),
+    ("day", "top", "1999-12-31"): ("2500-01-01", " 2500-01-01", "10000-01-01", "2500-1-1", "infinity", "2500/01/01"),
+    ("day", "bottom", "2009-01-01"): ("1999-01-01", "2009-01-01 (BC)", "999-01-01", "9-1-1", "epoch", "-infinity"),
+    ("day", "grid", "century"): ("month", "none", "day", "week", "decade", "MONTH", "Day"),
+    ("clock", "top", "7:00:00"): ("17:00:00", "17:0", " 17:00:00", "23:59:59.999999"),
+    ("clock", "bottom", "17:00:00"): ("7:00:00", "07:00:00", " 7:00", "0:0"),
+}
+"""Declared settings that code or snap all values to one, and looser ones in all spellings."""
+
+
+@pytest.mark.parametrize("declaration", MORE, ids=lambda d: "-".join(map(str, d)))
+def test_no_spelling_of_a_setting_loosens_the_declared_one(declared: Any, declaration: tuple[str, str, Any]) -> None:
+    column, setting, value = declaration
+    dbanon.declare(declared, "moments", **{column: {"role": "quasi", setting: value}})
+    query = f"SELECT DISTINCT {column} FROM kacpc('moments', k := 2{{}})"
+    assert len(declared.execute(query.format("")).fetchall()) == 1
+    published = {}
+    for spelling in MORE[declaration]:
+        try:
+            rows = declared.execute(query.format(f", {setting} := {{'{column}': '{spelling}'}}")).fetchall()
+        except duckdb.Error as error:
+            assert "Python exception" not in str(error)
+        else:
+            published[spelling] = rows
+    assert {spelling: rows for spelling, rows in published.items() if len(rows) > 1} == {}
+
+
+def test_the_default_grid_of_a_declared_date_is_not_loosened(declared: Any) -> None:
+    dbanon.declare(declared, "moments", day="quasi")
+    for grid in ("none", "day", "week"):
+        with pytest.raises(duckdb.Error, match="would loosen the policy"):
+            declared.execute(f"FROM kacpc('moments', k := 2, grid := {{'day': '{grid}'}})").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("column", "settings", "arguments"),
+    [
+        ("age", {"top": 5}, "top := {'age': 4}"),
+        ("age", {"bottom": 5}, "bottom := {'age': 6}"),
+        ("age", {"grid": 4}, "grid := {'age': 8}"),
+        ("day", {"top": "2001-01-01"}, "top := {'day': '2000-12-31'}"),
+        ("day", {"grid": "month"}, "grid := {'day': 'decade'}"),
+        ("clock", {"top": "10:00:00"}, "top := {'clock': '9:00:00'}"),
+        ("age", {"grid": "none"}, "grid := {'age': 5}"),
+    ],
+)
+def test_a_call_may_tighten_a_setting(declared: Any, column: str, settings: Any, arguments: str) -> None:
+    dbanon.declare(declared, "moments", **{column: {"role": "quasi", **settings}})
+    assert len(declared.execute(f"FROM kacpc('moments', k := 2, {arguments})").fetchall()) == 9
+
+
+def test_a_policy_changed_in_the_open_transaction_is_refused(declared: Any) -> None:
+    declared.execute("BEGIN; DELETE FROM dbanon.policy WHERE column_name = 'pid'")
+    with pytest.raises(duckdb.Error, match="policy of patients changed after this statement was planned"):
+        declared.execute("FROM kacpc('patients', k := 2)").fetchall()
+    declared.execute("ROLLBACK")
+    assert len(declared.execute("FROM kacpc('patients', k := 2)").fetchall()) == 8
+
+
+def test_an_unknown_role_in_the_policy_is_named(opened: Any) -> None:
+    opened.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('patients', 'age', 'qausi')")
+    try:
+        mistake(opened, "k := 2", "patients.age: there is no role 'qausi'", "Did you mean 'quasi'")
+    finally:
+        opened.execute("DELETE FROM dbanon.policy")
+
+
+# --- python -------------------------------------------------------------------------------------------------
+
+
+def test_mistakes_in_python_are_exceptions_of_the_package(con: Any, tmp_path: Path) -> None:
+    import pandas as pd
+
+    bad = tmp_path / "bad.csv"
+    bad.write_text("a;x;*\na;y;*\n")
+    for call, kind in (
+        (lambda: dbanon.declare(con, "nowhere", a="quasi"), errors.UnknownTable),
+        (lambda: dbanon.declare(con, "patients", x="quasi"), errors.UnknownColumn),
+        (lambda: dbanon.declare(con, "patients", age="quasy"), errors.UnknownRole),
+        (lambda: dbanon.load_hierarchy(con, "zip5"), errors.UnknownHierarchy),
+        (lambda: dbanon.load_hierarchy(con, "zip5", tmp_path / "none.csv"), errors.UnreadableFile),
+        (lambda: dbanon.load_hierarchy(con, "zip5", bad), errors.MalformedHierarchy),
+        (lambda: dbanon.load_hierarchy(con, "zip5", []), errors.MalformedHierarchy),
+        (lambda: dbanon.save_hierarchy(con, "none", tmp_path / "out.csv"), errors.UnknownHierarchy),
+        (lambda: dbanon.anonymize(pd.DataFrame({"a": [1, 2]}), "kacp", k=2, qi=["a"]), errors.UnknownAlgorithm),
+    ):
+        with pytest.raises(kind):
+            call()
+        assert con.execute("SELECT 42").fetchall() == [(42,)]
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> None:
+    mistake(con, "k = 2, k := 3, qi := ['age']", "k is given twice")
+    mistake(con, "k = 2, age, qi := ['age']", "age")
+    mistake(con, "k = 2, k > 3, qi := ['age']", "cannot read the argument")
+
+
+# --- all of them --------------------------------------------------------------------------------------------
+
+ELSEWHERE = {
+    "GateRefused": "test_gate.py",
+    "Interrupted": "test_interrupt.py",
+    "ReadOnly": "test_sources.py",
+    "RepeatedArgument": "test_arguments.py",
+}
+"""Exceptions that other files reach."""
+
+
+def test_every_exception_of_the_package_is_reached(request: pytest.FixtureRequest) -> None:
+    """Runs last; needs the whole file."""
+    alone = [item for item in request.session.items if item.path == request.path]
+    if len(alone) < 100:
+        pytest.skip("only a part of the file runs")
+    known = {name for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, DbanonError)} - {
+        "DbanonError"
+    }
+    assert known - _raised - set(ELSEWHERE) == set()
+    assert set(ELSEWHERE) <= known
+
+
+def test_messages_say_what_and_what_to_do() -> None:
+    """Every message ends as a sentence, and those that can be helped have a hint or a list of what is accepted."""
+    for name, kind in vars(errors).items():
+        if not (inspect.isclass(kind) and issubclass(kind, DbanonError)) or kind is DbanonError:
+            continue
+        count = len(inspect.signature(kind.__init__).parameters) - 1
+        text = str(kind(*[["aa"] if p in ("known", "found", "roles", "columns") else "aa" for p in _parameters(kind)]))
+        assert count >= 1
+        assert re.search(r"[.?]$", text) or name in ("UnreadableFile", "UnsupportedSetting"), f"{name}: {text}"
+        assert kind.__doc__
+
+
+def _parameters(kind: type) -> list[str]:
+    return [name for name in inspect.signature(kind.__init__).parameters if name != "self"]

@@ -1,0 +1,94 @@
+"""Imports point one way, and heavy libraries stay in their rooms."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
+
+LAYERS = [
+    {"errors", "quote", "names", "resources", "kernels"},
+    {"arguments", "parameters", "hierarchy", "metric", "policy", "space"},
+    {"catalog", "attribute", "distance", "index", "kernels", "constraint"},
+    {"cluster.registry"},
+    {"cluster.gather", "cluster.split"},
+    {"cluster"},
+    {"template", "publication"},
+    {"lineage"},
+    {"column"},
+    {"functions", "plan", "session"},
+    {"request"},
+    {"udf"},
+    {"install"},
+    {"declaration", "connection"},
+    {"frame", "demo"},
+    {"cli"},
+]
+"""A module may import from the layers before its own, and from its own."""
+
+ROOMS = {
+    "numpy": {
+        "space", "distance", "index", "kernels", "constraint", "udf", "demo",
+        "cluster.gather", "cluster.split", "cluster.registry",
+    },
+    "numba": {"kernels"},
+    "pyarrow": {"udf"},
+    "duckdb": {"install", "connection"},
+    "jinja2": {"template"},
+    "pandas": {"frame", "demo"},
+    "click": {"cli"},
+    "rich": {"cli"},
+}  # fmt: skip
+"""Which modules may import a library."""
+
+
+def modules() -> dict[str, Path]:
+    """Module files by name below the package; the package itself is left out."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(p for p in parts if p != "__init__")
+        if name:
+            found[name] = path
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    """Names that a file imports anywhere, `dbanon.x` as it is written."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def layer(name: str) -> int:
+    for number, names in enumerate(LAYERS):
+        if name in names:
+            return number
+    raise AssertionError(f"dbanon.{name} is in no layer: say where it belongs")
+
+
+@pytest.mark.parametrize("name", modules())
+def test_imports_point_to_earlier_layers(name: str) -> None:
+    known = set(modules())
+    for imported in imports(modules()[name]):
+        if not imported.startswith("dbanon."):
+            continue
+        parts = imported.removeprefix("dbanon.").split(".")
+        target = next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in known), None)
+        if target is not None and target != name:
+            assert layer(target) <= layer(name), f"dbanon.{name} imports dbanon.{target}"
+
+
+@pytest.mark.parametrize("name", modules())
+def test_heavy_libraries_stay_in_their_rooms(name: str) -> None:
+    for imported in imports(modules()[name]):
+        library = imported.split(".")[0]
+        if library in ROOMS:
+            assert name in ROOMS[library], f"dbanon.{name} imports {library}"

@@ -1,0 +1,98 @@
+"""The README is true: its tour runs, and every function, parameter and metric is in it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dbanon
+from dbanon import demo, metric
+from dbanon.cluster import algorithms
+from dbanon.functions import table_functions
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+
+def blocks(language: str) -> list[str]:
+    """Code blocks of one language, in order."""
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo database."""
+    path = tmp_path_factory.mktemp("demo") / "dbanon_demo.duckdb"
+    demo.build(path).close()
+    return path
+
+
+def test_every_statement_of_the_tour_runs_in_order(hospital: Path, tmp_path: Path) -> None:
+    shutil.copy(hospital, tmp_path / "tour.duckdb")
+    with dbanon.connect(tmp_path / "tour.duckdb") as con:
+        statements = [s.strip() for block in blocks("sql") for s in block.split(";\n") if s.strip()]
+        assert len(statements) >= 12
+        for statement in statements:
+            con.execute(statement).fetchall()
+        assert con.execute("SELECT count(*) FROM safe_patients").fetchall() == [(20_000,)]
+        assert con.execute("FROM policy_problems()").fetchall() == []
+
+
+def test_the_tour_works_on_a_connection_that_was_only_attached(hospital: Path, tmp_path: Path) -> None:
+    import duckdb
+
+    shutil.copy(hospital, tmp_path / "tour.duckdb")
+    con = dbanon.attach(duckdb.connect(str(tmp_path / "tour.duckdb")))
+    for block in blocks("sql"):
+        for statement in block.split(";\n"):
+            if statement.strip():
+                con.execute(statement).fetchall()
+    con.close()
+
+
+def test_the_demo_is_the_same_every_time() -> None:
+    first, again = demo.patients(500), demo.patients(500)
+    assert first.equals(again)
+    assert not demo.patients(500, seed=1).equals(first)
+
+
+def test_the_demo_does_not_replace_a_file_that_is_not_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute("CREATE TABLE patients (i INTEGER)")
+    with pytest.raises(dbanon.DbanonError, match="not a demo database"):
+        demo.build(path)
+    with dbanon.connect(path) as con:
+        assert con.execute("FROM patients").fetchall() == []
+
+
+@pytest.mark.parametrize("name", [*table_functions(), *(p.name for a in algorithms() for p in a.parameters)])
+def test_every_function_and_parameter_is_in_the_readme(name: str) -> None:
+    text = README.read_text(encoding="utf-8")
+    base = re.sub("_(classes|metrics)$", "", name)
+    assert f"`{base}" in text
+
+
+@pytest.mark.parametrize("name", dbanon.__all__)
+def test_every_public_python_name_exists_and_is_documented(name: str) -> None:
+    value: Any = getattr(dbanon, name)
+    assert value.__doc__
+
+
+def test_every_metric_says_what_it_is_and_which_way_is_better() -> None:
+    for m in metric.all_metrics():
+        assert m.what and m.source
+        assert m.better in ("higher", "lower")
+    places = [m.place for m in metric.all_metrics()]
+    assert len(set(places)) == len(places)
+
+
+def test_the_commands_of_the_readme_are_the_ones_that_ci_runs() -> None:
+    install, test = (block.strip() for block in blocks("sh"))
+    assert "pip install -e" in install and install.endswith("dbanon demo")
+    assert test == ".venv/bin/python -m pytest"
+    ci = (README.parent / ".ci" / "run").read_text(encoding="utf-8")
+    assert "-m pytest" in ci and 'dbanon" demo' in ci
