@@ -21,9 +21,6 @@ _raised: set[str] = set()
 """Names of the exception classes that were built while these tests ran."""
 
 
-pytestmark = pytest.mark.xdist_group("errors")  # its last test looks at what the others raised
-
-
 @pytest.fixture(scope="module", autouse=True)
 def watched() -> Iterator[None]:
     """Notes which exception classes are built."""

@@ -384,11 +384,13 @@ UNCHANGED = {
 @pytest.mark.parametrize("type_", UNCHANGED)
 def test_every_type_can_be_published_unchanged(con: Any, type_: str, role: str) -> None:
     values = [*UNCHANGED[type_], "NULL"]
-    choice = (
-        f"CASE i % {len(values)} " + " ".join(f"WHEN {j} THEN ({v})::{type_}" for j, v in enumerate(values)) + " END"
-    )
     con.execute(f"CREATE TABLE source (uid INTEGER, age INTEGER, v {type_})")
-    con.execute(f"INSERT INTO source SELECT i, i // 6, {choice} FROM range({12 * len(values)}) AS r (i)")
+    for j, value in enumerate(values):
+        con.execute(
+            f"INSERT INTO source SELECT i, i // 6, {value} FROM range({j}, {12 * len(values)}, {len(values)}) AS r (i)"
+        )
+    # DuckDB 1 groups -0.0 with 0.0: a number stays the number, its text may not.
+    told = "v" if type_ == "DOUBLE" else "v::VARCHAR"
     arguments = f"k := 5, qi := ['age'], {role} := ['v'" + (
         ", 'uid']" if role == "sensitive" else "], sensitive := 'uid'"
     )
@@ -399,7 +401,7 @@ def test_every_type_can_be_published_unchanged(con: Any, type_: str, role: str) 
             query = f"SELECT COLUMNS(*)::VARCHAR FROM kacpc{ending}('t', {arguments})"
             answers.append(con.execute(query).fetchall())
         kept = con.execute(
-            f"SELECT count(*), bool_and(r.v::VARCHAR IS NOT DISTINCT FROM s.v::VARCHAR), any_value(typeof(r.v)) "
+            f"SELECT count(*), bool_and(r.{told} IS NOT DISTINCT FROM s.{told}), any_value(typeof(r.v)) "
             f"FROM kacpc('t', {arguments}) AS r JOIN source AS s USING (uid)"
         ).fetchall()
         assert kept[0][:2] == (12 * len(values), True)

@@ -33,6 +33,8 @@ climb_{{ q.i }} AS (
     SELECT c.value, r.parent, list_append(c.labels, r.label)
     FROM climb_{{ q.i }} AS c
     JOIN rows_{{ q.i }} AS r ON r.node = c.parent
+    {# What is no tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
+    WHERE len(c.labels) < (SELECT count(*) FROM rows_{{ q.i }})
 ),
 covering_{{ q.i }} AS (
     SELECT DISTINCT value, unnest(list_concat(
