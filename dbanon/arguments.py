@@ -127,6 +127,8 @@ class _Reader:
             return self.items("]")
         if text == "{":
             return self.fields()
+        if text.lower() in ("map", '"map"') and self.peek()[1] == "(":
+            return self.map()
         if kind == "quoted":
             return _Name(text[1:-1].replace('""', '"'))
         if kind != "word":
@@ -145,6 +147,16 @@ class _Reader:
     def bracketed(self) -> list[object]:
         self.expect("(")
         return self.items(")")
+
+    def map(self) -> dict[str, object]:
+        """`map(list of keys, list of values)`."""
+        lists = self.bracketed()
+        if len(lists) != 2 or not all(isinstance(one, list) for one in lists):
+            raise ValueError
+        keys, values = (_plain_value(one, ()) for one in lists)
+        if not all(isinstance(key, str) for key in keys):  # type: ignore[attr-defined]
+            raise ValueError
+        return dict(zip(keys, values, strict=True))  # type: ignore[call-overload]
 
     def items(self, end: str) -> list[object]:
         """Values up to the closing bracket."""

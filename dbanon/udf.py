@@ -128,7 +128,7 @@ def _labels(
     def compute() -> session.Labels:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
             model = constraint.AtLeast(asked["k"])
-            found = cluster.run(algorithm, table, model, asked["options"], names, check)
+            found = cluster.run(algorithm, table, model, asked["options"], names, asked["function"], check)
         return found.astype(np.int32)
 
     return current.cache.get(_content(asked, table), compute), order

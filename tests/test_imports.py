@@ -10,9 +10,13 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
 
 LAYERS = [
-    {"errors", "quote", "names", "resources", "kernels"},
+    {"errors", "quote", "names", "resources"},
+    {"kernels.jit", "kernels.axes", "kernels.tree"},
+    {"kernels.search"},
+    {"kernels.blocks"},
+    {"kernels"},
     {"arguments", "parameters", "hierarchy", "metric", "policy", "space"},
-    {"catalog", "attribute", "distance", "index", "kernels", "constraint"},
+    {"catalog", "attribute", "distance", "index", "constraint"},
     {"cluster.registry"},
     {"cluster.gather", "cluster.split"},
     {"cluster"},
@@ -31,10 +35,11 @@ LAYERS = [
 
 ROOMS = {
     "numpy": {
-        "space", "distance", "index", "kernels", "constraint", "udf", "demo",
+        "space", "distance", "index", "constraint", "udf", "demo",
+        "kernels.axes", "kernels.tree", "kernels.search", "kernels.blocks",
         "cluster.gather", "cluster.split", "cluster.registry",
     },
-    "numba": {"kernels"},
+    "numba": {"kernels.jit"},
     "pyarrow": {"udf"},
     "duckdb": {"install", "connection"},
     "jinja2": {"template"},

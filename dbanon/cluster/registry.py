@@ -72,12 +72,13 @@ def run(
     constraint: Constraint,
     options: Mapping[str, object],
     names: tuple[str, ...] = (),
+    function: str | None = None,
     check: Check = lambda: None,
 ) -> Ints:
     """Cluster numbers of every canonical row.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; TooSmallBlock if one of these
-    blocks cannot meet the model. `names` are the attributes' names, for that message.
+    blocks cannot meet the model. `names` are the attributes' names and `function` what was called, for that message.
     """
     blocks = _blocks(space)
     if blocks is None:
@@ -87,7 +88,7 @@ def run(
     if small:
         limited = [n for n, a in zip(names, space.attributes, strict=True) if _limited(a)]
         rows = sum(int(space.counts[part].sum()) for part in small)
-        raise errors.TooSmallBlock(algorithm.name, constraint.least, rows, limited)
+        raise errors.TooSmallBlock(function or algorithm.name, constraint.least, rows, limited)
     labels = np.full(space.rows, -1, np.int64)
     clusters = 0
     for part in parts:

@@ -1,0 +1,23 @@
+"""Compiled loops of the index: building it, searching it, gathering clusters from it.
+
+Import this package when a kernel is about to run: it imports numba. Kernels are compiled on their first call and cached
+on disk where a cache can be written; they release the GIL. Arrays are those of `dbanon.index`.
+"""
+
+from dbanon.kernels.axes import add_place
+from dbanon.kernels.blocks import cut_blocks, fit_blocks, gather_blocks
+from dbanon.kernels.search import gather_steps, scan, search
+from dbanon.kernels.tree import add_records, build_boxes, gather_up
+
+__all__ = [
+    "add_place",
+    "add_records",
+    "build_boxes",
+    "cut_blocks",
+    "fit_blocks",
+    "gather_blocks",
+    "gather_steps",
+    "gather_up",
+    "scan",
+    "search",
+]
