@@ -78,11 +78,13 @@ value_{{ q.i }} AS MATERIALIZED (
         SELECT
             value,
             value IN (FROM inner_{{ q.i }}) AS inner_label
+            {% if escape %}, value NOT IN (SELECT label FROM tree_{{ q.i }} WHERE is_leaf) AS no_leaf{% endif %}
+
         FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL)
     ) AS v
     LEFT JOIN tree_{{ q.i }} AS t
         ON t.label = v.value
-        AND (t.is_leaf{% if escape %} OR v.value NOT IN (SELECT label FROM tree_{{ q.i }} WHERE is_leaf){% endif %})
+        AND (t.is_leaf{% if escape %} OR v.no_leaf{% endif %})
     GROUP BY v.value
 ),
 domain_{{ q.i }} AS MATERIALIZED (
