@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from dbanon import errors
 
-CAPTURED = ("k", "qi", "sensitive", "hierarchies", "person", "weights", "escape", "eloss_height")
+CAPTURED = ("k", "qi", "sensitive", "hierarchies", "weights", "l", "t", "alpha")
 """Names that `=` is understood for, whatever their value, on a connection that was only attached."""
 
 SLOTS = 12

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from dbanon import errors, lineage
-from dbanon.attribute import Attribute, family, is_category
+from dbanon.attribute import Attribute, Hierarchy, family, is_category
+from dbanon.demand import Demand
 from dbanon.publication import Publication
 from dbanon.quote import Sql, identifier, text
 from dbanon.template import later, message
@@ -22,7 +23,9 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> dict[str, object]:
         "i": i,
         "column": name,
         "plain": column,
+        "label": text(column),
         "is_number": attribute.is_number,
+        "is_sensitive": False,
         "family": attribute.family,
         "say": {
             "nulls": message(errors.NullsRefused(function, table, column, later(f"(facts.records - facts.filled{i})"))),
@@ -32,7 +35,20 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> dict[str, object]:
     }
     if attribute.is_number:
         return values | _number_values(attribute, i, name)
-    shown = settings.hierarchy or "none"
+    say = cast(dict[str, object], values["say"])
+    asked = cast(Mapping[str, str], call.options["hierarchies"] or {})
+    given = next((h for name_, h in asked.items() if name_.lower() == column.lower()), None)
+    say |= tree_messages(table, column, settings.hierarchy or "none", given)
+    return values | {
+        "value": Sql(f"CAST({name} AS VARCHAR) COLLATE POSIX"),
+        "type": Sql("VARCHAR"),
+        "rows": lineage.rows(attribute.hierarchy) if attribute.hierarchy else None,
+        "min_level": settings.min_level or 0,
+    }
+
+
+def tree_messages(table: str, column: str, shown: str, given: str | None) -> dict[str, Sql]:
+    """What is said about a hierarchy that does not fit; `given`: how the call named it."""
     malformed = {
         "roots": "it must have exactly one root (a row without parent).",
         "unreachable": "some nodes are not reachable from the root.",
@@ -40,17 +56,9 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> dict[str, object]:
         "ambiguous": "a value of the column is the label of several leaves.",
         "same_name": "two inner nodes would be published under one name.",
     }
-    say = cast(dict[str, object], values["say"])
-    say |= {key: message(errors.MalformedHierarchy(shown, why)) for key, why in malformed.items()}
-    asked = cast(Mapping[str, str], call.options["hierarchies"] or {})
-    given = next((h for name_, h in asked.items() if name_.lower() == column.lower()), None)
-    say["uncovered"] = message(errors.Uncovered(table, column, later("count(*)"), shown, given))
-    say["reserved"] = message(errors.ReservedValue(table, column, later("count(*)")))
-    return values | {
-        "value": Sql(f"CAST({name} AS VARCHAR) COLLATE POSIX"),
-        "type": Sql("VARCHAR"),
-        "rows": lineage.rows(attribute.hierarchy) if attribute.hierarchy else None,
-        "min_level": settings.min_level or 0,
+    return {key: message(errors.MalformedHierarchy(shown, why)) for key, why in malformed.items()} | {
+        "uncovered": message(errors.Uncovered(table, column, later("count(*)"), shown, given)),
+        "reserved": message(errors.ReservedValue(table, column, later("count(*)"))),
     }
 
 
@@ -144,9 +152,61 @@ def unchanged(call: Publication) -> list[dict[str, object]]:
             "text_is_value": bool(_TEXT_IS_VALUE.match(call.source.columns[name])),
             "check_rare": name in roles.other and name.lower() not in allowed,
             "say_rare": message(errors.RareOther(function, table, name, later("count(*)"), call.k)),
+            "say_rare_left": message(errors.RareLeft(function, table, name, later(f"rare_{i}.values"), call.k)),
         }
         for i, name in enumerate(names)
     ]
+
+
+def tested(call: Publication, unchanged: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Template values of the sensitive columns that privacy models are about, with these models."""
+    if not call.demands:
+        return []
+    by_name = {str(u["plain"]): u for u in unchanged}
+    found: list[dict[str, object]] = []
+    for i, name in enumerate(call.roles.sensitive):
+        emds = [d.emd for d in call.demands if d.sensitive == i and d.emd]
+        order = call.orders.get(name)
+        if "hierarchical" in emds and order is None:
+            raise errors.NoSensitiveHierarchy(call.function, call.source.shown, name)
+        found.append(
+            {
+                "i": i,
+                "u": by_name[name]["i"],
+                "tree": _sensitive_tree(call, i, name, order) if order is not None else None,
+                "models": [_model(d, n, name) for n, d in enumerate(call.demands) if d.sensitive == i],
+            }
+        )
+    return found
+
+
+def _model(demand: Demand, number: int, name: str) -> dict[str, object]:
+    """Template values of one model; the bound is what the gate compares with."""
+    return {
+        "number": number,
+        "kind": demand.kind,
+        "parameter": demand.parameter,
+        "emd": demand.emd,
+        "extra": demand.extra,
+        "bound": Sql(repr(demand.bound)),
+        "column": text(name),
+        "refused": f"classes that do not meet {demand.parameter} on {name}",
+    }
+
+
+def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) -> dict[str, object]:
+    """Template values of the hierarchy of a sensitive column, in the form of a quasi-identifier's."""
+    asked = cast(Mapping[str, str], call.options["hierarchies"] or {})
+    given = next((h for name_, h in asked.items() if name_.lower() == name.lower()), None)
+    return {
+        "i": Sql(f"s{i}"),
+        "value": Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX"),
+        "is_number": False,
+        "rows": lineage.rows(hierarchy),
+        "min_level": 0,
+        "is_sensitive": True,
+        "say": tree_messages(call.source.shown, name, call.roles.orders[name], given),
+    }
 
 
 def _unchanged_value(name: str, type_: str) -> Sql:
@@ -175,13 +235,19 @@ def person(call: Publication) -> Sql | None:
     name = call.roles.person
     if name is None:
         return None
-    type_, value = call.source.columns[name], identifier(name)
+    value = person_value(name, call.source.columns[name])
+    if value is None:
+        raise errors.UnsupportedPerson(call.function, call.source.shown, name, call.source.columns[name])
+    return value
+
+
+def person_value(name: str, type_: str) -> Sql | None:
+    """The person that a column tells, or None where values of its type cannot tell people apart."""
+    value = identifier(name)
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({value} + 0::{type_})")
     if type_ == "TIMESTAMP WITH TIME ZONE":
         return Sql(f"epoch_us({value})")
     if type_ == "VARCHAR":
         return Sql(f"{value} COLLATE POSIX")
-    if family(type_)[0] is None and not is_category(type_):
-        raise errors.UnsupportedPerson(call.function, call.source.shown, name, type_)
-    return value
+    return value if family(type_)[0] is not None or is_category(type_) else None

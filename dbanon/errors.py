@@ -238,6 +238,22 @@ class UnsupportedPerson(DbanonError):
         )
 
 
+class RepeatedIdentifier(DbanonError):
+    """An identifier that may be the key of people who occur more than once; policy_problems reports it."""
+
+    def __init__(self, table: str, column: str, count: object, tells_people_apart: bool) -> None:
+        declare = (
+            "run the statement beside this"
+            if tells_people_apart
+            else "make a column of text of it in a view and declare that one as person"
+        )
+        super().__init__(
+            f"{table}.{column}: {count} values of this identifier occur in more than one row, and no column has the "
+            "role person, so k counts records. Hint: names repeat by chance; where a value is always one and the same "
+            f"person, {declare}."
+        )
+
+
 class UnsupportedSetting(DbanonError):
     """A generalization setting that does not fit the column."""
 
@@ -253,6 +269,17 @@ class RareOther(DbanonError):
             f"{function}: {table}.{column} has the role other (published unchanged) and {count} of its values "
             f"belong to fewer than k = {k} records (persons). Hint: make it quasi, withhold it, or accept it "
             f"with allow_rare = ['{column}']."
+        )
+
+
+class RareLeft(DbanonError):
+    """A published value of role other that few records have after outliers were left out."""
+
+    def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} would be published unchanged, and without the outliers {count} of its "
+            f"values belong to fewer than k = {k} records (persons). Hint: lower suppress, withhold the column, or "
+            f"accept it with allow_rare = ['{column}']."
         )
 
 
@@ -335,13 +362,50 @@ class TooFew(DbanonError):
 
 
 class TooSmallBlock(DbanonError):
-    """max_level separates groups that are smaller than k."""
+    """max_level separates groups that cannot meet the privacy model."""
 
-    def __init__(self, function: str, k: int, rows: object, columns: Iterable[str]) -> None:
+    def __init__(self, function: str, model: str, rows: object, columns: Iterable[str]) -> None:
         super().__init__(
             f"{function}: max_level of {', '.join(columns)} separates {rows} records into groups that cannot "
-            f"meet k = {k}. Hint: raise max_level, or lower k."
+            f"meet {model}. Hint: raise max_level, or ask for less."
         )
+
+
+class ModelNotMet(DbanonError):
+    """The whole table, as one class, does not meet a privacy model: no grouping of it can be relied on to."""
+
+    def __init__(self, function: str, model: str, column: str, best: str) -> None:
+        super().__init__(
+            f"{function}: all records together do not meet {model} on {column}; the most that they allow is {best}. "
+            "Hint: ask for less, or withhold the column."
+        )
+
+
+class NoSensitive(DbanonError):
+    """A model of sensitive values, and no sensitive column."""
+
+    def __init__(self, function: str, table: str, parameter: str) -> None:
+        super().__init__(
+            f"{function}: {parameter} is about sensitive values, and no column of {table} is sensitive. "
+            "Hint: name one with sensitive = ['disease'], or give it the role sensitive in dbanon.policy."
+        )
+
+
+class NoSensitiveHierarchy(DbanonError):
+    """emd = 'hierarchical' for a column without a hierarchy."""
+
+    def __init__(self, function: str, table: str, column: str) -> None:
+        super().__init__(
+            f"{function}: emd = 'hierarchical' needs a hierarchy of {table}.{column}. "
+            f"Hint: hierarchies = {{'{column}': 'name'}}, or the column hierarchy of dbanon.policy."
+        )
+
+
+class UnusedArgument(DbanonError):
+    """A parameter that would be ignored."""
+
+    def __init__(self, function: str, parameter: str, why: str) -> None:
+        super().__init__(f"{function}: {parameter} has no effect, because {why}. Hint: leave it out.")
 
 
 class NoValues(DbanonError):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from dbanon import arguments
-from dbanon.cluster import algorithms
-from dbanon.parameters import Integers, Parameter, Text, Words
+from dbanon import arguments, measure
+from dbanon.cluster import algorithms, find
+from dbanon.parameters import Integer, Integers, Parameter, Text, Words
 
 KINDS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
 """Endings of an algorithm's three functions, and the statement behind each."""
@@ -30,7 +31,7 @@ class TableFunction:
     def captured(self) -> tuple[str, ...]:
         """Parameters that `=` is understood for with any value."""
         names = tuple(p.name for p in self.parameters)
-        return tuple(n for n in arguments.CAPTURED if n in names) if self.algorithm else names
+        return tuple(n for n in (*arguments.CAPTURED, "support") if n in names) if self.kind else names
 
 
 def _publishing() -> list[TableFunction]:
@@ -46,12 +47,47 @@ def _publishing() -> list[TableFunction]:
     ]
 
 
+_INFERENCE = (
+    Parameter("algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", "kacpc"),
+    Parameter(
+        "support",
+        Integer(1),
+        "Values of fewer records (persons) of the table are left out, as they say little; default k.",
+    ),
+)
+
+
+def _inference(algorithm: str | None) -> TableFunction:
+    """`inference` with the parameters of one algorithm; None: of all."""
+    parameters = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
+    return TableFunction(
+        "inference",
+        ("tbl",),
+        (*_INFERENCE, *parameters.values()),
+        "Published values that narrow a class's quasi-identifiers below what is published (prostate cancer and sex). "
+        "It shows raw values: for the custodian, before a release.",
+        algorithm,
+        "inference",
+    )
+
+
+def called(name: str, given: Mapping[str, object]) -> TableFunction:
+    """The function of a name; of `inference` the form for the algorithm that is given, or UnknownAlgorithm."""
+    algorithm = given.get("algorithm")
+    if name != "inference" or not isinstance(algorithm or "kacpc", str):
+        return table_functions()[name]
+    return _inference(find(str(algorithm or "kacpc").lower()).name)
+
+
 _HIERARCHY = Parameter("hierarchy", Text("a hierarchy's name"), "Instead of the declared one.")
 
 _HELPERS = (
     TableFunction("algorithms", (), (), "The registered algorithms: name, family, source, evidence, complexity."),
     TableFunction(
-        "policy_problems", (), (), "What is wrong in dbanon.policy: unknown tables, columns, roles, hierarchies."
+        "policy_problems",
+        (),
+        (),
+        "What is wrong in dbanon.policy: unknown tables, columns, roles, hierarchies; identifiers that may be persons.",
     ),
     TableFunction("hierarchies", (), (), "The hierarchies that can be named: stored ones and shipped ones."),
     TableFunction("hierarchy_problems", (), (), "Stored hierarchies that are not one tree, and why."),
@@ -110,7 +146,8 @@ _HELPERS = (
 @cache
 def table_functions() -> dict[str, TableFunction]:
     """All table functions by name."""
-    return {f.name: f for f in (*_publishing(), *_HELPERS)}
+    measures = (TableFunction(f.name, ("tbl",), f.parameters, f.doc) for f in measure.FUNCTIONS)
+    return {f.name: f for f in (*_publishing(), _inference(None), *_HELPERS, *measures)}
 
 
-__all__ = ["DATE_LEVELS", "KINDS", "TableFunction", "table_functions"]
+__all__ = ["DATE_LEVELS", "KINDS", "TableFunction", "called", "table_functions"]

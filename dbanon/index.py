@@ -24,6 +24,9 @@ from dbanon.space import Codes, Ints, Space, Whole
 FEW = 256
 """Numbers with at most so many distinct values are asked by table."""
 
+EFFORT = 8
+"""A group of n records is looked for among the n * EFFORT records nearest to its seed, then a greater one is."""
+
 DENSE = 2**24
 """All tables of one space are kept whole while they have at most so many entries together."""
 
@@ -252,6 +255,27 @@ class Index:
         )  # fmt: skip
         self.records = int(self._tree[2][0])
         return members[:used], seeds[:made]
+
+    def gather_models(
+        self, dense: tuple[Ints, Ints], sums: Question, sign: int, least: int, begin: int, chains: tuple[Any, ...],
+        rules: tuple[Any, ...], labels: Ints, label: int, steps: int,
+    ) -> tuple[Ints, bool]:  # fmt: skip
+        """Makes up to `steps` groups of at least `least` records that meet models of sensitive values, and labels
+        their records from `label` on; gives the seeds, and whether the last seed found no group.
+
+        chains: head (first record left) by tuple, following (next record left), tuple and sensitive codes by record;
+        rules: see `dbanon.kernels.models`.
+        """
+        from dbanon import kernels
+
+        seeds = np.empty(steps, np.int64)
+        near = self.question([np.zeros(n, np.int64) for n in self._natural_sizes()], *self._nowhere())
+        made, stuck = kernels.gather_models(
+            self._tree, self._by_table, self._axis, self._axis_codes, dense[0], dense[1], near.flat, near.axes,
+            sums.flat, sums.axes, sign, least, begin, *chains, rules, labels, label, steps, seeds, EFFORT,
+        )  # fmt: skip
+        self.records = int(self._tree[2][0])
+        return seeds[:made], bool(stuck)
 
     def _natural_sizes(self) -> list[int]:
         """Table sizes in the space's order of attributes."""

@@ -60,6 +60,34 @@ class Weight:
 
 
 @dataclass(frozen=True)
+class Real:
+    """A number between two ends; the lower one is excluded where `above`."""
+
+    low: float
+    high: float = math.inf
+    above: bool = False
+
+    @property
+    def invalid(self) -> tuple[object, ...]:
+        past = () if math.isinf(self.high) else (self.high + 0.1,)
+        return (self.low if self.above else self.low - 0.1, "much", True, float("nan"), float("inf"), *past)
+
+    def check(self, value: object) -> float:
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+            raise ValueError
+        if value > self.high or value < self.low or (self.above and value == self.low):
+            raise ValueError
+        return float(value)
+
+    def __str__(self) -> str:
+        if math.isinf(self.high):
+            return f"a number above {self.low:g}" if self.above else f"a number of at least {self.low:g}"
+        if self.above:
+            return f"a number above {self.low:g} and at most {self.high:g}"
+        return f"a number from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
 class Choice:
     """One of a few words."""
 
@@ -264,6 +292,44 @@ COMMON: tuple[Parameter, ...] = (
         "grid",
         PerColumn(Scalar(), "{'age': 5, 'born': 'year'}"),
         "Interval ends snap outward to multiples of a number, or to day, week, month, quarter, year, decade; 'none'.",
+    ),
+    Parameter("l", Integer(2), "l-diversity: least number of well-represented sensitive values in every class."),
+    Parameter(
+        "diversity",
+        Choice(("distinct", "entropy", "recursive")),
+        "How l counts values: different ones (default), exp of their entropy, or recursive (c, l)-diversity.",
+    ),
+    Parameter("c", Real(0, above=True), "c of recursive (c, l)-diversity; default 2."),
+    Parameter("t", Real(0, 1), "t-closeness: greatest earth mover's distance of a class from the whole table."),
+    Parameter(
+        "emd",
+        Choice(("equal", "ordered", "hierarchical")),
+        "Distance of two sensitive values for t: equal (default), by rank (of the leaves of the column's hierarchy "
+        "where it has one, else of the values), or by the hierarchy.",
+    ),
+    Parameter("alpha", Real(0, 1, above=True), "(alpha, k)-anonymity: greatest share of a sensitive value in a class."),
+    Parameter("p", Integer(2), "p-sensitive k-anonymity: least number of different sensitive values in every class."),
+    Parameter(
+        "beta",
+        Real(0, above=True),
+        "beta-likeness: greatest relative gain of a sensitive value's share in a class over the whole table.",
+    ),
+    Parameter(
+        "likeness",
+        Choice(("basic", "enhanced")),
+        "Of beta-likeness: basic (default), or enhanced, which also bounds the gain by -ln of the share in the table.",
+    ),
+    Parameter(
+        "multi",
+        Choice(("independent", "joint")),
+        "Several sensitive columns: each judged in the whole class (default), or within equal values of the others.",
+    ),
+    Parameter(
+        "suppress",
+        Real(0, 1),
+        "Greatest share of the records that may be left out as outliers where that lowers the average loss of the "
+        "others; reported in metrics and classes.",
+        0.0,
     ),
     Parameter("escape", Flag(), "Accept values that equal '*' or an inner label; publish them as \\value.", False),
     Parameter(

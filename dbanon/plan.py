@@ -13,10 +13,12 @@ from dbanon.template import fill, fill_text, later, message
 
 
 def statement(call: Publication) -> str:
-    """The SQL of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
+    """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`) or `inference`."""
     values = _values(call)
     if call.kind == "metrics":
         values["metrics"] = _metrics(values)
+    if call.kind == "inference":
+        values["support"] = call.options["support"] or call.k
     return fill(f"{call.kind}.sql", **values)
 
 
@@ -25,6 +27,7 @@ def _values(call: Publication) -> dict[str, object]:
     typed = call.options["intervals"] != "text"
     quasi = [column.quasi(call, i, a) for i, a in enumerate(call.attributes)]
     unchanged = column.unchanged(call)
+    tested = column.tested(call, unchanged)
     released = _published(call, quasi, "r.")
     released |= {
         str(u["plain"]): [{"plain": u["plain"], "name": u["name"], "expression": Sql(f"r.u{u['i']}")}]
@@ -38,9 +41,13 @@ def _values(call: Publication) -> dict[str, object]:
         "source": call.source.sql,
         "quasi": quasi,
         "unchanged": unchanged,
+        "tested": tested,
+        "trees": [*(q for q in quasi if not q["is_number"]), *(s["tree"] for s in tested if s["tree"])],
+        "joint": call.options["multi"] == "joint",
         "person": column.person(call),
         "k": call.k,
         "nulls": call.options["nulls"],
+        "suppress": Sql(repr(call.options["suppress"])) if call.options["suppress"] else None,
         "typed": typed,
         "escape": call.options["escape"],
         "sub_heights": call.options["eloss_height"] == "sub",
@@ -52,7 +59,7 @@ def _values(call: Publication) -> dict[str, object]:
         "tie_by": column.tie_by(call, unchanged),
         "quasi_output": quasi_output,
         "class_id": identifier(_free("class_id", {str(o["plain"]) for o in output})),
-        "names": {n: identifier(_free(n, own_names)) for n in ("size", "persons", "loss")},
+        "names": {n: identifier(_free(n, own_names)) for n in ("size", "persons", "loss", "suppressed")},
         "flat_count": sum(not a.is_number and a.hierarchy is None for a in call.attributes),
         "say": {
             "policy_changed": message(errors.PolicyChanged(function, table)),
@@ -66,6 +73,13 @@ def _values(call: Publication) -> dict[str, object]:
         },
         "gate_say": {
             name: message(errors.GateRefused(function, what, later(count))) for name, (what, count) in _GATE.items()
+        }
+        | {
+            f"model{m['number']}": message(
+                errors.GateRefused(function, str(m["refused"]), later(f"judged_{m['number']}.classes"))
+            )
+            for s in tested
+            for m in cast(Sequence[Mapping[str, object]], s["models"])
         },
     }
 
@@ -73,6 +87,7 @@ def _values(call: Publication) -> dict[str, object]:
 _GATE = {
     "unknown": ("records in no class", "counted.unknown"),
     "lost": ("records are missing or too many, released records", "counted.rows_out"),
+    "outliers": ("records more are left out than suppress allows", "left_out.records"),
     "untrue": ("records are not those of the source, or have another value, among", "counted.rows_out"),
     "small": ("classes below k", "classes.small"),
     "confused": (
@@ -125,11 +140,16 @@ def _cluster_request(call: Publication) -> Sql:
             "person": call.roles.person is not None,
             "options": dict(call.own_options),
             "session": call.session,
+            "models": [d.fields() for d in call.demands],
+            "joint": call.options["multi"] == "joint",
+            "suppress": call.options["suppress"],
+            "sensitive": _tested_names(call),
             "attributes": [
                 {
                     "name": a.quasi.column,
                     "kind": "number" if a.is_number else "tree",
                     "integral": a.is_integral,
+                    "bare": call.options["intervals"] != "text",
                     "weight": a.quasi.settings.weight,
                     "max_level": _max_level(a),
                 }
@@ -137,6 +157,11 @@ def _cluster_request(call: Publication) -> Sql:
             ],
         }
     )
+
+
+def _tested_names(call: Publication) -> list[str]:
+    """Names of the sensitive columns that models are about: all of them, or none."""
+    return list(call.roles.sensitive) if call.demands else []
 
 
 def _max_level(attribute: Attribute) -> int | None:
@@ -149,14 +174,17 @@ def _metrics(values: Mapping[str, object]) -> list[dict[str, object]]:
     """Template values of the measures that apply."""
     sensitive = any(u["is_sensitive"] for u in cast(Sequence[Mapping[str, object]], values["unchanged"]))
     have = {"sensitive": sensitive, "person": values["person"] is not None, "": True}
+    tested = cast(Sequence[Mapping[str, Sequence[Mapping[str, object]]]], values["tested"])
+    parameters = {str(m["parameter"]) for s in tested for m in s["models"]}
+    unit = "distinct persons" if have["person"] else "records (no person column: one person may have several)"
     return [
         {
             "name": text(m.name),
             "better": text(m.better),
-            "what": text(m.what),
+            "what": text(m.what.replace("{unit}", unit)),
             "position": m.place,
             "sql": fill_text(m.sql, values),
         }
         for m in metric.all_metrics()
-        if have[m.needs]
+        if have.get(m.needs, m.needs in parameters)
     ]

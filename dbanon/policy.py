@@ -53,12 +53,16 @@ class Quasi:
 
 @dataclass(frozen=True)
 class Roles:
-    """What each published column of one call is. Orders: quasi as declared or asked, others as in the table."""
+    """What each published column of one call is. Orders: quasi as declared or asked, others as in the table.
+
+    `orders` names the hierarchies of sensitive columns: how far their values are apart for t-closeness.
+    """
 
     quasi: tuple[Quasi, ...]
     sensitive: tuple[str, ...]
     other: tuple[str, ...]
     person: str | None
+    orders: Mapping[str, str]
 
 
 def resolve(
@@ -108,7 +112,8 @@ def resolve(
         )
         for name in order
     }
-    _only_quasi(function, table, asked, set(order), column)
+    orders = _orders(asked, {name: policy.get(name) for name, role in roles.items() if role == "sensitive"}, column)
+    _only_quasi(function, table, asked, set(order), set(orders), column)
     persons = [name for name, role in roles.items() if role == "person"]
     if len(persons) > 1:
         raise errors.TwoRoles(function, table, persons[1], ("person", f"person of {persons[0]}"))
@@ -117,7 +122,21 @@ def resolve(
         sensitive=tuple(name for name in columns if roles[name] == "sensitive"),
         other=tuple(name for name in columns if roles[name] == "other"),
         person=persons[0] if persons else None,
+        orders=orders,
     )
+
+
+def _orders(
+    asked: Mapping[str, object], sensitive: Mapping[str, Declared | None], column: Callable[[str, str], str]
+) -> dict[str, str]:
+    """Hierarchies of sensitive columns, as the call asks or as declared, where a distance of their values is used."""
+    if asked.get("emd") not in ("ordered", "hierarchical"):
+        return {}
+    found = {name: row.settings.hierarchy for name, row in sensitive.items() if row and row.settings.hierarchy}
+    for key, value in cast(Mapping[str, str], asked["hierarchies"] or {}).items():
+        if column(key, "hierarchies") in sensitive:
+            found[column(key, "hierarchies")] = value
+    return found
 
 
 def _names(value: object) -> tuple[str, ...]:
@@ -230,13 +249,15 @@ def _only_quasi(
     table: str,
     asked: Mapping[str, object],
     quasi: set[str],
+    ordered: set[str],
     column: Callable[[str, str], str],
 ) -> None:
-    """Settings of columns that are no quasi-identifiers would be ignored: refuse them."""
+    """Settings of columns that are no quasi-identifiers would be ignored: refuse them. `ordered`: sensitive columns
+    whose hierarchy is used."""
     for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid"):
         for key in cast(Mapping[str, object], asked[parameter] or {}):
             name = column(key, parameter)
-            if name not in quasi:
+            if name not in quasi and not (parameter == "hierarchies" and name in ordered):
                 raise errors.UnsupportedSetting(
                     function, table, name, parameter, "it is not a quasi-identifier of this call."
                 )

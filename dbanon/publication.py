@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbanon.attribute import Attribute
+from dbanon.attribute import Attribute, Hierarchy
 from dbanon.catalog import Source
+from dbanon.demand import Demand
 from dbanon.policy import Roles
 from dbanon.quote import Sql
 
@@ -15,8 +16,10 @@ from dbanon.quote import Sql
 class Publication:
     """What is asked of which columns of which source.
 
-    `kind` is release, classes or metrics; `options` are the common parameters, `own_options` those of the algorithm
-    alone; the fingerprint is the policy's when the call was planned, and SQL for what it is when the call runs.
+    `demands` are models of the sensitive columns and `orders` hierarchies of these, by column;
+    `kind` is release, classes, metrics or inference; `options` are the common parameters, `own_options` those of
+    the algorithm alone; the fingerprint is the policy's when the call was planned, and SQL for what it is when the call
+    runs.
     """
 
     function: str
@@ -28,6 +31,8 @@ class Publication:
     attributes: tuple[Attribute, ...]
     options: Mapping[str, object]
     own_options: Mapping[str, object]
+    demands: tuple[Demand, ...]
+    orders: Mapping[str, Hierarchy]
     fingerprint_sql: Sql
     fingerprint: str
     session: str

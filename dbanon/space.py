@@ -21,12 +21,24 @@ Whole = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
+class Ends:
+    """What a cluster publishes of a number: the ranks of its lower and upper end by code. `bare`: NULL among values
+    is published as NULL alone is."""
+
+    low: Codes
+    high: Codes
+    bare: bool
+
+
+@dataclass(frozen=True)
 class Number:
-    """A numeric attribute. `positions[code]`: distance from the least value, in steps of the type if `integral`."""
+    """A numeric attribute. `positions[code]`: distance from the least value, in steps of the type if `integral`;
+    `ends`: how intervals are published, where they are not the values."""
 
     positions: npt.NDArray[np.float64]
     integral: bool
     weight: float = 1.0
+    ends: Ends | None = None
 
     @property
     def values(self) -> int:
@@ -117,12 +129,48 @@ Attribute = Number | Tree
 
 
 @dataclass(frozen=True)
+class Sensitive:
+    """A sensitive column that a privacy model is about.
+
+    `codes` (rows,): the value of every canonical row, ascending in the column's order, NULL the code after the last;
+    `whole` (values + 1,): records (distinct persons) of the whole run that have a value; `tree`: its hierarchy.
+    """
+
+    codes: Codes
+    whole: Ints
+    tree: Tree | None = None
+
+    @property
+    def values(self) -> int:
+        """Number of distinct values; also the code of NULL."""
+        return len(self.whole) - 1
+
+    @cached_property
+    def share(self) -> npt.NDArray[np.float64]:
+        """The distribution of the whole run."""
+        return np.asarray(self.whole / max(int(self.whole.sum()), 1))
+
+    def edges(self) -> tuple[Codes, Codes, npt.NDArray[np.float64]]:
+        """The hierarchy as a tree whose path lengths are the distances Hsub(lca) / Hsub(root): parent and length of
+        the edge above by node, node by value; a NULL is a leaf right below the root."""
+        if self.tree is None:
+            raise ValueError("the hierarchical distance needs a hierarchy")
+        parent = np.append(self.tree.parent, 0).astype(np.int32)
+        height = np.zeros(len(parent), np.int64)
+        for at in range(len(self.tree.parent) - 1, 0, -1):
+            height[parent[at]] = max(height[parent[at]], height[at] + 1)
+        length = (height[parent] - height) / max(2 * int(height[0]), 1)
+        length[0] = 0.0
+        return parent, np.append(self.tree.node, len(parent) - 1).astype(np.int32), length
+
+
+@dataclass(frozen=True)
 class Space:
     """Distinct tuples in canonical order.
 
     codes (tuples, attributes); counts (tuples,); `starts[t]` is the first canonical row of tuple t; `persons`, if the
     source declares persons, is the person of every canonical row (-1: unknown, never counts); `total` is the number of
-    records of the whole run, which distances are scaled by.
+    records of the whole run, which distances are scaled by; `sensitive` are the columns that privacy models are about.
     """
 
     attributes: tuple[Attribute, ...]
@@ -130,6 +178,7 @@ class Space:
     counts: Ints
     persons: Ints | None
     total: int
+    sensitive: tuple[Sensitive, ...] = ()
     starts: Ints = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,10 +195,20 @@ class Space:
         ends = np.cumsum(counts)
         return np.arange(int(counts.sum())) - np.repeat(ends - counts, counts) + np.repeat(self.starts[tuples], counts)
 
+    def among(self, rows: Whole) -> Space:
+        """The same space, where the whole that sensitive values are compared with is some of the rows."""
+        persons = None if self.persons is None else self.persons[rows]
+        sensitive = tuple(
+            replace(s, whole=_sensitive(s.codes[rows], s.values, s.tree, persons).whole) for s in self.sensitive
+        )
+        return replace(self, sensitive=sensitive)
+
     def part(self, tuples: Whole) -> Space:
         """The space of some of the tuples; distances, ranges and trees stay those of the whole."""
-        persons = self.persons[self.rows_of(tuples)] if self.persons is not None else None
-        return Space(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total)
+        rows = self.rows_of(tuples) if self.persons is not None or self.sensitive else None
+        persons = self.persons[rows] if self.persons is not None else None
+        sensitive = tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive)
+        return Space(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total, sensitive)
 
 
 def build(
@@ -158,11 +217,13 @@ def build(
     tie: npt.NDArray[np.uint64],
     persons: Whole | None,
     sizes: Whole | None = None,
+    sensitive: Sequence[tuple[Codes, int, Tree | None]] = (),
 ) -> tuple[Space, Ints]:
     """The space of a table, and its canonical order (row numbers of the input in that order).
 
     `columns` holds one array of codes an attribute, `tie` the hash that orders equal tuples. `sizes`: a row of the
-    input stands for so many equal records (default: one). O(n log n) time, O(n) memory.
+    input stands for so many equal records (default: one). `sensitive`: codes, number of values and hierarchy of each
+    sensitive column that a model is about. O(n log n) time, O(n) memory.
     """
     key = _key(columns, [a.values + 1 for a in attributes])
     order = np.lexsort((tie, key) if persons is None else (persons, tie, key)).astype(np.int64)
@@ -172,7 +233,18 @@ def build(
     counts = np.add.reduceat(of, first) if len(order) else of
     codes = np.stack([c[order[first]] for c in columns], axis=1).astype(np.int32)
     by_row = None if persons is None else np.repeat(persons[order], of).astype(np.int64)
-    return Space(tuple(attributes), np.ascontiguousarray(codes), counts, by_row, int(of.sum())), order
+    tested = tuple(
+        _sensitive(np.repeat(column[order], of).astype(np.int32), values, tree, by_row)
+        for column, values, tree in sensitive
+    )
+    return Space(tuple(attributes), np.ascontiguousarray(codes), counts, by_row, int(of.sum()), tested), order
+
+
+def _sensitive(codes: Codes, values: int, tree: Tree | None, persons: Ints | None) -> Sensitive:
+    if persons is None:
+        return Sensitive(codes, np.bincount(codes, minlength=values + 1), tree)
+    pairs = np.unique(np.stack((persons, codes))[:, persons >= 0], axis=1)
+    return Sensitive(codes, np.bincount(pairs[1], minlength=values + 1), tree)
 
 
 def _key(columns: Sequence[Codes], sizes: Sequence[int]) -> Ints:

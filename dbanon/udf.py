@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import __version__, cluster, constraint, errors, session, space
+from dbanon.model import Model
 from dbanon.request import answer
 
 PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))
@@ -54,8 +55,9 @@ def _answer(request: str, records: Any, domains: list[Any]) -> Any:
     asked = json.loads(request)
     current = session.get(asked["session"])
     try:
-        attributes = [_attribute(kind, domain) for kind, domain in zip(asked["attributes"], domains, strict=True)]
-        labels, order = _labels(current, asked, records, attributes)
+        first = len(asked["attributes"])
+        attributes = [_attribute(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
+        labels, order = _labels(current, asked, records, attributes, domains[first:])
     except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
         return pa.array([{"parts": None, "error": str(errors.Interrupted(asked["function"]))}], ANSWER)
     except errors.DbanonError as error:
@@ -92,11 +94,26 @@ def _array(column: Any) -> Any:
 def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
     """The attribute of a domain: a list of positions, or a struct of two lists of nodes."""
     if kind["kind"] == "number":
-        positions = domain.flatten().to_numpy(zero_copy_only=False).astype(np.float64)
-        return space.Number(positions, kind["integral"], kind["weight"])
+        if not pa.types.is_struct(domain.type):
+            return space.Number(_flat(domain, np.float64), kind["integral"], kind["weight"])
+        ends = space.Ends(_flat(domain.field("low"), np.int32), _flat(domain.field("high"), np.int32), kind["bare"])
+        return space.Number(_flat(domain.field("place"), np.float64), kind["integral"], kind["weight"], ends)
     parent = domain.field("parent").flatten().fill_null(-1).to_numpy(zero_copy_only=False)
     node = domain.field("value").flatten().to_numpy(zero_copy_only=False)
     return space.Tree(parent.astype(np.int32), node.astype(np.int32), kind["weight"], kind["max_level"])
+
+
+def _flat(lists: Any, type_: Any) -> Any:
+    """The items of one list."""
+    return lists.flatten().to_numpy(zero_copy_only=False).astype(type_)
+
+
+def _sensitive(records: Any, i: int, domain: Any) -> tuple[space.Codes, int, space.Tree | None]:
+    """Codes of a sensitive column by row (NULL the code after the last), its number of values and its hierarchy."""
+    node = domain.field("value").flatten().to_numpy(zero_copy_only=False).astype(np.int32)
+    codes = np.asarray(records.field(f"s{i}").fill_null(len(node)).to_numpy(zero_copy_only=False), np.int32)
+    parents = domain.field("parent").flatten().fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    return codes, len(node), space.Tree(parents, node) if len(parents) else None
 
 
 def _codes(records: Any, j: int, attribute: space.Attribute) -> space.Codes:
@@ -114,21 +131,36 @@ def _persons(records: Any) -> space.Ints:
 
 
 def _labels(
-    current: session.Session, asked: dict[str, Any], records: Any, attributes: list[space.Attribute]
+    current: session.Session,
+    asked: dict[str, Any],
+    records: Any,
+    attributes: list[space.Attribute],
+    sensitive: list[Any],
 ) -> tuple[session.Labels, space.Ints]:
     """Cluster numbers of all records in canonical order, from the cache where they are known, and that order of the
     groups."""
     columns = [_codes(records, j, a) for j, a in enumerate(attributes)]
     persons = _persons(records) if asked["person"] else None
     tie = records.field("tie").to_numpy(zero_copy_only=False)
-    table, order = space.build(attributes, columns, tie, persons, _whole(records, "size"))
+    tested = [_sensitive(records, i, domain) for i, domain in enumerate(sensitive)]
+    table, order = space.build(attributes, columns, tie, persons, _whole(records, "size"), tested)
     algorithm = cluster.find(asked["algorithm"])
     names = tuple(a["name"] for a in asked["attributes"])
 
     def compute() -> session.Labels:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-            model = constraint.AtLeast(asked["k"])
-            found = cluster.run(algorithm, table, model, asked["options"], names, asked["function"], check)
+            models = tuple(Model(**fields) for fields in asked["models"])
+            found = cluster.run(
+                algorithm,
+                table,
+                constraint.AtLeast(asked["k"], models, asked["joint"]),
+                asked["options"],
+                names,
+                asked["sensitive"],
+                asked["function"],
+                check,
+                asked["suppress"],
+            )
         return found.astype(np.int32)
 
     return current.cache.get(_content(asked, table), compute), order
@@ -136,14 +168,20 @@ def _labels(
 
 def _content(asked: dict[str, Any], table: space.Space) -> bytes:
     """128-bit hash of all that labels follow from: version, algorithm, parameters, attributes, tuples, persons."""
-    told = {key: asked[key] for key in ("algorithm", "k", "options", "attributes")}
+    told = {key: asked[key] for key in ("algorithm", "k", "options", "attributes", "models", "joint", "suppress")}
     content = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)
     arrays: list[Any] = [table.codes, table.counts]
     if table.persons is not None:
         arrays.append(table.persons)
+    for sensitive in table.sensitive:
+        arrays += [sensitive.codes, sensitive.whole]
+        if sensitive.tree is not None:
+            arrays += [sensitive.tree.parent, sensitive.tree.node]
     for attribute in table.attributes:
         if isinstance(attribute, space.Number):
             arrays.append(attribute.positions)
+            if attribute.ends is not None:
+                arrays += [attribute.ends.low, attribute.ends.high]
         else:
             arrays += [attribute.parent, attribute.node]
     for array in arrays:

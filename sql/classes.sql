@@ -1,4 +1,4 @@
-{#- NAME_classes('table', ...): one row an equivalence class. -#}
+{#- NAME_classes('table', ...): one row an equivalence class, and one a reason why records were left out. -#}
 {% include 'part/path.sql' %},
 {% include 'part/measured.sql' %}
 SELECT
@@ -7,10 +7,22 @@ SELECT
     {% if person %}c.persons AS {{ names.persons }},{% endif %}
     {% for o in quasi_output %}{{ o.expression }} AS {{ o.name }}, {% endfor %}
     c.loss / {{ quasi|length }} AS {{ names.loss }}
+    {% if suppress %}, c.reason AS {{ names.suppressed }}{% endif %}
+
     {% for u in unchanged if u.is_sensitive %}
     , (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST{% if not u.text_is_value %}, v.value::VARCHAR ASC NULLS LAST{% endif %})
         FROM sensitive_{{ u.i }} AS v WHERE v.class_id = c.class_id) AS {{ u.name }}
     {% endfor %}
-FROM class_of AS c
+FROM {% if suppress %}(
+    SELECT *, NULL AS reason FROM class_of
+    UNION ALL BY NAME
+    SELECT count(*) AS size, {% if person %}count(DISTINCT s.person) AS persons, {% endif %}reason
+    FROM (
+        SELECT {% if person %}s.person, {% endif %}CASE WHEN l.class_id = -1 THEN 'outlier' ELSE 'null' END AS reason
+        FROM source AS s LEFT JOIN placed AS l ON l.rid = s.rid
+        WHERE l.class_id IS NULL OR l.class_id = -1
+    ) AS s
+    GROUP BY reason
+){% else %}class_of{% endif %} AS c
 WHERE (SELECT passed FROM gate)
-ORDER BY c.class_id ASC
+ORDER BY c.class_id ASC NULLS LAST{% if suppress %}, c.reason ASC{% endif %}

@@ -73,7 +73,7 @@ def test_null_is_kept_apart_from_values_at_every_level(name: str) -> None:
 def test_a_block_that_cannot_meet_the_model_is_an_error_that_counts_its_records(name: str) -> None:
     expected = (
         f"{name}: max_level of workclass separates 3 records into groups that cannot meet k = 3. "
-        "Hint: raise max_level, or lower k."
+        "Hint: raise max_level, or ask for less."
     )
     with pytest.raises(errors.TooSmallBlock) as refused:
         run(name, two_branches([0, 1, 2, 3, 3, 4], 1), 3)
@@ -185,7 +185,7 @@ def test_max_level_can_be_declared(staff: Any) -> None:
 def test_a_block_that_is_too_small_is_refused_in_sql(staff: Any, function: str) -> None:
     expected = (
         ": max_level of workclass separates 5 records into groups that cannot meet k = 2. "
-        "Hint: raise max_level, or lower k."
+        "Hint: raise max_level, or ask for less."
     )
     with pytest.raises(Exception, match=expected):
         staff.execute(f"FROM {function}('staff', k=2, max_level := {{'workclass': 0}})").fetchall()

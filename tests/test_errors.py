@@ -516,8 +516,13 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 ELSEWHERE = {
     "GateRefused": "test_gate.py",
     "Interrupted": "test_interrupt.py",
+    "ModelNotMet": "test_model_arguments.py",
+    "NoSensitive": "test_model_arguments.py",
+    "NoSensitiveHierarchy": "test_model_arguments.py",
     "ReadOnly": "test_sources.py",
     "RepeatedArgument": "test_arguments.py",
+    "RepeatedIdentifier": "test_policy.py",
+    "UnusedArgument": "test_model_arguments.py",
 }
 """Exceptions that other files reach."""
 

@@ -149,9 +149,9 @@ def test_names_and_roles_are_not_case_sensitive(clinic: Any) -> None:
     ["patients", "main.patients", "memory.main.patients", "memory.patients", '"patients"', 'MAIN."Patients"'],
 )
 def test_a_table_may_be_spelled_in_several_ways(clinic: Any, spelling: str) -> None:
-    insert(clinic, (spelling, "age", "quasi"), (spelling, "disease", "identifier"))
+    insert(clinic, (spelling, "age", "quasi"), (spelling, "note", "identifier"))
     assert published(clinic) == ["age"]
-    refused(clinic, "sensitive=['disease'], k=2")
+    refused(clinic, "sensitive=['note'], k=2")
     assert problems(clinic) == []
 
 
@@ -643,6 +643,162 @@ def test_policy_problems_reads_every_attached_database(con: Any, tmp_path: Path)
     con.execute("INSERT INTO clinic.dbanon.policy (table_name, column_name, role) VALUES ('gone', 'y', 'quasi')")
     rows = con.execute("SELECT database_name, column_name FROM policy_problems() ORDER BY ALL").fetchall()
     assert rows == [("clinic", "y"), ("memory", "x")]
+
+
+# --- identifiers that repeat ----------------------------------------------------------------------------------
+
+
+def repeats(connection: Any) -> list[tuple[str, str, bool]]:
+    """Table, column and whether there is a statement, of the identifiers that policy_problems reports as repeated."""
+    rows = connection.execute("FROM policy_problems()").fetchall()
+    return [(row[2], row[3], row[5] is not None) for row in rows if "occur in more than one row" in row[4]]
+
+
+@pytest.fixture
+def stays(clinic: Any) -> Any:
+    """Six people with ten stays each; `person` is declared as no more than an identifier."""
+    clinic.execute("""
+        CREATE OR REPLACE TABLE stays AS
+        SELECT 'P' || p AS patient, p * 10 + v AS stay, ['Ann', 'Bob'][1 + p % 2] AS name, 20 + p AS age
+        FROM range(6) AS a (p), range(10) AS b (v)
+    """)
+    dbanon.declare(clinic, "stays", patient="identifier", stay="identifier", age="quasi")
+    return clinic
+
+
+def test_an_identifier_that_repeats_is_reported_and_a_unique_one_is_not(stays: Any) -> None:
+    assert repeats(stays) == [("stays", "patient", True)]
+    (row,) = stays.execute("FROM policy_problems()").fetchall()
+    assert row[4].startswith("stays.patient: 6 values of this identifier occur in more than one row")
+    assert not any(f"P{p}" in cell for p in range(6) for cell in row)
+    names = [column[0] for column in stays.execute("FROM policy_problems()").description]
+    assert names == ["database_name", "schema_name", "table_name", "column_name", "problem", "statement"]
+
+
+def test_running_the_statement_ends_the_problem_and_k_counts_persons(stays: Any) -> None:
+    before = stays.execute("SELECT min(size) FROM kacpc_classes('stays', k=3)").fetchall()
+    assert before == [(3,)]
+    (statement,) = stays.execute("SELECT statement FROM policy_problems()").fetchall()[0]
+    stays.execute(statement)
+    assert problems(stays) == []
+    classes = stays.execute("SELECT persons FROM kacpc_classes('stays', k=3)").fetchall()
+    assert min(persons for (persons,) in classes) >= 3
+    refused_k = "k must be between 2 and 6 .stays has 6 persons., got 7"
+    with pytest.raises(duckdb.Error, match=refused_k):
+        stays.execute("FROM kacpc('stays', k=7)")
+
+
+def test_a_declared_person_silences_every_identifier_of_its_table(stays: Any) -> None:
+    dbanon.declare(stays, "stays", name="identifier")
+    assert repeats(stays) == [("stays", "name", True), ("stays", "patient", True)]
+    insert(stays, ("main.stays", "PATIENT", "person"))
+    stays.execute("DELETE FROM dbanon.policy WHERE column_name = 'patient'")
+    assert repeats(stays) == []
+
+
+def test_names_repeat_by_chance_and_the_hint_says_so(stays: Any) -> None:
+    dbanon.declare(stays, "stays", name="identifier", patient="sensitive")
+    (row,) = stays.execute("FROM policy_problems()").fetchall()
+    assert row[3] == "name"
+    assert "names repeat by chance" in row[4]
+
+
+def test_null_does_not_repeat(stays: Any) -> None:
+    stays.execute("UPDATE stays SET patient = CASE WHEN stay % 10 = 0 THEN patient END")
+    assert problems(stays) == []
+
+
+def test_repeats_are_counted_when_the_statement_runs(stays: Any) -> None:
+    stays.execute("BEGIN")
+    stays.execute("DELETE FROM stays WHERE stay % 10 > 0")
+    assert problems(stays) == []
+    stays.execute("ROLLBACK")
+    assert repeats(stays) == [("stays", "patient", True)]
+
+
+def test_values_that_tell_no_people_apart_get_another_hint(stays: Any) -> None:
+    stays.execute("CREATE OR REPLACE VIEW keys AS SELECT [patient] AS patient, age FROM stays")
+    stays.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(stays, "keys", patient="identifier")
+    (row,) = stays.execute("FROM policy_problems()").fetchall()
+    assert row[5] is None
+    assert "make a column of text of it in a view" in row[4]
+    stays.execute("DROP VIEW keys")
+
+
+def test_a_broken_view_is_a_problem_and_hides_no_other(stays: Any) -> None:
+    stays.execute("CREATE TABLE gone AS FROM stays")
+    stays.execute("CREATE VIEW broken AS FROM gone")
+    dbanon.declare(stays, "broken", patient="identifier", age="quasi")
+    stays.execute("DROP TABLE gone")
+    found = stays.execute("FROM policy_problems()").fetchall()
+    assert {(row[2], row[3]) for row in found} == {("broken", "patient"), ("stays", "patient")}
+    unreadable = next(row for row in found if row[2] == "broken")
+    assert unreadable[4].startswith("unreadable: 'broken' cannot be read here")
+    assert unreadable[5] is None
+    stays.execute("DROP VIEW broken")
+
+
+def test_a_temporary_table_is_read_where_it_is_known() -> None:
+    with dbanon.connect() as connection:
+        connection.execute("CREATE TEMP TABLE visits AS SELECT i // 2 AS patient, i AS age FROM range(8) AS r (i)")
+        insert(connection, ("visits", "patient", "identifier"), ("visits", "age", "quasi"))
+        assert repeats(connection) == [("visits", "patient", True)]
+        (statement,) = connection.execute("SELECT statement FROM policy_problems()").fetchall()[0]
+        connection.execute(statement)
+        assert connection.execute("FROM policy_problems()").fetchall() == []
+        assert connection.execute("SELECT min(persons) FROM kacpc_classes('visits', k=2)").fetchall()[0][0] >= 2
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_file_is_read(stays: Any, tmp_path: Path, format: str) -> None:
+    stays.execute("DELETE FROM dbanon.policy")
+    path = str(tmp_path / f"it's.{format}")
+    stays.execute(f"COPY stays TO '{path.replace(chr(39), chr(39) * 2)}'")
+    insert(stays, (path, "patient", "identifier"), (path, "stay", "identifier"))
+    assert repeats(stays) == [(path, "patient", True)]
+    (statement,) = stays.execute("SELECT statement FROM policy_problems()").fetchall()[0]
+    stays.execute(statement)
+    assert problems(stays) == []
+
+
+def test_a_file_that_is_gone_stops_nothing(stays: Any, tmp_path: Path) -> None:
+    insert(stays, (str(tmp_path / "gone.csv"), "patient", "identifier"))
+    assert repeats(stays) == [("stays", "patient", True)]
+
+
+def test_a_read_only_database_is_reported_too(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with dbanon.connect(path) as connection:
+        connection.execute("CREATE TABLE visits AS SELECT i // 2 AS patient, i AS age FROM range(8) AS r (i)")
+        dbanon.declare(connection, "visits", patient="identifier", age="quasi")
+    with dbanon.connect(path, read_only=True) as connection:
+        assert repeats(connection) == [("visits", "patient", True)]
+
+
+def test_the_statement_names_the_database_of_its_policy(con: Any, tmp_path: Path) -> None:
+    con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS \"odd one\"")
+    con.execute('CREATE TABLE "odd one".main.visits AS SELECT i // 2 AS patient, i AS age FROM range(8) AS r (i)')
+    dbanon.declare(con, '"odd one".main.visits', patient="identifier", age="quasi")
+    (statement,) = con.execute("SELECT statement FROM policy_problems()").fetchall()[0]
+    con.execute(statement)
+    assert problems(con) == []
+    assert con.execute("SELECT min(persons) FROM kacpc_classes('\"odd one\".visits', k=2)").fetchall()[0][0] >= 2
+
+
+@pytest.mark.parametrize(
+    "name", ["x'); DROP TABLE patients; --", 'a"b', "it's", "🙂", "{{ x }}", "\x01now()\x02", "a\nb"]
+)
+def test_hostile_names_of_repeated_identifiers_are_only_text(clinic: Any, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    clinic.execute(f"CREATE TABLE {quoted} AS SELECT i // 2 AS {quoted}, i AS age FROM range(8) AS r (i)")
+    insert(clinic, (quoted, name, "identifier"), (quoted, "age", "quasi"))
+    assert repeats(clinic) == [(quoted, name, True)]
+    (statement,) = clinic.execute("SELECT statement FROM policy_problems()").fetchall()[0]
+    clinic.execute(statement)
+    assert problems(clinic) == []
+    assert clinic.execute("SELECT role FROM dbanon.policy WHERE column_name = ?", [name]).fetchall() == [("person",)]
+    clinic.execute(f"DROP TABLE {quoted}")
 
 
 # --- other columns ------------------------------------------------------------------------------------------

@@ -64,6 +64,17 @@ CASES = [
     Case("top", "{'age': 40}"),
     Case("bottom", "{'age': 30}"),
     Case("grid", "{'age': 10}"),
+    Case("l", "3"),
+    Case("diversity", "'entropy'", "l := 2, sensitive := ['mark']"),
+    Case("c", "0.9", "l := 2, diversity := 'recursive'"),
+    Case("t", "0.1"),
+    Case("emd", "'ordered'", "t := 0.2"),
+    Case("alpha", "0.5"),
+    Case("p", "3"),
+    Case("beta", "0.5"),
+    Case("likeness", "'enhanced'", "beta := 2, sensitive := ['mark']"),
+    Case("multi", "'joint'", "alpha := 0.8, sensitive := ['disease', 'mark']"),
+    Case("suppress", "0.2"),
     Case("escape", "true", "qi := ['age', 'mark']"),
     Case("eloss_height", "'sub'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\n"
          "b1;b;B;*\\nb2;b;B;*'}", "kacpc_metrics", k=8),
@@ -162,8 +173,8 @@ def test_every_publishing_function_takes_k_in_three_forms(shared: Any, function:
 def test_twelve_parameters_fit_with_equals(shared: Any) -> None:
     arguments = {
         "k": "3", "qi": "['age', 'sex']", "sensitive": "['disease']", "hierarchies": "{'sex': E'M;*\\nF;*'}",
-        "weights": "{'age': 2}", "escape": "false", "eloss_height": "'top'", "nulls": "'keep'", "intervals": "'text'",
-        "person": "'person'", "other": "'region'", "allow_rare": "'region'",
+        "weights": "{'age': 2}", "l": "2", "t": "0.6", "alpha": "0.9", "nulls": "'keep'", "intervals": "'text'",
+        "person": "'person'", "other": "'region'",
     }  # fmt: skip
     written = [", ".join(f"{name} {form} {value}" for name, value in arguments.items()) for form in FORMS]
     answers = [answer(shared, f"FROM kacpc('people', {call})") for call in written]
@@ -239,7 +250,9 @@ def test_a_misspelled_text_parameter_names_the_near_one(shared: Any) -> None:
 
 
 def test_a_parameter_of_another_privacy_model_is_not_dropped(shared: Any) -> None:
-    with pytest.raises(duckdb.Error, match="there is no parameter 'diversity'"):
+    with pytest.raises(duckdb.Error, match="there is no parameter 'epsilon'"):
+        answer(shared, "FROM kacpc('people', k=3, epsilon='1')")
+    with pytest.raises(duckdb.Error, match="diversity has no effect, because l is not given"):
         answer(shared, "FROM kacpc('people', k=3, diversity='entropy')")
 
 

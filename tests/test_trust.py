@@ -208,6 +208,7 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
     expected_metrics: dict[str, float] = {
         "records": n,
         "dropped": 0,
+        "suppressed:outlier": 0,
         "k": min(units.values()),
         "classes": m,
         "class_size_average": n / m,

@@ -8,30 +8,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from dbanon import distance
-from dbanon.cluster.registry import Algorithm, Check, register
+from dbanon.cluster import diverse
+from dbanon.cluster.registry import Algorithm, Check, Rule, register
 from dbanon.constraint import Constraint
 from dbanon.distance import Table
 from dbanon.index import Index, Question
 from dbanon.parameters import Flag, Parameter
 from dbanon.space import Codes, Ints, Space
-
-
-class Rule(Protocol):
-    """Where the next cluster begins: the first seed anywhere, later ones at the least or greatest sum of distances."""
-
-    @property
-    def sign(self) -> int:
-        """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest."""
-        ...
-
-    def next(self, index: Index, sums: Question, made: int) -> int:
-        """The tuple of the next seed after `made` clusters."""
-        ...
 
 
 class Dealer:
@@ -59,11 +46,17 @@ def gather(space: Space, constraint: Constraint, tables: Sequence[Table], rule: 
     left = constraint.left(space)
     dealer = Dealer(space, index)
     labels = np.full(space.rows, -1, np.int64)
-    dense = index.dense() if constraint.counts_records(space) else None
+    dense = index.dense()
+    if dense is not None and constraint.models and space.persons is None and not constraint.joint:
+        return diverse.gather(space, constraint, index, dense, tables, rule, check)
+    if not constraint.counts_records(space):
+        dense = None
     while dense is None and left.enough():
         check()
         seed = rule.next(index, sums, len(made))
         rows = _group(space, constraint, index, dealer, seed)
+        if rows is None:
+            break
         labels[rows] = len(made)
         left.take(rows)
         made.append(seed)
@@ -120,8 +113,8 @@ def _compiled(
     return np.concatenate(found)
 
 
-def _group(space: Space, constraint: Constraint, index: Index, dealer: Dealer, seed: int) -> Ints:
-    """Takes the seed and as many of the nearest records as the model needs."""
+def _group(space: Space, constraint: Constraint, index: Index, dealer: Dealer, seed: int) -> Ints | None:
+    """Takes the seed and as many of the nearest records as the model needs; None if all that is left do not meet it."""
     own = dealer.rows([seed], [1])
     index.take(np.array([seed]), np.array([1]))
     near = index.to(space.codes[seed])
@@ -133,7 +126,10 @@ def _group(space: Space, constraint: Constraint, index: Index, dealer: Dealer, s
         if needed is not None or len(rows) > index.records:
             break
         wanted = 2 * wanted + 1
-    keep = (len(rows) if needed is None else needed) - 1
+    if needed is None:
+        index.put_back(np.array([seed]), np.array([1]))
+        return None
+    keep = needed - 1
     before = np.cumsum(counts) - counts
     counts = np.clip(keep - before, 0, counts)
     index.take(tuples, counts)

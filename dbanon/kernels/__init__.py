@@ -6,6 +6,7 @@ on disk where a cache can be written; they release the GIL. Arrays are those of 
 
 from dbanon.kernels.axes import add_place
 from dbanon.kernels.blocks import cut_blocks, fit_blocks, gather_blocks
+from dbanon.kernels.models import first_fit, gather_models, meets
 from dbanon.kernels.search import gather_steps, scan, search
 from dbanon.kernels.tree import add_records, build_boxes, gather_up
 
@@ -14,10 +15,13 @@ __all__ = [
     "add_records",
     "build_boxes",
     "cut_blocks",
+    "first_fit",
     "fit_blocks",
     "gather_blocks",
+    "gather_models",
     "gather_steps",
     "gather_up",
+    "meets",
     "scan",
     "search",
 ]

@@ -2,4 +2,4 @@
 -- better: lower
 -- source: -
 -- place: 20
-SELECT NULL AS detail, records_in - records AS value FROM run
+SELECT NULL AS detail, records_in - (SELECT count(*) FROM placed) AS value FROM run

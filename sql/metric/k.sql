@@ -1,4 +1,4 @@
--- what: Achieved k: least number of records (of persons, if a person column is declared) in a class.
+-- what: Achieved k: least number of {unit} in a class.
 -- better: higher
 -- source: Samarati and Sweeney 1998
 -- place: 40

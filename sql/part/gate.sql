@@ -75,14 +75,24 @@ parsed_{{ q.i }} AS MATERIALIZED (
 ),
 {% endif %}
 {% endfor %}
+{% include 'part/judged.sql' %}
 gate AS MATERIALIZED (
     SELECT CASE
         WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
-        WHEN counted.rows_out <> counted.rows_in THEN error({{ gate_say.lost }})
+        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN error({{ gate_say.lost }})
+        {% if suppress %}
+        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in THEN error({{ gate_say.outliers }})
+        {% for u in unchanged if u.check_rare %}
+        WHEN rare_{{ u.i }}.values > 0 THEN error({{ u.say_rare_left }})
+        {% endfor %}
+        {% endif %}
         WHEN untrue.classes > 0 THEN error({{ gate_say.untrue }})
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
         WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
         WHEN counted.uncovered > 0 THEN error({{ gate_say.uncovered }})
+        {% for s in tested %}{% for m in s.models %}
+        WHEN judged_{{ m.number }}.classes > 0 THEN error({{ gate_say['model' ~ m.number] }})
+        {% endfor %}{% endfor %}
         ELSE counted.rows_out > 0
     END AS passed
     FROM (
@@ -154,4 +164,28 @@ gate AS MATERIALIZED (
 
         )
     ) AS classes
+    {% if suppress %}
+    , (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS left_out
+    {% for u in unchanged if u.check_rare %}
+    , (
+        SELECT count(*) AS values
+        FROM (
+            SELECT {% if person %}count(DISTINCT s.person){% else %}count(*){% endif %} AS size
+            FROM {{ records() }}
+            GROUP BY s.u{{ u.i }}
+        )
+        WHERE size < {{ k }}
+    ) AS rare_{{ u.i }}
+    {% endfor %}
+    {% endif %}
+    {% for s in tested %}{% for m in s.models %}
+    {# A class that is not judged is counted too. #}
+    , (
+        SELECT (SELECT count(*) FROM body_{{ s.i }}) - count(*) FILTER (WHERE value
+            {%- if m.kind in ('distinct', 'entropy') %} >= {{ m.bound }} - 1e-9
+            {%- elif m.kind == 'recursive' %} < {{ m.bound }}
+            {%- else %} <= {{ m.bound }} + 1e-9 {%- endif %}) AS classes
+        FROM judged_{{ m.number }}
+    ) AS judged_{{ m.number }}
+    {% endfor %}{% endfor %}
 )

@@ -3,7 +3,7 @@
     Up to encoded and in placed there is a row a record; the rest counts records that are alike. -#}
 {%- from 'part/placed.sql' import records with context -%}
 {%- from 'part/few.sql' import few, end_few -%}
-{%- from 'part/number.sql' import gap, coded, published_intervals with context -%}
+{%- from 'part/number.sql' import gap, coded, low_end, high_end, published_intervals with context -%}
 {%- from 'part/tree.sql' import tree, published_nodes with context -%}
 WITH RECURSIVE
 {# The source is read once: a sampled view or random() read twice would be two tables. #}
@@ -11,6 +11,7 @@ source AS MATERIALIZED (
     SELECT
         {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
         {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% endfor %}
+        {% for s in tested if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
         {% if person %}{{ person }} AS person, {% endif %}
         row_number() OVER () - 1 AS rid
     FROM {{ source }}
@@ -36,6 +37,23 @@ domain_{{ q.i }} AS MATERIALIZED (
 {{ tree(q) }}
 {% endif %}
 {% endfor %}
+{# Sensitive values that models are about, in their order. #}
+{% for s in tested %}
+{% if s.tree %}
+{{ tree(s.tree) }}
+{% endif %}
+sense_{{ s.i }} AS MATERIALIZED (
+    {{ few() }}
+    {% if s.tree %}
+    SELECT DISTINCT k.u{{ s.u }} AS value, d.code
+    FROM kept AS k JOIN domain_{{ s.tree.i }} AS d ON d.value = k.q{{ s.tree.i }}
+    {% else %}
+    SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code
+    FROM (SELECT DISTINCT u{{ s.u }} AS value FROM kept WHERE u{{ s.u }} IS NOT NULL)
+    {% endif %}
+    {{ end_few() }}
+),
+{% endfor %}
 {% include 'part/problem.sql' %}
 {# What orders records of equal codes: a hash of all else that is published, once for each distinct combination where
     equality of the types is equality of their text. It is versioned: DuckDB's own hash may change. #}
@@ -53,11 +71,15 @@ encoded AS MATERIALIZED (
         s.rid, {% if tie_by == 'value' %}h.tie{% elif tie_by == 'row' %}{{ tie(sql('s.')) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
 
         {% for q in quasi %}, d{{ q.i }}.code AS c{{ q.i }}{% endfor %}
+        {% for s in tested %}, f{{ s.i }}.code AS s{{ s.i }}{% endfor %}
         {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) END AS person{% endif %}
     FROM kept AS s
     {% for q in quasi %}
     LEFT JOIN domain_{{ q.i }} AS d{{ q.i }} ON d{{ q.i }}.value = {% if q.is_number %}{{ coded(q, sql('s.q', q.i)) }}{% else %}s.q{{ q.i }}{% endif %}
 
+    {% endfor %}
+    {% for t in tested %}
+    LEFT JOIN sense_{{ t.i }} AS f{{ t.i }} ON f{{ t.i }}.value = s.u{{ t.u }}
     {% endfor %}
     {% if tie_by == 'value' %}
     JOIN ties AS h ON {% for u in unchanged %}{% if not loop.first %} AND {% endif %}h.u{{ u.i }} IS NOT DISTINCT FROM s.u{{ u.i }}{% endfor %}
@@ -68,7 +90,7 @@ encoded AS MATERIALIZED (
 grouped AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (
-        SELECT tie{% for q in quasi %}, c{{ q.i }}{% endfor %}{% if person %}, person{% endif %}, count(*)::INTEGER AS size
+        SELECT tie{% for q in quasi %}, c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }}{% endfor %}{% if person %}, person{% endif %}, count(*)::INTEGER AS size
         FROM encoded
         GROUP BY ALL
     )
@@ -78,16 +100,35 @@ answer AS MATERIALIZED (
     SELECT dbanon_cluster(
         (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),
         (SELECT list(struct_pack(
-            gid, size, tie{% for q in quasi %}, c{{ q.i }}{% endfor %}
+            gid, size, tie{% for q in quasi %}, c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }}{% endfor %}
+
             {%- if person %}, person{% endif %})) FROM grouped)
         {% for q in quasi %}
-        {% if q.is_number %}
+        {% if q.is_number and tested and person %}
+        {# Clusters that publish the same ends are one class, in which a person is counted once. #}
+        , (SELECT struct_pack(
+            place := list(position ORDER BY code ASC), low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC)
+        ) FROM (
+            SELECT code, position, dense_rank() OVER (ORDER BY {{ low_end(q, sql('value')) }} ASC)::INTEGER AS low, dense_rank() OVER (ORDER BY {{ high_end(q, sql('value')) }} ASC)::INTEGER AS high
+            FROM domain_{{ q.i }}
+        ))
+        {% elif q.is_number %}
         , (SELECT list(position ORDER BY code ASC) FROM domain_{{ q.i }})
         {% else %}
         , (SELECT struct_pack(
             parent := list(p.preorder ORDER BY t.preorder ASC),
             value := (SELECT list(preorder ORDER BY code ASC) FROM code_{{ q.i }})
         ) FROM tree_{{ q.i }} AS t LEFT JOIN tree_{{ q.i }} AS p ON p.node = t.parent)
+        {% endif %}
+        {% endfor %}
+        {% for s in tested %}
+        {% if s.tree %}
+        , (SELECT struct_pack(
+            parent := list(p.preorder ORDER BY t.preorder ASC),
+            value := (SELECT list(preorder ORDER BY code ASC) FROM code_{{ s.tree.i }})
+        ) FROM tree_{{ s.tree.i }} AS t LEFT JOIN tree_{{ s.tree.i }} AS p ON p.node = t.parent)
+        {% else %}
+        , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code)) FROM sense_{{ s.i }})
         {% endif %}
         {% endfor %}
     ) AS answer
@@ -104,6 +145,8 @@ extent AS MATERIALIZED (
 
     FROM parts AS p
     JOIN grouped AS e USING (gid)
+    {% if suppress %}WHERE p.cluster <> -1{% endif %}
+
     GROUP BY p.cluster
 ),
 {% for q in quasi %}
@@ -150,10 +193,12 @@ generalized AS MATERIALIZED (
         ) AS class_id
     FROM values_of
 ),
+{# Where records may be left out, cluster -1 and class -1 are the outliers. #}
 class_of_part AS MATERIALIZED (
-    SELECT p.gid, p.first, p.last, g.class_id
+    SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
+
     FROM parts AS p
-    JOIN generalized AS g USING (cluster)
+    {% if suppress %}LEFT {% endif %}JOIN generalized AS g USING (cluster)
 ),
 {# NULL where a group has records in several classes. #}
 class_of_group AS MATERIALIZED (
@@ -166,7 +211,7 @@ class_of_group AS MATERIALIZED (
     ) AS p USING (gid)
 ),
 {% macro same_group() -%}
-    e.tie = g.tie{% for q in quasi %} AND e.c{{ q.i }} IS NOT DISTINCT FROM g.c{{ q.i }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
+    e.tie = g.tie{% for q in quasi %} AND e.c{{ q.i }} IS NOT DISTINCT FROM g.c{{ q.i }}{% endfor %}{% for s in tested %} AND e.s{{ s.i }} IS NOT DISTINCT FROM g.s{{ s.i }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
 {%- endmacro %}
 placed AS MATERIALIZED (
     SELECT e.rid, g.class_id

@@ -1,6 +1,7 @@
-{#- Every record that is kept and the class it was placed in. A left join is not reordered and builds its hash table on
-    what is narrow, and it loses no record: one without a class is seen by the gate. -#}
+{#- Every record that is released and the class it was placed in. A left join is not reordered and builds its hash table
+    on what is narrow, and it loses no record: one without a class is seen by the gate. Class -1 is left out. -#}
 {% macro records() -%}
 source AS s LEFT JOIN placed AS l ON l.rid = s.rid
     {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
+    {% if suppress %}{% if nulls == 'drop' %} AND {% else %}WHERE {% endif %}l.class_id IS DISTINCT FROM -1{% endif %}
 {%- endmacro %}

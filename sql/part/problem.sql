@@ -35,7 +35,7 @@ problem AS MATERIALIZED (
         {% else %}
         CASE WHEN kept_facts.records < 2 THEN {{ say.few_records }} WHEN kept_facts.records < {{ k }} THEN {{ say.k_records }} END,
         {% endif %}
-        {% for q in quasi if not q.is_number %}
+        {% for q in trees %}
         {% if q.rows %}
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ q.say.roots }}
             WHEN count(*) <> (SELECT count(*) FROM tree_{{ q.i }}) THEN {{ q.say.unreachable }}
@@ -45,7 +45,7 @@ problem AS MATERIALIZED (
         (SELECT CASE WHEN count(*) <> count(DISTINCT published) THEN {{ q.say.same_name }} END
             FROM tree_{{ q.i }} WHERE NOT is_leaf),
         {% endif %}
-        {% if not escape %}
+        {% if not escape and not q.is_sensitive %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.reserved }} END FROM value_{{ q.i }} WHERE reserved),
         {% endif %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.uncovered }} END FROM value_{{ q.i }} WHERE hits = 0),

@@ -1,0 +1,104 @@
+"""Clusters as extents of codes, and the loss of a record in them: what merging and leaving out are judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.space import Codes, Ints, Number, Space, Tree
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Extents:
+    """Least and greatest codes of clusters (clusters, attributes), and their numbers of records (clusters,)."""
+
+    low: Ints
+    high: Ints
+    sizes: Floats
+
+    @classmethod
+    def of(cls, space: Space, members: list[Ints]) -> Extents:
+        """The extents of clusters of canonical rows. O(rows * attributes)."""
+        rows = np.concatenate(members)
+        sizes = np.array([len(m) for m in members], np.int64)
+        starts = np.cumsum(sizes) - sizes
+        codes = space.codes[np.repeat(np.arange(len(space.counts)), space.counts)[rows]].astype(np.int64)
+        low, high = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+        return cls(low, high, sizes.astype(np.float64))
+
+    def losses(self, space: Space) -> Floats:
+        """Loss of a record of each cluster: 0 to the number of attributes."""
+        return losses(space, self.low, self.high)
+
+
+def members(labels: Ints) -> list[Ints]:
+    """Rows of each cluster in the order of the labels; rows of label -1 are in none."""
+    order = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]
+    sizes = np.bincount(labels[order]) if len(order) else np.empty(0, np.int64)
+    return [m for m in np.split(order, np.cumsum(sizes)[:-1]) if len(m)]
+
+
+def losses(space: Space, first: Ints, last: Ints) -> Floats:
+    """Loss of a record (KACPC paper, Eq. 1, weights aside) in clusters of the codes first to last (clusters,
+    attributes)."""
+    total = np.zeros(len(first))
+    for j, attribute in enumerate(space.attributes):
+        low, high = first[:, j], last[:, j]
+        mixed = (high == attribute.values) & (low < attribute.values)
+        none = low == attribute.values
+        if isinstance(attribute, Number):
+            positions = np.append(attribute.positions, 0.0)
+            width = attribute.positions[-1] if len(attribute.positions) else 0.0
+            loss = (positions[high] - positions[low]) / width if width > 0 else np.zeros(len(low))
+        else:
+            levels = int(attribute.depth.max()) + 1
+            node = np.append(attribute.node, 0)
+            depth = attribute.depth[_ancestors(attribute, node[low], node[high])]
+            leaf = (low == high) & ~attribute.is_inner[node[low]]
+            loss = np.where(leaf | (levels == 1), 0.0, (levels - depth - 1) / max(levels - 1, 1))
+        total += np.where(none, 0.0, np.where(mixed, 1.0, loss))
+    return total
+
+
+def united(space: Space, labels: Ints) -> Ints:
+    """The labels with clusters that publish the same values made one; label -1 stays."""
+    extents = Extents.of(space, members(labels))
+    low, high = extents.low.copy(), extents.high.copy()
+    for j, attribute in enumerate(space.attributes):
+        known = low[:, j] < attribute.values
+        mixed = known & (high[:, j] == attribute.values)
+        if isinstance(attribute, Tree):
+            node = np.append(attribute.node, 0)
+            low[known, j] = _ancestors(attribute, node[low[known, j]], node[high[known, j]])
+            high[known, j] = -1
+        elif attribute.ends is not None:
+            whole = known & ~mixed
+            low[whole, j], high[whole, j] = attribute.ends.low[low[whole, j]], attribute.ends.high[high[whole, j]]
+        low[~known, j], high[~known, j] = -2, -2
+        shown = -2 if isinstance(attribute, Number) and attribute.ends is not None and attribute.ends.bare else -1
+        low[mixed, j], high[mixed, j] = shown, shown
+    _, number = np.unique(np.concatenate((low, high), axis=1), axis=0, return_inverse=True)
+    placed = labels >= 0
+    found = labels.copy()
+    _, dense = np.unique(labels[placed], return_inverse=True)
+    found[placed] = np.asarray(number, np.int64).reshape(-1)[dense]
+    return found
+
+
+def _ancestors(tree: Tree, first: Codes, last: Codes) -> Ints:
+    """Lowest common ancestor of pairs of nodes. O(pairs * depth)."""
+    parent, depth = tree.parent, tree.depth
+    a, b = first.astype(np.int64), last.astype(np.int64)
+    for _ in range(2 * int(depth.max()) + 1):
+        apart = a != b
+        if not apart.any():
+            break
+        lower_a = apart & (depth[a] >= depth[b])
+        lower_b = apart & ~lower_a
+        a = np.where(lower_a, parent[a], a)
+        b = np.where(lower_b, parent[b], b)
+    return a

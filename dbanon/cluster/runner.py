@@ -1,0 +1,115 @@
+"""The one way to run an algorithm: what must hold before, blocks that stay apart, the repair after, and outliers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from dbanon import errors
+from dbanon.cluster.outliers import left_out
+from dbanon.cluster.registry import Algorithm, Check
+from dbanon.cluster.repair import merged
+from dbanon.constraint import AtLeast
+from dbanon.space import Ints, Space, Tree
+
+
+def run(
+    algorithm: Algorithm,
+    space: Space,
+    constraint: AtLeast,
+    options: Mapping[str, object],
+    names: tuple[str, ...] = (),
+    sensitive: Sequence[str] = (),
+    function: str | None = None,
+    check: Check = lambda: None,
+    suppress: float = 0.0,
+) -> Ints:
+    """Cluster numbers of every canonical row, -1 where a record is left out.
+
+    Where attributes have a max_level, records that it keeps apart are clustered apart; TooSmallBlock if one of these
+    blocks cannot meet the model. A group that misses a model of its sensitive values is merged with others until it
+    meets it; ModelNotMet if the whole table does not. At most a share `suppress` of the records is left out, where that
+    lowers the average loss of the others. `names` are the attributes' names, `sensitive` those of the sensitive
+    columns and `function` what was called, for messages.
+    """
+    function = function or algorithm.name
+    _feasible(space, constraint, sensitive, function)
+    blocks = _blocks(space, constraint, names, function)
+
+    def cluster(part: Space, rows: Ints) -> Ints:
+        labels = algorithm.run(part, constraint, options, check)
+        if labels.shape != rows.shape or (labels < 0).any():
+            raise ValueError(f"{algorithm.name} gave labels of shape {labels.shape} for {len(rows)} records")
+        return labels
+
+    found = _of_blocks(space, blocks, cluster)
+
+    def repair(among: Space, labels: Ints) -> Ints:
+        return _of_blocks(
+            among,
+            blocks,
+            lambda part, rows: merged(part, constraint, labels[rows], check) if constraint.models else labels[rows],
+        )
+
+    whole = repair(space, found)
+    return _numbered(left_out(space, constraint, found, whole, suppress, repair) if suppress else whole)
+
+
+def _feasible(space: Space, constraint: AtLeast, sensitive: Sequence[str], function: str) -> None:
+    """ModelNotMet where the whole table misses a model; of several columns, the one that allows least."""
+    everything = np.arange(space.rows)
+    worst = [(model, constraint.worst(space, everything, model)) for model in constraint.models]
+    for model, measured in worst:
+        if not model.met(measured):
+            alike = [(w, m) for m, w in worst if (m.parameter, m.kind) == (model.parameter, model.kind)]
+            pick = min if model.kind in ("distinct", "entropy") else max
+            least, of = pick(alike, key=lambda found: found[0])
+            column = sensitive[of.sensitive] if sensitive else f"sensitive column {of.sensitive + 1}"
+            raise errors.ModelNotMet(function, of.said, column, of.best(float(least)))
+
+
+def _of_blocks(space: Space, blocks: Sequence[Ints], labels_of: Callable[[Space, Ints], Ints]) -> Ints:
+    """Labels of all rows, made block by block (tuples of each) from a block's space and rows; -1 stays."""
+    if len(blocks) == 1:
+        return labels_of(space, np.arange(space.rows))
+    labels = np.full(space.rows, -1, np.int64)
+    clusters = 0
+    for block in blocks:
+        rows = space.rows_of(block)
+        found = labels_of(space.part(block), rows)
+        labels[rows] = np.where(found >= 0, found + clusters, -1)
+        clusters += int(found.max(initial=-1)) + 1
+    return labels
+
+
+def _numbered(labels: Ints) -> Ints:
+    """The labels without gaps; -1 stays."""
+    kept = labels >= 0
+    used = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
+    used[labels[kept]] = 1
+    return np.where(kept, (np.cumsum(used) - 1)[labels], -1)
+
+
+def _blocks(space: Space, constraint: AtLeast, names: tuple[str, ...], function: str) -> list[Ints]:
+    """Tuples of the blocks that max_level keeps apart; TooSmallBlock."""
+    keys = [
+        attribute.block(attribute.max_level)[space.codes[:, j]]
+        for j, attribute in enumerate(space.attributes)
+        if isinstance(attribute, Tree) and attribute.max_level is not None
+    ]
+    if not keys or len(space.codes) == 0:
+        return [np.arange(len(space.codes))]
+    _, of = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
+    of = np.asarray(of).reshape(-1)
+    blocks = [np.flatnonzero(of == block) for block in range(int(of.max()) + 1)]
+    small = [block for block in blocks if not constraint.enough(space, block)]
+    if small:
+        limited = [n for n, a in zip(names, space.attributes, strict=True) if _limited(a)]
+        rows = sum(int(space.counts[block].sum()) for block in small)
+        raise errors.TooSmallBlock(function, constraint.said, rows, limited)
+    return blocks
+
+
+def _limited(attribute: object) -> bool:
+    return isinstance(attribute, Tree) and attribute.max_level is not None

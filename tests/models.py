@@ -1,0 +1,290 @@
+"""Privacy models by their definitions: what a published table achieves, slowly, and in exact fractions.
+
+Nothing here is shared with the package. A table is a list of classes, a class a list of records, a record its sensitive
+values and its person. Persons are what is counted: the size of a class is its distinct persons, and a value is there
+as often as distinct persons of the class have it. A record of nobody known (None) never counts. Where a table tells no
+persons, every record is a person of its own (`alone`), and that is counting records.
+
+The distribution of a class or of the table is over its distinct (person, value) pairs. A sensitive NULL (None)
+is left out by distinct, entropy and recursive diversity and by p-sensitivity; for t-closeness, alpha and
+beta it is a category like any other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+Value: TypeAlias = int | float | str | None
+Record: TypeAlias = tuple[Sequence[Value], Hashable | None]
+Class: TypeAlias = Sequence[Record]
+Rows: TypeAlias = Sequence[Sequence[str]]
+Number: TypeAlias = int | float | Fraction
+Shares: TypeAlias = dict[Value, Fraction]
+
+SLACK = Fraction(1, 10**9)
+"""A bound given as 0.6 is the double next to 3/5; a model holds that is met to within this much."""
+
+
+@dataclass(frozen=True)
+class Achieved:
+    """What every class achieves, and the worst of them."""
+
+    classes: tuple[Number, ...]
+    table: Number
+
+
+def alone(classes: Iterable[Iterable[Sequence[Value]]]) -> list[list[Record]]:
+    """Classes of records without persons: each record is a person of its own."""
+    return [[(values, (i, j)) for j, values in enumerate(part)] for i, part in enumerate(classes)]
+
+
+# Counting
+
+
+def size(part: Class) -> int:
+    """Distinct persons."""
+    return len({person for _, person in part} - {None})
+
+
+def held(part: Class, column: int) -> dict[Value, int]:
+    """How many distinct persons have each value."""
+    pairs = {(person, values[column]) for values, person in part if person is not None}
+    values = {value for _, value in pairs}
+    return {value: sum(1 for _, other in pairs if other == value) for value in values}
+
+
+def shares(part: Class, column: int) -> Shares:
+    """The distribution over distinct (person, value) pairs, NULL a category."""
+    counts = held(part, column)
+    total = sum(counts.values())
+    return {value: Fraction(count, total) for value, count in counts.items()}
+
+
+def known(part: Class, column: int) -> dict[Value, int]:
+    """How many distinct persons have each value but NULL."""
+    return {value: count for value, count in held(part, column).items() if value is not None}
+
+
+def table_shares(classes: Sequence[Class], column: int) -> Shares:
+    """The distribution of the whole table: a pair that is in two classes is one pair."""
+    return shares([record for part in classes for record in part], column)
+
+
+def parts_of(part: Class, column: int, joint: bool) -> list[Class]:
+    """What a model of one sensitive column must hold in: the class, or in joint mode its records of equal other
+    sensitive values. Records of nobody known never count, so a part of only these is none."""
+    split: dict[tuple[Value, ...], list[Record]] = {}
+    for values, person in part:
+        others = tuple(value for i, value in enumerate(values) if i != column) if joint else ()
+        split.setdefault(others, []).append((values, person))
+    return [records for records in split.values() if size(records)]
+
+
+def _achieved(
+    classes: Sequence[Class],
+    column: int,
+    joint: bool,
+    worst: Callable[[Iterable[Number]], Number],
+    measure: Callable[[Class], Number],
+) -> Achieved:
+    """The worst part of every class, and the worst class. A class of nobody achieves nothing."""
+    nothing: Number = 0 if worst is min else math.inf
+    by_class = tuple(worst([measure(p) for p in parts_of(part, column, joint)] or [nothing]) for part in classes)
+    return Achieved(by_class, worst(by_class))
+
+
+# The models
+
+
+def k(classes: Sequence[Class]) -> Achieved:
+    """k-anonymity (Samarati and Sweeney 1998)."""
+    sizes = tuple(size(part) for part in classes)
+    return Achieved(sizes, min(sizes))
+
+
+def distinct_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
+    """Distinct l-diversity (Machanavajjhala et al. 2006): how many values."""
+    return _achieved(classes, column, joint, min, lambda part: len(known(part, column)))
+
+
+p = distinct_l
+"""p-sensitivity (Truta and Vinay 2006): the same measure."""
+
+
+def entropy_l(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
+    """Entropy l-diversity (Machanavajjhala et al. 2006): exp of the entropy; 0 where all values are NULL."""
+
+    def measure(part: Class) -> float:
+        counts = known(part, column).values()
+        if not counts:
+            return 0.0
+        return math.exp(-sum(n / sum(counts) * math.log(n / sum(counts)) for n in counts))
+
+    return _achieved(classes, column, joint, min, measure)
+
+
+def recursive(classes: Sequence[Class], least: int, column: int = 0, joint: bool = False) -> Achieved:
+    """Recursive (c, l)-diversity (Machanavajjhala et al. 2006): r_1 / (r_l + .. + r_m), which must be below c."""
+
+    def measure(part: Class) -> Number:
+        ranked = sorted(known(part, column).values(), reverse=True)
+        return Fraction(ranked[0], sum(ranked[least - 1 :])) if len(ranked) >= least else math.inf
+
+    return _achieved(classes, column, joint, max, measure)
+
+
+def alpha(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
+    """(alpha, k)-anonymity (Wong et al. 2006): the greatest share of the persons that has one value."""
+
+    def measure(part: Class) -> Fraction:
+        return Fraction(max(held(part, column).values()), size(part))
+
+    return _achieved(classes, column, joint, max, measure)
+
+
+def beta(classes: Sequence[Class], column: int = 0, joint: bool = False, enhanced: bool = False) -> Achieved:
+    """beta-likeness (Cao and Karras 2012): the greatest (p - q) / q of a value with p > q, else 0.
+
+    Enhanced: no gain may be above -ln q either; infinite where one is.
+    """
+    whole = table_shares(classes, column)
+
+    def measure(part: Class) -> Number:
+        gains = {value: (share - whole[value]) / whole[value] for value, share in shares(part, column).items()}
+        gains = {value: gain for value, gain in gains.items() if gain > 0}
+        if enhanced and any(gain > -math.log(whole[value]) for value, gain in gains.items()):
+            return math.inf
+        return max(gains.values(), default=0)
+
+    return _achieved(classes, column, joint, max, measure)
+
+
+def t_equal(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Achieved:
+    """t-closeness (Li, Li and Venkatasubramanian 2007), all values equally far apart."""
+    return _closeness(classes, column, joint, equal)
+
+
+def t_ordered(
+    classes: Sequence[Class], column: int = 0, joint: bool = False, order: Sequence[str] | None = None
+) -> Achieved:
+    """t-closeness, values as far apart as their ranks among the values of the table.
+
+    The order is that of numbers or texts, or the order given; NULL ranks last.
+    """
+
+    def place(value: Value) -> tuple[bool, Any]:
+        return (value is None, 0 if value is None else value if order is None else order.index(str(value)))
+
+    def distance(share: Shares, whole: Shares) -> Fraction:
+        return ordered(share, whole, sorted(whole, key=place))
+
+    return _closeness(classes, column, joint, distance)
+
+
+def t_hierarchical(classes: Sequence[Class], rows: Rows, column: int = 0, joint: bool = False) -> Achieved:
+    """t-closeness, values as far apart as their lowest common ancestor is high; ARX rows, leaf first."""
+    return _closeness(classes, column, joint, lambda share, whole: hierarchical(share, whole, rows))
+
+
+def _closeness(
+    classes: Sequence[Class], column: int, joint: bool, distance: Callable[[Shares, Shares], Fraction]
+) -> Achieved:
+    whole = table_shares(classes, column)
+    return _achieved(classes, column, joint, max, lambda part: distance(shares(part, column), whole))
+
+
+# Earth mover's distances (ALGORITHMS.md 2.1)
+
+
+def equal(share: Shares, whole: Shares) -> Fraction:
+    """Half the sum of |p - q|."""
+    return sum((abs(share.get(value, Fraction(0)) - q) for value, q in whole.items()), Fraction(0)) / 2
+
+
+def ordered(share: Shares, whole: Shares, ranked: Sequence[Value]) -> Fraction:
+    """The sum of |(p_1 - q_1) + .. + (p_i - q_i)| over i < m, divided by m - 1; 0 for a single value."""
+    off = [share.get(value, Fraction(0)) - whole[value] for value in ranked]
+    moved = [abs(sum(off[:i], Fraction(0))) for i in range(1, len(off))]
+    return sum(moved, Fraction(0)) / max(len(moved), 1)
+
+
+def hierarchical(share: Shares, whole: Shares, rows: Rows) -> Fraction:
+    """What is moved at each inner node costs Hsub(node) / Hsub(root).
+
+    Extra (p - q) goes up the tree, and at a node the positive extra of its children meets the negative. A node is its
+    path of labels from the root, Hsub the edges down to its deepest leaf; NULL is a leaf right below the root.
+    """
+    root = (rows[0][-1],)
+    leaves: dict[Value, tuple[Value, ...]] = {row[0]: tuple(reversed(row)) for row in rows}
+    leaves[None] = (*root, None)
+    inner = {leaf[:n] for leaf in leaves.values() for n in range(1, len(leaf))}
+
+    def height(node: tuple[Value, ...]) -> int:
+        return max(len(leaf) for leaf in leaves.values() if leaf[: len(node)] == node) - len(node)
+
+    def extra(node: tuple[Value, ...]) -> Fraction:
+        below = [value for value, leaf in leaves.items() if leaf[: len(node)] == node]
+        return sum((share.get(v, Fraction(0)) - whole.get(v, Fraction(0)) for v in below), Fraction(0))
+
+    def cost(node: tuple[Value, ...]) -> Fraction:
+        children = {leaf[: len(node) + 1] for leaf in leaves.values() if leaf[: len(node)] == node}
+        extras = [extra(child) for child in children]
+        positive, negative = sum(e for e in extras if e > 0), sum(-e for e in extras if e < 0)
+        return Fraction(height(node), height(root)) * min(positive, negative)
+
+    return sum((cost(node) for node in inner), Fraction(0))
+
+
+# What a call asks for
+
+
+def unmet(
+    classes: Sequence[Class],
+    asked: Mapping[str, Any],
+    orders: Sequence[Sequence[str] | None] = (None,),
+    trees: Sequence[Rows | None] = (None,),
+) -> list[str]:
+    """The parameters (k, l, t, alpha, p, beta) whose model does not hold on every class.
+
+    `asked`: parameters by their names in SQL; `orders` and `trees`: the leaf order and the hierarchy of each sensitive
+    column, None where it has none.
+    """
+    joint = asked.get("multi", "independent") == "joint"
+    failed = ["k"] if k(classes).table < asked["k"] else []
+    for name in ("l", "t", "alpha", "p", "beta"):
+        if name in asked:
+            held_by = (_holds(name, classes, asked, i, joint, orders[i], trees[i]) for i in range(len(trees)))
+            failed += [] if all(held_by) else [name]
+    return failed
+
+
+def _holds(
+    name: str,
+    classes: Sequence[Class],
+    asked: Mapping[str, Any],
+    column: int,
+    joint: bool,
+    order: Sequence[str] | None,
+    tree: Rows | None,
+) -> bool:
+    diversity, emd = asked.get("diversity", "distinct"), asked.get("emd", "equal")
+    if name == "l" and diversity == "recursive":
+        return recursive(classes, asked["l"], column, joint).table < asked.get("c", 2)
+    if name == "l" and diversity == "entropy":
+        return entropy_l(classes, column, joint).table >= asked["l"] - SLACK
+    if name in ("l", "p"):
+        return distinct_l(classes, column, joint).table >= asked[name]
+    if name == "t" and emd == "hierarchical":
+        assert tree is not None, "the hierarchical distance needs a hierarchy"
+        found = t_hierarchical(classes, tree, column, joint)
+    elif name == "t":
+        found = t_equal(classes, column, joint) if emd == "equal" else t_ordered(classes, column, joint, order)
+    elif name == "alpha":
+        found = alpha(classes, column, joint)
+    else:
+        found = beta(classes, column, joint, asked.get("likeness", "basic") == "enhanced")
+    return found.table <= asked[name] + SLACK

@@ -1,0 +1,70 @@
+"""Real people who come back: 101,766 hospital stays of 71,518 patients with diabetes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dbanon
+
+QUASI = ("race", "gender", "age", "time_in_hospital")
+K = 10
+
+
+@pytest.fixture
+def stays(con: Any, data: Path) -> Any:
+    """The connection with the table `stays`; patient_nbr tells the patients apart and is no more than an identifier."""
+    file = data / "diabetes130.parquet"
+    if not file.exists():
+        pytest.skip("the stays of patients with diabetes (diabetes130.parquet) are not beside this checkout")
+    con.execute(f"""
+        CREATE TABLE stays AS
+        SELECT encounter_id, patient_nbr, nullif(race, '?') AS race, gender, age, time_in_hospital::INTEGER AS
+            time_in_hospital, readmitted
+        FROM '{file}'
+    """)
+    con.execute("CREATE TABLE decades AS SELECT DISTINCT age FROM stays")
+    ages = [row[0] for row in con.execute("SELECT age FROM decades").fetchall()]
+    halves = {age: "young" if int(age[1:-1].split("-")[0]) < 50 else "old" for age in ages}
+    dbanon.load_hierarchy(con, "decade", [[age, half, "*"] for age, half in sorted(halves.items())])
+    quasi: dict[str, Any] = dict.fromkeys(QUASI, "quasi") | {"age": ("quasi", "decade")}
+    dbanon.declare(con, "stays", patient_nbr="identifier", readmitted="sensitive", **quasi)
+    return con
+
+
+def classes(connection: Any, algorithm: str, arguments: str) -> list[tuple[int, int, int, int]]:
+    """Records, distinct patients, distinct sensitive values of every class, and source rows with other sensitive
+    values, by a join of the release with the source: the number of the stay is published for this."""
+    rows: list[tuple[int, int, int, int]] = connection.execute(f"""
+        SELECT
+            count(*), count(DISTINCT s.patient_nbr), count(DISTINCT r.readmitted),
+            count(*) FILTER (WHERE r.readmitted IS DISTINCT FROM s.readmitted)
+        FROM {algorithm}('stays', k := {K}, other := ['encounter_id'], allow_rare := ['encounter_id'], {arguments}) AS r
+        JOIN stays AS s USING (encounter_id)
+        GROUP BY {", ".join(f"r.{q}" for q in QUASI)}
+    """).fetchall()
+    return rows
+
+
+@pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
+def test_every_class_has_k_patients_and_l_values(stays: Any, algorithm: str) -> None:
+    found = classes(stays, algorithm, "l := 2, person := 'patient_nbr'")
+    assert sum(records for records, *_ in found) == 101_766
+    assert len(found) > 100
+    assert min(patients for _, patients, *_ in found) >= K
+    assert min(values for *_, values, _ in found) >= 2
+    assert sum(untrue for *_, untrue in found) == 0
+
+
+def test_without_a_person_the_stays_of_few_patients_make_a_class_and_the_policy_says_so(stays: Any) -> None:
+    found = classes(stays, "kacpc", "l := 2")
+    assert min(records for records, *_ in found) >= K
+    assert min(patients for _, patients, *_ in found) < K
+    (row,) = stays.execute("FROM policy_problems()").fetchall()
+    assert row[2:4] == ("stays", "patient_nbr")
+    assert "16773 values of this identifier occur in more than one row" in row[4]
+    stays.execute(row[5])
+    assert stays.execute("FROM policy_problems()").fetchall() == []
+    assert min(patients for _, patients, *_ in classes(stays, "kacpc", "l := 2")) >= K
