@@ -91,8 +91,9 @@ class AtLeast:
         return space.persons is None and not self.models
 
     def enough(self, space: Space, tuples: Ints) -> bool:
-        if space.persons is None and not self.models:
-            return int(space.counts[tuples].sum()) >= self.k
+        records = int(space.counts[tuples].sum())
+        if records < self.k or (space.persons is None and not self.models):
+            return records >= self.k
         return self.holds(space, space.rows_of(tuples))
 
     def holds(self, space: Space, rows: Ints) -> bool:

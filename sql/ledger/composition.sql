@@ -1,0 +1,38 @@
+{#- People of two releases and their candidate sets over both: the people who share both of their classes, and the sensitive
+    values that both classes have. A row a person where a set is too small. For the custodian: it shows person keys. -#}
+WITH
+{% for side in ('a', 'b') %}
+{% set side = sql(side) %}
+of_{{ side }} AS MATERIALIZED (
+    SELECT DISTINCT person_key, class_id FROM {{ members[side] }} WHERE person_key IS NOT NULL AND class_id IS NOT NULL
+),
+{% endfor %}
+pair AS MATERIALIZED (
+    SELECT a.person_key, a.class_id AS class_a, b.class_id AS class_b
+    FROM of_a AS a JOIN of_b AS b USING (person_key)
+),
+candidates AS (SELECT class_a, class_b, count(DISTINCT person_key) AS candidates FROM pair GROUP BY ALL),
+{% for s in shared %}
+left_{{ s.i }} AS MATERIALIZED (
+    SELECT x.class_a, x.class_b, count(DISTINCT v.value) AS remaining
+    FROM candidates AS x
+    JOIN (SELECT {{ class_id.a }} AS id, unnest({{ s.a }}, max_depth := 2) FROM {{ classes.a }}) AS v ON v.id = x.class_a
+    JOIN (SELECT {{ class_id.b }} AS id, unnest({{ s.b }}, max_depth := 2) FROM {{ classes.b }}) AS w ON w.id = x.class_b AND w.value = v.value
+    GROUP BY ALL
+),
+{% endfor %}
+judged AS (
+    SELECT
+        c.*,
+        {% if shared %}least({% for s in shared %}coalesce(v{{ s.i }}.remaining, 0){% if not loop.last %}, {% endif %}{% endfor %}){% else %}NULL::BIGINT{% endif %} AS sensitive_values
+    FROM candidates AS c
+    {% for s in shared %}
+    LEFT JOIN left_{{ s.i }} AS v{{ s.i }} USING (class_a, class_b)
+    {% endfor %}
+)
+SELECT p.person_key, p.class_a, p.class_b, j.candidates, {{ k }}::INTEGER AS k, j.sensitive_values, {{ l }}::INTEGER AS l
+FROM pair AS p
+JOIN judged AS j USING (class_a, class_b)
+WHERE j.candidates < {{ k }}{% if shared %} OR j.sensitive_values < {{ l }}{% endif %}
+
+ORDER BY j.candidates ASC, p.person_key ASC, p.class_a ASC, p.class_b ASC

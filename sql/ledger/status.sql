@@ -1,0 +1,24 @@
+{#- release_status(): a row a published release; fresh where its source, policy and hierarchies are as they were. -#}
+SELECT
+    database_name, schema_name, name, version,
+    CASE
+        WHEN problem IS NOT NULL THEN 'stale'
+        WHEN came + went + changed > 0 OR policy_changed OR hierarchy_changed THEN 'stale' ELSE 'fresh'
+    END AS status,
+    came, went, changed, policy_changed, hierarchy_changed, problem
+FROM (
+    SELECT
+        NULL::VARCHAR AS database_name, NULL::VARCHAR AS schema_name, NULL::VARCHAR AS name, NULL::INTEGER AS version,
+        NULL::BIGINT AS came, NULL::BIGINT AS went, NULL::BIGINT AS changed,
+        NULL::BOOLEAN AS policy_changed, NULL::BOOLEAN AS hierarchy_changed, NULL::VARCHAR AS problem
+    WHERE false
+    {% for s in states %}
+    UNION ALL
+    SELECT
+        {{ s.database }}, {{ s.schema }}, {{ s.name }}, {{ s.version }}, {% if s.changes %}came, went, changed{% else %}NULL, NULL, NULL{% endif %},
+        {{ s.policy_changed }}, {{ s.hierarchy_changed }}, {{ s.problem }}
+    {% if s.changes %}FROM ({{ s.changes }}){% endif %}
+
+    {% endfor %}
+)
+ORDER BY database_name ASC, schema_name ASC, name ASC
