@@ -14,22 +14,33 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from dbanon.certified import certificate
     from dbanon.connection import Connection, connect
     from dbanon.declaration import clear_cache, declare, load_hierarchy, save_hierarchy
     from dbanon.errors import DbanonError
     from dbanon.frame import Anonymized, anonymize
+    from dbanon.handout import publish
     from dbanon.install import attach
+    from dbanon.materialized import DisclosureWarning, Release, drop, forget_release, materialize, refresh
 
 _HOMES = {
     "Anonymized": "frame",
     "Connection": "connection",
     "DbanonError": "errors",
+    "DisclosureWarning": "materialized",
+    "Release": "materialized",
     "anonymize": "frame",
     "attach": "install",
+    "certificate": "certified",
     "clear_cache": "declaration",
     "connect": "connection",
     "declare": "declaration",
+    "drop": "materialized",
+    "forget_release": "materialized",
     "load_hierarchy": "declaration",
+    "materialize": "materialized",
+    "publish": "handout",
+    "refresh": "materialized",
     "save_hierarchy": "declaration",
 }
 
@@ -37,12 +48,20 @@ __all__ = [
     "Anonymized",
     "Connection",
     "DbanonError",
+    "DisclosureWarning",
+    "Release",
     "anonymize",
     "attach",
+    "certificate",
     "clear_cache",
     "connect",
     "declare",
+    "drop",
+    "forget_release",
     "load_hierarchy",
+    "materialize",
+    "publish",
+    "refresh",
     "save_hierarchy",
 ]
 

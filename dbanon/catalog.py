@@ -65,8 +65,9 @@ def resolve(
 ) -> Source:
     """The table, view, file or known temporary relation that a source argument names.
 
-    `local` holds temporary relations of the caller's connection by lower-case name, where they are known.
-    Raises NotATable, UnknownTable, AmbiguousTable or UnreadableFile.
+    `local` holds relations that only the caller's connection sees by lower-case name, where they are known: temporary
+    ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, AmbiguousTable or
+    UnreadableFile.
     """
     parts = names.table_parts(given)
     single = parts[0] if parts and len(parts) == 1 else given
@@ -76,6 +77,8 @@ def resolve(
     if bare and single.lower() in local:
         columns = local[single.lower()]
         return Source(given, identifier(single), columns, path.database, "main", single)
+    if parts is not None and len(parts) == 2 and ".".join(parts).lower() in local:  # not committed yet
+        return Source(given, qualified(*parts), local[".".join(parts).lower()], path.database, *parts)
     found = _find(function, cursor, given, parts, path)
     if found is not None:
         database, schema, table = found
@@ -181,6 +184,14 @@ def has_table(cursor: Cursor, database: str, table: str) -> bool:
     rows = cursor.execute(
         "SELECT 1 FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
         [database, SCHEMA, table],
+    ).fetchall()
+    return bool(rows)
+
+
+def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
+    """Whether the database has the schema."""
+    rows = cursor.execute(
+        "SELECT 1 FROM duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)", [database, schema]
     ).fetchall()
     return bool(rows)
 

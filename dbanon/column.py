@@ -10,7 +10,7 @@ from dbanon import errors, lineage
 from dbanon.attribute import Attribute, Hierarchy, family, is_category
 from dbanon.demand import Demand
 from dbanon.publication import Publication
-from dbanon.quote import Sql, identifier, text
+from dbanon.quote import Sql, identifier, joined, text
 from dbanon.template import later, message
 
 
@@ -239,6 +239,12 @@ def person(call: Publication) -> Sql | None:
     if value is None:
         raise errors.UnsupportedPerson(call.function, call.source.shown, name, call.source.columns[name])
     return value
+
+
+def key(call: Publication) -> Sql | None:
+    """The key of a record, where columns other than a person tell people apart."""
+    columns = joined(f"CAST({identifier(n)} AS VARCHAR)" for n in call.key)
+    return Sql(columns if len(call.key) == 1 else f"row({columns})") if call.key else None
 
 
 def person_value(name: str, type_: str) -> Sql | None:

@@ -11,13 +11,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from dbanon import errors, session
+from dbanon import errors, session, statement
 from dbanon.functions import TableFunction, table_functions
 from dbanon.install import attach
 from dbanon.quote import text
@@ -52,9 +51,16 @@ class Connection:
 
     def execute(self, query: str, parameters: object = None) -> Connection:
         """Runs a statement; fetch from the connection, as with DuckDB."""
-        query = self._ready(query, sys._getframe(1), self.raw.execute)
+        frame = sys._getframe(1)
+        *first, last = statement.steps(query, self.raw.extract_statements)
         with _ctrl_c_raised():
-            self.raw.execute(query) if parameters is None else self.raw.execute(query, parameters)
+            for step in first:
+                self.raw.execute(self._plain(step, None, frame, self.raw.execute))
+            query = self._plain(last, parameters, frame, self.raw.execute)
+            if parameters is None or isinstance(last, statement.View):
+                self.raw.execute(query)
+            else:
+                self.raw.execute(query, parameters)
         return self
 
     def executemany(self, query: str, parameters: object = None) -> Connection:
@@ -64,8 +70,14 @@ class Connection:
 
     def sql(self, query: str, **options: Any) -> Any:
         """The relation of a query."""
-        query = self._ready(query, sys._getframe(1), self.raw.sql)
+        frame = sys._getframe(1)
+        *first, last = statement.steps(query, self.raw.extract_statements)
         with _ctrl_c_raised():
+            for step in first:
+                self.raw.execute(self._plain(step, None, frame, self.raw.execute))
+            query = self._plain(last, options.get("params"), frame, self.raw.sql)
+            if isinstance(last, statement.View):
+                options.pop("params", None)
             return self.raw.sql(query, **options)
 
     query = sql
@@ -85,6 +97,12 @@ class Connection:
     def close(self) -> None:
         """Closes the connection."""
         self.raw.close()
+
+    def _plain(self, step: Any, parameters: object, frame: Any, read: Callable[..., Any]) -> Any:
+        """What DuckDB shall run: a statement about a materialized view is carried out, and becomes its result."""
+        if isinstance(step, statement.View):
+            return statement.run(step, self.raw, lambda call: self._ready(call, frame, self.raw.execute), parameters)
+        return self._ready(step, frame, read)
 
     def _ready(self, query: object, frame: Any, read: Callable[..., Any]) -> Any:
         """The statement as DuckDB shall see it; the planner is told of temporary relations first.
@@ -134,18 +152,12 @@ def _calls(query: str) -> Iterator[_Call]:
     """Calls of our functions, in the order in which they close."""
     if "(" not in query or not _mention().search(query):
         return
-    data = query.encode()
-    try:
-        starts = [offset for offset, _ in duckdb.tokenize(query)]
-    except duckdb.Error:
-        return
-    tokens = [
-        (start, data[start:end].decode(errors="replace").strip()) for start, end in pairwise([*starts, len(data)])
-    ]
+    tokens = statement.tokens(query)
     functions = table_functions()
     open_calls: list[_Call | None] = []
     before = ""
-    for i, (_, word) in enumerate(tokens):
+    for i, token in enumerate(tokens):
+        word = token.word
         current = open_calls[-1] if open_calls else None
         if word[:1] in "([{":
             name = before.strip('"').lower()
@@ -154,11 +166,11 @@ def _calls(query: str) -> Iterator[_Call]:
             if open_calls and (done := open_calls.pop()) is not None:
                 yield done
         elif current is not None and before in ("(", ","):
-            following = tokens[i + 1][1] if i + 1 < len(tokens) else ""
+            following = tokens[i + 1].word if i + 1 < len(tokens) else ""
             if before == "(" and word.startswith("'"):
                 current.source = word[1:-1].replace("''", "'")
             elif following.startswith(("=", ":=")) and not following.startswith("=="):
-                current.names.append((tokens[i + 1][0], word.strip('"'), following))
+                current.names.append((tokens[i + 1].start, word.strip('"'), following))
         before = word
     yield from (c for c in open_calls if c is not None)
 

@@ -70,10 +70,10 @@ class _NumberDistance:
 
     def scaled(self, scale: float, null: bool) -> Table:
         unit = self.attribute.weight * scale
-        return Axis(_places(self.attribute, unit), round(unit) if null else 0)
+        return Axis(places(self.attribute, unit), round(unit) if null else 0)
 
 
-def _places(attribute: Number, unit: float) -> Ints:
+def places(attribute: Number, unit: float) -> Ints:
     """Rounded places on the axis, by code: the greatest is `unit` from the first, up to rounding."""
     positions = attribute.positions
     greatest = float(positions[-1]) if len(positions) else 0.0
@@ -112,7 +112,7 @@ class _CategoryDistance:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.last = _last_codes(tree)
+        self.last = last_codes(tree)
         self.depth = tree.depth
         self.levels = int(tree.depth.max()) + 1
 
@@ -161,7 +161,7 @@ class _CategoryDistance:
         return _Categories(self, self.tree.weight, scale, null)
 
 
-def _last_codes(tree: Tree) -> Ints:
+def last_codes(tree: Tree) -> Ints:
     """Code after the last value in each node's subtree, by node (subtrees are contiguous in preorder)."""
     last_node = np.arange(len(tree.parent))
     for node in range(len(tree.parent) - 1, 0, -1):

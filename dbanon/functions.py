@@ -8,7 +8,7 @@ from functools import cache
 
 from dbanon import arguments, measure
 from dbanon.cluster import algorithms, find
-from dbanon.parameters import Integer, Integers, Parameter, Text, Words
+from dbanon.parameters import Columns, Integer, Integers, Parameter, PerColumn, Real, Text, Words
 
 KINDS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
 """Endings of an algorithm's three functions, and the statement behind each."""
@@ -34,49 +34,48 @@ class TableFunction:
         return tuple(n for n in (*arguments.CAPTURED, "support") if n in names) if self.kind else names
 
 
+_GIVES = {
+    "release": "The released rows: quasi-identifiers generalized, then class_id.",
+    "classes": "One row an equivalence class: size, published values, loss, sensitive values with counts.",
+    "metrics": "One row a measure: metric, value, better ('higher' or 'lower'), description.",
+    "inference": "Published values that narrow a class's quasi-identifiers below what is published (prostate cancer "
+    "and sex). It shows raw values: for the custodian, before a release.",
+}
+
+
 def _publishing() -> list[TableFunction]:
-    docs = {
-        "release": "The released rows: quasi-identifiers generalized, then class_id.",
-        "classes": "One row an equivalence class: size, published values, loss, sensitive values with counts.",
-        "metrics": "One row a measure: metric, value, better ('higher' or 'lower'), description.",
-    }
     return [
-        TableFunction(a.name + ending, ("tbl",), a.parameters, f"{a.title}. {docs[kind]}", a.name, kind)
+        TableFunction(a.name + ending, ("tbl",), a.parameters, f"{a.title}. {_GIVES[kind]}", a.name, kind)
         for a in algorithms()
         for ending, kind in KINDS.items()
     ]
 
 
-_INFERENCE = (
-    Parameter("algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", "kacpc"),
-    Parameter(
-        "support",
-        Integer(1),
-        "Values of fewer records (persons) of the table are left out, as they say little; default k.",
-    ),
+_GENERIC = {f"anonymize{ending}": kind for ending, kind in KINDS.items()} | {"inference": "inference"}
+"""Functions that take the algorithm as a parameter, and the statement behind each."""
+
+_ALGORITHM = Parameter("algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", "kacpc")
+_SUPPORT = Parameter(
+    "support",
+    Integer(1),
+    "Values of fewer records (persons) of the table are left out, as they say little; default k.",
 )
 
 
-def _inference(algorithm: str | None) -> TableFunction:
-    """`inference` with the parameters of one algorithm; None: of all."""
-    parameters = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
-    return TableFunction(
-        "inference",
-        ("tbl",),
-        (*_INFERENCE, *parameters.values()),
-        "Published values that narrow a class's quasi-identifiers below what is published (prostate cancer and sex). "
-        "It shows raw values: for the custodian, before a release.",
-        algorithm,
-        "inference",
-    )
+def _generic(name: str, algorithm: str | None) -> TableFunction:
+    """A generic function with the parameters of one algorithm; None: of all."""
+    own = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
+    first = (_ALGORITHM, _SUPPORT) if name == "inference" else (_ALGORITHM,)
+    kind = _GENERIC[name]
+    return TableFunction(name, ("tbl",), (*first, *own.values()), _GIVES[kind], algorithm, kind)
 
 
 def called(name: str, given: Mapping[str, object]) -> TableFunction:
-    """The function of a name; of `inference` the form for the algorithm that is given, or UnknownAlgorithm."""
+    """The function of a name; of a generic one the form for the algorithm that is given, or UnknownAlgorithm."""
     algorithm = given.get("algorithm")
-    if name != "inference" or not isinstance(algorithm or "kacpc", str):
+    if name not in _GENERIC or not isinstance(algorithm or "kacpc", str):
         return table_functions()[name]
-    return _inference(find(str(algorithm or "kacpc").lower()).name)
+    return _generic(name, find(str(algorithm or "kacpc").lower()).name)
 
 
 _HIERARCHY = Parameter("hierarchy", Text("a hierarchy's name"), "Instead of the declared one.")
@@ -88,6 +87,59 @@ _HELPERS = (
         (),
         (),
         "What is wrong in dbanon.policy: unknown tables, columns, roles, hierarchies; identifiers that may be persons.",
+    ),
+    TableFunction("releases", (), (), "The ledger: every version of every materialized anonymized view."),
+    TableFunction(
+        "release_status",
+        (),
+        (),
+        "Published releases beside their sources: fresh or stale, records that came, went and changed, changed policy.",
+    ),
+    TableFunction(
+        "delta_problems", ("release",), (), "Classes that a refresh would change by too few records (persons)."
+    ),
+    TableFunction(
+        "composition",
+        ("a", "b"),
+        (),
+        "People whose candidate set over two releases falls below k, or whose sensitive values below l.",
+    ),
+    TableFunction(
+        "certificate",
+        ("release",),
+        (),
+        "What a release is: source, roles, parameters, model, achieved values, risks, limits; SQL for each number.",
+    ),
+    TableFunction(
+        "profile",
+        ("tbl",),
+        (),
+        "One row a column: what it tells about people, alone and with others, and a proposed role and hierarchy.",
+    ),
+    TableFunction(
+        "query_error",
+        ("release", "source"),
+        (
+            Parameter("queries", Integer(1), "How many random queries, one to three predicates in turn.", 1000),
+            Parameter("seed", Integer(0), "Another seed, other queries.", 1),
+            Parameter(
+                "qi", Columns(), "Columns of the predicates; default: declared quasi-identifiers that were released."
+            ),
+            Parameter("hierarchies", PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"), "As in the release."),
+            Parameter(
+                "selectivity",
+                Real(0, 1, above=True),
+                "Share of the records that a query selects, were the columns independent.",
+                0.1,
+            ),
+            Parameter(
+                "sanity",
+                Real(0, 1, above=True),
+                "Least divisor of an error: this share of all records (of an averaged column: of its range).",
+                0.001,
+            ),
+        ),
+        "Relative error of random counts and averages on a release against its source, by number of predicates.",
     ),
     TableFunction("hierarchies", (), (), "The hierarchies that can be named: stored ones and shipped ones."),
     TableFunction("hierarchy_problems", (), (), "Stored hierarchies that are not one tree, and why."),
@@ -147,7 +199,8 @@ _HELPERS = (
 def table_functions() -> dict[str, TableFunction]:
     """All table functions by name."""
     measures = (TableFunction(f.name, ("tbl",), f.parameters, f.doc) for f in measure.FUNCTIONS)
-    return {f.name: f for f in (*_publishing(), _inference(None), *_HELPERS, *measures)}
+    generic = (_generic(name, None) for name in _GENERIC)
+    return {f.name: f for f in (*_publishing(), *generic, *_HELPERS, *measures)}
 
 
 __all__ = ["DATE_LEVELS", "KINDS", "TableFunction", "called", "table_functions"]

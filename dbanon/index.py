@@ -101,6 +101,16 @@ class Index:
     def _tree(self) -> tuple[Any, ...]:
         return _tree(self._space, self._few, self._axis_codes, self._axis, self.left)
 
+    @property
+    def few(self) -> list[int]:
+        """Attributes that are asked by table, in the index's order."""
+        return self._few
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The tree, the codes by table, the axes and the codes on them, as the kernels take them."""
+        return self._tree, self._by_table, self._axis, self._axis_codes
+
     @cached_property
     def _apart(self) -> bool:
         """Whether no two values that occur have the distance 0."""
@@ -199,6 +209,10 @@ class Index:
     def remaining(self) -> Ints:
         """Tuples that have records left, in canonical order."""
         return np.flatnonzero(self.left)
+
+    def count(self) -> None:
+        """Counts anew what is left, after kernels took records."""
+        self.records = int(self._tree[2][0])
 
     # --- taking ----------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from duckdb.sqltypes import VARCHAR
 
-from dbanon import arguments, resources, session, udf
+from dbanon import arguments, read, resources, session, udf
 from dbanon.functions import TableFunction, table_functions
 from dbanon.quote import Sql, identifier, joined, text
 
@@ -30,6 +30,8 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
         token = session.begin(connection, _cache_of(connection)).token
         for function in table_functions().values():
             connection.execute(macro(function, token))
+        for scalar in read.macros():
+            connection.execute(scalar)
     if catalog:
         create_catalog(connection)
     return connection
@@ -50,10 +52,11 @@ def create_catalog(connection: Any, database: str | None = None) -> None:
             return
         have = cursor.execute(
             "SELECT count(*) FROM duckdb_columns() WHERE (database_name, schema_name, column_name) IN "
-            "((?, 'dbanon', 'grid'), (?, 'dbanon', 'ord'), (?, 'dbanon', 'height_sub'), (?, 'dbanon', 'leaf'))",
-            [database] * 4,
+            "((?, 'dbanon', 'grid'), (?, 'dbanon', 'ord'), (?, 'dbanon', 'height_sub'), (?, 'dbanon', 'leaf'), "
+            "(?, 'dbanon', 'delta_classes'), (?, 'dbanon', 'value_hash'))",
+            [database] * 6,
         ).fetchall()[0]
-        if have[0] < 4:
+        if have[0] < 6:
             cursor.execute(f"USE {identifier(database)}")
             cursor.execute(resources.sql("catalog.sql"))
 

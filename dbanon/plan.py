@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import cast
 
 from dbanon import column, errors, metric
@@ -22,6 +22,27 @@ def statement(call: Publication) -> str:
     return fill(f"{call.kind}.sql", **values)
 
 
+def filled(template: str, call: Publication, only: Container[str] | None = None, **more: object) -> str:
+    """Another statement about the same publication, about some of its columns where `only` is given."""
+    values = _values(call)
+    if only is not None:
+        for kind in ("quasi_output", "unchanged"):
+            listed = cast(Sequence[Mapping[str, object]], values[kind])
+            values[kind] = [c for c in listed if c["plain"] in only]
+        left = {c["i"] for c in cast(Sequence[Mapping[str, object]], values["unchanged"])}
+        values["tested"] = [t for t in cast(Sequence[Mapping[str, object]], values["tested"]) if t["u"] in left]
+    return fill(template, **(values | more))
+
+
+def roles(call: Publication) -> dict[str, str]:
+    """What each column of the source is in this publication."""
+    known = {q.quasi.column: "quasi" for q in call.attributes}
+    known |= dict.fromkeys(call.roles.sensitive, "sensitive") | dict.fromkeys(call.roles.other, "other")
+    if call.roles.person is not None:
+        known[call.roles.person] = "person"
+    return {column: known.get(column, "withheld") for column in call.source.columns}
+
+
 def _values(call: Publication) -> dict[str, object]:
     function, table = call.function, call.source.shown
     typed = call.options["intervals"] != "text"
@@ -36,6 +57,7 @@ def _values(call: Publication) -> dict[str, object]:
     output = [column for name in call.source.columns for column in released.get(name, ())]
     quasi_output = [column for columns in _published(call, quasi, "").values() for column in columns]
     records, persons = later("kept_facts.records"), later("kept_facts.persons")
+    class_name = _free("class_id", {str(o["plain"]) for o in output})
     own_names = {str(c["plain"]) for c in (*quasi_output, *unchanged)}
     return {
         "source": call.source.sql,
@@ -45,6 +67,9 @@ def _values(call: Publication) -> dict[str, object]:
         "trees": [*(q for q in quasi if not q["is_number"]), *(s["tree"] for s in tested if s["tree"])],
         "joint": call.options["multi"] == "joint",
         "person": column.person(call),
+        "key": column.key(call),
+        "keep": call.keep,
+        "version": None,
         "k": call.k,
         "nulls": call.options["nulls"],
         "suppress": Sql(repr(call.options["suppress"])) if call.options["suppress"] else None,
@@ -58,7 +83,9 @@ def _values(call: Publication) -> dict[str, object]:
         "output": output,
         "tie_by": column.tie_by(call, unchanged),
         "quasi_output": quasi_output,
-        "class_id": identifier(_free("class_id", {str(o["plain"]) for o in output})),
+        "class_id": identifier(class_name),
+        "class_name": class_name,
+        "size_name": _free("size", own_names),
         "names": {n: identifier(_free(n, own_names)) for n in ("size", "persons", "loss", "suppressed")},
         "flat_count": sum(not a.is_number and a.hierarchy is None for a in call.attributes),
         "say": {

@@ -16,10 +16,11 @@ from dbanon.quote import Sql
 class Publication:
     """What is asked of which columns of which source.
 
-    `demands` are models of the sensitive columns and `orders` hierarchies of these, by column;
-    `kind` is release, classes, metrics or inference; `options` are the common parameters, `own_options` those of
-    the algorithm alone; the fingerprint is the policy's when the call was planned, and SQL for what it is when the call
-    runs.
+    `demands` are models of the sensitive columns and `orders` hierarchies of these, by column; `key` are columns that
+    tell people apart where no column is the person, and `keep` is the membership of a version whose records stay in
+    their classes; `kind` is release, classes, metrics, inference or ledger/membership; `options` are the common
+    parameters, `own_options` those of the algorithm alone; the fingerprint is the policy's when the call was planned,
+    and SQL for what it is when the call runs.
     """
 
     function: str
@@ -36,3 +37,5 @@ class Publication:
     fingerprint_sql: Sql
     fingerprint: str
     session: str
+    key: tuple[str, ...] = ()
+    keep: Sql | None = None

@@ -12,86 +12,40 @@ from dbanon import (
     arguments,
     attribute,
     catalog,
+    certified,
     cluster,
-    demand,
     errors,
-    functions,
     hierarchy,
+    ledger,
     lineage,
     measure,
-    parameters,
     plan,
-    policy,
     problems,
+    profile,
+    publishing,
+    query_error,
     resources,
     template,
 )
-from dbanon.attribute import Attribute, Hierarchy
 from dbanon.call import Call, literal_rows
-from dbanon.publication import Publication
 from dbanon.quote import Sql, identifier, qualified, text
 from dbanon.session import Session
 
 
 def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> str:
     """The SQL of one call. `call` has function, positional, slots and named."""
+    if session.recorded is not None:
+        session.recorded.append(call)
+        return "SELECT 1"
     given = arguments.merged(call["function"], call["slots"] or (), dict(call["named"] or {}))
-    function = functions.called(call["function"], given)
-    options = parameters.validated(function.name, function.parameters, given)
     with session.cursor() as cursor:
-        made = Call(function, call["positional"] or {}, options, session, cursor, catalog.SearchPath.of(*places))
-        handler = _publish if function.algorithm else _HANDLERS[function.name]
+        made = publishing.call(session, cursor, call["function"], call["positional"] or {}, given, places)
+        handler = _publish if made.function.algorithm else _HANDLERS[made.function.name]
         return str(handler(made))
 
 
-# --- the functions that publish --------------------------------------------------------------------------
-
-
 def _publish(call: Call) -> str:
-    name = call.function.name
-    source = call.source()
-    declared, fingerprint_sql, fingerprint = catalog.policy_of(source, call.cursor)
-    looser = partial(attribute.looser, holds=call.holds)
-    roles = policy.resolve(name, source.shown, source.columns, declared, call.options, looser)
-    algorithm = cluster.find(cast(str, call.function.algorithm))
-    return plan.statement(
-        Publication(
-            function=name,
-            algorithm=algorithm.name,
-            kind=cast(str, call.function.kind),
-            k=cast(int, call.options["k"]),
-            source=source,
-            roles=roles,
-            attributes=tuple(_attribute(call, source, q) for q in roles.quasi),
-            options=call.options,
-            demands=demand.demands(name, source.shown, call.options, roles.sensitive),
-            orders={column: _order(call, source, column, of) for column, of in roles.orders.items()},
-            own_options={p.name: call.options[p.name] for p in algorithm.own},
-            fingerprint_sql=fingerprint_sql,
-            fingerprint=fingerprint,
-            session=call.session.token,
-        )
-    )
-
-
-def _order(call: Call, source: catalog.Source, column: str, name: str) -> Hierarchy:
-    """The hierarchy of a sensitive column."""
-    found = call.hierarchy(name, source)
-    if found is None:
-        where = f"of {source.shown}.{column}"
-        raise errors.UnknownHierarchy(call.function.name, name, where, call.known_hierarchies(source))
-    return found
-
-
-def _attribute(call: Call, source: catalog.Source, quasi: policy.Quasi) -> Attribute:
-    return attribute.attribute(
-        call.function.name,
-        source.shown,
-        quasi,
-        find=lambda name: call.hierarchy(name, source),
-        known=lambda: call.known_hierarchies(source),
-        holds=call.holds,
-    )
+    return plan.statement(publishing.publication(call))
 
 
 # --- the functions about the policy and the registry -----------------------------------------------------
@@ -148,7 +102,7 @@ def _column(call: Call, source: catalog.Source) -> str:
 def _measure(call: Call) -> Sql:
     source = call.source()
     found = catalog.policy_of(source, call.cursor)
-    return measure.statement(call.function.name, source, found, call.options, partial(_order, call, source))
+    return measure.statement(call.function.name, source, found, call.options, partial(publishing.order, call, source))
 
 
 # --- hierarchies -----------------------------------------------------------------------------------------
@@ -233,6 +187,7 @@ def _date_levels(call: Call) -> list[str]:
 _HANDLERS: dict[str, Callable[[Call], Sql]] = {
     "algorithms": _algorithms,
     "policy_problems": problems.statement,
+    "profile": profile.statement,
     "hierarchies": _hierarchies,
     "hierarchy_problems": _problems_of_hierarchies,
     "uncovered": _uncovered,
@@ -244,4 +199,10 @@ _HANDLERS: dict[str, Callable[[Call], Sql]] = {
     "hierarchy_intervals": _built("intervals", ("integer", "huge", "decimal", "float"), widths=_widths),
     "hierarchy_dates": _built("dates", ("date", "timestamp", "nanos"), levels=_date_levels),
     **dict.fromkeys((f.name for f in measure.FUNCTIONS), _measure),
+    "releases": ledger.releases,
+    "release_status": ledger.release_status,
+    "delta_problems": ledger.delta_problems,
+    "composition": ledger.composition,
+    "query_error": query_error.statement,
+    "certificate": certified.statement,
 }

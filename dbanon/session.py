@@ -78,6 +78,8 @@ class Session:
     interrupts: int = 0
     local: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """Columns of temporary relations by lower-case name, where the connection keeps track of them."""
+    recorded: list[Mapping[str, Any]] | None = None
+    """Where it is a list, calls are noted in it instead of being planned."""
 
     def cursor(self) -> Any:
         """A cursor of the planner's own; it sees committed state only."""

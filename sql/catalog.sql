@@ -77,3 +77,47 @@ SELECT name, label AS leaf, path
 FROM dbanon.hierarchy_node
 WHERE is_leaf
 ORDER BY name, preorder;
+-- What was released, version by version (dbanon.materialize); `call` releases it again.
+CREATE TABLE IF NOT EXISTS dbanon.release (
+    schema_name            VARCHAR NOT NULL,
+    name                   VARCHAR NOT NULL,
+    version                INTEGER NOT NULL,
+    status                 VARCHAR NOT NULL,       -- published, replaced by a later version, or dropped
+    source                 VARCHAR NOT NULL,
+    algorithm              VARCHAR NOT NULL,
+    statement              VARCHAR NOT NULL,       -- the query that gives the rows
+    call                   VARCHAR NOT NULL,       -- the same as JSON
+    parameters             VARCHAR NOT NULL,       -- every parameter, defaults too, as JSON
+    roles                  VARCHAR NOT NULL,       -- of every column of the source, as JSON
+    withheld               VARCHAR[] NOT NULL,     -- columns that are not published
+    policy_fingerprint     VARCHAR NOT NULL,
+    hierarchy_fingerprint  VARCHAR NOT NULL,
+    library_versions       MAP(VARCHAR, VARCHAR) NOT NULL,
+    source_fingerprint     VARCHAR NOT NULL,
+    source_records         BIGINT NOT NULL,
+    records                BIGINT NOT NULL,
+    suppressed             BIGINT NOT NULL,
+    dropped                BIGINT NOT NULL,
+    released_at            TIMESTAMP NOT NULL,     -- UTC
+    achieved               MAP(VARCHAR, DOUBLE) NOT NULL,
+    metrics                MAP(VARCHAR, DOUBLE) NOT NULL,
+    person_key             VARCHAR[],              -- columns that tell people apart; NULL: composition is not checkable
+    refresh                VARCHAR NOT NULL,       -- first, keep or recluster
+    delta_classes          BIGINT NOT NULL,        -- classes whose difference to the version before is too small
+    allow_delta            BOOLEAN NOT NULL,
+    composition            MAP(VARCHAR, BIGINT),   -- people with too small a candidate set, by other release
+    PRIMARY KEY (schema_name, name, version)
+);
+
+-- Who is in which class of which version (NULL: left out). Never published.
+CREATE TABLE IF NOT EXISTS dbanon.membership (
+    schema_name  VARCHAR NOT NULL,
+    release      VARCHAR NOT NULL,
+    version      INTEGER NOT NULL,
+    person_key   VARCHAR,
+    class_id     BIGINT,
+    cluster_id   BIGINT,            -- clusters that publish the same values are one class
+    row_hash     UBIGINT NOT NULL,  -- of all that counts of a record
+    value_hash   UBIGINT NOT NULL,  -- of what is published as it is
+    records      BIGINT NOT NULL
+);

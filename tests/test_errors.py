@@ -514,14 +514,44 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 # --- all of them --------------------------------------------------------------------------------------------
 
 ELSEWHERE = {
+    "NotAPublishedForm": "test_query_error.py",
+    "NothingShared": "test_query_error.py",
+    "NotWritten": "test_publish.py",
+    "ReleaseChanged": "test_publish.py",
+    "TargetExists": "test_publish.py",
+    "TargetInUse": "test_publish.py",
+    "UnreadableScript": "test_shell.py",
+    "UnreadableCommand": "test_shell.py",
+    "UnknownCommand": "test_shell.py",
+    "MissingExtra": "test_shell.py",
+    "Busy": "test_atomic.py",
+    "CompositionRefused": "test_composition.py",
+    "CompositionUnknown": "test_composition.py",
+    "DeltaRefused": "test_refresh.py",
+    "ForeignRelease": "test_materialized.py",
     "GateRefused": "test_gate.py",
     "Interrupted": "test_interrupt.py",
+    "KeepRefused": "test_refresh.py",
     "ModelNotMet": "test_model_arguments.py",
     "NoSensitive": "test_model_arguments.py",
     "NoSensitiveHierarchy": "test_model_arguments.py",
+    "NotDuckDB": "test_alchemy_engine.py",
+    "NotOneCall": "test_statements.py",
+    "OpenTransaction": "test_materialized.py",
+    "PersonLeftOut": "test_alchemy_selectable.py",
+    "PolicyDrift": "test_alchemy_selectable.py",
+    "RareLeft": "test_suppress.py",
     "ReadOnly": "test_sources.py",
+    "ReadOnlyView": "test_alchemy_view.py",
+    "ReleaseExists": "test_materialized.py",
     "RepeatedArgument": "test_arguments.py",
     "RepeatedIdentifier": "test_policy.py",
+    "TooLarge": "test_assign.py",
+    "UnknownRelease": "test_materialized.py",
+    "UnknownVersion": "test_materialized.py",
+    "UnmappableView": "test_alchemy_view.py",
+    "UnreadableStatement": "test_statements.py",
+    "UnstableSource": "test_materialized.py",
     "UnusedArgument": "test_model_arguments.py",
 }
 """Exceptions that other files reach."""
@@ -539,13 +569,20 @@ def test_every_exception_of_the_package_is_reached(request: pytest.FixtureReques
     assert set(ELSEWHERE) <= known
 
 
+SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "columns")} | {
+    "versions": [(1, "published")],
+    "people": {"aa": 1},
+}
+"""Arguments of exceptions that are no text."""
+
+
 def test_messages_say_what_and_what_to_do() -> None:
     """Every message ends as a sentence, and those that can be helped have a hint or a list of what is accepted."""
     for name, kind in vars(errors).items():
         if not (inspect.isclass(kind) and issubclass(kind, DbanonError)) or kind is DbanonError:
             continue
         count = len(inspect.signature(kind.__init__).parameters) - 1
-        text = str(kind(*[["aa"] if p in ("known", "found", "roles", "columns") else "aa" for p in _parameters(kind)]))
+        text = str(kind(*[SAMPLES.get(p, "aa") for p in _parameters(kind)]))
         assert count >= 1
         assert re.search(r"[.?]$", text) or name in ("UnreadableFile", "UnsupportedSetting"), f"{name}: {text}"
         assert kind.__doc__

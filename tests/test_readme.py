@@ -41,6 +41,29 @@ def test_every_statement_of_the_tour_runs_in_order(hospital: Path, tmp_path: Pat
         assert con.execute("FROM policy_problems()").fetchall() == []
 
 
+def test_ten_statements_lead_from_a_csv_to_a_file(
+    hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from dbanon.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(hospital, "dbanon_demo.duckdb")
+    section = README.read_text(encoding="utf-8").split("### From a CSV to a file to hand out")[1].split("\n## ")[0]
+    statements, command = re.findall(r"```\n(.*?)```", section, re.DOTALL)
+    with dbanon.connect("dbanon_demo.duckdb") as con:
+        con.execute("COPY patients TO 'patients.csv'")
+        given = [s.strip() for s in statements.split(";\n") if s.strip()]
+        assert len(given) == 10
+        results = [con.execute(s).fetchall() for s in given]
+        assert results[3] == []
+        assert len(results[4]) == 10
+    result = CliRunner().invoke(main, command.split()[1:])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "safe_visits.parquet").exists()
+
+
 def test_the_tour_works_on_a_connection_that_was_only_attached(hospital: Path, tmp_path: Path) -> None:
     import duckdb
 

@@ -35,7 +35,7 @@ def people(con: Any) -> Any:
 CALL = "('people', k := 4, qi := ['age', 'sex'], sensitive := ['disease'], suppress := {})"
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
 def test_the_far_ones_are_left_out_and_it_is_told(people: Any, algorithm: str) -> None:
     none, some = (f"{algorithm}{{}}{CALL.format(share)}" for share in (0, 0.1))
     before, after = metrics(people, none.format("_metrics")), metrics(people, some.format("_metrics"))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space import Codes, Ints, Number, Space, Tree
+from dbanon.cluster.loss import common
+from dbanon.space import Ints, Number, Space, Tree
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,7 +58,7 @@ def losses(space: Space, first: Ints, last: Ints) -> Floats:
         else:
             levels = int(attribute.depth.max()) + 1
             node = np.append(attribute.node, 0)
-            depth = attribute.depth[_ancestors(attribute, node[low], node[high])]
+            depth = attribute.depth[common(attribute, node[low], node[high])]
             leaf = (low == high) & ~attribute.is_inner[node[low]]
             loss = np.where(leaf | (levels == 1), 0.0, (levels - depth - 1) / max(levels - 1, 1))
         total += np.where(none, 0.0, np.where(mixed, 1.0, loss))
@@ -73,7 +74,7 @@ def united(space: Space, labels: Ints) -> Ints:
         mixed = known & (high[:, j] == attribute.values)
         if isinstance(attribute, Tree):
             node = np.append(attribute.node, 0)
-            low[known, j] = _ancestors(attribute, node[low[known, j]], node[high[known, j]])
+            low[known, j] = common(attribute, node[low[known, j]], node[high[known, j]])
             high[known, j] = -1
         elif attribute.ends is not None:
             whole = known & ~mixed
@@ -87,18 +88,3 @@ def united(space: Space, labels: Ints) -> Ints:
     _, dense = np.unique(labels[placed], return_inverse=True)
     found[placed] = np.asarray(number, np.int64).reshape(-1)[dense]
     return found
-
-
-def _ancestors(tree: Tree, first: Codes, last: Codes) -> Ints:
-    """Lowest common ancestor of pairs of nodes. O(pairs * depth)."""
-    parent, depth = tree.parent, tree.depth
-    a, b = first.astype(np.int64), last.astype(np.int64)
-    for _ in range(2 * int(depth.max()) + 1):
-        apart = a != b
-        if not apart.any():
-            break
-        lower_a = apart & (depth[a] >= depth[b])
-        lower_b = apart & ~lower_a
-        a = np.where(lower_a, parent[a], a)
-        b = np.where(lower_b, parent[b], b)
-    return a

@@ -9,7 +9,7 @@ from typing import Protocol
 from dbanon import errors
 from dbanon.constraint import Constraint
 from dbanon.index import Index, Question
-from dbanon.parameters import COMMON, Parameter
+from dbanon.parameters import COMMON, Choice, Integer, Parameter
 from dbanon.space import Ints, Space
 
 Check = Callable[[], None]
@@ -17,6 +17,16 @@ Check = Callable[[], None]
 
 Run = Callable[[Space, Constraint, Mapping[str, object], Check], Ints]
 """space, privacy model, own options, check -> cluster number of every canonical row, from 0."""
+
+
+SEED = Parameter("seed", Integer(0), "Seed of the random choices; the same seed gives the same release.", 0)
+MODE = Parameter(
+    "mode",
+    Choice(("random", "deterministic")),
+    "Deterministic: the first record in canonical order wherever a random one is meant.",
+    "random",
+)
+"""Own parameters of algorithms with random steps."""
 
 
 class Rule(Protocol):

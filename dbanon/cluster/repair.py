@@ -24,7 +24,7 @@ def merged(space: Space, constraint: Constraint, labels: Ints, check: Check) -> 
     miss together, since a person who is in both is counted once. Where records are, no union of groups that meet a
     model misses it.
     """
-    if space.persons is None or not (labels >= 0).any():
+    if space.persons is None or not constraint.models or not (labels >= 0).any():
         return _repaired(space, constraint, labels, check)
     while True:
         repaired = _repaired(space, constraint, united(space, labels), check)

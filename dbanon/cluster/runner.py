@@ -46,11 +46,9 @@ def run(
     found = _of_blocks(space, blocks, cluster)
 
     def repair(among: Space, labels: Ints) -> Ints:
-        return _of_blocks(
-            among,
-            blocks,
-            lambda part, rows: merged(part, constraint, labels[rows], check) if constraint.models else labels[rows],
-        )
+        if constraint.counts_records(among):
+            return labels
+        return _of_blocks(among, blocks, lambda part, rows: merged(part, constraint, labels[rows], check))
 
     whole = repair(space, found)
     return _numbered(left_out(space, constraint, found, whole, suppress, repair) if suppress else whole)

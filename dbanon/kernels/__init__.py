@@ -4,8 +4,10 @@ Import this package when a kernel is about to run: it imports numba. Kernels are
 on disk where a cache can be written; they release the GIL. Arrays are those of `dbanon.index`.
 """
 
+from dbanon.kernels.average import mdav_steps
 from dbanon.kernels.axes import add_place
 from dbanon.kernels.blocks import cut_blocks, fit_blocks, gather_blocks
+from dbanon.kernels.greedy import greedy_steps
 from dbanon.kernels.models import first_fit, gather_models, meets
 from dbanon.kernels.search import gather_steps, scan, search
 from dbanon.kernels.tree import add_records, build_boxes, gather_up
@@ -21,6 +23,8 @@ __all__ = [
     "gather_models",
     "gather_steps",
     "gather_up",
+    "greedy_steps",
+    "mdav_steps",
     "meets",
     "scan",
     "search",

@@ -1,10 +1,27 @@
-{#- Who is in which class of a release that is made: NULL for records that are left out. Never published. -#}
-{%- from 'part/row.sql' import row_hash, person_key with context -%}
-{% include 'part/path.sql' %}
+{#- Who is in which cluster and class of a release that is made: NULL for records that are left out. Never published.
+    Of records that are published alike it is not told, and does not matter, which is which. -#}
+{%- from 'part/row.sql' import row_hash, value_hash, person_key, same_group with context -%}
+{% include 'part/path.sql' %},
+member AS MATERIALIZED (
+    SELECT e.rid, p.cluster, p.class_id
+    FROM (
+        SELECT e.rid, g.gid, row_number() OVER (PARTITION BY g.gid ORDER BY {% if key %}s.key ASC, {% endif %}e.rid ASC) AS place
+        FROM encoded AS e
+        JOIN grouped AS g ON {{ same_group() }}
+        {% if key %}
+        JOIN source AS s ON s.rid = e.rid
+        {% endif %}
+    ) AS e
+    JOIN (
+        SELECT p.gid, p.first, p.last, g.cluster, g.class_id
+        FROM parts AS p
+        LEFT JOIN generalized AS g USING (cluster)
+    ) AS p ON p.gid = e.gid AND e.place BETWEEN p.first AND p.last
+)
 SELECT
-    {{ person_key(sql('s.')) }} AS person_key, {% if suppress %}nullif(l.class_id, -1) AS class_id{% else %}l.class_id{% endif %},
-    {{ row_hash(sql('s.')) }} AS row_hash, count(*)::BIGINT AS records
+    {{ person_key(sql('s.')) }} AS person_key, m.class_id, m.cluster AS cluster_id,
+    {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, count(*)::BIGINT AS records
 FROM source AS s
-LEFT JOIN placed AS l ON l.rid = s.rid
+LEFT JOIN member AS m ON m.rid = s.rid
 WHERE (SELECT passed FROM gate)
 GROUP BY ALL

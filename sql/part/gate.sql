@@ -3,6 +3,7 @@
     stored hierarchy. `passed` is read where the output is put together, so no row leaves before all have been
     checked. -#}
 {%- from 'part/placed.sql' import records with context -%}
+{%- from 'part/met.sql' import met -%}
 {# A sum that tells which unchanged values there are. #}
 {% macro checksum() -%}
     {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %})::HUGEINT{% else %}0{% endif %}
@@ -181,10 +182,7 @@ gate AS MATERIALIZED (
     {% for s in tested %}{% for m in s.models %}
     {# A class that is not judged is counted too. #}
     , (
-        SELECT (SELECT count(*) FROM body_{{ s.i }}) - count(*) FILTER (WHERE value
-            {%- if m.kind in ('distinct', 'entropy') %} >= {{ m.bound }} - 1e-9
-            {%- elif m.kind == 'recursive' %} < {{ m.bound }}
-            {%- else %} <= {{ m.bound }} + 1e-9 {%- endif %}) AS classes
+        SELECT (SELECT count(*) FROM body_{{ s.i }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
         FROM judged_{{ m.number }}
     ) AS judged_{{ m.number }}
     {% endfor %}{% endfor %}

@@ -30,7 +30,10 @@ body_{{ s.i }} AS MATERIALIZED (
     {% endif %}
 ),
 overall_of_{{ s.i }} AS MATERIALIZED (
-    {% if person %}
+    {% if version %}
+    SELECT u{{ s.u }} AS value, count({% if person %}DISTINCT person{% else %}*{% endif %})::BIGINT AS size FROM whole GROUP BY ALL{% if person %} HAVING count(person) > 0{% endif %}
+
+    {% elif person %}
     SELECT s.u{{ s.u }} AS value, count(DISTINCT s.person) AS size
     FROM {{ records() }}
     GROUP BY s.u{{ s.u }}

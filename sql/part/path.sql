@@ -5,17 +5,9 @@
 {%- from 'part/few.sql' import few, end_few -%}
 {%- from 'part/number.sql' import gap, coded, low_end, high_end, published_intervals with context -%}
 {%- from 'part/tree.sql' import tree, published_nodes with context -%}
+{%- from 'part/row.sql' import same_group with context -%}
 WITH RECURSIVE
-{# The source is read once: a sampled view or random() read twice would be two tables. #}
-source AS MATERIALIZED (
-    SELECT
-        {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
-        {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% endfor %}
-        {% for s in tested if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
-        {% if person %}{{ person }} AS person, {% endif %}
-        row_number() OVER () - 1 AS rid
-    FROM {{ source }}
-),
+{% include 'part/source.sql' %},
 kept AS (
     SELECT * FROM source
     {% if nulls == 'drop' %}
@@ -95,14 +87,18 @@ grouped AS MATERIALIZED (
         GROUP BY ALL
     )
 ),
+{% if keep %}
+{% include 'part/stays.sql' %}
+{% endif %}
+{% set clustered = sql('fresh') if keep else sql('grouped') %}
 {# The one call of the clustering UDF; its first argument carries the checks that must hold before. #}
 answer AS MATERIALIZED (
     SELECT dbanon_cluster(
-        (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),
+        (SELECT CASE WHEN message IS NULL THEN {% if keep and suppress %}json_merge_patch({{ request }}::JSON, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error(message) END FROM problem),
         (SELECT list(struct_pack(
             gid, size, tie{% for q in quasi %}, c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }}{% endfor %}
 
-            {%- if person %}, person{% endif %})) FROM grouped)
+            {%- if person %}, person{% endif %})) FROM {{ clustered }})
         {% for q in quasi %}
         {% if q.is_number and tested and person %}
         {# Clusters that publish the same ends are one class, in which a person is counted once. #}
@@ -134,10 +130,21 @@ answer AS MATERIALIZED (
     ) AS answer
 ),
 {# The cluster of the records first to last of a group. #}
-parts AS MATERIALIZED (
+{{ sql('answered') if keep else sql('parts') }} AS MATERIALIZED (
     SELECT unnest(CASE WHEN answer.error IS NULL THEN answer.parts ELSE error(answer.error) END, max_depth := 2)
     FROM answer
 ),
+{% if keep %}
+parts AS MATERIALIZED (
+    SELECT gid, cluster_id AS cluster, last - records + 1 AS first, last FROM stays
+    UNION ALL
+    SELECT a.gid, CASE WHEN a.cluster < 0 THEN a.cluster ELSE a.cluster + 1 + (SELECT coalesce(max(cluster_id), -1) FROM before) END, a.first + f.held, a.last + f.held
+    FROM answered AS a
+    JOIN fresh AS f USING (gid)
+    UNION ALL
+    SELECT gid, -1, held + 1, held + size FROM arrived WHERE (SELECT waits FROM arrival)
+),
+{% endif %}
 extent AS MATERIALIZED (
     SELECT
         p.cluster, sum(p.last - p.first + 1) AS size
@@ -210,9 +217,6 @@ class_of_group AS MATERIALIZED (
         GROUP BY gid
     ) AS p USING (gid)
 ),
-{% macro same_group() -%}
-    e.tie = g.tie{% for q in quasi %} AND e.c{{ q.i }} IS NOT DISTINCT FROM g.c{{ q.i }}{% endfor %}{% for s in tested %} AND e.s{{ s.i }} IS NOT DISTINCT FROM g.s{{ s.i }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
-{%- endmacro %}
 placed AS MATERIALIZED (
     SELECT e.rid, g.class_id
     FROM encoded AS e

@@ -1,23 +1,16 @@
-"""The command line."""
+"""`dbanon demo`: a made-up hospital, anonymized."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from dbanon import __version__
+from dbanon.cli.common import show
 from dbanon.errors import DbanonError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="dbanon")
-def main() -> None:
-    """Anonymization that lives in the database."""
-
-
-@main.command()
+@click.command()
 @click.option(
     "--database",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -35,20 +28,20 @@ def demo(database: Path, k: int) -> None:
     except DbanonError as error:
         raise click.ClickException(str(error)) from None
     with con:
-        _show(con, "The source, as only its custodian sees it", "FROM patients LIMIT 3")
-        _show(con, "Its policy", "SELECT column_name, role, hierarchy, grid FROM dbanon.policy")
-        _show(
+        show(con, "The source, as only its custodian sees it", "FROM patients LIMIT 3")
+        show(con, "Its policy", "SELECT column_name, role, hierarchy, grid FROM dbanon.policy")
+        show(
             con,
             f"Released at k = {k}",
             f"FROM kacpc('patients', k={k}) USING SAMPLE 8 ROWS (reservoir, 7) ORDER BY class_id",
         )
-        _show(
+        show(
             con,
             "Class sizes",
             f"SELECT size, count(*) AS classes, round(avg(loss), 3) AS loss FROM kacpc_classes('patients', k={k}) "
             "GROUP BY size ORDER BY size",
         )
-        _show(
+        show(
             con,
             "Metrics",
             f"SELECT metric, value, better, description FROM kacpc_metrics('patients', k={k})",
@@ -60,24 +53,3 @@ def demo(database: Path, k: int) -> None:
         f"    >>> con.sql(\"FROM kacpc_metrics('patients', k=10, weights={{'zip': 3}})\")\n"
         f"    >>> con.sql(\"CREATE TABLE safe AS FROM mondrian('patients', k=10)\")\n"
     )
-
-
-def _show(con: Any, title: str, query: str) -> None:
-    """Prints the result of a query as a table."""
-    from rich.console import Console
-    from rich.table import Table
-
-    result = con.execute(query)
-    names = [column[0] for column in result.description]
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for name in names:
-        table.add_column(name)
-    for row in result.fetchall():
-        table.add_row(*(_cell(value) for value in row))
-    Console().print(table)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return "" if value is None else str(value)

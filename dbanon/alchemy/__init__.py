@@ -1,0 +1,41 @@
+"""dbanon in SQLAlchemy: the policy on the model, anonymized selectables, mapped anonymized views.
+
+`install(engine)` puts the functions on every connection of an engine; `quasi`, `sensitive`, ... go into `info` of
+mapped columns and `declare_models` writes them to `dbanon.policy`; `anonymized`, `classes` and `metrics` are FROM
+elements; `AnonymizedView` maps a read-only class. Needs the extra `sqlalchemy`.
+"""
+
+from __future__ import annotations
+
+from dbanon import errors
+
+try:
+    import duckdb_sqlalchemy  # noqa: F401
+    import sqlalchemy  # noqa: F401
+except ModuleNotFoundError as missing:
+    raise errors.MissingExtra("dbanon.alchemy", str(missing.name), "sqlalchemy") from None
+
+from dbanon.alchemy.engine import install
+from dbanon.alchemy.info import Role, identifier, other, person, quasi, role_of, sensitive
+from dbanon.alchemy.policy import Drift, declare_models, policy_from_reflection
+from dbanon.alchemy.selectable import anonymized, classes, metrics
+from dbanon.alchemy.view import AnonymizedView, Status
+
+__all__ = [
+    "AnonymizedView",
+    "Drift",
+    "Role",
+    "Status",
+    "anonymized",
+    "classes",
+    "declare_models",
+    "identifier",
+    "install",
+    "metrics",
+    "other",
+    "person",
+    "policy_from_reflection",
+    "quasi",
+    "role_of",
+    "sensitive",
+]

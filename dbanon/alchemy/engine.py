@@ -1,0 +1,124 @@
+"""Puts the functions on the connections of an engine, and makes the tables of anonymized queries before they run."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import duckdb
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.sql import visitors
+from sqlalchemy.sql.expression import SelectBase, UpdateBase
+
+from dbanon import attach, errors, session
+from dbanon.alchemy import policy
+from dbanon.alchemy.element import CreateQueryTable, QueryName
+from dbanon.alchemy.raw import raw_connection
+from dbanon.quote import qualified
+
+_LOCK = threading.Lock()
+_READY = "dbanon_ready"
+_TABLES = "dbanon_query_tables"
+
+READ_ONLY = "dbanon_read_only"
+"""Key in `info` of tables that are anonymized views."""
+
+
+def install(engine: Any) -> Any:
+    """Makes the functions available on every connection of a DuckDB engine, and gives the engine back.
+
+    Connections are attached when the pool opens them; those that it has already, when they are next checked out. One
+    that is checked out while this runs is not: close it first. Installing twice is harmless. It works with every pool
+    (QueuePool, NullPool, StaticPool, SingletonThreadPool) and from several threads; attaching takes some hundredths
+    of a second a connection, which NullPool pays each time.
+
+    The dialect has no asynchronous driver, so there is no AsyncEngine for DuckDB. In asynchronous code run a
+    synchronous session in a thread, `await asyncio.to_thread(work)`, opened and closed inside `work`.
+    """
+    target = getattr(engine, "sync_engine", engine)
+    if not isinstance(target, Engine) or target.dialect.name != "duckdb":
+        raise errors.NotDuckDB("install", repr(engine))
+    for name, listener in _LISTENERS.items():
+        if not event.contains(target, name, listener):
+            event.listen(target, name, listener)
+    return engine
+
+
+def _attach(dbapi_connection: Any, *_: object) -> None:
+    """Attaches a pool connection where it is not; one at a time, because each may create the catalog."""
+    raw = raw_connection(dbapi_connection)
+    try:
+        session.of_connection(raw)
+    except KeyError:
+        with _LOCK:
+            attach(raw)
+
+
+# --- anonymized queries -------------------------------------------------------------------------------------
+
+
+def _before_execute(
+    connection: Connection, statement: Any, multiparams: Any, params: Any, options: Mapping[str, Any]
+) -> None:
+    """Refuses writes to anonymized views; makes the tables of the anonymized queries in a statement."""
+    if not isinstance(statement, (SelectBase, UpdateBase)) or options.get(_READY):
+        return
+    written = getattr(statement, "table", None) if isinstance(statement, UpdateBase) else None
+    if written is not None and READ_ONLY in getattr(written, "info", ()):
+        raise errors.ReadOnlyView(str(written.description))
+    names = [e for e in visitors.iterate(statement) if isinstance(e, QueryName)]
+    if not names:
+        return
+    _forget(connection.connection.dbapi_connection, connection.info)
+    # A query may stand inside another one: inner ones come later in the traversal and are made first.
+    for name in dict.fromkeys(reversed(names)):
+        policy.same(connection, name.function, name.declared)
+        create = CreateQueryTable(name.rows, name.query)
+        connection.execute(create, dict(params), execution_options={_READY: True}).close()
+        connection.info.setdefault(_TABLES, []).append(name.rows)
+        _show_planner(connection)
+
+
+def _show_planner(connection: Connection) -> None:
+    """Tells the planner of the connection's query tables, which its own cursor cannot see."""
+    local: dict[str, dict[str, str]] = {}
+    raw: Any = connection.connection.dbapi_connection
+    rows = raw.execute(
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() "
+        "WHERE database_name = 'temp' AND table_name IN (SELECT unnest(?)) ORDER BY table_name, column_index",
+        [connection.info[_TABLES]],
+    ).fetchall()
+    for table, column, type_ in rows:
+        local.setdefault(table, {})[column] = type_
+    session.of_connection(raw_connection(connection)).local = dict(local)
+
+
+def _forget(dbapi_connection: Any, info: dict[Any, Any]) -> None:
+    """Drops the query tables of a connection."""
+    for table in info.pop(_TABLES, ()):
+        with contextlib.suppress(duckdb.Error):  # a transaction that failed takes them along
+            dbapi_connection.execute(f"DROP TABLE IF EXISTS {qualified('temp', 'main', table)}")
+
+
+def _ended(connection: Connection) -> None:
+    """A transaction ends."""
+    if connection.info.get(_TABLES):
+        _forget(connection.connection.dbapi_connection, connection.info)
+
+
+def _returned(dbapi_connection: Any, record: Any) -> None:
+    """A connection goes back to the pool."""
+    if dbapi_connection is not None:
+        _forget(dbapi_connection, record.info)
+
+
+_LISTENERS: dict[str, Callable[..., Any]] = {
+    "connect": _attach,
+    "checkout": _attach,
+    "checkin": _returned,
+    "before_execute": _before_execute,
+    "commit": _ended,
+}
+"""What `install` listens to. The functions stand in the module, so that a second `install` finds them."""

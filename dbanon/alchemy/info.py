@@ -1,0 +1,117 @@
+"""Roles on the model: what a column is, said once where it is mapped.
+
+zip: Mapped[str] = mapped_column(info=quasi("zip5", weight=2))
+Zip = Annotated[str, mapped_column(info=quasi("zip5", weight=2))]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, cast
+
+from sqlalchemy import Column
+
+from dbanon import errors, parameters
+from dbanon.parameters import PerColumn
+from dbanon.policy import Declared, Settings
+
+Info = dict[Any, Any]
+
+_PARAMETERS = {"hierarchy": "hierarchies", "weight": "weights"}
+"""Settings whose parameter in a call has another name."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is (a role of `dbanon.policy`), and how a quasi-identifier is generalized."""
+
+    role: str
+    settings: Settings = field(default_factory=Settings)
+
+    def declared(self, column: str) -> Declared:
+        """The row of the policy that says so."""
+        return Declared(column, self.role, self.settings)
+
+    def __str__(self) -> str:
+        default = Settings()
+        shown = [f"{n}={v}" for n, v in vars(self.settings).items() if v != getattr(default, n)]
+        return f"{self.role}({', '.join(shown)})"
+
+
+def quasi(
+    hierarchy: str | None = None,
+    weight: float = 1,
+    *,
+    min_level: int | None = None,
+    max_level: int | None = None,
+    top: str | float | date | Decimal | None = None,
+    bottom: str | float | date | Decimal | None = None,
+    grid: str | float | Decimal | None = None,
+) -> Info:
+    """`info` of a quasi-identifier: published generalized. The settings are the columns of `dbanon.policy`."""
+    given = {
+        "hierarchy": hierarchy,
+        "weight": weight,
+        "min_level": min_level,
+        "max_level": max_level,
+        "top": top,
+        "bottom": bottom,
+        "grid": grid,
+    }
+    return _info(Role("quasi", _settings({n: v for n, v in given.items() if v is not None})))
+
+
+def sensitive(hierarchy: str | None = None) -> Info:
+    """`info` of a sensitive column: published as it is. A hierarchy says how far values are apart for t-closeness."""
+    return _info(Role("sensitive", _settings({} if hierarchy is None else {"hierarchy": hierarchy})))
+
+
+def identifier() -> Info:
+    """`info` of a column that identifies people directly: withheld."""
+    return _info(Role("identifier"))
+
+
+def person() -> Info:
+    """`info` of the column that tells data subjects apart: withheld; k then counts persons."""
+    return _info(Role("person"))
+
+
+def other() -> Info:
+    """`info` of a column that is neither: published as it is where values are common enough."""
+    return _info(Role("other"))
+
+
+def role_of(column: Column[Any]) -> Role | None:
+    """The role that a column's `info` says, or None. Raises TwoRoles, as where a column overrides an Annotated type."""
+    found = [key for key in column.info if isinstance(key, Role)]
+    if len(found) > 1:
+        table = column.table.description if column.table is not None else ""
+        raise errors.TwoRoles("info", table, column.name, [str(role) for role in found])
+    return found[0] if found else None
+
+
+def plain(value: object) -> object:
+    """A setting's value as the policy has it: dates and decimals are text."""
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, Decimal) else value
+
+
+def _info(role: Role) -> Info:
+    """The role is a key, not a value: SQLAlchemy merges the info of Annotated types, and both must stay visible."""
+    return {role: "dbanon"}
+
+
+def _settings(given: Mapping[str, object]) -> Settings:
+    kinds = {p.name: p.kind for p in parameters.COMMON}
+    accepted: dict[str, Any] = {}
+    for name, value in given.items():
+        kind = cast(PerColumn, kinds[_PARAMETERS.get(name, name)]).kind
+        try:
+            accepted[name] = kind.check(plain(value))
+        except ValueError:
+            raise errors.InvalidArgument("quasi", name, str(kind), parameters.shown(value)) from None
+    return Settings(**accepted)

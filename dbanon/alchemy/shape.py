@@ -1,0 +1,196 @@
+"""What columns a call gives, from the model alone: names and SQL types, as the statement will have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, cast
+
+import sqlalchemy as sa
+from duckdb_sqlalchemy import Dialect
+from duckdb_sqlalchemy.datatypes import Struct
+from sqlalchemy.sql.expression import ColumnClause
+from sqlalchemy.types import TypeEngine
+
+from dbanon import attribute, demand, policy
+from dbanon.alchemy.info import Role
+from dbanon.attribute import Attribute
+from dbanon.hierarchy import Stored
+
+Type = TypeEngine[Any]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What is anonymized: the name that messages show, types and roles of the columns by name."""
+
+    shown: str
+    types: Mapping[str, Type]
+    roles: Mapping[str, Role | None]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A call's roles and its generalized columns."""
+
+    relation: Relation
+    roles: policy.Roles
+    attributes: tuple[Attribute, ...]
+    options: Mapping[str, object]
+
+    def columns(self, kind: str) -> list[ColumnClause[Any]]:
+        """The columns of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
+        made = {"release": self._release, "classes": self._classes, "metrics": self._metrics}[kind]()
+        return [sa.column(name, type_) for name, type_ in made]
+
+    def _release(self) -> list[tuple[str, Type]]:
+        published = self._published()
+        made = [column for name in self.relation.types for column in published.get(name, ())]
+        return [*made, (_free("class_id", (n for n, _ in made)), sa.BigInteger())]
+
+    def _classes(self) -> list[tuple[str, Type]]:
+        quasi = [column for columns in self._published(unchanged=False).values() for column in columns]
+        kept = [n for n in self.relation.types if n in (*self.roles.sensitive, *self.roles.other)]
+        taken = [*(n for n, _ in quasi), *kept]
+        whole = [*(n for columns in self._published().values() for n, _ in columns)]
+        made: list[tuple[str, Type]] = [(_free("class_id", whole), sa.BigInteger())]
+        made.append((_free("size", taken), sa.BigInteger()))
+        if self.roles.person is not None:
+            made.append((_free("persons", taken), sa.BigInteger()))
+        made += [*quasi, (_free("loss", taken), sa.Double())]
+        if self.options["suppress"]:
+            made.append((_free("suppressed", taken), sa.String()))
+        return [*made, *((n, sa.ARRAY(_struct(value=self.relation.types[n], size=sa.BigInteger()))) for n in kept
+                         if n in self.roles.sensitive)]  # fmt: skip
+
+    def _metrics(self) -> list[tuple[str, Type]]:
+        text = sa.String()
+        return [("metric", text), ("value", sa.Double()), ("better", text), ("description", text)]
+
+    def _published(self, unchanged: bool = True) -> dict[str, list[tuple[str, Type]]]:
+        """Published columns by the column that they are made of."""
+        form = self.options["intervals"]
+        bounded = [a.quasi.column for a in self.attributes if a.is_number and form == "bounds"]
+        kept = (*self.roles.sensitive, *self.roles.other)
+        taken = {n for n in (*(a.quasi.column for a in self.attributes), *kept) if n not in bounded}
+        made: dict[str, list[tuple[str, Type]]] = {}
+        for a in self.attributes:
+            name = a.quasi.column
+            if name in bounded:
+                end = _end(a, self.relation.types[name])
+                made[name] = [(_free(f"{name}_{side}", taken), end) for side in ("min", "max")]
+            elif a.is_number and form == "struct":
+                end = _end(a, self.relation.types[name])
+                made[name] = [(name, _struct(low=end, high=end))]
+            else:
+                made[name] = [(name, sa.String())]
+            taken.update(n for n, _ in made[name])
+        return made | ({n: [(n, self.relation.types[n])] for n in kept} if unchanged else {})
+
+
+def shape(function: str, relation: Relation, options: Mapping[str, object]) -> Shape:
+    """The shape of a call, or the error that the call would be: of columns, roles, settings and privacy models."""
+    types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
+    declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]
+    roles = policy.resolve(function, relation.shown, types, declared, options, _looser)
+    demand.demands(function, relation.shown, options, roles.sensitive)
+    attributes = tuple(
+        attribute.attribute(
+            function,
+            relation.shown,
+            quasi,
+            find=lambda name: Stored("", name),  # the database knows which hierarchies there are
+            known=list,
+            holds=lambda _: True,
+        )
+        for quasi in roles.quasi
+    )
+    return Shape(relation, roles, attributes, options)
+
+
+def parameters(made: Shape) -> dict[str, object]:
+    """The call's parameters with all that the model says in them, for a source that has no policy."""
+    found: dict[str, Any] = {
+        "qi": [q.column for q in made.roles.quasi],
+        "sensitive": list(made.roles.sensitive),
+        "other": list(made.roles.other),
+        "person": made.roles.person,
+        "hierarchies": dict(made.roles.orders),
+    }
+    default = policy.Settings()
+    for quasi in made.roles.quasi:
+        for setting in policy.SETTINGS:
+            value = getattr(quasi.settings, setting)
+            if value != getattr(default, setting):
+                name = {"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting)
+                found.setdefault(name, {})[quasi.column] = value
+    return {name: value for name, value in found.items() if value}
+
+
+def _looser(setting: str, type_: str, value: object, before: object) -> bool:
+    """Whether a call's setting tells more than the model's; where only the database could say, it does."""
+    if setting in ("top", "bottom") and before is not None:
+        try:
+            ends: list[Any] = [Decimal(str(value)), Decimal(str(before))]
+        except InvalidOperation:
+            ends = [str(value), str(before)]  # dates in ISO form
+        return bool(ends[0] > ends[1] if setting == "top" else ends[0] < ends[1])
+    return attribute.looser(setting, type_, value, before, lambda _: True)
+
+
+def _free(name: str, taken: Any) -> str:
+    """The name, with underscores until no column has it."""
+    lowered = {str(t).lower() for t in taken}
+    while name.lower() in lowered:
+        name += "_"
+    return name
+
+
+# --- types --------------------------------------------------------------------------------------------------
+
+
+def _end(made: Attribute, type_: Type) -> Type:
+    """The type of an interval's end. One that is snapped to a grid may lie beyond the column's type."""
+    if made.family in ("date", "timestamp", "nanos") and made.grid is not None:
+        return sa.Date()
+    if made.family == "timestamp":
+        return sa.DateTime()
+    if made.family == "integer" and made.grid is not None:
+        return sa.BigInteger()
+    if made.family == "decimal" and made.grid is not None:
+        return sa.Numeric(38, made.scale)
+    return type_
+
+
+def _struct(**fields: Type) -> Type:
+    return cast(Type, Struct(fields))
+
+
+_SPELLINGS = (
+    (r"(VARCHAR|CHAR|CHARACTER|CHARACTER VARYING|TEXT|STRING|BPCHAR)(\(.*\))?", "VARCHAR"),
+    (r"TIMESTAMP(\(\d+\))?( WITHOUT TIME ZONE)?", "TIMESTAMP"),
+    (r"TIMESTAMP(\(\d+\))? WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE"),
+    (r"TIME(\(\d+\))?( WITHOUT TIME ZONE)?", "TIME"),
+    (r"DOUBLE PRECISION", "DOUBLE"),
+    (r"REAL|FLOAT4?", "FLOAT"),
+    (r"(?:NUMERIC|DECIMAL)", "DECIMAL(18,3)"),
+    (r"(?:NUMERIC|DECIMAL)\((\d+)\)", r"DECIMAL(\1,0)"),
+    (r"(?:NUMERIC|DECIMAL)\((\d+), *(\d+)\)", r"DECIMAL(\1,\2)"),
+)
+"""How the dialect writes types, and what DuckDB calls them."""
+
+
+def _duckdb(type_: Type) -> str:
+    """DuckDB's name of a type. What cannot be known is taken for text; the database decides."""
+    if isinstance(type_, sa.Enum):
+        return "VARCHAR"
+    try:
+        written = str(type_.compile(dialect=Dialect())).upper()
+    except sa.exc.CompileError:
+        return "VARCHAR"
+    for pattern, name in _SPELLINGS:
+        if match := re.fullmatch(pattern, written):
+            return match.expand(name)
+    return written

@@ -1,0 +1,357 @@
+"""The certificate of a release: what was published from what, how it is protected, and SQL that computes it anew."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from dbanon import catalog, demand, errors, ledger, plan, publishing, recompute, session
+from dbanon.call import Call, literal_rows
+from dbanon.catalog import SCHEMA, SearchPath
+from dbanon.demand import Demand
+from dbanon.ledger import Entry
+from dbanon.publication import Publication
+from dbanon.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.recompute import Place, Recompute
+from dbanon.session import Session
+
+FORMS = ("text", "json")
+COLUMNS = ("section", "item", "value", "sql")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a certificate; `sql` computes `value` anew where it is a number of the release."""
+
+    section: str
+    item: str
+    value: str
+    sql: Sql | None = None
+
+
+def certificate(connection: Any, name: str, form: str = "text") -> str:
+    """The certificate of a published release as text or JSON ({section: {item: {value, sql}}}).
+
+    It is the custodian's: it names the source and the withheld columns. `publish` gives out a shorter one.
+    """
+    if form not in FORMS:
+        accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)
+        raise errors.InvalidArgument("certificate", "form", accepts, repr(form))
+    current = session.of_connection(getattr(connection, "raw", connection))
+    place = "SELECT current_database(), current_schema(), current_setting('search_path')"
+    path = SearchPath.of(*connection.execute(place).fetchall()[0])
+    with current.cursor() as cursor:
+        found = Certificate(published("certificate", name, cursor, path), current, cursor).lines()
+    return (as_text if form == "text" else as_json)(found)
+
+
+def statement(call: Call) -> Sql:
+    """The SQL of certificate('name')."""
+    entry = published(call.function.name, call.text("release"), call.cursor, call.path)
+    return rows(Certificate(entry, call.session, call.cursor).lines())
+
+
+def published(function: str, name: str, cursor: Any, path: SearchPath) -> Entry:
+    """The published version of a release; UnknownRelease."""
+    entry = ledger.find(function, name, cursor, path)
+    if entry.status != "published":
+        raise errors.UnknownRelease(function, name, [])
+    return entry
+
+
+def rows(lines: Sequence[Line]) -> Sql:
+    """A statement that gives the certificate as rows."""
+    return literal_rows(
+        dict.fromkeys(COLUMNS, "VARCHAR"), [[line.section, line.item, line.value, line.sql] for line in lines]
+    )
+
+
+def as_text(lines: Sequence[Line]) -> str:
+    """The certificate to read: sections, then the SQL of each number."""
+    pieces = []
+    for section, group in itertools.groupby(lines, key=lambda line: line.section):
+        pieces.append(f"{section}\n" + "".join(f"  {line.item}: {line.value}\n" for line in group))
+    queries = "".join(f"-- {line.section}, {line.item}: {line.value}\n{line.sql};\n" for line in lines if line.sql)
+    return "\n".join(pieces) + f"\nhow to compute the numbers anew, in any DuckDB\n\n{queries}"
+
+
+def as_json(lines: Sequence[Line]) -> str:
+    """The certificate as JSON."""
+    document: dict[str, dict[str, dict[str, str]]] = {}
+    for line in lines:
+        cell = {"value": line.value} | ({"sql": str(line.sql)} if line.sql else {})
+        document.setdefault(line.section, {})[line.item] = cell
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+# --- what it says ------------------------------------------------------------------------------------------------
+
+_MODELS = {
+    "l": "at least {bound} {form} sensitive values in every class",
+    "t": "earth mover's distance ({emd}) of a class from the whole release at most {bound}",
+    "alpha": "greatest share of a sensitive value in a class at most {bound}",
+    "p": "at least {bound} different sensitive values in every class",
+    "beta": "relative gain ({likeness}) of a sensitive value's share in a class at most {bound}",
+}
+_FORMS = {
+    "distinct": "different",
+    "entropy": "well-represented (exp of entropy)",
+    "recursive": "well-represented (recursive, c = {c:g})",
+}
+_VERIFIED = (
+    "by the release gate, in SQL that shares no step with the algorithm, before a row was released: every record is "
+    "there once with its own unchanged values or counted as left out, published values cover the original ones, and "
+    "the classes of equal published values meet the model"
+)
+_RECORDS = "records; no person column is declared: a person with several records counts several times"
+_LIMITS = {
+    "homogeneity": "where all records of a class share a sensitive value, nobody needs to be singled out to learn it",
+    "background knowledge": "who knows what somebody does not have, or rarely has, can rule values out",
+    "composition": "releases of the same people, or one and other data, can be intersected to fewer than k",
+    "minimality and downcoding": "ranges show exact extremes of a class, and who knows the algorithm can sometimes "
+    "undo a part of a minimal generalization",
+}
+_TOLD = (
+    "k", "l", "diversity", "c", "t", "emd", "alpha", "p", "beta", "likeness", "multi", "suppress", "nulls", "intervals",
+    "escape",
+)  # fmt: skip
+"""Parameters that a recipient is told; others may name what is withheld, or nodes of a hierarchy."""
+
+
+class Certificate:
+    """The certificate of one published version, for its custodian or for a recipient."""
+
+    def __init__(self, entry: Entry, session: Session, cursor: Any) -> None:
+        self.entry, self.session, self.cursor = entry, session, cursor
+        table = qualified(entry.database, SCHEMA, "release")
+        found = cursor.execute(
+            f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
+            [entry.schema, entry.name, entry.version],
+        )
+        names = [column[0] for column in found.description]
+        self.row: dict[str, Any] = dict(zip(names, found.fetchall()[0], strict=True))
+        self.roles: dict[str, str] = json.loads(self.row["roles"])
+        self.parameters: dict[str, Any] = json.loads(self.row["parameters"])
+        self.metrics: dict[str, float] = dict(self.row["metrics"])
+        self.columns = self._columns("")
+        self.shape = recompute.shape(
+            self._columns("_classes"), self.columns, self.roles, bool(self.parameters.get("suppress"))
+        )
+        self._columns("_metrics")
+        sensitive = [n for n, _ in self.shape.sensitive]
+        self.demands = demand.demands("certificate", entry.shown, self.parameters, sensitive)
+
+    def _columns(self, ending: str) -> dict[str, str]:
+        """Columns of one of the release's tables; ReleaseChanged where it is gone."""
+        place = (self.entry.database, self.entry.schema, self.entry.name + ending)
+        if place not in catalog.relations(self.cursor, self.entry.database):
+            raise errors.ReleaseChanged("certificate", self.entry.shown, f"table {place[2]} is missing")
+        return catalog.columns_of(self.cursor, place)
+
+    @property
+    def home(self) -> Place:
+        """Where the release stands beside its source."""
+        schema = "" if self.entry.schema == "main" else self.entry.schema
+        release, classes, metrics = (qualified(schema, self.entry.name + e) for e in ledger.TABLES)
+        key = joined([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
+        members = f"(FROM {SCHEMA}.membership WHERE (schema_name, release, version) = ({key}))"
+        return Place(release, metrics, classes, Sql(members))
+
+    @property
+    def full(self) -> Place:
+        """The same with the database's name, to be read from wherever the connection is."""
+        release, classes, metrics = (self.entry.table(e) for e in ledger.TABLES)
+        return Place(release, metrics, classes, self.entry.members)
+
+    def recompute(self, at: Place) -> Recompute:
+        """The SQL of the numbers, at a place."""
+        joint = self.parameters.get("multi") == "joint"
+        return Recompute(self.shape, at, self.entry.k, self.demands, joint, self._cells)
+
+    def lines(self, at: Place | None = None) -> list[Line]:
+        """All rows. `at` is where a recipient reads the tables; he is told less."""
+        outside = at is not None
+        return [
+            *self._release(outside),
+            *(Line("roles", c, r) for c, r in self.roles.items() if not outside or c in self._shown()),
+            *self._given(outside),
+            *self._model(),
+            *self._numbers(self.recompute(at or self.home)),
+            *self._withheld(outside),
+            *self._limits(),
+            *self._history(outside),
+        ]
+
+    def problems(self) -> Iterator[str]:
+        """Numbers that the tables no longer give, and columns that they did not have: somebody changed them."""
+        if set(self.columns) != self.shape.published:
+            yield "its columns are not those that were released"
+            return
+        found = self.cursor.execute(f"SELECT metric, value FROM {self.entry.table('_metrics')}").fetchall()
+        if (
+            set(self._columns("_metrics")) != {"metric", "value", "better", "description"}
+            or dict(found) != self.metrics
+        ):
+            yield "its metrics are not those that were released"
+        of = self.shape
+        named = joined(identifier(n) for n in (of.class_id, *(n for n, _ in of.quasi)))
+        sizes = f"SELECT {named}, count(*) AS size FROM {self.entry.table()} GROUP BY ALL"
+        known = f"SELECT {named}, {identifier(of.size)} FROM {self.entry.table('_classes')}"
+        known += f" WHERE {identifier(of.class_id)} IS NOT NULL"
+        differ = f"SELECT count(*) FROM (({sizes} EXCEPT {known}) UNION ALL ({known} EXCEPT {sizes}))"
+        if self.cursor.execute(differ).fetchall()[0][0]:
+            yield "its classes are not those that were released"
+        there = {line.item: line for line in self._numbers(self.recompute(self.full)) if line.sql}
+        for item, line in there.items():
+            found = self.cursor.execute(line.sql).fetchall()[0][0]
+            if found is None or abs(float(found) - float(line.value)) > 1e-9 * max(1.0, abs(float(line.value))):
+                yield f"{item} was {line.value} and is {'nothing' if found is None else _number(float(found))}"
+
+    def _shown(self) -> set[str]:
+        return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other")}
+
+    def _release(self, outside: bool) -> Iterator[Line]:
+        row = self.row
+        say = partial(Line, "release")
+        yield say("name", self.entry.shown if not outside else self.entry.name)
+        yield say("version", str(self.entry.version))
+        yield say("released at", row["released_at"].isoformat(sep=" ", timespec="seconds") + " UTC")
+        yield say("algorithm", row["algorithm"])
+        yield say("library dbanon", row["library_versions"]["dbanon"])
+        if outside:
+            return
+        yield from (say(f"library {n}", v) for n, v in row["library_versions"].items() if n != "dbanon")
+        yield say("source", row["source"])
+        yield say("source records", str(row["source_records"]))
+        yield say("source fingerprint", row["source_fingerprint"])
+        yield say("policy fingerprint", row["policy_fingerprint"])
+        yield say("hierarchy fingerprint", row["hierarchy_fingerprint"])
+        yield say("statement", row["statement"])
+
+    def _given(self, outside: bool) -> Iterator[Line]:
+        for name, value in self.parameters.items():
+            if value is not None and (not outside or name in _TOLD):
+                yield Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
+
+    def _model(self) -> Iterator[Line]:
+        say = partial(Line, "model")
+        people = "distinct persons" if self.shape.persons else "records"
+        yield say("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
+        given = self.parameters
+        for d in self.demands:
+            said = _MODELS[d.parameter].format(
+                bound=_number(float(given[d.parameter])),
+                form=_FORMS.get(d.kind, "").format(c=d.bound),
+                emd=d.emd,
+                likeness=given.get("likeness") or "basic",
+            )
+            yield say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", said)
+        yield say("counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS)
+        yield say("verified", _VERIFIED)
+
+    def _numbers(self, by: Recompute) -> Iterator[Line]:
+        """The lines that have SQL."""
+
+        def measured(section: str, item: str, name: str) -> Iterator[Line]:
+            if name in self.metrics:
+                yield Line(section, item, _number(self.metrics[name]), by.metric(name))
+
+        yield from measured("achieved", "records", "records")
+        yield from measured("achieved", "persons", "persons")
+        yield from measured("achieved", "classes", "classes")
+        for name in self.row["achieved"]:
+            base, _, column = name.partition(":")
+            yield from measured("achieved", f"{base} of {column}" if column else base, name)
+        yield from measured("achieved", "precision", "precision")
+        yield from measured("achieved", "class size, average", "class_size_average")
+        yield from measured("achieved", "class size, greatest", "class_size_greatest")
+        yield from measured("risk", "prosecutor, highest", "risk_highest")
+        yield from measured("risk", "prosecutor, average", "risk_average")
+        here = self.recompute(self.full)
+        above = "prosecutor, share of records above 1/k"
+        for item, query, sql in (
+            (above, here.above(), by.above()),
+            ("marketer, average", here.marketer(), by.marketer()),
+        ):
+            value = self.cursor.execute(query).fetchall()[0][0]
+            yield Line("risk", item, _number(float(value)), sql)
+        yield from measured("left out", "as outliers", "suppressed:outlier")
+        yield from measured("left out", "for a NULL", "dropped")
+        if self.shape.sensitive:
+            yield from measured("not protected", "share of records in homogeneous classes", "homogeneous_share")
+        for column, _ in self.shape.sensitive:
+            item = f"values of {column} of fewer than k"
+            yield from measured("not protected", item, f"rare_sensitive_values:{column}")
+
+    def _withheld(self, outside: bool) -> Iterator[Line]:
+        withheld = self.row["withheld"]
+        yield Line("withheld", "columns", str(len(withheld)) if outside else ", ".join(withheld) or "none")
+
+    def _limits(self) -> Iterator[Line]:
+        yield from (Line("not protected", item, value) for item, value in _LIMITS.items())
+        if not self.shape.persons:
+            yield Line("not protected", "people with several records", "they can be fewer than k in a class")
+
+    def _history(self, outside: bool) -> Iterator[Line]:
+        """What the ledger knows of other versions and releases; a recipient is told what was checked, not of whom."""
+        row = self.row
+        say = partial(Line, "other releases")
+        if row["composition"] is None:
+            yield say("composition", "not checkable: nothing told the people of the source apart")
+        elif outside:
+            yield say("composition", "checked against the custodian's other releases of the same source")
+        else:
+            said = [f"{people} people with {other}" for other, people in row["composition"].items() if people]
+            yield say("composition", "narrowed below k or l: " + ", ".join(said) if said else "nobody below k or l")
+        if row["version"] == 1:
+            return
+        how = {"keep": "records stayed in their classes", "recluster": "clustered anew"}.get(row["refresh"], "first")
+        yield say("version before", f"{how}; whoever has both can subtract or intersect them")
+        if not outside:
+            short = row["delta_classes"]
+            allowed = ", allowed when it was made" if row["allow_delta"] else ""
+            yield say("classes that differ by too few", f"{short}{allowed}")
+
+    # --- hierarchies of sensitive columns ----------------------------------------------------------------------------
+
+    @cached_property
+    def _made(self) -> Publication | None:
+        """The release planned again, if its source and hierarchies are as they were."""
+        try:
+            made = ledger.publication(self.entry, self.session, self.cursor)
+            same = publishing.hierarchy_fingerprint(made, self.cursor) == self.entry.hierarchy_fingerprint
+        except Exception:  # the source is gone or another, or the policy no longer fits
+            return None
+        return made if same else None
+
+    def _cells(self, of: Demand, column: str) -> Sql | None:
+        """Where the published values stand, as SQL rows; nothing where they stand in their own order."""
+        made = self._made
+        if made is None:
+            return None
+        release, name = self.entry.table(), identifier(column)
+        if column in made.orders:
+            number = next(
+                n
+                for n, d in enumerate(made.demands)
+                if d.parameter == of.parameter and made.roles.sensitive[d.sensitive] == column
+            )
+            query = plan.filled("ledger/certificate_cells.sql", made, version=release, number=number, column=name)
+        elif self.columns[column].startswith("ENUM"):  # a file keeps the words and loses their order
+            query = (
+                f"SELECT CAST({name} AS VARCHAR), row_number() OVER (ORDER BY {name} ASC NULLS LAST) "
+                f"FROM (SELECT DISTINCT {name} FROM {release})"
+            )
+        else:
+            return Sql("")
+        found = self.cursor.execute(query).fetchall()
+        return joined(f"({joined(literal(v) for v in row)})" for row in found)
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12g}"

@@ -1,0 +1,178 @@
+"""`dbanon anonymize`: a file in, files out, nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbanon.cli.common import errors_as_messages, parameter
+from dbanon.quote import identifier, text
+
+READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
+_SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid")
+
+
+@click.command("anonymize")
+@click.argument("source", metavar="INPUT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("-o", "--output", required=True, help="A .parquet, .csv or .duckdb file, or a folder.")
+@click.option("-k", type=click.IntRange(min=2), required=True, help="Least records (persons) in a class.")
+@click.option("--table", help="The table, where INPUT is a DuckDB database.")
+@click.option("--algorithm", default="kacpc", show_default=True, help="See dbanon algorithms.")
+@click.option("--policy", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Roles, as TOML or CSV.")
+@click.option(
+    "--qi", multiple=True, metavar="COLUMN[=HIERARCHY]", help="A quasi-identifier; a hierarchy's name or file."
+)
+@click.option("--sensitive", multiple=True, help="A sensitive column.")
+@click.option("--person", help="The column that tells people apart.")
+@click.option("--identifier", "identifiers", multiple=True, help="A column that identifies people; withheld.")
+@click.option("--other", multiple=True, help="A column that is published as it is.")
+@click.option("-p", "--parameter", "given", multiple=True, metavar="NAME=VALUE", help="l=2, or \"top={'age': 90}\".")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def anonymize(
+    source: Path,
+    output: str,
+    k: int,
+    table: str | None,
+    algorithm: str,
+    policy: Path | None,
+    qi: Sequence[str],
+    sensitive: Sequence[str],
+    person: str | None,
+    identifiers: Sequence[str],
+    other: Sequence[str],
+    given: Sequence[str],
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Anonymize INPUT (CSV, Parquet, JSON, or a table of a DuckDB database) into files.
+
+    Writes the release to OUTPUT and beside it its classes, metrics and certificate; each file appears whole or not at
+    all. Columns without a role are withheld. INPUT is only read.
+    """
+    from dbanon import handout
+    from dbanon.connection import connect
+    from dbanon.materialized import materialize
+
+    name = _name(output)
+    with errors_as_messages(), connect() as con, _progress(quiet or as_json) as step:
+        step("Reading")
+        _load(con, source, table)
+        declared = _policy(policy) if policy else {}
+        for column in qi:
+            plain, _, hierarchy = column.partition("=")
+            declared[plain] = {"role": "quasi", **({"hierarchy": hierarchy} if hierarchy else {})}
+        roles = {
+            "sensitive": sensitive,
+            "identifier": identifiers,
+            "other": other,
+            "person": [person] if person else [],
+        }
+        for role, columns in roles.items():
+            declared |= {column: {"role": role} for column in columns}
+        _declare(con, declared)
+        step("Clustering and checking")
+        materialize(con, name, algorithm, "input", k=k, **dict(parameter(p) for p in given))
+        step("Writing")
+        files = handout.publish(con, name, output, classes=True, overwrite=force)
+        rows = con.execute(f"SELECT metric, value FROM {identifier(name + '_metrics')}").fetchall()
+    if as_json:
+        click.echo(json.dumps({"files": [str(f) for f in files], "metrics": dict(rows)}))
+    elif not quiet:
+        found = dict(rows)
+        click.echo(
+            f"{int(found['records'])} records in {int(found['classes'])} classes of at least {int(found['k'])}; "
+            f"precision {found['precision']:.4f}."
+        )
+        for file in files:
+            click.echo(str(file))
+
+
+def _name(output: str) -> str:
+    """The release's name: that of the output file."""
+    stem = Path(output).stem or "release"
+    return "release" if stem in ("input", "input_classes", "input_metrics") else stem
+
+
+def _load(con: Any, source: Path, table: str | None) -> None:
+    """Makes the table `input`."""
+    suffix = source.suffix.lower()
+    if source.name.lower().endswith((".gz", ".zst")):
+        suffix = Path(source.stem).suffix.lower()
+    if suffix not in READS:
+        raise click.BadParameter(f"{source} is none of {', '.join(READS)}.", param_hint="INPUT")
+    if suffix not in (".duckdb", ".db"):
+        if table is not None:
+            raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
+        con.raw.execute(f"CREATE TABLE input AS FROM {text(str(source))}")
+        return
+    if table is None:
+        raise click.BadParameter("name the table of the database.", param_hint="--table")
+    con.raw.execute(f"ATTACH {text(str(source))} AS origin (READ_ONLY)")
+    parts = table.split(".")
+    con.raw.execute(f"CREATE TABLE input AS FROM origin.{'.'.join(identifier(p) for p in parts)}")
+    have = con.raw.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'origin' AND schema_name = 'dbanon'"
+    ).fetchall()
+    if ("policy",) in have:
+        con.raw.execute("INSERT INTO dbanon.hierarchy FROM origin.dbanon.hierarchy")
+        con.raw.execute(
+            "INSERT INTO dbanon.policy SELECT * REPLACE ('input' AS table_name, 'main' AS schema_name) "
+            "FROM origin.dbanon.policy WHERE (schema_name, table_name) = (?, ?)",
+            [parts[-2] if len(parts) > 1 else "main", parts[-1]],
+        )
+    con.raw.execute("DETACH origin")
+
+
+def _policy(path: Path) -> dict[str, dict[str, Any]]:
+    """Roles by column: a TOML table a column, or a CSV with column_name, role and any of the policy's columns."""
+    if path.suffix.lower() == ".toml":
+        try:
+            read: Mapping[str, Any] = tomllib.loads(path.read_text())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise click.BadParameter(f"{path} is not TOML: {error}.", param_hint="--policy") from None
+        columns = read.get("columns", read)
+        return {c: ({"role": v} if isinstance(v, str) else dict(v)) for c, v in columns.items()}
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    if not rows or not {"column_name", "role"} <= rows[0].keys():
+        raise click.BadParameter(f"{path} has no columns column_name and role.", param_hint="--policy")
+    numbers = {"weight": float, "min_level": int, "max_level": int}
+    return {row["column_name"]: {s: numbers.get(s, str)(row[s]) for s in _SETTINGS if row.get(s)} for row in rows}
+
+
+def _declare(con: Any, declared: Mapping[str, dict[str, Any]]) -> None:
+    """Writes the roles; hierarchies that are files are loaded under the column's name."""
+    from dbanon.declaration import declare, load_hierarchy
+
+    for column, settings in declared.items():
+        hierarchy = settings.get("hierarchy")
+        if isinstance(hierarchy, str) and hierarchy.lower().endswith(".csv"):
+            load_hierarchy(con, f"{column} of {Path(hierarchy).name}", hierarchy)
+            settings["hierarchy"] = f"{column} of {Path(hierarchy).name}"
+    if declared:
+        declare(con, "input", **declared)
+
+
+@contextlib.contextmanager
+def _progress(quiet: bool) -> Iterator[Any]:
+    """A line on the terminal that says what is being done and for how long; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
+        disable=quiet or not console.is_terminal,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("")
+        yield lambda what: bar.update(task, description=what)

@@ -1,0 +1,103 @@
+"""`dbanon policy`, `hierarchy` and `algorithms`: what a database has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbanon.cli.common import DATABASE, errors_as_messages, opened, show
+
+
+@click.command("policy")
+@DATABASE
+@click.argument("table", required=False)
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+@click.pass_context
+def policy(context: click.Context, database: Path, table: str | None, as_json: bool) -> None:
+    """Show the policy of DATABASE (of one TABLE), and what is wrong in it. Exit code 1 if something is."""
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        show(
+            con,
+            "Policy",
+            "SELECT schema_name, table_name, column_name, role, hierarchy, weight, min_level, max_level, top, bottom, "
+            "grid FROM dbanon.policy WHERE ? IS NULL OR ? IN (table_name, schema_name || '.' || table_name) "
+            "ORDER BY ALL",
+            as_json,
+            [table] * 2,
+        )
+        problems = con.execute("SELECT problem, statement FROM policy_problems()").fetchall()
+    for problem, statement in problems:
+        click.echo(problem, err=True)
+        if statement:
+            click.echo(f"    {statement};", err=True)
+    if problems:
+        context.exit(1)
+
+
+@click.group("hierarchy")
+def hierarchy() -> None:
+    """Generalization hierarchies of a database."""
+
+
+@hierarchy.command("list")
+@DATABASE
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+def list_(database: Path, as_json: bool) -> None:
+    """List the hierarchies that can be named, stored and shipped."""
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        show(con, "Hierarchies", "SELECT kind, name FROM hierarchies() ORDER BY ALL", as_json)
+
+
+@hierarchy.command("load")
+@DATABASE
+@click.argument("name")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def load(database: Path, name: str, file: Path | None) -> None:
+    """Store an ARX file (value;level1;...;*) as the hierarchy NAME; without FILE, the shipped one."""
+    from dbanon.declaration import load_hierarchy
+
+    with errors_as_messages(), opened(database) as con:
+        load_hierarchy(con, name) if file is None else load_hierarchy(con, name, file)
+    click.echo(f"{name} is stored.")
+
+
+@hierarchy.command("save")
+@DATABASE
+@click.argument("name")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+def save(database: Path, name: str, file: Path, force: bool) -> None:
+    """Write the hierarchy NAME as an ARX file."""
+    from dbanon.declaration import save_hierarchy
+
+    if file.exists() and not force:
+        raise click.ClickException(f"{file} exists already. Hint: --force replaces it.")
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        save_hierarchy(con, name, file)
+    click.echo(str(file))
+
+
+@hierarchy.command("check")
+@DATABASE
+@click.pass_context
+def check(context: click.Context, database: Path) -> None:
+    """List stored hierarchies that are not one tree. Exit code 1 if there are any."""
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        found: list[Any] = con.execute("FROM hierarchy_problems()").fetchall()
+    for row in found:
+        click.echo(": ".join(str(cell) for cell in row if cell is not None))
+    if found:
+        context.exit(1)
+    click.echo("No problems found.")
+
+
+@click.command("algorithms")
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+def algorithms(as_json: bool) -> None:
+    """List the algorithms."""
+    from dbanon.connection import connect
+
+    with errors_as_messages(), connect() as con:
+        show(con, "Algorithms", "SELECT name, title, family, evidence, deterministic FROM algorithms()", as_json)

@@ -1,0 +1,92 @@
+"""What commands share: opening a database, reading parameters, errors as messages, tables on the screen."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dbanon.errors import DbanonError
+
+DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+
+def opened(database: Path, read_only: bool = False) -> Any:
+    """An attached connection to a database file."""
+    from dbanon.connection import connect
+
+    return connect(database, read_only=read_only)
+
+
+@contextlib.contextmanager
+def errors_as_messages() -> Iterator[None]:
+    """Errors as one line, and warnings too."""
+    import duckdb
+
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            yield
+    except (DbanonError, duckdb.Error, OSError) as error:
+        raise click.ClickException(str(error).split("\n")[0].removeprefix("Invalid Input Error: ")) from None
+    finally:
+        for warning in said:
+            click.echo(f"Warning: {warning.message}", err=True)
+
+
+def parameter(given: str) -> tuple[str, Any]:
+    """`name=value`, the value being a SQL literal."""
+    import duckdb
+
+    name, equals, value = given.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{given} is not NAME=VALUE.", param_hint="-p")
+    with duckdb.connect(config={"enable_external_access": "false"}) as scratch:
+        try:
+            read = scratch.execute(f"SELECT {value.lstrip('=')}").fetchall()
+        except duckdb.Error as error:
+            problem = str(error).split("\n")[0]
+            raise click.BadParameter(f"{value} is no SQL literal ({problem}).", param_hint="-p") from None
+    return name.strip().removesuffix(":").strip(), _plain(read[0][0])
+
+
+def _plain(value: Any) -> Any:
+    """A value of DuckDB as parameters take it."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+
+
+def show(con: Any, title: str, query: str, as_json: bool = False, values: Sequence[object] = ()) -> None:
+    """Prints the result of a query as a table, or as JSON, a list of objects."""
+    from rich.console import Console
+    from rich.table import Table
+
+    result = con.execute(query, list(values)) if values else con.execute(query)
+    names = [column[0] for column in result.description]
+    rows = result.fetchall()
+    if as_json:
+        click.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=str))
+        return
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for name in names:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    Console().print(table)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if value is None else str(value)

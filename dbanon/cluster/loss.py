@@ -1,0 +1,118 @@
+"""Information loss as exact integers: what one record loses in a cluster, and how much more it costs to let one in.
+
+The loss of a record is a sum over attributes: the range of a number over the range of the whole table, and the height
+of the lowest common ancestor of a category over that of the root. The heights are those of k-member (edges down to the
+deepest leaf) or shares of leaves (NCP). A cluster that mixes NULL and values loses all of an attribute, one of NULLs
+nothing. Every term is rounded once to a multiple of 2^-s, so that equal losses are equal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.distance import Axis, Table, last_codes, places
+from dbanon.space import Attribute, Codes, Ints, Number, Space, Tree, Whole
+
+HEIGHTS = ("edges", "leaves")
+
+
+@dataclass(frozen=True)
+class Term:
+    """The loss of one attribute: `places` of a number, or a tree with `height[node]`; `unit` is all of it."""
+
+    attribute: Attribute
+    unit: int
+    places: Ints
+    height: Ints
+    last: Ints
+
+    def losses(self, low: Whole, high: Whole) -> Ints:
+        """Loss of a record in clusters whose codes go from low to high (clusters,)."""
+        values = self.attribute.values
+        none, mixed = low == values, (high == values) & (low < values)
+        if isinstance(self.attribute, Tree):
+            node = np.append(self.attribute.node, 0)
+            own = self.height[common(self.attribute, node[low], node[high])]
+        else:
+            at = np.append(self.places, 0)
+            own = at[high] - at[low]
+        return np.where(none, 0, np.where(mixed, self.unit, own))
+
+
+class Loss:
+    """The loss of a space's records; `heights` is edges or leaves. Sums of (2k + 1) losses stay below 2^62."""
+
+    def __init__(self, space: Space, k: int, heights: str) -> None:
+        total = sum(a.weight for a in space.attributes) * max(2 * k + 1, space.total // k)
+        shift = 62 - math.frexp(total)[1] if total > 0 else 0
+        self.terms = [_term(a, 2.0**shift, heights) for a in space.attributes]
+
+    def of(self, low: Ints, high: Ints) -> Ints:
+        """Loss of a record in clusters of the codes low to high (clusters, attributes)."""
+        total = np.zeros(len(low), np.int64)
+        for j, term in enumerate(self.terms):
+            total += term.losses(low[:, j], high[:, j])
+        return total
+
+    def tables(self, space: Space) -> list[Table]:
+        """The loss of two records as a distance. A number with NULLs is asked by table: what a mixed cluster loses is
+        no distance to an interval."""
+        has_null = [bool((space.codes[:, j] == a.values).any()) for j, a in enumerate(space.attributes)]
+        return [
+            Axis(term.places, term.unit) if isinstance(term.attribute, Number) and not null else Pairs(term)
+            for term, null in zip(self.terms, has_null, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Rows of an attribute's loss of two values."""
+
+    term: Term
+
+    def row(self, code: int) -> Ints:
+        """Loss of one value with every value and, last, with NULL, by code."""
+        values = self.term.attribute.values
+        codes = np.arange(values + 1)
+        row = self.term.losses(np.minimum(codes, code), np.maximum(codes, code))
+        row[code] = 0
+        return row
+
+
+def _term(attribute: Attribute, scale: float, heights: str) -> Term:
+    unit = attribute.weight * scale
+    nothing = np.zeros(0, np.int64)
+    if isinstance(attribute, Number):
+        return Term(attribute, round(unit), places(attribute, unit), nothing, nothing)
+    share = _shares(attribute, heights)
+    height = np.array([round(s * unit) for s in share.tolist()], np.int64)
+    return Term(attribute, round(unit), nothing, height, last_codes(attribute))
+
+
+def _shares(tree: Tree, heights: str) -> npt.NDArray[np.float64]:
+    """Height of each node over that of the root; 0 for leaves."""
+    if heights == "leaves":
+        return np.where(tree.is_inner, tree.leaves / tree.leaves[0], 0.0)
+    height = np.zeros(len(tree.parent), np.int64)
+    for node in range(len(tree.parent) - 1, 0, -1):
+        height[tree.parent[node]] = max(height[tree.parent[node]], height[node] + 1)
+    return np.asarray(height / max(int(height[0]), 1))
+
+
+def common(tree: Tree, first: Codes, last: Codes) -> Ints:
+    """Lowest common ancestor of pairs of nodes. O(pairs * depth)."""
+    parent, depth = tree.parent, tree.depth
+    a, b = first.astype(np.int64), last.astype(np.int64)
+    for _ in range(2 * int(depth.max()) + 1):
+        apart = a != b
+        if not apart.any():
+            break
+        lower_a = apart & (depth[a] >= depth[b])
+        lower_b = apart & ~lower_a
+        a = np.where(lower_a, parent[a], a)
+        b = np.where(lower_b, parent[b], b)
+    return a

@@ -1,0 +1,56 @@
+"""Mistakes in a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, near
+
+
+class InvalidArgument(DbanonError):
+    """A parameter's value is outside what it accepts."""
+
+    def __init__(self, function: str, name: str, accepts: str, got: object) -> None:
+        super().__init__(f"{function}: {name} must be {accepts}, got {got}.")
+
+
+class MissingArgument(DbanonError):
+    """A required parameter was not given (or given as NULL)."""
+
+    def __init__(self, function: str, name: str, accepts: str, example: str) -> None:
+        super().__init__(f"{function}: {name} is missing; it must be {accepts}. Hint: {example}.")
+
+
+class UnknownParameter(DbanonError):
+    """A parameter name that the function does not have."""
+
+    def __init__(self, function: str, name: str, known: Iterable[str]) -> None:
+        known = list(known)
+        super().__init__(
+            f"{function}: there is no parameter '{name}'.{near(name, known)} Accepted: {', '.join(known)}."
+        )
+
+
+class UnreadableArgument(DbanonError):
+    """A positional argument that is not `name = literal`."""
+
+    def __init__(self, function: str, text: str) -> None:
+        super().__init__(
+            f"{function}: cannot read the argument {text}. Hint: arguments after the table name are "
+            "name = literal, such as k = 10 or qi = ['age', 'zip']."
+        )
+
+
+class RepeatedArgument(DbanonError):
+    """The same parameter twice."""
+
+    def __init__(self, function: str, name: str) -> None:
+        super().__init__(f"{function}: {name} is given twice. Hint: give it once.")
+
+
+class UnknownAlgorithm(DbanonError):
+    """An algorithm that is not registered."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        known = list(known)
+        super().__init__(f"there is no algorithm '{name}'.{near(name, known)} Registered: {', '.join(known)}.")

@@ -1,0 +1,160 @@
+"""Data that a call cannot be answered for, interrupted runs, and the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, listed
+
+
+class NotStored(DbanonError):
+    """A hierarchy that has no rows in the current database."""
+
+    def __init__(self, function: str, name: str) -> None:
+        super().__init__(
+            f"{function}: no hierarchy '{name}' is stored in dbanon.hierarchy. Hint: store it, INSERT INTO "
+            "dbanon.hierarchy FROM hierarchy_shipped('name') or FROM hierarchy_file('name', 'file.csv')."
+        )
+
+
+class NothingShared(DbanonError):
+    """A release without any quasi-identifier of its source."""
+
+    def __init__(self, function: str, release: str, table: str, columns: Iterable[str]) -> None:
+        super().__init__(
+            f"{function}: {release} has none of the quasi-identifiers of {table}: {listed(columns)}. "
+            "Hint: name the table that was released, or columns that both have, qi = ['age', ...]."
+        )
+
+
+class NotAPublishedForm(DbanonError):
+    """Values of a release that cannot be read back as values of the source's column."""
+
+    def __init__(self, function: str, release: str, column: str, count: object, forms: str) -> None:
+        super().__init__(
+            f"{function}: {count} distinct values of {release}.{column} are not a published form; read are {forms}, "
+            "and *. Hint: name the release of this source, or leave the column out with qi = [...]."
+        )
+
+
+class KOutOfRange(DbanonError):
+    """k cannot be met by the table."""
+
+    def __init__(self, function: str, table: str, k: int, count: object, unit: str) -> None:
+        super().__init__(
+            f"{function}: k must be between 2 and {count} ({table} has {count} {unit}), got {k}. "
+            "Hint: lower k or withhold fewer rows."
+        )
+
+
+class TooFew(DbanonError):
+    """One record, or none that belongs to a known person: no k can be met."""
+
+    def __init__(self, function: str, table: str, count: object, unit: str) -> None:
+        super().__init__(
+            f"{function}: {table} has {count} {unit} to publish, and nobody can hide in a group of one. "
+            "Hint: there is no k that this table can meet."
+        )
+
+
+class TooSmallBlock(DbanonError):
+    """max_level separates groups that cannot meet the privacy model."""
+
+    def __init__(self, function: str, model: str, rows: object, columns: Iterable[str]) -> None:
+        super().__init__(
+            f"{function}: max_level of {', '.join(columns)} separates {rows} records into groups that cannot "
+            f"meet {model}. Hint: raise max_level, or ask for less."
+        )
+
+
+class TooLarge(DbanonError):
+    """A table on which an algorithm would take very long."""
+
+    def __init__(self, function: str, tuples: int, clusters: int, most: int) -> None:
+        super().__init__(
+            f"{function}: {tuples} distinct tuples and {clusters} clusters may take very long; their product is more "
+            f"than {most}. Hint: large = true runs it nevertheless; kacpc and mondrian are fast on tables of this size."
+        )
+
+
+class ModelNotMet(DbanonError):
+    """The whole table, as one class, does not meet a privacy model: no grouping of it can be relied on to."""
+
+    def __init__(self, function: str, model: str, column: str, best: str) -> None:
+        super().__init__(
+            f"{function}: all records together do not meet {model} on {column}; the most that they allow is {best}. "
+            "Hint: ask for less, or withhold the column."
+        )
+
+
+class NoSensitive(DbanonError):
+    """A model of sensitive values, and no sensitive column."""
+
+    def __init__(self, function: str, table: str, parameter: str) -> None:
+        super().__init__(
+            f"{function}: {parameter} is about sensitive values, and no column of {table} is sensitive. "
+            "Hint: name one with sensitive = ['disease'], or give it the role sensitive in dbanon.policy."
+        )
+
+
+class NoSensitiveHierarchy(DbanonError):
+    """emd = 'hierarchical' for a column without a hierarchy."""
+
+    def __init__(self, function: str, table: str, column: str) -> None:
+        super().__init__(
+            f"{function}: emd = 'hierarchical' needs a hierarchy of {table}.{column}. "
+            f"Hint: hierarchies = {{'{column}': 'name'}}, or the column hierarchy of dbanon.policy."
+        )
+
+
+class UnusedArgument(DbanonError):
+    """A parameter that would be ignored."""
+
+    def __init__(self, function: str, parameter: str, why: str) -> None:
+        super().__init__(f"{function}: {parameter} has no effect, because {why}. Hint: leave it out.")
+
+
+class NoValues(DbanonError):
+    """A quasi-identifier that is NULL in every row."""
+
+    def __init__(self, function: str, table: str, column: str) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} is NULL in every row. Hint: withhold the column or drop it from qi."
+        )
+
+
+class NullsRefused(DbanonError):
+    """nulls := 'error' met a NULL."""
+
+    def __init__(self, function: str, table: str, column: str, count: object) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} is NULL in {count} rows and nulls = 'error' was asked for. "
+            "Hint: use nulls = 'keep' or nulls = 'drop'."
+        )
+
+
+class NotFinite(DbanonError):
+    """NaN or an infinity in a quasi-identifier."""
+
+    def __init__(self, function: str, table: str, column: str, count: object) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} is NaN or infinite in {count} rows, which have no place in an interval. "
+            "Hint: turn them into NULL in a view, or filter them out."
+        )
+
+
+class Interrupted(DbanonError):
+    """Ctrl-C or interrupt() while clustering."""
+
+    def __init__(self, function: str) -> None:
+        super().__init__(f"{function}: interrupted. Nothing was released.")
+
+
+class GateRefused(DbanonError):
+    """The release gate found a released table that is not what it claims to be."""
+
+    def __init__(self, function: str, what: str, count: object) -> None:
+        super().__init__(
+            f"{function}: the release gate refused the result: {what} ({count}). Nothing was released. "
+            "This is a defect of the algorithm, please report it with the call."
+        )

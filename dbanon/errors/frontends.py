@@ -1,0 +1,85 @@
+"""The shell, optional libraries and SQLAlchemy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, listed, near
+
+
+class MissingExtra(DbanonError):
+    """A library that an extra brings is not installed."""
+
+    def __init__(self, what: str, library: str, extra: str) -> None:
+        super().__init__(f"{what} needs {library}, which is not installed. Hint: pip install 'dbanon[{extra}]'.")
+
+
+class UnknownCommand(DbanonError):
+    """A dot command, or a name for .help, that the shell does not have."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        known = list(known)
+        super().__init__(f"{name}: there is no such command or function.{near(name, known)} Hint: .help lists them.")
+
+
+class UnreadableCommand(DbanonError):
+    """A dot command with words that it does not accept."""
+
+    def __init__(self, line: str, accepts: str) -> None:
+        super().__init__(f"{line}: cannot be read. Accepted: {accepts}.")
+
+
+class UnreadableScript(DbanonError):
+    """A file of .read that cannot be read."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f".read {path}: {why}.")
+
+
+class NotDuckDB(DbanonError):
+    """An engine or a connection of another database."""
+
+    def __init__(self, function: str, got: str) -> None:
+        super().__init__(
+            f"{function}: {got} is no engine or connection of DuckDB. Hint: create_engine('duckdb:///file.duckdb')."
+        )
+
+
+class PolicyDrift(DbanonError):
+    """The model and the database say different things about columns of a query."""
+
+    def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
+        super().__init__(
+            f"{function}: the model and dbanon.policy differ about {table}: {listed(columns)}. Hint: "
+            "declare_models(Base, engine) writes the model's roles, policy_from_reflection shows the database's."
+        )
+
+
+class PersonLeftOut(DbanonError):
+    """A query whose records cannot be counted by persons any more."""
+
+    def __init__(self, function: str, table: str, column: str) -> None:
+        super().__init__(
+            f"{function}: the query leaves out {table}.{column}, which tells people apart, so k would count records. "
+            "Hint: select it too (it is withheld), or name another column with person = '...'."
+        )
+
+
+class ReadOnlyView(DbanonError):
+    """A write to an anonymized view."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} is an anonymized view and cannot be written. Hint: write to its source; a materialized one is "
+            "made anew with refresh(session)."
+        )
+
+
+class UnmappableView(DbanonError):
+    """A class that cannot be mapped onto an anonymized view."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(
+            f"{name}: {why} Hint: class {name}(AnonymizedView, Base): __source__ = Patient; __algorithm__ = 'kacpc'; "
+            "__k__ = 10."
+        )

@@ -1,0 +1,50 @@
+"""Generalization hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, near
+from dbanon.quote import text
+
+
+class UnknownHierarchy(DbanonError):
+    """A hierarchy that is neither stored nor shipped."""
+
+    def __init__(self, function: str, name: str, where: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"{function}: there is no hierarchy '{name}' ({where}).{near(name, known)} Hint: load it with "
+            "INSERT INTO dbanon.hierarchy FROM hierarchy_file('name', 'file.csv'), or see FROM hierarchies()."
+        )
+
+
+class MalformedHierarchy(DbanonError):
+    """A hierarchy that is not one tree."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(
+            f"hierarchy '{name}' is not well-formed: {why} Hint: FROM hierarchy_problems() lists what is wrong."
+        )
+
+
+class Uncovered(DbanonError):
+    """Values that the hierarchy does not know."""
+
+    def __init__(self, table: str, column: str, count: object, hierarchy: str, asked: str | None) -> None:
+        """`asked`: the hierarchy that the call named, where it is not the declared one."""
+        call = [text(table), text(column), *([f"hierarchy := {text(asked)}"] if asked else [])]
+        super().__init__(
+            f"{table}.{column}: {count} distinct values are missing from hierarchy '{hierarchy}'. "
+            f"Hint: FROM uncovered({', '.join(call)})."
+        )
+
+
+class ReservedValue(DbanonError):
+    """Values that a reader could not tell from generalized ones."""
+
+    def __init__(self, table: str, column: str, count: object) -> None:
+        super().__init__(
+            f"{table}.{column}: {count} distinct values are '*' or equal the label of an inner node, so a reader "
+            f"could not tell them from generalized values. Hint: rename them, or pass escape = true to publish "
+            "such values with a backslash before them."
+        )

@@ -1,0 +1,172 @@
+"""Materialized anonymized views, their statements and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from dbanon.errors.base import DbanonError, listed, near
+
+
+class UnreadableStatement(DbanonError):
+    """A statement about a materialized anonymized view with a word in the wrong place."""
+
+    def __init__(self, statement: str, expected: str, got: str | None, form: str) -> None:
+        shown = "the end" if got is None else got
+        super().__init__(f"{statement}: expected {expected}, got {shown}. Accepted: {form}.")
+
+
+class NotOneCall(DbanonError):
+    """A materialized anonymized view over another query than one call."""
+
+    def __init__(self, why: str, functions: Iterable[str]) -> None:
+        end = "" if why.endswith("?") else "."
+        super().__init__(
+            "CREATE MATERIALIZED ANONYMIZED VIEW: the query must be one call and nothing else, SELECT * FROM "
+            f"f('table', k = 10, ...) or FROM f(...), where f is {' or '.join(functions)}; {why}{end} "
+            "Hint: to publish a part of a table, CREATE VIEW that part and name the view; choose from the result once "
+            "it is made."
+        )
+
+
+class UnknownRelease(DbanonError):
+    """No published release of that name."""
+
+    def __init__(self, function: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"{function}: there is no published release {name}.{near(name, known)}")
+
+
+class UnknownVersion(DbanonError):
+    """A version that the ledger does not have, or that is published."""
+
+    def __init__(self, name: str, version: int, versions: Iterable[tuple[int, str]]) -> None:
+        have = ", ".join(f"{number} ({status})" for number, status in versions)
+        super().__init__(
+            f"forget_release: {name} has no version {version} that can be forgotten; it has {have}. "
+            "Hint: drop a published release first."
+        )
+
+
+class ReleaseExists(DbanonError):
+    """Tables that a release would overwrite."""
+
+    def __init__(self, function: str, name: str, tables: Iterable[str], is_release: bool) -> None:
+        hint = (
+            "refresh it; replace = True (CREATE OR REPLACE) makes the next version with another definition."
+            if is_release
+            else "choose another name; these are not tables of a release."
+        )
+        super().__init__(f"{function}: {', '.join(tables)} exists already. Hint: {hint}")
+        self.published = is_release
+
+
+class ForeignRelease(DbanonError):
+    """A release beside another database than its source's."""
+
+    def __init__(self, name: str, database: str) -> None:
+        super().__init__(
+            f"materialize: {name} would stand outside of {database}, the database of its source. "
+            "Hint: materialize there and give the result out with dbanon publish."
+        )
+
+
+class UnstableSource(DbanonError):
+    """A source that is another table each time it is read, or is gone with the connection."""
+
+    def __init__(self, name: str, source: str) -> None:
+        super().__init__(
+            f"materialize: {source} gave other rows while {name} was made, or is temporary. Nothing was changed. "
+            "Hint: make a table of it first."
+        )
+
+
+class OpenTransaction(DbanonError):
+    """Work that has a transaction of its own, asked for inside one."""
+
+    def __init__(self, function: str) -> None:
+        super().__init__(f"{function}: a transaction is open on this connection. Hint: COMMIT or ROLLBACK it first.")
+
+
+class Busy(DbanonError):
+    """Two connections change one release at once."""
+
+    def __init__(self, function: str, name: str, why: str) -> None:
+        super().__init__(
+            f"{function}: {name} was changed by another connection at the same time ({why}). Nothing was changed. "
+            "Hint: look at FROM releases() and try again."
+        )
+
+
+class DeltaRefused(DbanonError):
+    """Two versions whose difference shows too few people."""
+
+    def __init__(self, name: str, classes: int) -> None:
+        super().__init__(
+            f"refresh: {classes} classes of {name} would gain or lose so few records (persons) that the difference of "
+            "the versions tells about them. The old version stays. Hint: FROM delta_problems shows them; wait for more "
+            "records, cluster anew with refresh = 'recluster' (whoever has both versions can then intersect their "
+            "classes), or publish anyway with allow_delta = true, which the ledger records."
+        )
+
+
+class KeepRefused(DbanonError):
+    """Classes that cannot be kept."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(
+            f"refresh: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more records, "
+            "or cluster anew with refresh = 'recluster' (whoever has both versions can then intersect their classes)."
+        )
+
+
+class CompositionRefused(DbanonError):
+    """Releases that together narrow people below k or l."""
+
+    def __init__(self, name: str, people: Mapping[str, int]) -> None:
+        counts = ", ".join(f"{count} with {other}" for other, count in people.items())
+        super().__init__(
+            f"{name}: over two releases the candidate sets of people fall below k or l: {counts}. "
+            "Hint: FROM composition(...) lists them; publish one of the releases only."
+        )
+
+
+class CompositionUnknown(DbanonError):
+    """A release whose people cannot be told apart."""
+
+    def __init__(self, function: str, name: str) -> None:
+        super().__init__(
+            f"{function}: nobody knows who is in {name}: its source had neither a person column nor a unique key. "
+            "Hint: declare one of role person, or name key columns in materialize."
+        )
+
+
+class ReleaseChanged(DbanonError):
+    """Tables of a release that somebody changed."""
+
+    def __init__(self, function: str, name: str, what: str) -> None:
+        super().__init__(
+            f"{function}: {name} is not what was released: {what}. Nothing was given out. "
+            "Hint: refresh it, or drop it and materialize it again."
+        )
+
+
+class TargetExists(DbanonError):
+    """Files that would be overwritten."""
+
+    def __init__(self, target: str, files: Iterable[str]) -> None:
+        super().__init__(
+            f"publish: {listed(files)} exists already. Hint: overwrite = True, or another name than {target}."
+        )
+
+
+class TargetInUse(DbanonError):
+    """A file to hand out that is an open database."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(f"publish: {target} is the database of the release or is attached. Hint: choose another file.")
+
+
+class NotWritten(DbanonError):
+    """A database to hand out that could not be made."""
+
+    def __init__(self, target: str, why: str) -> None:
+        super().__init__(f"publish: {target} could not be written: {why.rstrip('.')}.")

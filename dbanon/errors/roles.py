@@ -1,0 +1,137 @@
+"""Columns, roles and the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, listed, near
+from dbanon.quote import text
+
+
+class UnknownColumn(DbanonError):
+    """A column that the table does not have."""
+
+    def __init__(self, function: str, table: str, column: str, where: str, known: Iterable[str]) -> None:
+        known = list(known)
+        super().__init__(
+            f"{function}: {table} has no column '{column}' (named in {where}).{near(column, known)} "
+            f"Columns: {listed(known)}."
+        )
+
+
+class UnknownRole(DbanonError):
+    """A role in dbanon.policy that does not exist."""
+
+    def __init__(self, table: str, column: str, role: str, known: Iterable[str]) -> None:
+        known = list(known)
+        super().__init__(
+            f"{table}.{column}: there is no role '{role}'.{near(role, known)} Accepted: {', '.join(known)}."
+        )
+
+
+class TwoRoles(DbanonError):
+    """One column in two roles of one call or of the policy."""
+
+    def __init__(self, function: str, table: str, column: str, roles: Iterable[str]) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} is in two roles: {' and '.join(roles)}. Hint: give each column one role."
+        )
+
+
+class LoosensPolicy(DbanonError):
+    """A call asks for less protection than the policy declares."""
+
+    def __init__(self, function: str, table: str, column: str, declared: str, asked: str) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} is declared {declared} in dbanon.policy and the call asks for {asked}, "
+            "which would loosen the policy. Hint: a call may only tighten it; UPDATE dbanon.policy to change it."
+        )
+
+
+class NoPolicy(DbanonError):
+    """Neither the policy nor the call names a quasi-identifier."""
+
+    def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
+        first = next(iter(columns), "age")
+        super().__init__(
+            f"{function}: no quasi-identifier is declared for {table}. Hint: declare its policy, "
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
+            f"('{table}', '{first}', 'quasi'), ... (FROM profile({text(table)}) proposes one); or name the columns in "
+            f"the call, qi = ['{first}', ...]."
+        )
+
+
+class UnsupportedType(DbanonError):
+    """A column type that cannot be generalized."""
+
+    def __init__(self, function: str, table: str, column: str, type_: str) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} has the type {type_}, which cannot be a quasi-identifier. Hint: "
+            "numbers, dates, times, text, booleans, enums and UUIDs can; extract such a column in a view, or "
+            "withhold it."
+        )
+
+
+class UnsupportedPerson(DbanonError):
+    """A column type whose values cannot tell people apart reliably."""
+
+    def __init__(self, function: str, table: str, column: str, type_: str) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} has the type {type_}, which cannot tell people apart. Hint: use a column "
+            "of numbers, dates, times, text, booleans, enums or UUIDs, or make one in a view."
+        )
+
+
+class RepeatedIdentifier(DbanonError):
+    """An identifier that may be the key of people who occur more than once; policy_problems reports it."""
+
+    def __init__(self, table: str, column: str, count: object, tells_people_apart: bool) -> None:
+        declare = (
+            "run the statement beside this"
+            if tells_people_apart
+            else "make a column of text of it in a view and declare that one as person"
+        )
+        super().__init__(
+            f"{table}.{column}: {count} values of this identifier occur in more than one row, and no column has the "
+            "role person, so k counts records. Hint: names repeat by chance; where a value is always one and the same "
+            f"person, {declare}."
+        )
+
+
+class UnsupportedSetting(DbanonError):
+    """A generalization setting that does not fit the column."""
+
+    def __init__(self, function: str, table: str, column: str, setting: str, why: str) -> None:
+        super().__init__(f"{function}: {setting} does not fit {table}.{column}: {why}")
+
+
+class RareOther(DbanonError):
+    """An `other` column would single people out."""
+
+    def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} has the role other (published unchanged) and {count} of its values "
+            f"belong to fewer than k = {k} records (persons). Hint: make it quasi, withhold it, or accept it "
+            f"with allow_rare = ['{column}']."
+        )
+
+
+class RareLeft(DbanonError):
+    """A published value of role other that few records have after outliers were left out."""
+
+    def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} would be published unchanged, and without the outliers {count} of its "
+            f"values belong to fewer than k = {k} records (persons). Hint: lower suppress, withhold the column, or "
+            f"accept it with allow_rare = ['{column}']."
+        )
+
+
+class PolicyChanged(DbanonError):
+    """The policy differs between planning and execution."""
+
+    def __init__(self, function: str, table: str) -> None:
+        super().__init__(
+            f"{function}: the policy of {table} changed after this statement was planned, or is changed in the "
+            "open transaction. Hint: commit first, then run (or prepare) the statement again."
+        )

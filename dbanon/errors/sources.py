@@ -1,0 +1,84 @@
+"""What a source is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, near
+
+
+class NotATable(DbanonError):
+    """The source argument is not the name of a table, view or file."""
+
+    def __init__(self, function: str, text: str) -> None:
+        super().__init__(
+            f"{function}: {text!r} is not the name of a table, a view or a file. Hint: give a name such as "
+            "'patients', 'clinic.main.patients', '\"odd name\"' or 'patients.parquet'; to use the result of a "
+            "query, CREATE VIEW it first."
+        )
+
+
+class UnknownTable(DbanonError):
+    """No such table, view or file that the planner can see."""
+
+    def __init__(self, function: str, text: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"{function}: no table, view or file '{text}' is visible.{near(text, known)} Hint: temporary tables, "
+            "registered DataFrames and tables created in an open transaction are not visible on a connection "
+            "that was only attached; commit, or CREATE TABLE ... AS FROM it, or use dbanon.connect or "
+            "dbanon.anonymize."
+        )
+
+
+class AmbiguousTable(DbanonError):
+    """Two tables answer to the name."""
+
+    def __init__(self, function: str, text: str, found: Iterable[str]) -> None:
+        super().__init__(
+            f"{function}: '{text}' can be {' or '.join(found)}. Hint: write the whole name, database.schema.table."
+        )
+
+
+class ShadowedTable(DbanonError):
+    """A temporary object of the same name stands before the table that was resolved."""
+
+    def __init__(self, function: str, text: str, resolved: str) -> None:
+        super().__init__(
+            f"{function}: '{text}' also names a temporary table or view of this connection, which the planner "
+            f"cannot see. Hint: write '{resolved}' for the stored table, or CREATE TABLE ... AS FROM the "
+            "temporary one."
+        )
+
+
+class UnreadableFile(DbanonError):
+    """DuckDB cannot read the file named as source."""
+
+    def __init__(self, function: str, path: str, why: str) -> None:
+        super().__init__(f"{function}: cannot read the file '{path}': {why}")
+
+
+class ReadOnly(DbanonError):
+    """The policy and the hierarchies of a read-only database cannot be written."""
+
+    def __init__(self, function: str, database: str) -> None:
+        super().__init__(
+            f"{function}: the database {database} is read-only and has no schema dbanon. Hint: give roles and "
+            "hierarchies in the call, qi = [...], hierarchies = {...}; or attach a database in memory for hierarchies."
+        )
+
+
+class EmptySource(DbanonError):
+    """A table without rows has no classes."""
+
+    def __init__(self, function: str, table: str) -> None:
+        super().__init__(f"{function}: {table} has no rows. Hint: there is nothing to anonymize yet.")
+
+
+class NothingLeft(DbanonError):
+    """nulls := 'drop' leaves no row."""
+
+    def __init__(self, function: str, table: str) -> None:
+        super().__init__(
+            f"{function}: every row of {table} has a NULL in a quasi-identifier and nulls := 'drop' leaves none. "
+            "Hint: use nulls := 'keep' or withhold the columns that are mostly NULL."
+        )

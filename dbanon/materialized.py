@@ -1,0 +1,549 @@
+"""Materialized anonymized views: tables with a definition, a ledger row and a membership, all made at once or not at
+all. DuckDB's transactions do the work: readers see the old version or the new one, and a crash leaves one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dbanon import __version__, catalog, errors, functions, install, ledger, names, plan, publishing, session
+from dbanon.catalog import SCHEMA
+from dbanon.ledger import TABLES, Entry
+from dbanon.publication import Publication
+from dbanon.quote import Sql, identifier, joined, literal, qualified, text
+
+
+class DisclosureWarning(UserWarning):
+    """Releases that can be held against each other: see composition() and delta_problems()."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One version that was made: its name, number and size, and how many people its other releases expose."""
+
+    name: str
+    version: int
+    records: int
+    classes: int
+    composition: Mapping[str, int] | None
+
+
+def materialize(
+    connection: Any,
+    name: str,
+    algorithm: str,
+    source: str,
+    *,
+    key: str | Sequence[str] | None = None,
+    composition: str = "warn",
+    replace: bool = False,
+    **parameters: Any,
+) -> Release:
+    """Makes the tables `name`, `name_classes` and `name_metrics`, with a row in `dbanon.release`.
+
+    `algorithm` and the parameters are those of the table function; `key` names columns that tell people apart where
+    no column has the role person and the source has no primary key. Where people of this release are in other
+    releases of the same source such that both together narrow them below k (or l), `composition="warn"` warns with
+    DisclosureWarning, "refuse" raises CompositionRefused. `replace` makes the next version of a release with another
+    definition. The release stands in the database of its source. What is committed counts: an open transaction of the
+    connection is refused.
+    """
+    _closed_transaction("materialize", connection)
+    _word("materialize", "composition", composition, ("warn", "refuse"))
+    given = json.loads(json.dumps(parameters, default=str))
+    known = sorted({f.algorithm for f in functions.table_functions().values() if f.algorithm})
+    if algorithm not in known:
+        raise errors.UnknownAlgorithm(algorithm, known)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        place = _place(connection)
+        asked = (current, cursor, algorithm, {"tbl": source}, given, place)
+        target = _target(name, publishing.call(*asked).source(), place, cursor)
+        install.create_catalog(connection, target[0])  # before planning: a policy table that is new is a change
+        made = publishing.publication(publishing.call(*asked))
+        _writable(cursor, "materialize", target[0])
+        chosen = ([key] if isinstance(key, str) else list(key)) if key is not None else None
+        columns = _key_columns(made, chosen) or publishing.unique_key(made, cursor)
+        earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
+        published = [e for e in earlier if e.status == "published"]
+        taken = _taken(cursor, target)
+        if taken and not (replace and published):
+            raise errors.ReleaseExists("materialize", name, taken, bool(published))
+        call = {"function": algorithm, "source": _durable(made.source, source), "schema": made.source.schema,
+                "parameters": given}  # fmt: skip
+        entry = _entry(target, call, made, columns, max((e.version for e in earlier), default=0) + 1, cursor)
+        if published:
+            return _next(cursor, "materialize", entry, made, "recluster", True, composition, published[-1])
+        with _transaction(cursor, "materialize", name):
+            if _taken(cursor, target):
+                raise errors.Busy("materialize", name, "its tables were made meanwhile")
+            return _build(cursor, entry, made, "first", False, 0, composition)
+
+
+def refresh(
+    connection: Any,
+    name: str,
+    *,
+    refresh: str = "keep",
+    allow_delta: bool = False,
+    composition: str = "warn",
+) -> Release:
+    """Makes the next version of a release from its source as it is now; readers see the old one until it is whole.
+
+    `refresh="keep"` leaves published records in their classes and clusters only those that came; "recluster" clusters
+    all anew, and a reader of both versions can intersect their classes. Rows that a class gains or loses between the
+    versions must be none or meet the model by themselves, else DeltaRefused is raised and the old version stays;
+    `allow_delta` publishes them anyway, and the ledger says so.
+    """
+    _closed_transaction("refresh", connection)
+    _word("refresh", "refresh", refresh, ("keep", "recluster"))
+    _word("refresh", "composition", composition, ("warn", "refuse"))
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        old = _published("refresh", name, cursor, _place(connection))
+        _writable(cursor, "refresh", old.database)
+        made = ledger.publication(old, current, cursor)
+        target = (old.database, old.schema, old.name)
+        entry = _entry(target, old.call, made, old.person_key, old.version + 1, cursor)
+        if refresh == "recluster":
+            return _next(cursor, "refresh", entry, made, refresh, allow_delta, composition, old)
+        try:
+            ledger.check_roles(old, made)
+            return _next(
+                cursor, "refresh", entry, replace(made, keep=old.members), refresh, allow_delta, composition, old
+            )
+        except errors.KeepRefused:
+            if not allow_delta:
+                raise
+            return _next(cursor, "refresh", entry, made, "recluster", True, composition, old)
+
+
+def _next(
+    cursor: Any,
+    function: str,
+    entry: Entry,
+    made: Publication,
+    how: str,
+    allow_delta: bool,
+    composition: str,
+    old: Entry,
+) -> Release:
+    """The next version in place of the old one, in one transaction."""
+    with _transaction(cursor, function, old.shown):
+        where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
+        if not ledger.entries(cursor, old.database, where, [old.schema, old.name, old.version]):
+            raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
+        short = 0
+        if how == "keep":
+            short = len({row[1] for row in cursor.execute(ledger.pending(old, made)).fetchall()})
+            if short and not allow_delta:
+                raise errors.DeltaRefused(old.shown, short)
+        for ending in TABLES:
+            cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + _OLD)}")
+        _status(cursor, old, "replaced")
+        try:
+            result = _build(cursor, entry, made, how, allow_delta, short, composition, old)
+        except duckdb.InvalidInputException as error:  # what the statements themselves refuse
+            if how == "keep" and not _INTERRUPTED.search(str(error)):
+                raise errors.KeepRefused(old.shown, _reason(error)) from None
+            raise
+        for ending in TABLES:
+            cursor.execute(f"DROP TABLE {qualified(old.database, old.schema, old.name + ending + _OLD)}")
+        return result
+
+
+def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
+    """Drops the tables of a release. The ledger keeps its versions until `forget_release`."""
+    _closed_transaction("drop", connection)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        try:
+            old = _published("drop", name, cursor, _place(connection))
+        except errors.UnknownRelease:
+            if if_exists:
+                return
+            raise
+        _writable(cursor, "drop", old.database)
+        with _transaction(cursor, "drop", name):
+            _drop_tables(cursor, old)
+            _status(cursor, old, "dropped")
+
+
+def forget_release(connection: Any, name: str, version: int | None = None) -> int:
+    """Deletes versions of a release (default: all but the published one) from ledger and membership; how many.
+
+    What is forgotten can no longer be held against later releases, though readers may still have it. A published
+    version cannot be forgotten: drop it first.
+    """
+    _closed_transaction("forget_release", connection)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        path = catalog.SearchPath.of(*_place(connection))
+        last = ledger.find("forget_release", name, cursor, path)
+        every = ledger.entries(
+            cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]
+        )
+        gone = [e for e in every if e.status != "published" and version in (None, e.version)]
+        if version is not None and not gone:
+            raise errors.UnknownVersion(last.shown, version, [(e.version, e.status) for e in every])
+        _writable(cursor, "forget_release", last.database)
+        with _transaction(cursor, "forget_release", name):
+            for entry in gone:
+                key = [entry.schema, entry.name, entry.version]
+                for table, column in (("release", "name"), ("membership", "release")):
+                    cursor.execute(
+                        f"DELETE FROM {qualified(entry.database, SCHEMA, table)} "
+                        f"WHERE (schema_name, {column}, version) = (?, ?, ?)",
+                        key,
+                    )
+        return len(gone)
+
+
+# --- making one version --------------------------------------------------------------------------------------
+
+_OLD = " before refresh"
+_INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
+
+
+def _build(
+    cursor: Any,
+    entry: Entry,
+    made: Publication,
+    how: str,
+    allow_delta: bool,
+    short: int,
+    composition: str,
+    old: Entry | None = None,
+) -> Release:
+    """Tables, membership and ledger row of a version, inside a transaction."""
+    made = publishing.keyed(made, entry.person_key)
+    for ending, kind in zip(TABLES, ("release", "classes", "metrics"), strict=True):
+        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(made, kind=kind))}")
+    members = plan.statement(replace(made, kind="ledger/membership"))
+    cursor.execute(
+        f"INSERT INTO {qualified(entry.database, SCHEMA, 'membership')} BY NAME "
+        f'SELECT {text(entry.schema)} AS schema_name, {text(entry.name)} AS "release", {entry.version} AS version, * '
+        f"FROM ({members})"
+    )
+    _one_table(cursor, entry, made)
+    if old is not None:
+        short += _delta(cursor, entry, old, made, how)
+        if short and not allow_delta:
+            raise errors.DeltaRefused(old.shown, short)
+    together = _composition(cursor, entry)
+    _insert(cursor, entry, made, how, allow_delta, short, together)
+    exposed = {name: people for name, people in (together or {}).items() if people}
+    if exposed and composition == "refuse":
+        raise errors.CompositionRefused(entry.shown, exposed)
+    if exposed:
+        _warn(str(errors.CompositionRefused(entry.shown, exposed)))
+    if how == "recluster" and old is not None:
+        _warn(
+            f"{entry.shown} was clustered anew: who has version {old.version} too can intersect its classes with those "
+            f"of version {entry.version}."
+        )
+    records, classes = cursor.execute(
+        f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
+    ).fetchall()[0]
+    return Release(entry.shown, entry.version, records, classes, together)
+
+
+def _warn(message: str) -> None:
+    """Warns at the line that called the package, from Python or by a statement."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and Path(frame.f_code.co_filename).parent == Path(__file__).parent:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, DisclosureWarning, stacklevel=level)
+
+
+def _one_table(cursor: Any, entry: Entry, made: Publication) -> None:
+    """Raises UnstableSource if the statements did not see the same rows: a view may give others each time."""
+    query = plan.filled(
+        "ledger/stable.sql", made, version=entry.table(), classes=entry.table("_classes"), members=entry.members
+    )
+    if cursor.execute(query).fetchall()[0][0]:
+        raise errors.UnstableSource(entry.shown, made.source.shown)
+
+
+def _delta(cursor: Any, entry: Entry, old: Entry, made: Publication, how: str) -> int:
+    """How many sets of records tell two versions apart and are too little, either way."""
+    before = qualified(old.database, old.schema, old.name + _OLD)
+    # Versions that show other columns are compared by those that both show, record by record.
+    alike = ledger.same_roles(old, entry.roles)
+    by_person = alike and made.roles.person is not None and old.person_key == entry.person_key
+    shown, shown_before = ledger.columns(entry, "", cursor), ledger.columns(old, _OLD, cursor)
+    only = None if alike else {name for name, type_ in shown.items() if shown_before.get(name) == type_}
+    total = 0
+    for is_new, version, other, members, other_members in (
+        (True, entry.table(), before, entry.members, old.members),
+        (False, before, entry.table(), old.members, entry.members),
+    ):
+        query = plan.filled(
+            "ledger/delta.sql",
+            made,
+            only,
+            version=version,
+            other=other,
+            members=members,
+            other_members=other_members,
+            class_id=identifier(list(shown if is_new else shown_before)[-1]),
+            other_class_id=identifier(list(shown_before if is_new else shown)[-1]),
+            kept_clusters=how == "keep",
+            is_new=is_new,
+            person=Sql("person") if by_person else None,
+            nulls=None,
+            suppress=None,
+        )
+        total += cursor.execute(query).fetchall()[0][0]
+    return total
+
+
+def _composition(cursor: Any, entry: Entry) -> dict[str, int] | None:
+    """People whose candidate set is too small over this and another release of the same source, by release."""
+    if entry.person_key is None:
+        return None
+    found = {}
+    for other in ledger.entries(cursor, entry.database, "source = ?", [entry.call["source"]]):
+        of_it = (other.schema, other.name.lower()) == (entry.schema, entry.name.lower())
+        same = of_it and other.status != "dropped"  # versions that follow each other are held against each other
+        if same or other.person_key is None or other.person_key != entry.person_key:
+            continue
+        query = ledger.composed("composition", entry, other, cursor)
+        people = cursor.execute(f"SELECT count(DISTINCT person_key) FROM ({query})").fetchall()[0][0]
+        found[f"{other.shown} version {other.version}"] = people
+    return found
+
+
+def _insert(
+    cursor: Any,
+    entry: Entry,
+    made: Publication,
+    how: str,
+    allow_delta: bool,
+    short: int,
+    together: Mapping[str, int] | None,
+) -> None:
+    """The row of the ledger."""
+    metrics = dict(cursor.execute(f"SELECT metric, value FROM {entry.table('_metrics')}").fetchall())
+    achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED}
+    fingerprint, source_records = cursor.execute(
+        f"SELECT coalesce(sum(row_hash::HUGEINT * records), 0)::VARCHAR, coalesce(sum(records), 0) FROM {entry.members}"
+    ).fetchall()[0]
+    row: dict[str, Sql] = {
+        "schema_name": text(entry.schema),
+        "name": text(entry.name),
+        "version": literal(entry.version),
+        "status": text("published"),
+        "source": text(entry.call["source"]),
+        "algorithm": text(made.algorithm),
+        "statement": text(entry.statement),
+        "call": text(json.dumps(entry.call, ensure_ascii=False)),
+        "parameters": text(json.dumps(made.options, ensure_ascii=False, default=list)),
+        "roles": text(json.dumps(entry.roles, ensure_ascii=False)),
+        "withheld": _list([n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]),
+        "policy_fingerprint": text(made.fingerprint),
+        "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
+        "library_versions": _map({k: text(v) for k, v in _versions().items()}, "VARCHAR"),
+        "source_fingerprint": text(fingerprint),
+        "source_records": literal(int(source_records)),
+        "records": literal(int(metrics["records"])),
+        "suppressed": literal(int(metrics["suppressed:outlier"])),
+        "dropped": literal(int(metrics["dropped"])),
+        "released_at": Sql(f"{text(str(datetime.now(UTC).replace(tzinfo=None)))}::TIMESTAMP"),
+        "achieved": _map({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
+        "metrics": _map({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
+        "person_key": Sql("NULL") if entry.person_key is None else _list(entry.person_key),
+        "refresh": text(how),
+        "delta_classes": literal(short),
+        "allow_delta": literal(allow_delta),
+        "composition": Sql("NULL")
+        if together is None
+        else _map({k: literal(v) for k, v in together.items()}, "BIGINT"),
+    }
+    columns = joined(identifier(c) for c in row)
+    cursor.execute(
+        f"INSERT INTO {qualified(entry.database, SCHEMA, 'release')} ({columns}) SELECT {joined(row.values())}"
+    )
+
+
+_ACHIEVED = ("k", "l_diversity", "recursive_c", "t_closeness", "alpha", "p_sensitivity", "beta_likeness")
+
+
+def _versions() -> dict[str, str]:
+    return {"dbanon": __version__, "duckdb": installed("duckdb"), "python": platform.python_version()}
+
+
+def _counts(people: Mapping[str, int] | None) -> Sql:
+    return Sql("NULL") if people is None else _map({k: literal(v) for k, v in people.items()}, "BIGINT")
+
+
+def _list(items: Sequence[str]) -> Sql:
+    return Sql(f"[{joined(text(i) for i in items)}]::VARCHAR[]")
+
+
+def _map(items: Mapping[str, Sql], type_: str) -> Sql:
+    return Sql(f"MAP {{{joined(f'{text(k)}: {v}' for k, v in items.items())}}}::MAP(VARCHAR, {type_})")
+
+
+# --- names and transactions ----------------------------------------------------------------------------------
+
+
+def _entry(
+    target: tuple[str, str, str],
+    call: Mapping[str, Any],
+    made: Publication,
+    key: tuple[str, ...] | None,
+    version: int,
+    cursor: Any,
+) -> Entry:
+    arguments = "".join(f", {identifier(n)} := {_argument(v)}" for n, v in call["parameters"].items())
+    return Entry(
+        *target,
+        version=version,
+        status="published",
+        call=call,
+        statement=f"SELECT * FROM {identifier(call['function'])}({text(call['source'])}{arguments})",
+        policy_fingerprint=made.fingerprint,
+        hierarchy_fingerprint=publishing.hierarchy_fingerprint(made, cursor),
+        person_key=key,
+        k=made.k,
+        roles=plan.roles(made),
+    )
+
+
+def _argument(value: Any) -> Sql:
+    """A parameter's value as SQL."""
+    if isinstance(value, Mapping):
+        return Sql(f"MAP {{{joined(f'{text(k)}: {_argument(v)}' for k, v in value.items())}}}")
+    if isinstance(value, (list, tuple)):
+        return Sql(f"[{joined(_argument(v) for v in value)}]")
+    return literal(value)
+
+
+def _place(connection: Any) -> tuple[str, str, str]:
+    """The connection's current database and schema, and its search path."""
+    row = connection.execute("SELECT current_database(), current_schema(), current_setting('search_path')")
+    database, schema, path = row.fetchall()[0]
+    return str(database), str(schema), str(path)
+
+
+def _target(name: str, source: catalog.Source, place: Sequence[str], cursor: Any) -> tuple[str, str, str]:
+    """Database, schema and name of a release; it stands in the database of its source."""
+    parts = names.table_parts(name) or (name,)
+    if source.sql == identifier(source.table):  # a temporary table or DataFrame, which no cursor sees
+        raise errors.UnstableSource(name, source.shown)
+    database = source.database
+    if len(parts) == 3 and parts[0].lower() != database.lower():
+        raise errors.ForeignRelease(name, database)
+    schema = parts[-2] if len(parts) > 1 else (place[1] if place[0] == database else "main")
+    if len(parts) == 2 and parts[0].lower() == database.lower() and not catalog.has_schema(cursor, database, schema):
+        schema = "main"
+    return database, schema, parts[-1]
+
+
+def _durable(source: catalog.Source, given: str) -> str:
+    """The source as the ledger keeps it: without the database, whose name is that of the file it is in."""
+    return given if names.is_file(given) and source.table == given else qualified(source.schema, source.table)
+
+
+def _key_columns(made: Publication, given: Sequence[str] | None) -> tuple[str, ...] | None:
+    if given is None or made.roles.person is not None:
+        return None
+    columns = {c.lower(): c for c in made.source.columns}
+    for column in given:
+        if column.lower() not in columns:
+            raise errors.UnknownColumn("materialize", made.source.shown, column, "key", made.source.columns)
+    return tuple(columns[c.lower()] for c in given)
+
+
+def _taken(cursor: Any, target: tuple[str, str, str]) -> list[str]:
+    """Names of the release's tables that exist already."""
+    rows = cursor.execute(
+        "SELECT table_name FROM (SELECT database_name, schema_name, table_name FROM duckdb_tables() "
+        "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()) "
+        "WHERE database_name = ? AND schema_name = ? AND lower(table_name) IN (SELECT lower(unnest(?)))",
+        [target[0], target[1], [target[2] + ending for ending in TABLES]],
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def _published(function: str, name: str, cursor: Any, place: Sequence[str]) -> Entry:
+    """The published version of a release; UnknownRelease."""
+    path = catalog.SearchPath.of(*place)
+    entry = ledger.find(function, name, cursor, path)
+    if entry.status != "published":
+        raise errors.UnknownRelease(function, name, [])
+    return entry
+
+
+def _writable(cursor: Any, function: str, database: str) -> None:
+    """Raises ReadOnly where the ledger of the database cannot be written."""
+    rows = cursor.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = ?", [database]).fetchall()
+    if rows[0][0] or not catalog.has_table(cursor, database, "release"):
+        raise errors.ReadOnly(function, database)
+
+
+def _drop_tables(cursor: Any, entry: Entry) -> None:
+    for ending in TABLES:
+        cursor.execute(f"DROP TABLE IF EXISTS {entry.table(ending)}")
+
+
+def _status(cursor: Any, entry: Entry, status: str) -> None:
+    cursor.execute(
+        f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET status = ? "
+        "WHERE (schema_name, name, version) = (?, ?, ?)",
+        [status, entry.schema, entry.name, entry.version],
+    )
+
+
+@contextlib.contextmanager
+def _transaction(cursor: Any, function: str, name: str) -> Iterator[None]:
+    """All of it or nothing. Raises Busy where another connection changed the same release meanwhile."""
+    cursor.execute("BEGIN")
+    try:
+        yield
+        cursor.execute("COMMIT")
+    except BaseException as error:
+        with contextlib.suppress(duckdb.Error):
+            cursor.execute("ROLLBACK")
+        if isinstance(error, duckdb.TransactionException):
+            raise errors.Busy(function, name, _first_line(error)) from None
+        raise
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0]
+
+
+def _reason(error: Exception) -> str:
+    """What an error of a statement says, without what it says of algorithms."""
+    said = _first_line(error)
+    found = re.search(r"the release gate refused the result: (.*?)\. Nothing was released", said)
+    return f"{found[1] if found else said.removeprefix('Invalid Input Error: ').rstrip('.')}."
+
+
+def _closed_transaction(function: str, connection: Any) -> None:
+    """Raises OpenTransaction inside a transaction of the caller: the work is done in one of its own."""
+    try:
+        first, second = (connection.execute("SELECT txid_current()").fetchall() for _ in range(2))
+    except duckdb.TransactionException:  # one that was aborted
+        raise errors.OpenTransaction(function) from None
+    if first == second:
+        raise errors.OpenTransaction(function)
+
+
+def _word(function: str, name: str, value: object, words: Sequence[str]) -> None:
+    if value not in words:
+        raise errors.InvalidArgument(function, name, "one of " + ", ".join(f"'{w}'" for w in words), repr(value))

@@ -1,0 +1,251 @@
+"""Mistakes in calls of the table functions: arguments, sources, roles, hierarchies, data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbanon import errors
+from dbanon.cluster import algorithms
+from dbanon.mistakes.mistake import FEW, Mistake, python, sql
+
+_SHAPES = """CREATE TABLE shapes AS
+SELECT
+    [zip] AS zips,
+    IF(patient_number % 2 = 0, '*', 'x') AS star,
+    IF(patient_number % 2 = 0, sex, NULL) AS sex,
+    IF(patient_number % 2 = 1, zip, NULL) AS zip,
+    IF(patient_number % 4 = 0, 'F', 'M') AS gender,
+    IF(patient_number % 4 = 0, 'nan'::DOUBLE, 70) AS weight,
+    NULL::VARCHAR AS nothing
+FROM patients
+WHERE patient_number <= 100200;"""
+"""Columns that are difficult."""
+
+_INT2 = "an integer of at least 2"
+_PATIENTS = (
+    "patient_number",
+    "name",
+    "birth_date",
+    "sex",
+    "zip",
+    "marital_status",
+    "occupation",
+    "disease",
+)
+
+
+def arguments() -> Iterator[Mistake]:
+    """What is given to a function."""
+    yield sql(errors.InvalidArgument("kacpc", "k", _INT2, "1"), "FROM kacpc('patients', k = 1);")
+    yield sql(errors.MissingArgument("kacpc", "k", _INT2, "k = 10"), "FROM kacpc('patients');")
+    yield sql(
+        errors.UnknownParameter("k_anonymity", "persn", ("qi", "person")),
+        "FROM k_anonymity('patients', persn = 'patient_number');",
+    )
+    yield sql(errors.UnreadableArgument("kacpc", "10"), "FROM kacpc('patients', 10);")
+    yield sql(
+        errors.RepeatedArgument("CREATE MATERIALIZED ANONYMIZED VIEW", "composition"),
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe WITH (composition = 'warn', composition = 'refuse')\n"
+        "AS SELECT * FROM kacpc('patients', k = 10);",
+    )
+    yield sql(
+        errors.UnknownAlgorithm("mondrain", [a.name for a in algorithms()]),
+        "FROM inference('patients', k = 10, algorithm = 'mondrain');",
+    )
+
+
+def sources() -> Iterator[Mistake]:
+    """What shall be anonymized."""
+    yield sql(errors.NotATable("kacpc", "SELECT 1"), "FROM kacpc('SELECT 1', k = 10);")
+    yield sql(errors.UnknownTable("kacpc", "patient", ["patients"]), "FROM kacpc('patient', k = 10);")
+    yield sql(
+        errors.AmbiguousTable("kacpc", "ward.few", ('"dbanon_demo"."ward"."few"', '"ward"."main"."few"')),
+        "FROM kacpc('ward.few', k = 10);",
+        "CREATE SCHEMA ward;",
+        "CREATE TABLE ward.few AS FROM patients LIMIT 5;",
+        "ATTACH ':memory:' AS ward;",
+        "CREATE TABLE ward.main.few AS FROM patients LIMIT 5;",
+    )
+    yield python(
+        errors.ShadowedTable("kacpc", "patients", '"dbanon_demo"."main"."patients"'),
+        'import duckdb\n\nplain = dbanon.attach(duckdb.connect("dbanon_demo.duckdb"))\n'
+        'plain.execute("CREATE TEMP TABLE patients AS FROM patients LIMIT 100")\n'
+        "plain.execute(\"FROM kacpc('patients', k = 10)\")",
+    )
+    yield sql(
+        errors.UnreadableFile("kacpc", "missing.csv", 'IO Error: No files found that match the pattern "missing.csv"'),
+        "FROM kacpc('missing.csv', k = 10);",
+    )
+    yield python(
+        errors.ReadOnly("declare", "clinic"),
+        'import duckdb\n\nwith duckdb.connect("clinic.duckdb") as clinic:\n'
+        '    clinic.execute("CREATE TABLE IF NOT EXISTS people AS SELECT 30 AS age")\n'
+        'with dbanon.connect("clinic.duckdb", read_only=True) as clinic:\n'
+        '    dbanon.declare(clinic, "people", age="quasi")',
+    )
+    yield sql(
+        errors.EmptySource("kacpc", "nobody"),
+        "FROM kacpc('nobody', k = 10, qi = ['zip']);",
+        "CREATE TABLE nobody AS FROM patients LIMIT 0;",
+    )
+    yield sql(
+        errors.NothingLeft("kacpc", "shapes"),
+        "FROM kacpc('shapes', k = 10, qi = ['sex', 'zip'], nulls = 'drop');",
+        _SHAPES,
+    )
+
+
+def roles() -> Iterator[Mistake]:
+    """What the columns are."""
+    yield sql(
+        errors.UnknownColumn("kacpc", "patients", "zipp", "qi", _PATIENTS),
+        "FROM kacpc('patients', k = 10, qi = ['zipp']);",
+    )
+    yield sql(
+        errors.UnknownRole("few", "zip", "qausi", ("identifier", "person", "quasi", "sensitive", "other")),
+        "FROM kacpc('few', k = 10);",
+        FEW,
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'zip', 'qausi');",
+    )
+    yield sql(
+        errors.TwoRoles("kacpc", "few", "zip", ("quasi", "sensitive")),
+        "FROM kacpc('few', k = 10, qi = ['zip'], sensitive = ['zip']);",
+        FEW,
+    )
+    yield sql(
+        errors.LoosensPolicy("kacpc", "patients", "name", "identifier", "sensitive"),
+        "FROM kacpc('patients', k = 10, sensitive = ['name']);",
+    )
+    yield sql(errors.NoPolicy("kacpc", "few", _PATIENTS), "FROM kacpc('few', k = 10);", FEW)
+    yield sql(
+        errors.UnsupportedType("kacpc", "shapes", "zips", "VARCHAR[]"),
+        "FROM kacpc('shapes', k = 10, qi = ['zips']);",
+        _SHAPES,
+    )
+    yield sql(
+        errors.UnsupportedPerson("kacpc", "shapes", "zips", "VARCHAR[]"),
+        "FROM kacpc('shapes', k = 10, qi = ['gender'], person = 'zips');",
+        _SHAPES,
+    )
+    yield sql(
+        errors.RepeatedIdentifier("visits", "patient_number", 200, True),
+        "SELECT problem, statement FROM policy_problems();",
+        "CREATE TABLE visits AS FROM patients WHERE patient_number <= 100200 "
+        "UNION ALL FROM patients WHERE patient_number <= 100200;",
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('visits', 'patient_number', 'identifier');",
+    )
+    yield sql(
+        errors.UnsupportedSetting("kacpc", "few", "zip", "top", "it is a category, not a number or a date."),
+        "FROM kacpc('few', k = 10, qi = ['zip'], top = {'zip': 90});",
+        FEW,
+    )
+    yield sql(
+        errors.RareOther("kacpc", "few", "patient_number", 200, 10),
+        "FROM kacpc('few', k = 10, qi = ['sex'], other = ['patient_number']);",
+        FEW,
+    )
+    yield sql(
+        errors.RareLeft("kacpc", "towns", "town", 1, 4),
+        "FROM kacpc('towns', k = 4, qi = ['age'], other = ['town'], suppress = 0.15);",
+        "CREATE TABLE towns AS\n"
+        "SELECT 20 + i % 3 AS age, IF(i = 1, 'Salem', 'Boston') AS town FROM range(40) AS r (i)\n"
+        "UNION ALL SELECT 90 * i, 'Salem' FROM range(1, 5) AS r (i);",
+    )
+    yield sql(
+        errors.PolicyChanged("kacpc", "patients"),
+        "FROM kacpc('patients', k = 10);",
+        "BEGIN;",
+        "DELETE FROM dbanon.policy WHERE column_name = 'zip';",
+    )
+
+
+def hierarchies() -> Iterator[Mistake]:
+    """What values are generalized by, and published values."""
+    yield sql(
+        errors.UnknownHierarchy("kacpc", "zip55", "of few.zip", ["zip5"]),
+        "FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip55'});",
+        FEW,
+    )
+    yield sql(
+        errors.MalformedHierarchy(
+            "given as text", "it has 2 roots; the last field of every row must be the same, usually *."
+        ),
+        "FROM kacpc('few', k = 10, qi = ['sex'], hierarchies = {'sex': E'F;f\\nM;m'});",
+        FEW,
+    )
+    yield sql(
+        errors.Uncovered("few", "sex", 2, "us_state", "us_state"),
+        "FROM kacpc('few', k = 10, qi = ['sex'], hierarchies = {'sex': 'us_state'});",
+        FEW,
+    )
+    yield sql(
+        errors.ReservedValue("shapes", "star", 1),
+        "FROM kacpc('shapes', k = 10, qi = ['star']);",
+        _SHAPES,
+    )
+    yield sql(errors.NotStored("covers", "zip55"), "SELECT covers('Boston', '02138', 'zip55');")
+    yield sql(
+        errors.NothingShared(
+            "query_error", "diseases", "patients", ("birth_date", "sex", "zip", "marital_status", "occupation")
+        ),
+        "FROM query_error('diseases', 'patients');",
+        "CREATE TABLE diseases AS SELECT disease FROM patients;",
+    )
+    yield sql(
+        errors.NotAPublishedForm(
+            "query_error", "vague", "birth_date", 1, "2020-01-31, [2020-01-01, 2020-01-31], and the same of times"
+        ),
+        "FROM query_error('vague', 'patients', qi = ['birth_date']);",
+        "CREATE TABLE vague AS SELECT 'about 1950' AS birth_date FROM patients;",
+    )
+
+
+def data() -> Iterator[Mistake]:
+    """What a table allows."""
+    yield sql(errors.KOutOfRange("kacpc", "few", 500, 200, "rows"), "FROM kacpc('few', k = 500, qi = ['sex']);", FEW)
+    yield sql(
+        errors.TooFew("kacpc", "one", 1, "row"),
+        "FROM kacpc('one', k = 2, qi = ['sex']);",
+        "CREATE TABLE one AS FROM patients LIMIT 1;",
+    )
+    yield sql(
+        errors.TooSmallBlock("kacpc", "k = 60", 50, ["gender"]),
+        "FROM kacpc('shapes', k = 60, qi = ['gender'], hierarchies = {'gender': 'sex'}, max_level = {'gender': 0});",
+        _SHAPES,
+    )
+    yield Mistake(
+        errors.TooLarge("oka", 900_000_000, 2_000_000, 10**15),
+        when="It comes from algorithms whose time grows with the square of the table, on very large tables.",
+    )
+    yield sql(
+        errors.ModelNotMet("kacpc", "l = 5", "star", "l = 2"),
+        "FROM kacpc('shapes', k = 10, qi = ['gender'], sensitive = ['star'], l = 5);",
+        _SHAPES,
+    )
+    yield sql(errors.NoSensitive("kacpc", "few", "l"), "FROM kacpc('few', k = 10, qi = ['zip'], l = 2);", FEW)
+    yield sql(
+        errors.NoSensitiveHierarchy("kacpc", "patients", "disease"),
+        "FROM kacpc('patients', k = 10, t = 0.3, emd = 'hierarchical');",
+    )
+    yield sql(
+        errors.UnusedArgument("kacpc", "emd", "t is not given"), "FROM kacpc('patients', k = 10, emd = 'ordered');"
+    )
+    yield sql(errors.NoValues("kacpc", "shapes", "nothing"), "FROM kacpc('shapes', k = 10, qi = ['nothing']);", _SHAPES)
+    yield sql(
+        errors.NullsRefused("kacpc", "shapes", "sex", 100),
+        "FROM kacpc('shapes', k = 10, qi = ['sex'], nulls = 'error');",
+        _SHAPES,
+    )
+    yield sql(
+        errors.NotFinite("kacpc", "shapes", "weight", 50),
+        "FROM kacpc('shapes', k = 10, qi = ['weight']);",
+        _SHAPES,
+    )
+    yield Mistake(
+        errors.Interrupted("kacpc"),
+        when="It comes when Ctrl-C is pressed, or con.interrupt() is called from another thread, during clustering.",
+    )
+    yield Mistake(
+        errors.GateRefused("kacpc", "records are in classes below k", 3),
+        when="It comes when an algorithm has a defect: the gate checks every result anew and lets no row leave.",
+    )

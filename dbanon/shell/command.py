@@ -1,0 +1,124 @@
+"""`dbanon shell`: its options, and how it reads statements: from -c, a pipe or a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dbanon import __version__
+from dbanon.errors import DbanonError, MissingExtra
+
+if TYPE_CHECKING:
+    from dbanon.connection import Connection
+    from dbanon.shell.shell import Shell
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+@click.command()
+@click.argument("database", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("-c", "--command", "texts", metavar="SQL", multiple=True, help="Run this and leave.")
+@click.option("--readonly", is_flag=True, help="Open the database for reading only.")
+@click.option(
+    "--mode",
+    type=click.Choice(("table", "csv", "json", "markdown", "line")),
+    help="How results are written; default: table on a terminal, else csv.",
+)
+@click.option("--no-history", is_flag=True, help="Do not keep what is typed.")
+def shell(database: Path | None, texts: tuple[str, ...], readonly: bool, mode: str | None, no_history: bool) -> None:
+    """Type SQL at a prompt, on DATABASE (made where it is missing) or in memory.
+
+    With -c or piped input there is no prompt. The exit code is 1 if a statement failed, which ends the run.
+    """
+    from dbanon.shell.shell import Leave, Shell
+
+    typed = not texts and sys.stdin.isatty() and sys.stdout.isatty()
+    ask = _prompt(no_history) if typed else None
+    new = database is not None and not database.exists()
+    with _opened(database, readonly) as connection:
+        run = Shell(
+            connection,
+            sys.stdout,
+            sys.stderr,
+            mode=mode or ("table" if sys.stdout.isatty() else "csv"),
+            watched=sys.stdout.isatty(),
+        )
+        try:
+            if ask is not None:
+                _greet(run, database, readonly, new)
+                ask(run, database)
+                return
+            sources: list[Iterable[str]] = [text.splitlines(keepends=True) for text in texts]
+            for lines in sources or [sys.stdin]:
+                if not run.script(lines):
+                    sys.exit(1)
+        except Leave:
+            return
+        except KeyboardInterrupt:
+            run.stopped()
+            sys.exit(INTERRUPTED)
+        finally:
+            run.close()
+
+
+def _opened(database: Path | None, readonly: bool) -> Connection:
+    import duckdb
+
+    from dbanon.connection import connect
+
+    try:
+        connection = connect(database or ":memory:", read_only=readonly)
+        connection.raw.execute("SET enable_progress_bar = false")  # it goes to where the rows go
+    except (duckdb.Error, DbanonError) as error:
+        raise click.ClickException(str(error)) from None
+    return connection
+
+
+def _greet(run: Shell, database: Path | None, readonly: bool, new: bool) -> None:
+    import duckdb
+
+    where = f"{database}{', read only' if readonly else ', a new database' if new else ''}" if database else "in memory"
+    run.say(f"dbanon {__version__} on DuckDB {duckdb.__version__}: {where}. Statements end with ;  Help: .help")
+
+
+def _prompt(no_history: bool) -> Callable[[Shell, Path | None], None]:
+    """What asks for statements until Ctrl-D; MissingExtra, before anything is opened, where it cannot."""
+    try:
+        from dbanon.shell import known
+        from dbanon.shell.prompt import history, prompt_session
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("prompt_toolkit", "pygments"):
+            raise
+        missing = MissingExtra("the prompt of dbanon shell", "prompt_toolkit with pygments", "shell")
+        raise click.ClickException(f"{missing} -c and pipes work without it.") from None
+
+    def ask(run: Shell, database: Path | None) -> None:
+        from dbanon.shell.scan import script
+        from dbanon.shell.shell import Leave
+
+        names = known.Fresh(run.quiet)
+        run.changed = names.forget
+        session = prompt_session(names.get, history(not no_history))
+        name = database.stem if database else "memory"
+        while True:
+            try:
+                text = session.prompt([("class:prompt", f"{name}> ")])
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return
+            try:
+                for step in script(text.lstrip().splitlines(keepends=True)):
+                    if not run.run(step):
+                        break
+            except KeyboardInterrupt:
+                run.stopped()
+            except Leave:
+                return
+
+    return ask

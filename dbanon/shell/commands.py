@@ -1,0 +1,225 @@
+"""The dot commands: what each does, and the line of `.help` about it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.markdown import Markdown
+
+from dbanon import errors, function_page
+from dbanon.shell.render import MODES
+
+if TYPE_CHECKING:
+    from dbanon.shell.shell import Shell
+
+DEEPEST = 16
+"""Most `.read` within each other."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One dot command. `run` gives False where something failed that was told already."""
+
+    name: str
+    usage: str
+    doc: str
+    run: Callable[[Shell, list[str]], bool | None]
+    least: int = 0
+    most: int = 0
+
+
+def command(shell: Shell, line: str) -> bool:
+    """Runs a line such as `.mode csv`; whether it went well. UnknownCommand, UnreadableCommand."""
+    try:
+        name, *words = shlex.split(line.rstrip("; \t"), posix=True)
+    except ValueError:
+        raise errors.UnreadableCommand(line, "each quote is closed") from None
+    known = COMMANDS.get(ALIASES.get(name, name))
+    if known is None:
+        raise errors.UnknownCommand(name, COMMANDS)
+    if not known.least <= len(words) <= known.most:
+        raise errors.UnreadableCommand(line, known.usage)
+    return known.run(shell, words) is not False
+
+
+# --- settings --------------------------------------------------------------------------------------------
+
+
+def _mode(shell: Shell, words: list[str]) -> None:
+    if not words:
+        shell.say(f"The mode is {shell.mode}; there are {', '.join(MODES)}.")
+    elif words[0].lower() in MODES:
+        shell.mode = words[0].lower()
+    else:
+        raise errors.UnreadableCommand(f".mode {words[0]}", COMMANDS[".mode"].usage)
+
+
+def _timer(shell: Shell, words: list[str]) -> None:
+    if not words:
+        shell.say(f"The timer is {'on' if shell.timer else 'off'}.")
+    elif words[0].lower() in ("on", "off"):
+        shell.timer = words[0].lower() == "on"
+    else:
+        raise errors.UnreadableCommand(f".timer {words[0]}", COMMANDS[".timer"].usage)
+
+
+def _rows(shell: Shell, words: list[str]) -> None:
+    word = words[0].lower() if words else ""
+    if not words:
+        limit = shell.page.limit
+        shell.say(f"{'All rows are' if limit is None else f'At most {limit:,} rows are'} shown.")
+    elif word in ("all", "auto"):
+        shell.rows, shell.all_rows = None, word == "all"
+    elif word.isdecimal() and int(word) > 0:
+        shell.rows, shell.all_rows = int(word), False
+    else:
+        raise errors.UnreadableCommand(f".rows {words[0]}", COMMANDS[".rows"].usage)
+
+
+# --- what there is ---------------------------------------------------------------------------------------
+
+
+def _tables(shell: Shell, words: list[str]) -> None:
+    shell.show(
+        """
+        SELECT
+            CASE
+                WHEN database_name NOT IN (current_database(), 'temp') THEN database_name || '.' || schema_name || '.'
+                WHEN schema_name <> current_schema() AND database_name <> 'temp' THEN schema_name || '.'
+                ELSE ''
+            END || name AS name,
+            CASE WHEN database_name = 'temp' THEN 'temporary ' ELSE '' END || kind AS kind,
+            columns,
+            rows
+        FROM (
+            SELECT database_name, schema_name, table_name AS name, 'table' AS kind, column_count AS columns,
+                estimated_size AS rows
+            FROM duckdb_tables()
+            WHERE NOT internal
+            UNION ALL
+            SELECT database_name, schema_name, view_name, 'view', column_count, NULL
+            FROM duckdb_views()
+            WHERE NOT internal
+        )
+        WHERE contains(lower(name), lower($1))
+        ORDER BY schema_name <> current_schema(), database_name, schema_name, 1
+        """,
+        [words[0] if words else ""],
+    )
+
+
+def _schema(shell: Shell, words: list[str]) -> None:
+    rows = shell.query(
+        """
+        SELECT sql
+        FROM (
+            SELECT database_name, schema_name, table_name AS name, sql FROM duckdb_tables() WHERE NOT internal
+            UNION ALL
+            SELECT database_name, schema_name, view_name, sql FROM duckdb_views() WHERE NOT internal
+        )
+        WHERE CASE
+            WHEN $1 = '' THEN schema_name <> 'dbanon'
+            ELSE lower($1) IN (
+                lower(name), lower(schema_name || '.' || name), lower(concat_ws('.', database_name, schema_name, name))
+            )
+        END
+        ORDER BY database_name, schema_name, name
+        """,
+        [words[0] if words else ""],
+    )
+    if words and not rows:
+        raise errors.UnreadableCommand(f".schema {words[0]}", ".schema [NAME], where .tables lists the names")
+    shell.code("\n".join(_spread(str(sql)) for (sql,) in rows))
+
+
+def _spread(sql: str) -> str:
+    """A CREATE TABLE with a column a line; DuckDB gives it on one line."""
+    from dbanon.shell.scan import pieces
+
+    if not sql.upper().startswith(("CREATE TABLE", "CREATE TEMP TABLE")):
+        return sql
+    depth, made, at = 0, "", 0
+    for piece in pieces(sql):
+        if piece.text in "([{":
+            depth += 1
+            if depth == 1:
+                made, at = made + sql[at : piece.start] + "(\n    ", piece.start + 1
+        elif piece.text in ")]}":
+            depth -= 1
+            if depth == 0:
+                made, at = made + sql[at : piece.start] + "\n)", piece.start + 1
+        elif piece.text == "," and depth == 1:
+            made, at = made + sql[at : piece.start].strip(" ") + ",\n    ", piece.start + 1
+            while sql[at : at + 1] == " ":
+                at += 1
+    return made + sql[at:]
+
+
+def _help(shell: Shell, words: list[str]) -> None:
+    if words and words[0].lower() not in function_page.names():
+        name = ALIASES.get(words[0], words[0])
+        found = COMMANDS.get(name if name.startswith(".") else f".{name}")
+        if found is None:
+            raise errors.UnknownCommand(words[0], [*COMMANDS, *function_page.names()])
+        shell.say(f"{found.usage}\n    {found.doc}")
+    elif words:
+        shell.print(Markdown(function_page.page(words[0].lower())))
+    else:
+        width = max(len(c.usage) for c in COMMANDS.values())
+        shell.say("\n".join(f"{c.usage:{width}}  {c.doc}" for c in COMMANDS.values()))
+        shell.say(
+            "\nA statement ends with a semicolon and may have many lines. Tab completes; Ctrl-R searches what was "
+            "typed before; a line that begins with a blank is not kept. Ctrl-C stops a statement, Ctrl-D leaves.\n"
+            f"Functions (.help kacpc): {', '.join(f for f in function_page.names() if not _variant(f))}."
+        )
+
+
+def _variant(name: str) -> bool:
+    return name.endswith(("_classes", "_metrics"))
+
+
+# --- the rest --------------------------------------------------------------------------------------------
+
+
+def _read(shell: Shell, words: list[str]) -> bool:
+    if shell.reading >= DEEPEST:
+        raise errors.UnreadableCommand(f".read {words[0]}", f"files do not read each other more than {DEEPEST} deep")
+    path = Path(words[0]).expanduser()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
+        raise errors.UnreadableScript(str(path), why) from None
+    shell.reading += 1
+    try:
+        return shell.script(text.splitlines(keepends=True))
+    finally:
+        shell.reading -= 1
+
+
+def _quit(shell: Shell, words: list[str]) -> None:
+    from dbanon.shell.shell import Leave
+
+    raise Leave
+
+
+COMMANDS = {
+    c.name: c
+    for c in (
+        Command(".help", ".help [NAME]", "This list, or all about a function or command: .help kacpc.", _help, 0, 1),
+        Command(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
+        Command(".quit", ".quit", "Leaves (Ctrl-D).", _quit),
+        Command(".read", ".read FILE", "Runs a file: statements and dot commands, up to the first error.", _read, 1, 1),
+        Command(".rows", ".rows auto|N|all", "Most rows of a table; auto: as many as fit the screen.", _rows, 0, 1),
+        Command(".schema", ".schema [NAME]", "The CREATE statements of a table or view, or of all.", _schema, 0, 1),
+        Command(".tables", ".tables [PART]", "Tables and views (whose name has a part).", _tables, 0, 1),
+        Command(".timer", ".timer on|off", "How long each statement took.", _timer, 0, 1),
+    )
+}
+"""All dot commands by name."""
+
+ALIASES = {".exit": ".quit", ".q": ".quit", ".h": ".help", ".?": ".help"}

@@ -1,0 +1,109 @@
+"""What can be named in a statement: relations and their columns, functions, hierarchies, keywords."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dbanon.quote import identifier
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+
+Rows = Sequence[tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or view: its name as one would write it here, the parts of its full name, columns with types."""
+
+    name: str
+    parts: tuple[str, str, str]
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Everything that completion offers besides our own functions."""
+
+    relations: Sequence[Relation] = ()
+    hierarchies: Sequence[str] = ()
+    functions: Sequence[str] = ()
+    keywords: Sequence[str] = ()
+    reserved: frozenset[str] = field(default_factory=frozenset)
+
+    def spelled(self, name: str) -> str:
+        """A name as a statement must write it."""
+        return name if _PLAIN.fullmatch(name) and name not in self.reserved else str(identifier(name))
+
+    def named(self, names: Iterable[str]) -> list[Relation]:
+        """Relations whose own name is among some words, in the order of the words."""
+        found = []
+        for name in dict.fromkeys(n.lower() for n in names):
+            last = name.split(".")[-1].strip('"')
+            found += [r for r in self.relations if r.parts[-1].lower() == last and r not in found]
+        return found
+
+
+def read(query: Callable[[str], Rows]) -> Known:
+    """Asks a connection. Costs some milliseconds."""
+    keywords = [(str(k), str(c)) for k, c in query("SELECT keyword_name, keyword_category FROM duckdb_keywords()")]
+    reserved = frozenset(k for k, category in keywords if category in ("reserved", "type_function"))
+    plain = Known(reserved=reserved)
+    grouped: dict[tuple[str, str, str], dict[str, str]] = {}
+    here: set[tuple[str, str, str]] = set()
+    for database, schema, table, column, type_, near in query(
+        "SELECT database_name, schema_name, table_name, column_name, data_type, "
+        "database_name = 'temp' OR (database_name = current_database() AND schema_name = current_schema()) "
+        "FROM duckdb_columns() WHERE NOT internal "
+        "ORDER BY 6 DESC, database_name, schema_name, table_name, column_index"
+    ):
+        parts = (str(database), str(schema), str(table))
+        grouped.setdefault(parts, {})[str(column)] = str(type_)
+        here |= {parts} if near else set()
+    current = {str(row[0]) for row in query("SELECT current_database()")}
+    relations = []
+    for parts, columns in grouped.items():
+        shown = parts[-1:] if parts in here else parts[1:] if parts[0] in current else parts
+        relations.append(Relation(".".join(map(plain.spelled, shown)), parts, columns))
+    functions = query(
+        "SELECT DISTINCT function_name FROM duckdb_functions() "
+        "WHERE database_name <> 'temp' AND regexp_full_match(function_name, '[a-z][a-z0-9_]*') "
+        "AND NOT starts_with(function_name, 'dbanon_') AND NOT starts_with(function_name, 'pg_') ORDER BY 1"
+    )
+    hierarchies = query("SELECT name FROM hierarchies() ORDER BY 1")
+    return Known(
+        relations=relations,
+        hierarchies=[str(h) for (h,) in hierarchies],
+        functions=[str(f) for (f,) in functions],
+        keywords=sorted({*(k for k, _ in keywords), "anonymized", "materialized", "refresh"}),
+        reserved=reserved,
+    )
+
+
+class Fresh:
+    """What is known, asked for again after it may have changed. Where asking fails the old answer stays."""
+
+    def __init__(self, query: Callable[[str], Rows | None]) -> None:
+        self._query = query
+        self._known = Known()
+        self._stale = True
+
+    def forget(self) -> None:
+        """A statement ran."""
+        self._stale = True
+
+    def get(self) -> Known:
+        """What is known now."""
+        if self._stale:
+            self._stale = False
+            answers: list[Rows | None] = []
+
+            def ask(query: str) -> Rows:
+                answers.append(self._query(query))
+                return answers[-1] or ()
+
+            found = read(ask)
+            if None not in answers:
+                self._known = found
+        return self._known

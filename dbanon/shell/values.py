@@ -1,0 +1,83 @@
+"""Values of a result as text: as SQL shows them, and as JSON."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160))} | {9: "\\t", 10: "\\n", 13: "\\r"}
+"""What moves the cursor or colours a terminal must not come out of a table's cell."""
+
+_BREAKS = {c: shown for c, shown in _CONTROLS.items() if c not in (9, 10, 13)}
+
+
+def one_line(text: str) -> str:
+    """A text with its line breaks and control characters spelled out."""
+    return text.translate(_CONTROLS)
+
+
+def harmless(text: str) -> str:
+    """A text of several lines that cannot command a terminal."""
+    return text.translate(_BREAKS)
+
+
+def shown(value: object) -> str:
+    """A value as SQL shows it.
+
+    >>> shown([1.5, None, {'a': True}])
+    '[1.5, NULL, {a: true}]'
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ")
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return "".join(chr(b) if 32 <= b < 127 and b != 92 else f"\\x{b:02X}" for b in bytes(value))
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{shown(k)}: {shown(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(shown, value)) + "]"
+    return str(value)
+
+
+def as_json(value: object) -> str:
+    """A value as JSON; what JSON cannot hold is text, and a number that is none is null."""
+    return json.dumps(_plain(value), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {shown(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return shown(value)
+
+
+def unlike(names: Iterable[str]) -> list[str]:
+    """Column names, repeated ones with a number: an object has a key once.
+
+    >>> unlike(["a", "a", "a_1"])
+    ['a', 'a_2', 'a_1']
+    """
+    names = list(names)
+    taken: set[str] = set(names)
+    found: list[str] = []
+    for name in names:
+        number, made = 0, name
+        while made in found or (number and made in taken):
+            number += 1
+            made = f"{name}_{number}"
+        found.append(made)
+    return found

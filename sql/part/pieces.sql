@@ -1,0 +1,55 @@
+{#- Sets of records of a version that a reader could subtract, each by itself: do they meet the whole model? From piece
+    (class_id, value_hash{, person}, size) and value_of (value_hash, u..) to failed (class_id, parameter). -#}
+{%- from 'part/tree.sql' import tree with context -%}
+{%- from 'part/met.sql' import met -%}
+{% if person %}
+source AS MATERIALIZED (
+    SELECT row_number() OVER () AS rid, p.class_id AS piece, p.person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
+
+    FROM piece AS p
+    LEFT JOIN value_of AS v USING (value_hash)
+),
+placed AS MATERIALIZED (SELECT rid, piece AS class_id FROM source),
+{% else %}
+released AS MATERIALIZED (
+    SELECT p.class_id{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}, sum(p.size)::BIGINT AS size
+    FROM piece AS p
+    LEFT JOIN value_of AS v USING (value_hash)
+    GROUP BY ALL
+),
+{% endif %}
+{% if tested %}
+{# What the models compare with: the whole version. #}
+whole AS MATERIALIZED (
+    {% if person %}
+    SELECT m.person_key AS person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
+
+    FROM {{ members }} AS m
+    JOIN value_of AS v USING (value_hash)
+    WHERE m.class_id IS NOT NULL
+    {% else %}
+    SELECT {% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ u.name }} AS u{{ u.i }}{% endfor %} FROM {{ version }}
+    {% endif %}
+),
+kept AS (SELECT *{% for s in tested if s.tree %}, u{{ s.u }}::VARCHAR COLLATE POSIX AS q{{ s.tree.i }}{% endfor %} FROM whole),
+{% for s in tested if s.tree %}
+{{ tree(s.tree) }}
+{% endfor %}
+{% include 'part/judged.sql' %}
+{% endif %}
+count_of AS MATERIALIZED (
+    SELECT class_id, sum(size)::BIGINT AS records{% if person %}, count(DISTINCT person) AS persons{% endif %}
+
+    FROM piece
+    GROUP BY class_id
+),
+failed AS MATERIALIZED (
+    SELECT class_id, 'k' AS parameter FROM count_of WHERE {% if person %}persons{% else %}records{% endif %} < {{ k }}
+    {% for s in tested %}{% for m in s.models %}
+    UNION
+    SELECT {% if joint and tested|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}, '{{ sql(m.parameter) }}'
+    FROM body_{{ s.i }} AS b
+    LEFT JOIN judged_{{ m.number }} AS j USING (class_id)
+    WHERE NOT coalesce({{ met(m) }}, false)
+    {% endfor %}{% endfor %}
+)

@@ -1,0 +1,105 @@
+{#- What is counted of each column: value_i (a row a value), spread_i (numbers), looks_i (texts), fact (a row a column). -#}
+{% for c in columns %}
+value_{{ c.i }} AS MATERIALIZED (SELECT c{{ c.i }} AS value, count(*) AS records FROM source GROUP BY c{{ c.i }}),
+{% if c.number %}
+{# Fences as John Tukey's far out ones: 3 times the middle half beyond it. Where half of the values are equal, the middle
+   90 % or 98 % are taken; where even these are, every other value is outside. #}
+spread_{{ c.i }} AS MATERIALIZED (
+    SELECT
+        CASE WHEN q[4] > q[3] THEN 50 WHEN q[5] > q[2] THEN 90 WHEN q[6] > q[1] THEN 98 ELSE 0 END AS middle,
+        CASE middle WHEN 50 THEN q[3] WHEN 90 THEN q[2] ELSE q[1] END AS low,
+        CASE middle WHEN 50 THEN q[4] WHEN 90 THEN q[5] ELSE q[6] END AS high
+    FROM (
+        SELECT quantile_disc(number, [0.01, 0.05, 0.25, 0.75, 0.95, 0.99]) AS q
+        FROM (SELECT {{ c.number }} AS number FROM (SELECT c{{ c.i }} AS value FROM source))
+        WHERE number IS NOT NULL
+    )
+),
+outside_{{ c.i }} AS MATERIALIZED (
+    SELECT
+        any_value(middle) AS middle,
+        coalesce(sum(records) FILTER (WHERE number IS NULL), 0)::BIGINT AS wild,
+        coalesce(sum(records) FILTER (
+            WHERE number IS NULL OR number < low - 3 * (high - low) OR number > high + 3 * (high - low)
+        ), 0)::BIGINT AS records
+    FROM (SELECT {{ c.number }} AS number, records FROM value_{{ c.i }} WHERE value IS NOT NULL), spread_{{ c.i }}
+),
+{% endif %}
+{% if c.is_text %}
+looks_{{ c.i }} AS MATERIALIZED (
+    SELECT
+        count(*) AS looked,
+        {% for p in patterns %}
+        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ p.pattern }})) AS pattern_{{ loop.index0 }},
+        {% endfor %}
+        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ diagnosis }})) AS diagnoses,
+        count(*) FILTER (WHERE isfinite(TRY_CAST(value AS DOUBLE))) AS numbers,
+        count(*) FILTER (WHERE TRY_CAST(value AS DATE) IS NOT NULL) AS dates,
+        avg(length(value)) AS length,
+        count(*) FILTER (WHERE contains(trim(value), ' ')) AS several_words
+    FROM (FROM value_{{ c.i }} WHERE value IS NOT NULL ORDER BY hash(value) ASC, value ASC LIMIT {{ limits.SAMPLE }})
+),
+{% endif %}
+{% endfor %}
+leaf AS MATERIALIZED (
+    SELECT DISTINCT name, label COLLATE POSIX AS label
+    FROM ({% for l in leaves %}({{ l }}){% if not loop.last %} UNION ALL {% endif %}{% endfor %})
+),
+affinity AS MATERIALIZED ({{ affinities }}),
+covered AS (
+    SELECT n.place, n.name, n.covered, coalesce(a.affinity, 0) AS affinity, t.leaves
+    FROM (
+        {% for c in columns if c.is_text %}
+        SELECT {{ c.i }} AS place, l.name, count(*) AS covered
+        FROM leaf AS l JOIN value_{{ c.i }} AS v ON v.value = l.label
+        GROUP BY l.name
+        {% if not loop.last %}UNION ALL{% endif %}
+        {% else %}
+        SELECT NULL::INTEGER AS place, NULL::VARCHAR AS name, 0 AS covered WHERE false
+        {% endfor %}
+    ) AS n
+    JOIN (SELECT name, count(*) AS leaves FROM leaf GROUP BY name) AS t USING (name)
+    LEFT JOIN affinity AS a ON a.place = n.place AND a.name = n.name
+),
+{# The hierarchy that covers most; of equals the one that is named like the column, then the smallest. #}
+hierarchy AS MATERIALIZED (
+    SELECT place, name, covered, affinity
+    FROM covered
+    QUALIFY row_number() OVER (
+        PARTITION BY place ORDER BY covered DESC, affinity DESC, leaves ASC, name ASC
+    ) = 1
+),
+fact AS MATERIALIZED (
+    {% for c in columns %}
+    SELECT
+        {{ c.i }} AS place, {{ c.name }} AS column_name, {{ c.literal }} AS literal, {{ c.type }} AS type,
+        {{ c.is_text }} AS is_text, {{ c.is_whole }} AS is_whole, {{ c.is_keylike }} AS is_keylike,
+        {{ c.generalizes }} AS generalizes, {{ c.tells_persons }} AS tells_persons,
+        {% for hint, word in c.hints.items() %}{{ word }}::VARCHAR AS named_{{ sql(hint) }}, {% endfor %}
+
+        v.*,
+        {% if c.number %}o.middle, o.wild, o.records AS outside,{% else %}NULL::INTEGER AS middle, 0 AS wild, NULL::BIGINT AS outside,{% endif %}
+
+        {% if c.is_text %}
+        k.diagnoses / k.looked AS diagnoses, k.numbers / k.looked AS numbers, k.dates / k.looked AS dates,
+        CASE {% for p in patterns %}WHEN k.pattern_{{ loop.index0 }} >= {{ limits.NEARLY }} * k.looked AND k.looked > 0 THEN {{ p.what }}
+        {% endfor %}END AS form,
+        coalesce(k.length >= {{ limits.PROSE }} AND 2 * k.several_words >= k.looked, false) AS is_prose
+        {% else %}
+        NULL::DOUBLE AS diagnoses, NULL::DOUBLE AS numbers, NULL::DOUBLE AS dates, NULL::VARCHAR AS form, false AS is_prose
+        {% endif %}
+    FROM (
+        SELECT
+            coalesce(sum(records), 0)::BIGINT AS records,
+            count(*) AS groups,
+            count(value) AS distinct_values,
+            coalesce(sum(records) FILTER (WHERE value IS NULL), 0)::BIGINT AS missing,
+            count(*) FILTER (WHERE records = 1) AS uniques,
+            coalesce(sum(records) FILTER (WHERE records < {{ limits.RARE }}), 0)::BIGINT AS rare,
+            sum(records::DOUBLE * (records - 1)) AS alike
+        FROM value_{{ c.i }}
+    ) AS v{% if c.number %}, outside_{{ c.i }} AS o{% endif %}{% if c.is_text %}, looks_{{ c.i }} AS k{% endif %}
+
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+)

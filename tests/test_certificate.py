@@ -1,0 +1,174 @@
+"""The certificate says what was released, and its SQL computes every number anew in a plain DuckDB."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+
+DISEASES = ("Flu", "Cold", "HIV", "TB", None)
+TREE = [["Flu", "airway", "*"], ["Cold", "airway", "*"], ["TB", "airway", "*"], ["HIV", "blood", "*"]]
+
+
+def build(path: Path, rows: int = 240, seed: int = 3) -> Any:
+    """A clinic in a file: visits of people, two sensitive columns, columns with awkward names."""
+    con = dbanon.connect(path)
+    con.execute(
+        "CREATE TABLE visits (pid INTEGER, name VARCHAR, age INTEGER, size VARCHAR, records VARCHAR, "
+        "disease VARCHAR, value INTEGER, ward VARCHAR)"
+    )
+    r = random.Random(seed)
+    con.executemany(
+        "INSERT INTO visits VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (r.randrange(rows // 2), f"Name{i}", r.choice([None, *range(20, 80)]), r.choice("SML"), r.choice("ab"),
+             r.choice(DISEASES), r.choice([None, *range(10, 60, 10)]), "west")
+            for i in range(rows)
+        ],
+    )  # fmt: skip
+    dbanon.load_hierarchy(con, "diseases", TREE)
+    dbanon.declare(
+        con,
+        "visits",
+        name="identifier",
+        age="quasi",
+        size="quasi",
+        records="quasi",
+        disease=("sensitive", "diseases"),
+        value="sensitive",
+        ward="other",
+    )
+    return con
+
+
+def numbers(con: Any, name: str) -> list[tuple[str, str, str, str]]:
+    rows = con.execute(f"FROM certificate('{name}')").fetchall()
+    assert all(len(row) == 4 for row in rows)
+    return [row for row in rows if row[3] is not None]
+
+
+def recomputed(path: Path, lines: list[tuple[str, str, str, str]]) -> int:
+    """Runs every SQL of a certificate in a DuckDB without dbanon; how many were not only looked up."""
+    with duckdb.connect(path, read_only=True) as plain:
+        for section, item, value, sql in lines:
+            found = plain.execute(sql).fetchall()
+            assert len(found) == 1 and len(found[0]) == 1, item
+            assert float(found[0][0]) == pytest.approx(float(value), rel=1e-9, abs=1e-9), (section, item, sql)
+    return sum("as it was measured" not in sql for *_, sql in lines)
+
+
+CALLS: list[dict[str, Any]] = [
+    {"k": 5},
+    {"k": 3, "l": 2, "t": 0.8, "emd": "ordered", "alpha": 0.9, "p": 2, "beta": 9, "suppress": 0.1, "nulls": "drop"},
+    {"k": 4, "l": 2, "diversity": "entropy", "t": 0.9, "emd": "hierarchical", "sensitive": ["disease"],
+     "withhold": ["value"]},
+    {"k": 4, "l": 2, "diversity": "recursive", "c": 3.0, "t": 0.9, "intervals": "bounds"},
+    {"k": 2, "l": 2, "alpha": 0.9, "multi": "joint", "sensitive": ["disease", "value"], "suppress": 0.2},
+    {"k": 5, "beta": 8, "likeness": "basic", "nulls": "drop", "intervals": "struct"},
+    {"k": 3, "person": "pid", "l": 2, "suppress": 0.1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda c: "-".join(c))
+@pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
+def test_every_sql_gives_its_number_in_a_plain_duckdb(call: dict[str, Any], algorithm: str, tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with build(path) as con:
+        if call.get("emd") == "hierarchical" or call.get("multi"):
+            con.execute("DELETE FROM visits WHERE disease IS NULL OR value IS NULL")
+        dbanon.materialize(con, "safe", algorithm, "visits", **call)
+        metrics = dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
+        lines = numbers(con, "safe")
+    items = {(section, item): value for section, item, value, _ in lines}
+    assert float(items["achieved", "k"]) == metrics["k"] >= call["k"]
+    assert float(items["risk", "prosecutor, highest"]) == pytest.approx(metrics["risk_highest"])
+    assert float(items["risk", "prosecutor, share of records above 1/k"]) == 0
+    own = recomputed(path, lines)
+    if "person" not in call:
+        assert own == len(lines) - ("suppress" not in call), "only what suppress = 0 leaves out is looked up"
+
+
+def test_risks_by_hand(tmp_path: Path) -> None:
+    with dbanon.connect(tmp_path / "tiny.duckdb") as tiny:
+        tiny.execute("CREATE TABLE t AS SELECT i AS id, CASE WHEN i < 2 THEN 'a' ELSE 'b' END AS q FROM range(6) r(i)")
+        dbanon.declare(tiny, "t", q="quasi")
+        dbanon.materialize(tiny, "safe", "mondrian", "t", k=2)
+        items = {(s, i): float(v) for s, i, v, _ in numbers(tiny, "safe")}
+    assert items["risk", "prosecutor, highest"] == 0.5
+    assert items["risk", "prosecutor, average"] == pytest.approx((2 * 0.5 + 4 * 0.25) / 6)
+    assert items["risk", "marketer, average"] == pytest.approx(2 / 6)
+
+
+def test_it_says_what_was_released_and_what_is_not_protected(tmp_path: Path) -> None:
+    with build(tmp_path / "clinic.duckdb") as con:
+        dbanon.materialize(con, "safe", "kacpc", "visits", k=5, l=2)
+        found = json.loads(dbanon.certificate(con, "safe", "json"))
+        said = dbanon.certificate(con, "safe")
+        rows = con.execute("SELECT section, item, value FROM certificate('safe')").fetchall()
+    assert [(s, i, found[s][i]["value"]) for s, i, _ in rows] == rows
+    assert found["release"]["source"]["value"] == '"main"."visits"'
+    assert found["release"]["source records"]["value"] == "240"
+    assert found["roles"]["disease"]["value"] == "sensitive" and found["roles"]["pid"]["value"] == "withheld"
+    assert found["withheld"]["columns"]["value"] == "pid, name"
+    assert found["parameters"]["l"]["value"] == "2"
+    assert "gate" in found["model"]["verified"]["value"]
+    assert "records" in found["model"]["counted"]["value"]
+    for limit in ("homogeneity", "background knowledge", "composition", "minimality and downcoding"):
+        assert limit in found["not protected"]
+        assert limit in said
+    assert "people with several records" in found["not protected"]
+    assert found["other releases"]["composition"]["value"].startswith("not checkable")
+
+
+def test_with_a_person_column_it_counts_people(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with build(path) as con:
+        dbanon.materialize(con, "safe", "kacpc", "visits", k=5, person="pid")
+        found = json.loads(dbanon.certificate(con, "safe", "json"))
+        persons = con.execute("SELECT count(DISTINCT pid) FROM visits").fetchall()[0][0]
+    assert "distinct persons" in found["model"]["counted"]["value"]
+    assert "people with several records" not in found["not protected"]
+    assert float(found["achieved"]["persons"]["value"]) == persons
+    assert "persons" in found["achieved"]["k"]["sql"]
+
+
+def test_it_tells_of_versions_and_of_other_releases(tmp_path: Path) -> None:
+    with build(tmp_path / "clinic.duckdb") as con, pytest.warns(dbanon.DisclosureWarning):
+        dbanon.materialize(con, "safe", "kacpc", "visits", k=5, person="pid")
+        dbanon.materialize(con, "other", "mondrian", "visits", k=4, person="pid")
+        dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+        found = json.loads(dbanon.certificate(con, "safe", "json"))
+    assert "people with other version 1" in found["other releases"]["composition"]["value"]
+    assert found["release"]["version"]["value"] == "2"
+    assert "clustered anew" in found["other releases"]["version before"]["value"]
+    assert "allowed when it was made" in found["other releases"]["classes that differ by too few"]["value"]
+
+
+def test_it_outlives_its_source(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with build(path) as con:
+        dbanon.materialize(con, "safe", "kacpc", "visits", k=5, t=0.9, emd="ordered")
+        con.execute("DROP TABLE visits")
+        lines = numbers(con, "safe")
+        dbanon.certificate(con, "safe")
+    recomputed(path, lines)
+
+
+def test_a_release_that_is_gone_or_unknown(tmp_path: Path) -> None:
+    with build(tmp_path / "clinic.duckdb") as con:
+        with pytest.raises(dbanon.DbanonError, match="no published release safe"):
+            dbanon.certificate(con, "safe")
+        dbanon.materialize(con, "safe", "kacpc", "visits", k=5)
+        with pytest.raises(dbanon.DbanonError, match="form must be one of 'text', 'json'"):
+            dbanon.certificate(con, "safe", "xml")
+        with pytest.raises(duckdb.Error, match="Did you mean 'safe'"):
+            con.execute("FROM certificate('saef')")
+        dbanon.drop(con, "safe")
+        with pytest.raises(dbanon.DbanonError, match="no published release safe"):
+            dbanon.certificate(con, "safe")

@@ -1,0 +1,259 @@
+"""The commands do what the Python functions do; a mistake is one line and exit code 1."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+import dbanon
+from dbanon.cli import main
+from dbanon.cli.common import parameter
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> str:
+    path = str(tmp_path / "clinic.duckdb")
+    with dbanon.connect(path) as con:
+        con.execute(
+            "CREATE TABLE patients AS SELECT i AS pid, 20 + i % 40 AS age, '0' || (i % 7) AS zip, "
+            "['a', 'b', 'c'][1 + i % 3] AS d FROM range(120) r(i)"
+        )
+        dbanon.declare(con, "patients", age="quasi", zip="quasi", d="sensitive")
+    return path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def done(*arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 1 and isinstance(result.exception, SystemExit)
+    lines = [line for line in result.output.splitlines() if line.startswith("Error: ")]
+    assert len(lines) == 1 == len(result.output.strip().splitlines())
+    return lines[0]
+
+
+def query(path: str, sql: str) -> list[Any]:
+    with duckdb.connect(path, read_only=True) as con:
+        return con.execute(sql).fetchall()
+
+
+def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
+    said = done(
+        "materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "-p", "qi=['age', 'zip']", "--key", "pid"
+    )
+    assert said.startswith("safe version 1: 120 records in ")
+    assert query(clinic, "SELECT count(*) FROM safe") == [(120,)]
+    assert query(clinic, "SELECT person_key FROM dbanon.release") == [(["pid"],)]
+    assert done("refresh", clinic, "safe").startswith("safe version 2")
+    assert done("refresh", clinic, "safe", "--recluster", "--allow-delta").startswith("safe version 3")
+    assert "kacpc" in done("releases", clinic)
+    assert "verified: by the release gate" in done("certificate", clinic, "safe")
+    assert json.loads(done("certificate", clinic, "safe", "--json"))["release"]["version"]["value"] == "3"
+    out = tmp_path / "out.duckdb"
+    order = ("publish", clinic, "--release", "safe", "--to", str(out))
+    assert done(*order, "--classes", "--storage-version", "v1.2.0") == f"{out}\n"
+    assert query(str(out), "SELECT count(*) FROM safe_classes")[0][0] > 1
+    assert "exists already" in refused(*order)
+    done(*order, "--overwrite")
+    assert done("drop", clinic, "safe") == "safe is dropped.\n"
+    assert query(clinic, "SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'") == [(0,)]
+
+
+def test_another_definition_and_a_warning(clinic: str) -> None:
+    done("materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
+    assert "exists already" in refused("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=5")
+    done("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
+    other = ("materialize", clinic, "two", "kacpc", "patients", "-p", "k=4", "-p", "weights={'zip': 9}", "--key", "pid")
+    refused(*other, "--composition", "refuse")
+    result = run(*other)
+    assert result.exit_code == 0 and "Warning: two: over two releases" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "given, value",
+    [
+        ("k=10", 10),
+        ("t=0.25", 0.25),
+        ("qi=['age','zip']", ["age", "zip"]),
+        ("weights={'age': 2.5}", {"age": 2.5}),
+        ("hierarchies=MAP {'zip': 'zip5'}", {"zip": "zip5"}),
+        ("escape=true", True),
+        ("l=NULL", None),
+        ("top={'born': DATE '2000-01-01'}", {"born": "2000-01-01"}),
+        ("k := 10", 10),
+        ("c=1e-3", 0.001),
+    ],
+)
+def test_parameters_are_sql_literals(given: str, value: object) -> None:
+    assert parameter(given)[1] == value
+    assert parameter(given)[0] == given.split("=")[0].rstrip(": ")
+
+
+def test_mistakes_are_one_line(clinic: str, tmp_path: Path) -> None:
+    assert "k is missing" in refused("materialize", clinic, "safe", "kacpc", "patients")
+    assert "Did you mean 'patients'" in refused("materialize", clinic, "safe", "kacpc", "patient", "-p", "k=5")
+    assert "kacpc" in refused("materialize", clinic, "safe", "kacp", "patients", "-p", "k=5")
+    assert "no parameter 'kk'" in refused("materialize", clinic, "safe", "kacpc", "patients", "-p", "kk=5")
+    for command in ("refresh", "drop", "certificate"):
+        assert "no published release nothing" in refused(command, clinic, "nothing")
+    assert "no published release nothing" in refused("publish", clinic, "--release", "nothing", "--to", "x.csv")
+    (tmp_path / "text.duckdb").write_text("no database")
+    assert "not a valid DuckDB" in refused("releases", str(tmp_path / "text.duckdb"))
+
+
+@pytest.mark.parametrize("given", ["k", "qi=['age'", "k=(SELECT", "x=read_text('README.md')"])
+def test_a_parameter_that_cannot_be_read(clinic: str, given: str) -> None:
+    result = run("materialize", clinic, "safe", "kacpc", "patients", "-p", given)
+    assert result.exit_code == 2 and "-p" in result.output
+
+
+def test_releases_of_a_database_without_any(tmp_path: Path) -> None:
+    path = str(tmp_path / "empty.duckdb")
+    duckdb.connect(path).close()
+    assert done("releases", path) == "There are no releases.\n"
+
+
+# --- anonymize -------------------------------------------------------------------------------------------------------
+
+
+def misused(*arguments: str) -> str:
+    """What is said of arguments that click refuses."""
+    result = run(*arguments)
+    assert result.exit_code == 2
+    return result.output
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> str:
+    path = tmp_path / "people.csv"
+    rows = "\n".join(f"{20 + i % 40},0{i % 7},{'abc'[i % 3]},n{i}" for i in range(120))
+    path.write_text(f"age,zip,disease,name\n{rows}\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".duckdb"])
+def test_a_file_becomes_files(people: str, tmp_path: Path, ending: str) -> None:
+    out = tmp_path / "out" / f"safe{ending}"
+    printed = done(
+        "anonymize",
+        people,
+        "-k",
+        "5",
+        "--qi",
+        "age",
+        "--qi",
+        "zip",
+        "--sensitive",
+        "disease",
+        "-p",
+        "l=2",
+        "-o",
+        str(out),
+    )
+    assert "120 records" in printed
+    made = sorted(p.name for p in out.parent.iterdir())
+    if ending == ".duckdb":
+        assert made == ["safe.duckdb"]
+        with duckdb.connect(str(out), read_only=True) as con:
+            rows = con.execute("SELECT count(*), count(DISTINCT class_id) FROM safe").fetchall()[0]
+            least = con.execute("SELECT min(size) FROM safe_classes").fetchall()[0]
+    else:
+        assert made == sorted(
+            [f"safe{e}{ending}" for e in ("", "_classes", "_metrics", "_certificate")] + ["safe_certificate.txt"]
+        )
+        rows = duckdb.sql(f"SELECT count(*), count(DISTINCT class_id) FROM '{out}'").fetchall()[0]
+        least = duckdb.sql(f"SELECT min(size) FROM '{out.with_name('safe_classes' + ending)}'").fetchall()[0]
+    assert rows[0] == 120
+    assert rows[1] > 1
+    assert least[0] >= 5
+    assert all(b"n17" not in p.read_bytes() for p in out.parent.iterdir() if ending == ".csv")
+
+
+def test_files_that_are_there_stay_unless_forced(people: str, tmp_path: Path) -> None:
+    out = tmp_path / "safe.csv"
+    out.write_text("mine")
+    call = ("anonymize", people, "-k", "5", "--qi", "age", "-o", str(out))
+    refused(*call)
+    assert out.read_text() == "mine"
+    assert [p.name for p in tmp_path.iterdir() if p.suffix == ".csv"].count("safe.csv") == 1
+    done(*call, "--force", "--quiet")
+    assert out.read_text() != "mine"
+
+
+def test_a_policy_file_and_a_hierarchy_file(people: str, tmp_path: Path) -> None:
+    zips = tmp_path / "zips.csv"
+    zips.write_text("".join(f"0{i};{'low' if i < 4 else 'high'};*\n" for i in range(7)))
+    toml = tmp_path / "policy.toml"
+    named = json.dumps(str(zips))
+    toml.write_text(
+        f'[columns]\nage = {{role = "quasi", grid = "10"}}\nzip = {{role = "quasi", hierarchy = {named}}}\n'
+        'disease = "sensitive"\n'
+    )
+    table = tmp_path / "policy.csv"
+    table.write_text(f"column_name,role,hierarchy,grid\nage,quasi,,10\nzip,quasi,{zips},\ndisease,sensitive,,\n")
+    results = []
+    for number, policy in enumerate((toml, table)):
+        out = tmp_path / f"safe{number}.csv"
+        found = json.loads(done("anonymize", people, "-k", "20", "--policy", str(policy), "-o", str(out), "--json"))
+        assert found["metrics"]["k"] >= 20
+        assert found["files"][0] == str(out)
+        results.append(out.read_text())
+    assert results[0] == results[1]
+    assert "low" in results[0]
+
+
+def test_a_table_of_a_database_keeps_its_policy(clinic: str, tmp_path: Path) -> None:
+    out = tmp_path / "safe.parquet"
+    done("anonymize", clinic, "--table", "patients", "-k", "4", "-o", str(out), "--quiet")
+    assert [d[0] for d in duckdb.sql(f"FROM '{out}'").description] == ["age", "zip", "d", "class_id"]
+    assert "name the table" in misused("anonymize", clinic, "-k", "4", "-o", str(tmp_path / "x.csv"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--qi", "agee"), "agee"),
+        (("--qi", "age", "--algorithm", "kacp"), "Did you mean"),
+        (("--qi", "age", "-p", "kk=3"), "kk"),
+        (("--qi", "age", "-p", "l"), "NAME=VALUE"),
+        ((), "profile"),
+    ],
+)
+def test_mistakes_of_anonymize_leave_no_file(
+    people: str, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    out = tmp_path / "out" / "safe.csv"
+    result = run("anonymize", people, "-k", "5", *arguments, "-o", str(out))
+    assert result.exit_code in (1, 2)
+    assert says in result.output
+    assert not out.parent.exists()
+
+
+def test_policy_hierarchies_and_algorithms_are_shown(clinic: str, tmp_path: Path) -> None:
+    shown = json.loads(done("policy", clinic, "patients", "--json"))
+    assert {row["column_name"]: row["role"] for row in shown} == {"age": "quasi", "zip": "quasi", "d": "sensitive"}
+    assert json.loads(done("policy", clinic, "nowhere", "--json")) == []
+    arx = tmp_path / "sex.csv"
+    arx.write_text("M;*\nF;*\n")
+    done("hierarchy", "load", clinic, "mine", str(arx))
+    assert {"kind": "stored", "name": "mine"} in json.loads(done("hierarchy", "list", clinic, "--json"))
+    back = tmp_path / "back.csv"
+    done("hierarchy", "save", clinic, "mine", str(back))
+    assert back.read_text() == "M;*\nF;*\n"
+    refused("hierarchy", "save", clinic, "mine", str(back))
+    done("hierarchy", "check", clinic)
+    names = [row["name"] for row in json.loads(done("algorithms", "--json"))]
+    assert {"kacpc", "mondrian", "kmember"} <= set(names)

@@ -1,0 +1,142 @@
+"""composition(): who is narrowed by two releases together, against a plain oracle."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import dbanon
+from dbanon import errors
+
+DISEASES = ["Flu", "HIV", "TB", "Cold"]
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    connection = dbanon.connect()
+    yield connection
+    connection.close()
+
+
+def visits(con: Any, seed: int) -> None:
+    """Visits of persons, some of nobody known; age and ward are known from elsewhere."""
+    rng = random.Random(seed)
+    con.execute("CREATE OR REPLACE TABLE visits (person INTEGER, age INTEGER, ward VARCHAR, disease VARCHAR)")
+    rows = []
+    for _ in range(rng.randint(20, 60)):
+        person = rng.randrange(30) if rng.random() < 0.9 else None
+        rows.append((person, rng.randrange(20, 40), rng.choice("abc"), rng.choice([*DISEASES, None])))
+    con.executemany("INSERT INTO visits VALUES (?, ?, ?, ?)", rows)
+    con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(con, "visits", person="person", age="quasi", ward="quasi", disease="sensitive")
+
+
+def classes_of(con: Any, name: str) -> tuple[dict[str, set[int]], dict[int, set[str]]]:
+    """The classes of each person, and the diseases of each class."""
+    rows = con.execute(
+        "SELECT m.person_key, m.class_id FROM dbanon.membership AS m WHERE m.release = ? AND m.class_id IS NOT NULL "
+        "AND m.person_key IS NOT NULL",
+        [name],
+    ).fetchall()
+    people: dict[str, set[int]] = {}
+    for person, number in rows:
+        people.setdefault(person, set()).add(number)
+    values: dict[int, set[str]] = {}
+    for number, disease in con.execute(f"SELECT class_id, disease FROM {name}").fetchall():
+        values.setdefault(number, set()).update({disease} - {None})
+    return people, values
+
+
+def oracle(con: Any, a: str, b: str, k: int, l: int) -> list[tuple[Any, ...]]:  # noqa: E741
+    """Every person and pair of classes whose common persons are fewer than k, or common diseases fewer than l."""
+    people_a, values_a = classes_of(con, a)
+    people_b, values_b = classes_of(con, b)
+    found = []
+    for person in people_a.keys() & people_b.keys():
+        for x in people_a[person]:
+            for y in people_b[person]:
+                both = {p for p in people_a if x in people_a[p] and y in people_b.get(p, set())}
+                left = len(values_a[x] & values_b[y])
+                if len(both) < k or left < l:
+                    found.append((person, x, y, len(both), left))
+    return sorted(found)
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+@pytest.mark.parametrize("seed", range(6))
+def test_composition_finds_whom_a_plain_search_finds(con: Any, seed: int) -> None:
+    visits(con, seed)
+    k = random.Random(seed).choice([2, 3, 4])
+    l = 2 if seed % 2 else 1  # noqa: E741
+    asked = {"k": k} | ({"l": l} if l > 1 else {})
+    dbanon.materialize(con, "a", "kacpc", "visits", **asked)
+    dbanon.materialize(con, "b", "mondrian", "visits", k=2, qi=["age"], sensitive=["disease"], withhold=["ward"])
+    rows = con.execute(
+        "SELECT person_key, class_a, class_b, candidates, sensitive_values FROM composition('a', 'b')"
+    ).fetchall()
+    assert sorted(rows) == oracle(con, "a", "b", k, l)
+    counted = con.execute("SELECT composition FROM dbanon.release WHERE name = 'b'").fetchall()[0][0]
+    assert counted == {"a version 1": len({row[0] for row in rows})}
+
+
+def patients(con: Any, key: str = "PRIMARY KEY") -> None:
+    con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, size INTEGER, disease VARCHAR)")
+    con.execute(
+        "INSERT INTO patients SELECT i, 20 + i, 150 + (i * 7) % 20, ['Flu', 'HIV'][1 + i % 2] FROM range(20) AS r (i)"
+    )
+    dbanon.declare(con, "patients", pid="identifier", age="quasi", size="quasi", disease="sensitive")
+
+
+def test_materialize_warns_of_people_whom_two_releases_narrow(con: Any) -> None:
+    patients(con)
+    dbanon.materialize(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
+    with pytest.warns(dbanon.DisclosureWarning, match="with by_age version 1"):
+        made = dbanon.materialize(con, "by_size", "kacpc", "patients", k=5, withhold=["age"])
+    assert made.composition is not None
+    assert made.composition["by_age version 1"] > 0
+    people = con.execute("SELECT count(DISTINCT person_key) FROM composition('by_size', 'by_age')").fetchall()
+    assert people == [(made.composition["by_age version 1"],)]
+
+
+def test_materialize_refuses_if_asked_and_leaves_nothing(con: Any) -> None:
+    patients(con)
+    dbanon.materialize(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
+    with pytest.raises(errors.CompositionRefused, match="with by_age version 1"):
+        dbanon.materialize(con, "by_size", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
+    assert con.execute("SELECT count(*) FROM dbanon.release").fetchall() == [(1,)]
+    assert con.execute("SELECT DISTINCT release FROM dbanon.membership").fetchall() == [("by_age",)]
+    tables = {row[0] for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    assert not any(name.startswith("by_size") for name in tables)
+
+
+def test_the_same_classes_twice_narrow_nobody(con: Any) -> None:
+    patients(con)
+    dbanon.materialize(con, "a", "kacpc", "patients", k=5)
+    made = dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
+    assert made.composition == {"a version 1": 0}
+
+
+def test_a_dropped_release_still_counts_until_it_is_forgotten(con: Any) -> None:
+    patients(con)
+    dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["size"])
+    dbanon.drop(con, "a")
+    with pytest.raises(errors.CompositionRefused):
+        dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
+    dbanon.forget_release(con, "a")
+    made = dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["age"], composition="refuse")
+    assert made.composition == {}
+
+
+def test_people_who_cannot_be_told_apart_are_said(con: Any) -> None:
+    patients(con, key="")
+    made = dbanon.materialize(con, "a", "kacpc", "patients", k=5)
+    assert made.composition is None
+    assert con.execute("SELECT person_key, composition FROM releases()").fetchall() == [(None, None)]
+    with pytest.raises(Exception, match="nobody knows who is in a"):
+        con.execute("FROM composition('a', 'a')").fetchall()
+    assert dbanon.materialize(con, "b", "kacpc", "patients", k=5, key="pid").composition == {}
+    with pytest.raises(Exception, match="nobody knows who is in a"):
+        con.execute("FROM composition('b', 'a')").fetchall()

@@ -1,0 +1,366 @@
+"""materialize makes three tables, a ledger row and a membership, or nothing at all."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+
+ENDINGS = ("", "_classes", "_metrics")
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    connection = dbanon.connect()
+    patients(connection)
+    yield connection
+    connection.close()
+
+
+def patients(con: Any, name: str = "patients", key: str = "PRIMARY KEY") -> None:
+    con.execute(f"CREATE TABLE {name} (pid INTEGER {key}, age INTEGER, note VARCHAR, disease VARCHAR)")
+    con.execute(f"INSERT INTO {name} SELECT i, 20 + i, 'n' || i, ['Flu', 'HIV'][1 + i % 2] FROM range(20) AS r (i)")
+    dbanon.declare(con, name, pid="identifier", age="quasi", disease="sensitive")
+
+
+def tables(con: Any) -> list[tuple[str, ...]]:
+    return con.execute(
+        "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE schema_name <> 'dbanon' ORDER BY ALL"
+    ).fetchall()
+
+
+def nothing_left(con: Any, before: list[tuple[str, ...]]) -> None:
+    assert tables(con) == before
+    for table in ("release", "membership"):
+        assert con.execute(f"SELECT count(*) FROM dbanon.{table}").fetchall() == [(0,)]
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def whole(con: Any, name: str, schema: str = "main", database: str = "memory") -> None:
+    """Asserts that three tables, ledger and membership of a release agree."""
+    at = f"{quoted(database)}.{quoted(schema)}."
+    records = con.execute(f"SELECT count(*) FROM {at}{quoted(name)}").fetchall()[0][0]
+    size = con.execute(f"SELECT sum(size) FROM {at}{quoted(name + '_classes')}").fetchall()[0][0]
+    metric = con.execute(f"SELECT value FROM {at}{quoted(name + '_metrics')} WHERE metric = 'records'").fetchall()[0][0]
+    ledger = con.execute(
+        f"SELECT version, records FROM {quoted(database)}.dbanon.release "
+        "WHERE (schema_name, name, status) = (?, ?, 'published')",
+        [schema, name],
+    ).fetchall()
+    assert len(ledger) == 1
+    members = con.execute(
+        f"SELECT sum(records) FROM {quoted(database)}.dbanon.membership "
+        "WHERE (schema_name, release, version) = (?, ?, ?) AND class_id IS NOT NULL",
+        [schema, name, ledger[0][0]],
+    ).fetchall()[0][0]
+    assert records == size == metric == ledger[0][1] == members
+
+
+# --- what is made ----------------------------------------------------------------------------------------
+
+
+def test_three_tables_a_ledger_row_and_a_membership_are_made(con: Any) -> None:
+    made = dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    assert (made.name, made.version, made.records) == ("safe", 1, 20)
+    whole(con, "safe")
+    for ending in ENDINGS:
+        called = con.execute(f"FROM kacpc{ending}('patients', k=5)").fetchall()
+        assert con.execute(f"FROM safe{ending}").fetchall() == called
+
+
+def test_the_ledger_says_what_was_released_from_what(con: Any) -> None:
+    dbanon.materialize(con, "safe", "mondrian", "patients", k=4, l=2, suppress=0.1)
+    result = con.execute("FROM releases()")
+    row = dict(zip([c[0] for c in result.description], result.fetchall()[0], strict=True))
+    assert (row["schema_name"], row["name"], row["version"], row["status"]) == ("main", "safe", 1, "published")
+    assert (row["source"], row["algorithm"], row["refresh"]) == ('"main"."patients"', "mondrian", "first")
+    given = json.loads(row["parameters"])
+    assert (given["k"], given["l"], given["suppress"], given["nulls"]) == (4, 2, 0.1, "keep")
+    assert json.loads(row["roles"]) == {"pid": "withheld", "age": "quasi", "note": "withheld", "disease": "sensitive"}
+    assert row["withheld"] == ["pid", "note"]
+    assert row["person_key"] == ["pid"]
+    assert (row["source_records"], row["records"] + row["suppressed"], row["dropped"]) == (20, 20, 0)
+    assert row["achieved"]["k"] >= 4
+    assert row["achieved"]["l_diversity:disease"] == 2
+    assert row["metrics"] == dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
+    assert set(row["library_versions"]) == {"dbanon", "duckdb", "python"}
+    assert row["policy_fingerprint"]
+    assert row["source_fingerprint"]
+    assert row["hierarchy_fingerprint"]
+    assert con.execute(row["statement"]).fetchall() == con.execute("FROM safe").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("column", "key", "expected"),
+    [("PRIMARY KEY", None, ["pid"]), ("UNIQUE", None, ["pid"]), ("", None, None), ("", "PID", ["pid"]),
+     ("", ["pid", "note"], ["pid", "note"])],
+)  # fmt: skip
+def test_people_are_told_apart_by_a_key(column: str, key: Any, expected: list[str] | None) -> None:
+    con = dbanon.connect()
+    patients(con, key=column)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5, key=key)
+    assert con.execute("SELECT person_key FROM releases()").fetchall() == [(expected,)]
+    keys = con.execute("SELECT count(DISTINCT person_key) FROM dbanon.membership").fetchall()
+    assert keys == [(20 if expected else 0,)]
+    con.close()
+
+
+def test_a_person_is_the_key(con: Any) -> None:
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5, person="note")
+    assert con.execute("SELECT person_key FROM releases()").fetchall() == [(["note"],)]
+    assert con.execute("SELECT min(person_key) FROM dbanon.membership").fetchall() == [("n0",)]
+
+
+def test_a_key_that_is_no_column_is_refused(con: Any) -> None:
+    before = tables(con)
+    with pytest.raises(errors.UnknownColumn, match="nope"):
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=5, key="nope")
+    nothing_left(con, before)
+
+
+# --- or nothing ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ({"k": 50}, Exception),
+        ({"k": 5, "l": 3}, Exception),
+        ({"k": 5, "kk": 1}, errors.DbanonError),
+        ({"k": "x"}, errors.DbanonError),
+        ({"k": 5, "composition": "maybe"}, errors.InvalidArgument),
+        ({"k": 5, "algorithm": "kacp"}, errors.UnknownAlgorithm),
+        ({"k": 5, "source": "nobody"}, errors.UnknownTable),
+        ({"k": 5, "name": "elsewhere.main.safe"}, errors.ForeignRelease),
+        ({"k": 5, "name": "nowhere.safe"}, duckdb.Error),
+    ],
+)
+def test_what_cannot_be_made_leaves_nothing(con: Any, call: dict[str, Any], error: type[Exception]) -> None:
+    before = tables(con)
+    call = {"name": "safe", "algorithm": "kacpc", "source": "patients", **call}
+    with pytest.raises(error):
+        dbanon.materialize(con, **call)
+    nothing_left(con, before)
+    assert dbanon.materialize(con, "safe", "kacpc", "patients", k=5).version == 1
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("kind", ["TABLE", "VIEW"])
+def test_no_table_or_view_is_overwritten(con: Any, kind: str, ending: str) -> None:
+    con.execute(f"CREATE {kind} Safe{ending} AS SELECT 42 AS x")
+    before = tables(con)
+    for replace in (False, True):
+        with pytest.raises(errors.ReleaseExists, match="choose another name"):
+            dbanon.materialize(con, "safe", "kacpc", "patients", k=5, replace=replace)
+    nothing_left(con, before)
+    assert con.execute(f"FROM Safe{ending}").fetchall() == [(42,)]
+
+
+def test_a_view_that_gives_other_rows_each_time_is_refused(con: Any) -> None:
+    con.execute("CREATE VIEW sampled AS SELECT * FROM patients WHERE random() < 0.7")
+    con.execute(
+        "CREATE VIEW mixed AS "
+        "SELECT * REPLACE (CASE WHEN random() < 0.5 THEN 'A' ELSE 'B' END AS disease) FROM patients"
+    )
+    before = tables(con)
+    for view in ("sampled", "mixed"):
+        dbanon.declare(con, view, age="quasi", disease="sensitive")
+        with pytest.raises(errors.UnstableSource):
+            dbanon.materialize(con, "safe", "kacpc", view, k=3)
+        nothing_left(con, before)
+
+
+def test_a_temporary_table_is_no_source(con: Any) -> None:
+    con.execute("CREATE TEMP TABLE gone AS FROM patients")
+    before = tables(con)
+    con.execute("FROM kacpc('gone', k=5, qi=['age'])").fetchall()
+    with pytest.raises(errors.DbanonError):
+        dbanon.materialize(con, "safe", "kacpc", "gone", k=5, qi=["age"])
+    nothing_left(con, before)
+
+
+def test_an_open_transaction_is_refused(con: Any) -> None:
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("BEGIN")
+    con.execute("DELETE FROM patients WHERE pid = 3")
+    for work in (
+        lambda: dbanon.materialize(con, "other", "kacpc", "patients", k=5),
+        lambda: dbanon.refresh(con, "safe"),
+        lambda: dbanon.drop(con, "safe"),
+        lambda: dbanon.forget_release(con, "safe"),
+    ):
+        with pytest.raises(errors.OpenTransaction):
+            work()
+    with pytest.raises(duckdb.Error):
+        con.execute("SELECT error('x')").fetchall()
+    with pytest.raises(errors.OpenTransaction):
+        dbanon.refresh(con, "safe")
+    con.execute("ROLLBACK")
+    assert con.execute("SELECT count(*) FROM patients").fetchall() == [(20,)]
+    whole(con, "safe")
+
+
+# --- names and places --------------------------------------------------------------------------------------
+
+HOSTILE = ["x'); DROP TABLE patients; --", 'a"b', "🦆 views", "select", "Ünï.codé", "with space ", "x" * 200]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_any_name_is_a_name(con: Any, name: str) -> None:
+    given = name if "." not in name else quoted(name)
+    dbanon.materialize(con, given, "kacpc", "patients", k=5)
+    whole(con, name)
+    con.execute("INSERT INTO patients SELECT 100 + i, 70 + i, 'm', 'Flu' FROM range(6) AS r (i)")
+    assert dbanon.refresh(con, given).records == 26
+    whole(con, name)
+    dbanon.drop(con, given)
+    assert tables(con) == [("memory", "main", "patients")]
+    assert dbanon.forget_release(con, given) == 2
+    nothing_left(con, [("memory", "main", "patients")])
+
+
+def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
+    con.execute("CREATE SCHEMA out")
+    dbanon.materialize(con, "out.safe", "kacpc", "patients", k=5)
+    whole(con, "safe", "out")
+    assert dbanon.refresh(con, "out.safe").version == 2
+    dbanon.materialize(con, "memory.out.other", "kacpc", "main.patients", k=5)
+    dbanon.materialize(con, "memory.third", "kacpc", "memory.patients", k=5)
+    whole(con, "other", "out")
+    whole(con, "third")
+    assert dbanon.refresh(con, "memory.third").version == 2
+    con.execute("USE memory.out")
+    assert dbanon.refresh(con, "safe").version == 3
+
+
+def test_a_release_stands_in_the_database_of_its_source(con: Any, tmp_path: Path) -> None:
+    con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS clinic")
+    con.execute("USE clinic")
+    patients(con)
+    con.execute("USE memory")
+    dbanon.materialize(con, "safe", "kacpc", "clinic.main.patients", k=5)
+    whole(con, "safe", database="clinic")
+    assert ("memory", "main", "safe") not in tables(con)
+    assert dbanon.refresh(con, "clinic.main.safe").version == 2
+    assert con.execute("SELECT database_name, version FROM releases()").fetchall() == [("clinic", 1), ("clinic", 2)]
+    con.execute("DETACH clinic")
+    con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS renamed")
+    assert con.execute("SELECT database_name, status FROM release_status()").fetchall() == [("renamed", "fresh")]
+    assert dbanon.refresh(con, "renamed.safe").version == 3
+
+
+def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
+    path = tmp_path / "p.parquet"
+    con.execute(f"COPY patients TO '{path}' (FORMAT parquet)")
+    asked: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
+    dbanon.materialize(con, "of_file", "kacpc", str(path), **asked)
+    whole(con, "of_file")
+    con.execute("CREATE VIEW adults AS FROM patients WHERE age > 24")
+    dbanon.materialize(con, "of_view", "kacpc", "adults", **asked)
+    whole(con, "of_view")
+    assert con.execute("SELECT DISTINCT status FROM release_status()").fetchall() == [("fresh",)]
+    con.execute(f"COPY (FROM patients WHERE pid > 9) TO '{path}' (FORMAT parquet)")
+    con.execute("DELETE FROM patients WHERE pid > 14")
+    assert con.execute("SELECT name, went FROM release_status()").fetchall() == [("of_file", 10), ("of_view", 5)]
+
+
+def test_a_read_only_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with dbanon.connect(path) as con:
+        patients(con)
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    with dbanon.connect(path, read_only=True) as con:
+        assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
+        for work in (
+            lambda: dbanon.materialize(con, "other", "kacpc", "patients", k=5),
+            lambda: dbanon.refresh(con, "safe"),
+            lambda: dbanon.drop(con, "safe"),
+            lambda: dbanon.forget_release(con, "safe"),
+        ):
+            with pytest.raises(errors.ReadOnly):
+                work()
+
+
+PLAIN = """
+import sys, duckdb
+con = duckdb.connect(sys.argv[1], read_only=True)
+print(con.execute("SELECT count(*), count(DISTINCT class_id) FROM safe").fetchall())
+print(con.execute("SELECT sum(size) FROM safe_classes").fetchall())
+print(con.execute("SELECT value FROM safe_metrics WHERE metric = 'k'").fetchall())
+print("dbanon" in sys.modules)
+"""
+
+
+def test_a_plain_duckdb_reads_what_was_made(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with dbanon.connect(path) as con:
+        patients(con)
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    done = subprocess.run([sys.executable, "-c", PLAIN, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[(20, 4)]", "[(20,)]", "[(5.0,)]", "False"]
+
+
+# --- replace, drop, forget -----------------------------------------------------------------------------------
+
+
+def test_replace_makes_the_next_version_of_another_definition(con: Any) -> None:
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    with pytest.raises(errors.ReleaseExists, match="replace"):
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=10)
+    with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
+        made = dbanon.materialize(con, "safe", "mondrian", "patients", k=10, replace=True)
+    assert made.version == 2
+    whole(con, "safe")
+    rows = con.execute("SELECT algorithm, status, allow_delta FROM releases()").fetchall()
+    assert rows == [("kacpc", "replaced", False), ("mondrian", "published", True)]
+    before = con.execute("FROM safe").fetchall()
+    with pytest.raises(duckdb.Error):
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=99, replace=True)
+    assert con.execute("FROM safe").fetchall() == before
+    whole(con, "safe")
+
+
+def test_drop_keeps_the_ledger_until_it_is_forgotten(con: Any) -> None:
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    dbanon.refresh(con, "safe")
+    with pytest.raises(errors.UnknownVersion, match="published"):
+        dbanon.forget_release(con, "safe", 2)
+    assert dbanon.forget_release(con, "safe", 1) == 1
+    dbanon.drop(con, "SAFE")
+    assert tables(con) == [("memory", "main", "patients")]
+    assert con.execute("SELECT version, status FROM releases()").fetchall() == [(2, "dropped")]
+    for work in (lambda: dbanon.drop(con, "safe"), lambda: dbanon.refresh(con, "safe")):
+        with pytest.raises(errors.UnknownRelease):
+            work()
+    dbanon.drop(con, "safe", if_exists=True)
+    dbanon.drop(con, "nobody", if_exists=True)
+    assert dbanon.materialize(con, "Safe", "kacpc", "patients", k=5).version == 3
+    assert dbanon.refresh(con, "safe").version == 4
+    with pytest.raises(errors.UnknownVersion):
+        dbanon.forget_release(con, "safe", 77)
+    assert dbanon.forget_release(con, "safe") == 2
+    assert con.execute("SELECT DISTINCT version FROM dbanon.membership").fetchall() == [(4,)]
+    with pytest.raises(errors.UnknownRelease, match="Safe"):
+        dbanon.forget_release(con, "saf")
+
+
+def test_a_plain_attached_connection_can_do_all_of_it() -> None:
+    con = dbanon.attach(duckdb.connect())
+    patients(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    assert dbanon.refresh(con, "safe").version == 2
+    assert con.execute("SELECT count(*) FROM delta_problems('safe')").fetchall() == [(0,)]
+    dbanon.drop(con, "safe")
+    con.close()

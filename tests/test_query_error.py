@@ -1,0 +1,289 @@
+"""query_error: against a slow plain Python implementation, and what must hold of any release."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+
+TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["a3", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
+WARDS = [row[0] for row in TREE]
+NODES = {"A": (0, 2), "B": (3, 4), "*": (0, 4)} | {w: (i, i) for i, w in enumerate(WARDS)}
+COLUMNS = ["kind", "predicates", "queries", "median", "p95", "mean"]
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[Any]:
+    connection = dbanon.attach(duckdb.connect())
+    dbanon.load_hierarchy(connection, "wards", TREE)
+    yield connection
+    connection.close()
+
+
+def rows(con: Any, release: str = "rel", source: str = "src", more: str = "") -> list[dict[str, Any]]:
+    cursor = con.execute(f"FROM query_error('{release}', '{source}'{', ' if more else ''}{more})")
+    names = [column[0] for column in cursor.description]
+    assert names == COLUMNS
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+# --- the slow implementation ------------------------------------------------------------------------------
+
+
+def number(*parts: object) -> int:
+    """DuckDB's md5_number_lower of the parts, separated by colons."""
+    return int.from_bytes(hashlib.md5(":".join(map(str, parts)).encode()).digest()[8:], "little")
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    ordered = sorted(values)
+    at = q * (len(ordered) - 1)
+    low, high = ordered[math.floor(at)], ordered[math.ceil(at)]
+    return low + (high - low) * (at - math.floor(at))
+
+
+Interval = tuple[float, float] | None
+
+
+def share(cell: Interval, asked: Interval, step: int) -> float:
+    if asked is None:
+        return 1.0
+    if cell is None or cell[1] < asked[0] or cell[0] > asked[1]:
+        return 0.0
+    if cell[0] == cell[1]:
+        return 1.0
+    return (min(cell[1], asked[1]) - max(cell[0], asked[0]) + step) / (cell[1] - cell[0] + step)
+
+
+def slow(
+    source: list[list[float | None]],
+    release: list[list[Interval]],
+    steps: Sequence[int],
+    averaged: Sequence[int],
+    queries: int,
+    seed: int,
+    selectivity: float = 0.1,
+    sanity: float = 0.001,
+) -> dict[tuple[str, int], list[float]]:
+    """Errors by (kind, predicates); every value is a number and every published value an interval, None is missing."""
+    count = len(steps)
+    found: dict[tuple[str, int], list[float]] = {}
+    for n in range(1, queries + 1):
+        predicates = 1 + (n - 1) % min(3, count)
+        order = sorted(range(count), key=lambda j: number(seed, n, "column", j))
+        chosen, others = order[:predicates], order[predicates:]
+        target = next((j for j in [*others, *chosen] if j in averaged), None)
+        asked: list[Interval] = [None] * count
+        for j in chosen:
+            values = sorted(v for row in source if (v := row[j]) is not None)
+            width = max(1, math.floor(selectivity ** (1 / predicates) * len(values) + 0.5))
+            first = math.floor((number(seed, n, "range", j) >> 11) / 2**53 * (len(values) - width))
+            asked[j] = (values[first], values[first + width - 1])
+        exact: list[Interval]
+        sums = []
+        for told in (False, True):
+            total = weight = weighted = 0.0
+            for row in release if told else source:
+                exact = row if told else [None if v is None else (v, v) for v in row]  # type: ignore[assignment,misc]
+                part = math.prod(share(cell, a, s) for cell, a, s in zip(exact, asked, steps, strict=True))
+                total += part
+                if target is not None and (cell := exact[target]) is not None and part > 0:
+                    weight += part
+                    weighted += part * (cell[0] + cell[1]) / 2
+            sums.append((total, weighted / weight if weight else None))
+        (true, average), (estimate, told_average) = sums
+        error = abs(estimate - true) / max(true, sanity * len(source))
+        found.setdefault(("count", predicates), []).append(error)
+        if average is not None and target is not None:
+            known = [v for row in source if (v := row[target]) is not None]
+            bound = max(abs(average), sanity * (max(known) - min(known)))
+            wrong = (
+                1.0 if told_average is None else 0.0 if told_average == average else abs(told_average - average) / bound
+            )
+            found.setdefault(("average", predicates), []).append(wrong)
+    return found
+
+
+def text_of(cell: Interval, form: str = "{:g}") -> str | None:
+    if cell is None:
+        return None
+    low, high = (form.format(end) for end in cell)
+    return low if low == high else f"[{low}, {high}]"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_equals_the_slow_implementation(con: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    rows_in, rows_out, source, release = [], [], [], []
+    for _ in range(60):
+        age = None if rng.random() < 0.1 else rng.randint(0, 40)
+        pay = rng.randint(-20, 20) / 4
+        ward = rng.randrange(5)
+        color = rng.choice("rgb")
+        source.append([age, pay, ward, "bgr".index(color)])
+        rows_in.append((age, pay, WARDS[ward], color))
+        wide = rng.randint(1, 12)
+        ages = None if age is None else (age // wide * wide, age // wide * wide + wide - 1)
+        pays = (math.floor(pay), math.floor(pay) + 2.5)
+        node = rng.choice([name for name, (low, high) in NODES.items() if low <= ward <= high])
+        shown = rng.choice([color, "*"])
+        release.append([ages, pays, NODES[node], (0, 2) if shown == "*" else ("bgr".index(color),) * 2])
+        rows_out.append((text_of(ages), text_of(pays, "{:.2f}"), node, shown))
+    con.execute("CREATE OR REPLACE TABLE src (age INTEGER, pay DECIMAL(6, 2), ward VARCHAR, color VARCHAR)")
+    con.execute("CREATE OR REPLACE TABLE rel (age VARCHAR, pay VARCHAR, ward VARCHAR, color VARCHAR)")
+    con.executemany("INSERT INTO src VALUES (?, ?, ?, ?)", rows_in)
+    con.executemany("INSERT INTO rel VALUES (?, ?, ?, ?)", rows_out)
+    expected = slow(source, release, (1, 0, 1, 1), (0, 1), 90, seed, 0.3, 0.01)
+    more = "qi=['age', 'pay', 'ward', 'color'], hierarchies={'ward': 'wards'}, queries=90, selectivity=0.3, sanity=0.01"
+    found = rows(con, more=f"{more}, seed={seed}")
+    assert [(r["kind"], r["predicates"]) for r in found] == [(k, p) for k in ("count", "average") for p in (1, 2, 3)]
+    for row in found:
+        errors = expected[row["kind"], row["predicates"]]
+        assert row["queries"] == len(errors)
+        assert row["median"] == pytest.approx(quantile(errors, 0.5), abs=1e-7)
+        assert row["p95"] == pytest.approx(quantile(errors, 0.95), abs=1e-7)
+        assert row["mean"] == pytest.approx(sum(errors) / len(errors), abs=1e-7)
+        assert row["mean"] > 0
+
+
+# --- what must hold ---------------------------------------------------------------------------------------
+
+EVERY_TYPE = """
+    CREATE OR REPLACE TABLE src AS SELECT
+        i % 37 AS age, (i % 11) / 4 AS pay, (i % 13)::FLOAT / 10 AS ratio, (i % 7)::DECIMAL(5, 2) / 8
+            AS price,
+        DATE '2020-01-01' + (i % 50)::INTEGER AS born, TIMESTAMP '2020-01-01 10:00:00' + INTERVAL (i % 41) HOUR
+            AS seen,
+        TIMESTAMPTZ '2020-01-01 10:00:00+02' + INTERVAL (i % 3) HOUR AS zoned, TIME '10:00:00' + INTERVAL (i % 9) MINUTE
+            AS tea,
+        ['a1', 'a2', 'b1', NULL][1 + i % 4] AS ward, i % 2 = 0 AS flag, i % 5 - 2 AS "odd ""name"
+    FROM range(400) AS r (i)
+"""
+
+
+def test_a_release_that_says_everything_has_no_error(con: Any) -> None:
+    con.execute(EVERY_TYPE)
+    con.execute("CREATE OR REPLACE TABLE rel AS SELECT * REPLACE (zoned AT TIME ZONE 'UTC' AS zoned) FROM src")
+    con.execute("CREATE OR REPLACE TABLE texts AS SELECT CAST(COLUMNS(*) AS VARCHAR) FROM rel")
+    names = [row[0] for row in con.execute("SELECT column_name FROM (DESCRIBE src)").fetchall()]
+    listed = ", ".join("'" + name + "'" for name in names)
+    for release in ("rel", "texts"):
+        found = rows(con, release, more=f"qi := [{listed}], queries := 200")
+        assert sum(r["queries"] for r in found if r["kind"] == "count") == 200
+        assert all(r["median"] == r["p95"] == r["mean"] == 0 for r in found), release
+
+
+def test_a_coarser_release_has_greater_errors(con: Any) -> None:
+    con.execute("CREATE OR REPLACE TABLE src AS SELECT (i * i) % 97 AS age, (i * 7) % 50 AS pay FROM range(2000) r (i)")
+    means = []
+    for width in (1, 5, 20, 97):
+        con.execute(
+            f"CREATE OR REPLACE TABLE rel AS SELECT '[' || age // {width} * {width} || ', ' || "
+            f"age // {width} * {width} + {width} - 1 || ']' AS age, pay FROM src"
+        )
+        means.append([r["mean"] for r in rows(con, more="qi=['age', 'pay'], queries=300")])
+    assert means[0] == [0, 0, 0, 0]
+    for finer, coarser in pairwise(means):
+        assert all(a < b for a, b in zip(finer, coarser, strict=True))
+
+
+def test_the_same_seed_asks_the_same_questions_whatever_the_order_of_the_rows(con: Any) -> None:
+    con.execute("CREATE OR REPLACE TABLE src AS SELECT (i * i) % 97 AS age, 'w' || i % 5 AS ward FROM range(500) r (i)")
+    con.execute(
+        "CREATE OR REPLACE TABLE rel AS SELECT '[' || age // 10 * 10 || ', ' || age // 10 * 10 + 9 || ']' AS age, "
+        "'*' AS ward FROM src"
+    )
+    first = rows(con, more="qi=['age', 'ward'], seed=5")
+    con.execute("CREATE OR REPLACE TABLE src AS FROM src ORDER BY hash(age, ward)")
+    con.execute("SET threads = 1")
+    assert rows(con, more="qi=['age', 'ward'], seed=5") == first
+    con.execute("RESET threads")
+    assert rows(con, more="qi=['age', 'ward'], seed=6") != first
+    assert rows(con, more="qi=['age', 'ward']") == rows(con, more="qi=['age', 'ward'], seed=1, queries=1000")
+
+
+def test_real_releases_in_every_form_and_a_file(con: Any, tmp_path: Path) -> None:
+    con.execute(
+        "CREATE OR REPLACE TABLE people AS SELECT (i * i) % 71 AS age, ['a1', 'a2', 'b1', 'b2'][1 + i % 4] AS ward, "
+        "DATE '2020-01-01' + ((i * 13) % 300)::INTEGER AS born, 'Flu' AS disease FROM range(300) AS r (i)"
+    )
+    con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(con, "people", age="quasi", ward=("quasi", "wards"), born="quasi", disease="sensitive")
+    found = {}
+    for form in ("text", "bounds", "struct"):
+        con.execute(f"CREATE OR REPLACE TABLE safe AS FROM kacpc('people', k=5, intervals='{form}')")
+        found[form] = rows(con, "safe", "people", "queries=60")
+    assert found["text"] == found["bounds"] == found["struct"]
+    assert all(row["mean"] > 0 for row in found["text"])
+    path = tmp_path / "safe.parquet"
+    con.execute(f"COPY safe TO '{path}'")
+    assert rows(con, str(path), "people", "queries=60") == found["text"]
+    con.execute(
+        "CREATE OR REPLACE TABLE safe AS FROM kacpc('people', k=40, top := {'age': 50}, grid := {'born': 'year'})"
+    )
+    coarse = rows(con, "safe", "people", "queries=60")
+    assert coarse[0]["mean"] > found["text"][0]["mean"]
+    con.execute("ALTER TABLE safe DROP born")
+    assert len(rows(con, "safe", "people", "queries=60")) == 4  # what is withheld is not asked about
+
+
+def test_without_a_number_there_are_counts_only(con: Any) -> None:
+    con.execute("CREATE OR REPLACE TABLE src AS SELECT 'w' || i % 5 AS ward FROM range(50) AS r (i)")
+    assert [(r["kind"], r["predicates"]) for r in rows(con, "src", more="qi=['ward']")] == [("count", 1)]
+
+
+def test_masks_stand_for_the_values_that_they_cover(con: Any) -> None:
+    con.execute("CREATE OR REPLACE TABLE src AS SELECT (10000 + i % 40)::VARCHAR AS zip FROM range(400) AS r (i)")
+    con.execute("CREATE OR REPLACE TABLE rel AS SELECT left(zip, 4) || '*' AS zip FROM src")
+    (row,) = rows(con, more="qi=['zip']")
+    assert row["mean"] == pytest.approx(0, abs=1e-9)  # all values are equally frequent
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("'rel', 'src'", "no quasi-identifier is declared for src"),
+        ("'rel', 'src', qi=['nope']", "src has no column 'nope'"),
+        ("'rel', 'src', qi=['gone']", "rel has no column 'gone'"),
+        ("'rel', 'src', qi=['bad']", r"3 distinct values of rel.bad are not a published form; read are 25, \[25, 29\]"),
+        (
+            "'rel', 'src', qi=['ward'], hierarchies={'ward': 'wards'}",
+            "1 distinct values of rel.ward are not a published",
+        ),
+        ("'rel', 'src', qi=['ward'], hierarchies={'ward': 'nope'}", "there is no hierarchy 'nope'"),
+        ("'rel', 'src', qi=['ward'], hierarchies={'age': 'wards'}", "it is not a quasi-identifier that release and"),
+        ("'rel', 'src', qi=['list']", "src.list has the type .* cannot be a quasi-identifier"),
+        ("'rel', 'src', qi=['nothing']", "src.nothing is NULL in every row"),
+        ("'rel', 'src', qi=['wild']", "is NaN or infinite"),
+        ("'rel', 'src', qi=['age', 'AGE']", "qi must be|two roles"),
+        ("'none', 'src', qi=['age']", "no table, view or file 'none'"),
+        ("'rel', 'empty', qi=['age']", "empty has no rows"),
+        ("'empty', 'src', qi=['age']", "empty has no rows"),
+        ("'rel', 'declared'", "rel has none of the quasi-identifiers of declared: 'gone'"),
+        ("'rel', 'src', qi=['age'], queries=0", "queries must be an integer of at least 1"),
+        ("'rel', 'src', qi=['age'], selectivity=0", "selectivity must be a number above 0"),
+        ("NULL, 'src'", "release is missing"),
+    ],
+)
+def test_mistakes_are_clear_errors(con: Any, call: str, says: str) -> None:
+    con.execute(
+        "CREATE OR REPLACE TABLE src AS SELECT i AS age, i AS gone, i AS bad, 'a1' AS ward, [i] AS list, "
+        "NULL::INTEGER AS nothing, 'nan'::DOUBLE AS wild FROM range(3) AS r (i)"
+    )
+    con.execute("CREATE OR REPLACE TABLE rel AS SELECT * EXCLUDE (gone) REPLACE ('x' || i AS bad, 'zz' AS ward) "
+                "FROM (SELECT *, age AS i FROM src)")  # fmt: skip
+    con.execute("CREATE OR REPLACE TABLE empty AS FROM src LIMIT 0")
+    con.execute("CREATE OR REPLACE TABLE declared AS FROM src")
+    con.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(con, "declared", gone="quasi")
+    with pytest.raises(duckdb.Error, match=says):
+        con.execute(f"FROM query_error({call})").fetchall()
