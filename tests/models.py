@@ -197,7 +197,7 @@ def _closeness(
     return _achieved(classes, column, joint, max, lambda part: distance(shares(part, column), whole))
 
 
-# Earth mover's distances (ALGORITHMS.md 2.1)
+# Earth mover's distances (Li, Li and Venkatasubramanian 2007)
 
 
 def equal(share: Shares, whole: Shares) -> Fraction:

@@ -38,7 +38,7 @@ class Table:
         self.spots: list[Center] = [[column[r] for column in columns] for r in range(len(records))]
 
     def distance(self, record: int, center: Center) -> int:
-        """ALGORITHMS.md 0.6; a NULL is at distance 1 from every value and 0 from a NULL."""
+        """The distance of k-member; a NULL is at distance 1 from every value and 0 from a NULL."""
         total = 0
         for a, b, unit, attribute in zip(self.spots[record], center, self.units, self.attributes, strict=True):
             if a == b:
@@ -93,7 +93,7 @@ def adjust(table: Table, clusters: list[list[int]], centers: Sequence[Center], k
 
 
 def oka(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """ALGORITHMS.md 1.4."""
+    """OKA."""
     clusters = [[seed] for seed in seeds]
     centers = [table.center(cluster) for cluster in clusters]
     for r in range(len(table.spots)):
@@ -109,7 +109,7 @@ Assign: TypeAlias = Callable[[list[Center]], list[list[int]]]
 
 
 def _rounds(table: Table, seeds: Sequence[int], assign: Assign) -> tuple[list[list[int]], list[Center]]:
-    """ALGORITHMS.md 1.13: until no center changes or the centers are those of an earlier round, or for ROUNDS."""
+    """S2, Figure 1: until no center changes or the centers are those of an earlier round, or for ROUNDS."""
     centers = [table.center([seed]) for seed in seeds]
     earlier = [centers]
     while True:
@@ -129,7 +129,7 @@ def _to_nearest(table: Table, centers: list[Center]) -> list[list[int]]:
 
 
 def no1(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """ALGORITHMS.md 1.13."""
+    """S2, Figure 4."""
 
     def assign(centers: list[Center]) -> list[list[int]]:
         clusters = _to_nearest(table, centers)
@@ -140,7 +140,7 @@ def no1(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
 
 
 def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """ALGORITHMS.md 1.14."""
+    """S2, Figure 3."""
 
     def assign(centers: list[Center]) -> list[list[int]]:
         clusters: list[list[int]] = [[] for _ in centers]
@@ -153,7 +153,7 @@ def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
 
 
 def no3(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """ALGORITHMS.md 1.15."""
+    """S2, Figure 2."""
     clusters, centers = _rounds(table, seeds, lambda centers: _to_nearest(table, centers))
     adjust(table, clusters, centers, k, order)
     return clusters

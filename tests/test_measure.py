@@ -75,7 +75,7 @@ def refused(con: Any, query: str, match: str) -> None:
 
 @pytest.fixture
 def star(con: Any) -> Any:
-    """The six rows of ALGORITHMS.md 0.13 as its partition P* publishes them."""
+    """Six rows as a partition P* publishes them."""
     con.execute(
         "CREATE TABLE t AS FROM (VALUES ('E1', 'Flu'), ('E1', 'Flu'), ('E1', 'Cancer'), ('E2', 'Flu'), "
         "('E2', 'Cancer'), ('E2', 'HIV')) AS v (g, disease)"

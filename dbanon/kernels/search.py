@@ -50,6 +50,8 @@ def search(tree, few, axis, flat, ask, sign, records, found, taken):
     Depth-first, best child first. A node is left out when its bound is above the worst of enough candidates, or equal
     to it with only later tuples below.
     """
+    if records <= 0:
+        return 0
     leaf_left = tree[3]
     left, kid, kids, code, level, tuples, first, boxes = (
         tree[2],
