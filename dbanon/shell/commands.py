@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.markdown import Markdown
-
 from dbanon import errors, function_page
 from dbanon.shell.render import MODES
 
@@ -167,6 +165,8 @@ def _help(shell: Shell, words: list[str]) -> None:
             raise errors.UnknownCommand(words[0], [*COMMANDS, *function_page.names()])
         shell.say(f"{found.usage}\n    {found.doc}")
     elif words:
+        from rich.markdown import Markdown  # imports pygments, which only a page needs
+
         shell.print(Markdown(function_page.page(words[0].lower())))
     else:
         width = max(len(c.usage) for c in COMMANDS.values())
