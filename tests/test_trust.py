@@ -467,7 +467,7 @@ def test_a_random_view_is_released_as_one_table(trees: Any, algorithm: str) -> N
 
 @pytest.mark.parametrize("sample", ["50 PERCENT (bernoulli)", "50 PERCENT (system)", "400 ROWS"])
 def test_a_sampled_view_is_released_as_one_table(con: Any, sample: str) -> None:
-    con.execute("CREATE TABLE t AS SELECT i AS uid, i // 3 AS age, i % 4 AS s FROM range(12000) AS r (i)")
+    con.execute("CREATE TABLE t AS SELECT i AS uid, i // 3 AS age, i % 4 AS s FROM range(40000) AS r (i)")
     con.execute(f"CREATE VIEW v AS SELECT * FROM t USING SAMPLE {sample}")
     for _ in range(3):
         release = rows_of(con, "FROM kacpc('v', k := 40, qi := ['age'], sensitive := ['uid', 's'])")
