@@ -46,6 +46,7 @@ LAYERS = [
     {"request"},
     {"udf"},
     {"install"},
+    {"version"},
     {"materialized"},
     {"doctor", "handout"},
     {"statement"},
