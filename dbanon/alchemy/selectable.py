@@ -59,18 +59,16 @@ class Request:
     function: TableFunction
     given: Mapping[str, object]
     shape: Shape
-    table: sa.Table | None
-    query: sa.Select[Any] | None
+    source: sa.Table | sa.Select[Any]
     declared: Declarations
 
     def element(self) -> TableValuedAlias:
         """The call as a FROM element."""
         first: ColumnElement[str]
-        if self.table is not None:
-            first, given = TableName(self.table), dict(self.given)
+        if isinstance(self.source, sa.Table):
+            first, given = TableName(self.source), dict(self.given)
         else:
-            assert self.query is not None  # noqa: S101
-            first = QueryName(self.function.name, self.query, self.declared)
+            first = QueryName(self.function.name, self.source, self.declared)
             kept = {n: v for n, v in self.given.items() if n not in ("identifier", "withhold")}
             given = {**kept, **parameters(self.shape)}
         arguments = [named(name, value) for name, value in given.items()]
@@ -91,14 +89,12 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
     function = functions[algorithm.lower() + ending]
     values = {name.lower(): _plain(value) for name, value in given.items() if value is not None and value != {}}
     options = kinds.validated(function.name, function.parameters, values)
-    table, query = _source(function.name, source)
-    if table is not None:
-        relation = Relation(
-            table.description, {c.name: c.type for c in table.c}, {c.name: info.role_of(c) for c in table.c}
-        )
-        return Request(function, values, shape(function.name, relation, options), table, None, {})
-    assert query is not None  # noqa: S101
-    rows = query.subquery()
+    of_rows = _source(function.name, source)
+    if isinstance(of_rows, sa.Table):
+        types = {c.name: c.type for c in of_rows.c}
+        relation = Relation(of_rows.description, types, {c.name: info.role_of(c) for c in of_rows.c})
+        return Request(function, values, shape(function.name, relation, options), of_rows, {})
+    rows = of_rows.subquery()
     roles: dict[str, info.Role | None] = {}
     declared: dict[sa.Table, dict[str, info.Role | None]] = {}
     for column in rows.c:
@@ -117,22 +113,22 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
             for column in of.c:
                 if (role := info.role_of(column)) is not None and role.role == "person":
                     raise errors.PersonLeftOut(function.name, of.description, column.name)
-    return Request(function, values, made, None, sa.select(rows), declared)
+    return Request(function, values, made, sa.select(rows), declared)
 
 
-def _source(function: str, source: Any) -> tuple[sa.Table | None, SelectBase | None]:
+def _source(function: str, source: Any) -> sa.Table | SelectBase:
     """The table or the query that a source is."""
     if isinstance(source, sa.Table):
-        return source, None
+        return source
     if isinstance(source, SelectBase):
-        return None, source
+        return source
     mapper = sa.inspect(source, raiseerr=False)
     if isinstance(mapper, Mapper):
         table = mapper.local_table
         # A class that shares its table, or needs several, is not all the rows of one table.
         if isinstance(table, sa.Table) and mapper.persist_selectable is table and not mapper.single:
-            return table, None
-        return None, sa.select(mapper.class_)
+            return table
+        return sa.select(mapper.class_)
     accepts = "a mapped class, a Table or a SELECT"
     raise errors.InvalidArgument(function, "source", accepts, kinds.shown(source))
 

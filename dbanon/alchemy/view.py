@@ -156,7 +156,8 @@ def _table(cls: type[AnonymizedView]) -> Table:
         raise errors.UnmappableView(cls.__name__, "__source__ is missing.")
     given = dict(cls.__parameters__) | ({} if cls.__k__ is None else {"k": cls.__k__})
     asked = request("", cls.__source__, cls.__algorithm__, given)
-    if asked.table is None:
+    source = asked.source
+    if not isinstance(source, Table):
         raise errors.UnmappableView(cls.__name__, "__source__ must be a class or a Table with all rows of one table.")
     published: list[ColumnClause[Any]] = asked.shape.columns("release")
     names = [c.name for c in published]
@@ -164,7 +165,7 @@ def _table(cls: type[AnonymizedView]) -> Table:
     while number in {n.lower() for n in names}:
         number += "_"
     view = View(
-        source=asked.table,
+        source=source,
         algorithm=asked.function.name,
         parameters=asked.given,
         columns=tuple(names),
@@ -184,7 +185,7 @@ def _table(cls: type[AnonymizedView]) -> Table:
         views,
         sa.Column(stored, sa.BigInteger(), key=number, primary_key=True, autoincrement=False),
         *(sa.Column(c.name, c.type) for c in published),
-        schema=asked.table.schema,
+        schema=source.schema,
         info={READ_ONLY: view},
     )
 

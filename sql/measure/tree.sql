@@ -1,26 +1,9 @@
 {#- The hierarchy of a sensitive column s.i: rows_i (node, parent, label, ord) as stored; node_i every node that the root
     reaches, its place in preorder; leaf_i the leaf of each value; sets_i the sets of values whose shares are compared. -#}
 {%- from 'part/model.sql' import cells_hierarchical -%}
+{%- from 'part/walk.sql' import walk -%}
 {% macro tree(s) %}
-rows_{{ s.i }} AS MATERIALIZED (
-    {{ s.rows }}
-),
-ranked_{{ s.i }} AS (
-    SELECT
-        r.node, r.parent, r.label,
-        row_number() OVER (PARTITION BY r.parent ORDER BY r.ord ASC NULLS LAST, r.node ASC) AS place,
-        NOT EXISTS (FROM rows_{{ s.i }} AS below WHERE below.parent = r.node) AS is_leaf
-    FROM rows_{{ s.i }} AS r
-),
-walk_{{ s.i }} AS (
-    SELECT node, parent, label, is_leaf, [place] AS places
-    FROM ranked_{{ s.i }}
-    WHERE parent IS NULL
-    UNION ALL
-    SELECT r.node, r.parent, r.label, r.is_leaf, list_append(w.places, r.place)
-    FROM walk_{{ s.i }} AS w
-    JOIN ranked_{{ s.i }} AS r ON r.parent = w.node
-),
+{{ walk(s) }}
 node_{{ s.i }} AS MATERIALIZED (
     SELECT node, parent, label, is_leaf, row_number() OVER (ORDER BY places ASC) AS place
     FROM walk_{{ s.i }}

@@ -2,33 +2,16 @@
     the places below what a node may be published as. Without a hierarchy the leaves are the source's values by their
     text, and a published text is the run from the first to the last one that it covers. -#}
 {%- import 'read/form.sql' as form -%}
+{%- from 'part/walk.sql' import walk -%}
 {%- from 'read/covering.sql' import covering -%}
 {% macro leaves(c) %}
 {% if c.rows %}
-rows_{{ c.i }} AS MATERIALIZED (
-    {{ c.rows }}
-),
-ranked_{{ c.i }} AS (
-    SELECT
-        r.node, r.parent, r.label,
-        row_number() OVER (PARTITION BY r.parent ORDER BY r.ord ASC NULLS LAST, r.node ASC) AS turn,
-        NOT EXISTS (FROM rows_{{ c.i }} AS below WHERE below.parent = r.node) AS is_leaf
-    FROM rows_{{ c.i }} AS r
-),
-walk_{{ c.i }} AS (
-    SELECT node, label, is_leaf, [node] AS line, [label] AS labels, [turn] AS turns
-    FROM ranked_{{ c.i }}
-    WHERE parent IS NULL
-    UNION ALL
-    SELECT r.node, r.label, r.is_leaf, list_append(w.line, r.node), list_append(w.labels, r.label), list_append(w.turns, r.turn)
-    FROM walk_{{ c.i }} AS w
-    JOIN ranked_{{ c.i }} AS r ON r.parent = w.node
-),
+{{ walk(c) }}
 node_{{ c.i }} AS MATERIALIZED (
     SELECT * FROM walk_{{ c.i }}
 ),
 placed_{{ c.i }} AS MATERIALIZED (
-    SELECT label, line, row_number() OVER (ORDER BY turns ASC) - 1 AS place FROM node_{{ c.i }} WHERE is_leaf
+    SELECT label, line, row_number() OVER (ORDER BY places ASC) - 1 AS place FROM node_{{ c.i }} WHERE is_leaf
 ),
 leaf_{{ c.i }} AS MATERIALIZED (
     SELECT label COLLATE POSIX AS value, place::DOUBLE AS place FROM placed_{{ c.i }}
