@@ -72,6 +72,24 @@ _OTHERS = {
     "p_sensitive": Example(f"SELECT * FROM p_sensitive('safe', {_JUDGED});", SAFE),
     "beta_likeness": Example(f"SELECT * FROM beta_likeness('safe', {_JUDGED}, likeness = 'enhanced');", SAFE),
     "anonymity": Example(f"SELECT * FROM anonymity('safe', {_JUDGED});", SAFE),
+    "risk": Example(
+        "SELECT name, sensitive, value, classes, records FROM risk('safe', source = 'patients', threshold = 0.1);", SAFE
+    ),
+    "reidentification": Example(
+        "SELECT name, value FROM reidentification('safe', source = 'patients', fraction = 0.01);", SAFE
+    ),
+    "uniqueness": Example(
+        "SELECT name, value FROM uniqueness('safe', source = 'patients', population = 'patients');",
+        SAFE,
+    ),
+    "disclosure": Example("SELECT name, value, worst FROM disclosure('safe', source = 'patients');", SAFE),
+    "exposure": Example("SELECT value, classes FROM exposure('safe', source = 'patients', ties = 'count');", SAFE),
+    "distortion": Example(
+        "SELECT value FROM distortion('safe', source = 'patients', influence = {'sex': 0.2, 'zip': 1.5});", SAFE
+    ),
+    "infeasible_classes": Example(
+        "SELECT value, worst FROM infeasible_classes('safe', source = 'patients', w = 0.3);", SAFE
+    ),
     "lower_of": Example("SELECT lower_of('[25, 29]') AS low, lower_of('<=18') AS open;"),
     "upper_of": Example("SELECT upper_of('[25, 29]') AS high, upper_of('>=90') AS open;"),
     "midpoint": Example("SELECT midpoint('[25, 29]') AS middle;"),

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from dbanon import arguments, measure
+from dbanon import arguments, measure, threats
 from dbanon.cluster import algorithms, find
-from dbanon.parameters import Columns, Integer, Integers, Parameter, PerColumn, Real, Text, Words
+from dbanon.parameters import Choice, Columns, Integer, Integers, Parameter, PerColumn, Real, Text, Words
 
 KINDS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
 """Endings of an algorithm's three functions, and the statement behind each."""
+
+MOST_CAPTURED = 8
+"""Binding a call doubles with each captured name."""
 
 DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
 
@@ -29,9 +32,13 @@ class TableFunction:
 
     @property
     def captured(self) -> tuple[str, ...]:
-        """Parameters that `=` is understood for with any value."""
+        """Parameters that `=` is understood for with any value; those of texts take it anyway."""
         names = tuple(p.name for p in self.parameters)
-        return tuple(n for n in (*arguments.CAPTURED, "support") if n in names) if self.kind else names
+        if self.kind:
+            return tuple(n for n in (*arguments.CAPTURED, "support") if n in names)
+        if len(names) <= MOST_CAPTURED:
+            return names
+        return tuple(p.name for p in self.parameters if not isinstance(p.kind, Text | Choice))[:MOST_CAPTURED]
 
 
 _GIVES = {
@@ -199,8 +206,9 @@ _HELPERS = (
 def table_functions() -> dict[str, TableFunction]:
     """All table functions by name."""
     measures = (TableFunction(f.name, ("tbl",), f.parameters, f.doc) for f in measure.FUNCTIONS)
+    threatening = (TableFunction(f.name, ("release",), f.parameters, f.doc) for f in threats.RISKS)
     generic = (_generic(name, None) for name in _GENERIC)
-    return {f.name: f for f in (*_publishing(), *generic, *_HELPERS, *measures)}
+    return {f.name: f for f in (*_publishing(), *generic, *_HELPERS, *measures, *threatening)}
 
 
 __all__ = ["DATE_LEVELS", "KINDS", "TableFunction", "called", "table_functions"]

@@ -283,7 +283,7 @@ def statement(
         fill(
             "measure/all.sql" if function == _ALL else "measure/worst.sql",
             source=source.sql,
-            quasi=[{"name": identifier(n), "value": _value(n, source.columns[n])} for n in columns.qi],
+            quasi=[{"name": identifier(n), "value": value(n, source.columns[n])} for n in columns.qi],
             sensitive=sensitive,
             person=_person(function, source, columns.person),
             joint=options.get("multi") == "joint" and len(sensitive) > 1,
@@ -300,7 +300,7 @@ def statement(
     )
 
 
-def _value(name: str, type_: str) -> Sql:
+def value(name: str, type_: str) -> Sql:
     """A column whose equal values are told apart by nothing that a reader sees.
 
     Texts compare byte by byte, whatever collation the column has; of 0.0 and -0.0 only one is shown.
@@ -323,7 +323,7 @@ def _sensitive(source: Source, i: int, judged: _Judged) -> dict[str, object]:
     """Template values of one sensitive column."""
     return {
         "i": i,
-        "value": _value(judged.column, judged.type),
+        "value": value(judged.column, judged.type),
         "rows": rows(judged.hierarchy) if judged.hierarchy else None,
         "say": tree_messages(source.shown, judged.column, judged.shown, judged.asked),
     }

@@ -25,7 +25,9 @@ from dbanon import (
     publishing,
     query_error,
     resources,
+    risk,
     template,
+    threats,
 )
 from dbanon.call import Call, literal_rows
 from dbanon.quote import Sql, identifier, qualified, text
@@ -199,6 +201,7 @@ _HANDLERS: dict[str, Callable[[Call], Sql]] = {
     "hierarchy_intervals": _built("intervals", ("integer", "huge", "decimal", "float"), widths=_widths),
     "hierarchy_dates": _built("dates", ("date", "timestamp", "nanos"), levels=_date_levels),
     **dict.fromkeys((f.name for f in measure.FUNCTIONS), _measure),
+    **dict.fromkeys((f.name for f in threats.RISKS), risk.statement),
     "releases": ledger.releases,
     "release_status": ledger.release_status,
     "delta_problems": ledger.delta_problems,

@@ -1,20 +1,10 @@
 {#- query_error('release', 'source', ...): relative error of random counts and averages, by number of predicates.
     Every value is a number, every published value an interval of them: numbers and dates as they are, categories by
     their place among the leaves. Missing values are -infinity, which no predicate selects. -#}
-{%- import 'read/form.sql' as form -%}
-{%- from 'query/leaves.sql' import leaves -%}
+{%- from 'query/sides.sql' import reading, unfit, moved -%}
 {% macro chance() -%} (md5_number_lower(concat_ws(':', {{ seed }}, {{ varargs|join(', ') }})) >> 11)::DOUBLE / 9007199254740992 {%- endmacro %}
 {% macro columns(names) -%}
     {% for c in attributes %}{% for name in names %}{{ sql(name, c.i) }}{% if not loop.last %}, {% endif %}{% endfor %}{% if not loop.last %}, {% endif %}{% endfor %}
-{%- endmacro %}
-{% macro ends(c) -%}
-    {% for end in ('low', 'high') -%}
-    {% set token %}{% if loop.first %}{{ form.coded_low(sql('published'), form.moment if c.is_moment else form.number) }}{% else %}{{ form.coded_high(sql('published'), form.moment if c.is_moment else form.number) }}{% endif %}{% endset %}
-    {%- if not c.is_moment %}TRY_CAST(TRY_CAST({{ token }} AS {{ c.through }}) AS DOUBLE)
-    {%- elif loop.first %}{{ form.begins(token) }} / {{ c.unit }}
-    {%- else %}{{ form.ends_at(token, c.last) }} / {{ c.unit }}
-    {%- endif %} AS {{ sql(end) }}{% if not loop.last %}, {% endif %}
-    {%- endfor %}
 {%- endmacro %}
 WITH RECURSIVE
 true_cells AS MATERIALIZED (
@@ -28,24 +18,7 @@ told_cells AS MATERIALIZED (
     GROUP BY ALL
 ),
 {% for c in attributes %}
-{% if not c.is_number %}{{ leaves(c) }}{% endif %}
-{# Published texts as intervals; * is all that is published, or all leaves. #}
-read_{{ c.i }} AS MATERIALIZED (
-    SELECT p.published, {% if c.is_number %}low, high{% else %}n.low, n.high{% endif %}
-
-    FROM (
-        SELECT published{% if c.is_number %}, {{ ends(c) }}{% endif %}
-
-        FROM (SELECT DISTINCT p{{ c.i }} AS published FROM told_cells WHERE p{{ c.i }} IS NOT NULL)
-    ) AS p
-    {% if not c.is_number %}LEFT JOIN names_{{ c.i }} AS n ON n.name = p.published{% endif %}
-
-),
-whole_{{ c.i }} AS MATERIALIZED (
-    {% if c.is_number %}SELECT min(low) AS low, max(high) AS high FROM read_{{ c.i }}
-    {% else %}SELECT min(place) AS low, max(place) AS high FROM leaf_{{ c.i }}
-    {% endif %}
-),
+{{ reading(c) }}
 {# How many records stand before each value: a random one of them is where a predicate begins. #}
 domain_{{ c.i }} AS MATERIALIZED (
     SELECT value, sum(records) OVER (ORDER BY value ASC) - records AS before, sum(records) OVER () AS filled
@@ -95,34 +68,11 @@ facts AS MATERIALIZED (
 ),
 problem AS MATERIALIZED (
     SELECT coalesce(
-        {% for s in sources %}
-        CASE WHEN {{ s.fingerprint_sql }} IS DISTINCT FROM {{ s.fingerprint }} THEN {{ s.changed }} END,
-        {% if s.bare %}
-        CASE WHEN EXISTS (FROM duckdb_tables() WHERE database_name = 'temp' AND lower(table_name) = {{ s.bare }})
-            OR EXISTS (FROM duckdb_views() WHERE database_name = 'temp' AND lower(view_name) = {{ s.bare }})
-        THEN {{ s.shadowed }} END,
-        {% endif %}
-        {% endfor %}
+        {{ moved(sources) }}
         CASE WHEN facts.records = 0 THEN {{ say.empty }} WHEN facts.told = 0 THEN {{ say.empty_release }} END,
         {% for c in attributes %}
-        {% if c.rows %}
-        (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ c.say.roots }}
-            WHEN count(*) <> (SELECT count(*) FROM node_{{ c.i }}) THEN {{ c.say.unreachable }}
-            END FROM rows_{{ c.i }}),
-        (SELECT CASE WHEN max(n) > 1 THEN {{ c.say.siblings }} END
-            FROM (SELECT count(*) AS n FROM rows_{{ c.i }} GROUP BY parent, label)),
-        (SELECT CASE WHEN max(n) > 1 THEN {{ c.say.ambiguous }} END
-            FROM (SELECT count(*) AS n FROM leaf_{{ c.i }} GROUP BY value)),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ c.say.uncovered }} END FROM (
-            SELECT DISTINCT v{{ c.i }} FROM true_cells
-            WHERE v{{ c.i }} IS NOT NULL AND v{{ c.i }} NOT IN (SELECT value FROM leaf_{{ c.i }}))),
-        {% endif %}
-        {% if c.is_number %}
-        (SELECT CASE WHEN sum(records) > 0 THEN {{ c.say.wild }} END FROM true_cells WHERE NOT isfinite(v{{ c.i }})),
-        {% endif %}
+        {{ unfit(c) }}
         CASE WHEN NOT EXISTS (FROM domain_{{ c.i }}) THEN {{ c.say.no_values }} END,
-        (SELECT CASE WHEN count(*) > 0 THEN {{ c.say.unread }} END
-            FROM read_{{ c.i }} WHERE (low IS NULL OR high IS NULL OR low > high) AND published <> '*'),
         {% endfor %}
         NULL
     ) AS message

@@ -39,7 +39,7 @@ names_{{ c.i }} AS MATERIALIZED (
 {% else %}
 leaf_{{ c.i }} AS MATERIALIZED (
     SELECT value, (row_number() OVER (ORDER BY value ASC) - 1)::DOUBLE AS place
-    FROM (SELECT DISTINCT v{{ c.i }} AS value FROM true_cells WHERE v{{ c.i }} IS NOT NULL)
+    FROM (SELECT DISTINCT v{{ c.i }} AS value FROM {{ c.raw }} WHERE v{{ c.i }} IS NOT NULL)
 ),
 names_{{ c.i }} AS MATERIALIZED (
     SELECT value AS name, place AS low, place AS high FROM leaf_{{ c.i }}
@@ -48,7 +48,7 @@ names_{{ c.i }} AS MATERIALIZED (
     FROM (
         SELECT published, place
         FROM (
-            SELECT DISTINCT p{{ c.i }} AS published FROM told_cells
+            SELECT DISTINCT p{{ c.i }} AS published FROM {{ c.told }}
             WHERE p{{ c.i }} <> '*' AND p{{ c.i }} NOT IN (SELECT value FROM leaf_{{ c.i }})
         )
         CROSS JOIN leaf_{{ c.i }}

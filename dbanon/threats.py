@@ -1,0 +1,121 @@
+"""The functions about risk and attacks: names, parameters, numbers. What they run is risk.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbanon.parameters import Choice, Columns, Flag, Parameter, PerColumn, Real, Text
+
+_SOURCE = Parameter(
+    "source",
+    Text("a table's name"),
+    "The table that was released: its policy says what the columns are; default: that of the release.",
+)
+_QI = Parameter("qi", Columns(), "The columns whose values make the classes; default: the declared quasi-identifiers.")
+_SENSITIVE = Parameter(
+    "sensitive", Columns(), "The columns that are judged; default: the declared sensitive ones that were released."
+)
+_PERSON = Parameter(
+    "person",
+    Text("a column name"),
+    "A column of the release: distinct persons are counted instead of records; default: the declared one, if released.",
+)
+_CLASSES = Parameter(
+    "classes",
+    Choice(("published", "cluster")),
+    "A class: records of equal published values, as a reader sees them, or clusters, by the column class_id.",
+    "published",
+)
+_HIERARCHIES = Parameter(
+    "hierarchies",
+    PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"),
+    "Hierarchy of a column: a name, or ARX rows as text; default: the declared one.",
+)
+_POPULATION = Parameter(
+    "population",
+    Text("a table's name"),
+    "A table of everybody the released people may be among, with quasi-identifiers as in the source.",
+)
+_FRACTION = Parameter(
+    "fraction",
+    Real(0, 1, above=True),
+    "Instead of a population: the share of it that was released; a class stands for size / fraction people.",
+)
+_THRESHOLD = Parameter("threshold", Real(0, 1), "Records at risk are those whose risk is above it.", 0.2)
+_TIES = Parameter(
+    "ties",
+    Choice(("skip", "count")),
+    "Classes in which the dominant value shares the lead with another one: not exposed, or exposed.",
+    "skip",
+)
+_INFLUENCE = Parameter(
+    "influence", PerColumn(Real(0), "{'age': 0.8}"), "Weight of a column in the distortion; default 1."
+)
+_NORM = Parameter(
+    "norm",
+    Flag(),
+    "Divide levels by the greatest one, so that * counts 1; by default by their number, as the paper does.",
+    False,
+)
+_W = Parameter("w", Real(0, 1), "Share of a column's range from which on an interval is too wide, exclusive.", 0.5)
+
+
+@dataclass(frozen=True)
+class Function:
+    """One table function about risk; `numbers` are the groups of numbers that it gives."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    doc: str
+    numbers: tuple[str, ...] = ()
+
+
+_REIDENTIFICATION = (_POPULATION, _FRACTION, _THRESHOLD)
+RISKS = (
+    Function(
+        "risk",
+        (
+            *(_SOURCE, _QI, _SENSITIVE, _PERSON, _CLASSES, _HIERARCHIES, *_REIDENTIFICATION),
+            *(_TIES, _INFLUENCE, _NORM, _W),
+        ),
+        "All numbers below, one a row, each with the classes that drive it.",
+        ("reidentification", "uniqueness", "disclosure", "exposure", "distortion", "infeasible_classes"),
+    ),
+    Function(
+        "reidentification",
+        (_SOURCE, _QI, _PERSON, _CLASSES, _HIERARCHIES, *_REIDENTIFICATION),
+        "Risk that a record is told to be somebody's: prosecutor, journalist, marketer; highest, average, share above "
+        "a threshold.",
+        ("reidentification",),
+    ),
+    Function(
+        "uniqueness",
+        (_SOURCE, _QI, _PERSON, _CLASSES, _HIERARCHIES, _POPULATION),
+        "Share of records alone in their class, and with a population table, of those that fit one person of it.",
+        ("uniqueness",),
+    ),
+    Function(
+        "disclosure",
+        (_SOURCE, _QI, _SENSITIVE, _PERSON, _CLASSES),
+        "Risk that a sensitive value is guessed from a class: by its values, and by the dominant one (S1, Eq. 13).",
+        ("disclosure",),
+    ),
+    Function(
+        "exposure",
+        (_SOURCE, _QI, _SENSITIVE, _PERSON, _CLASSES, _TIES),
+        "Share of the table's most frequent sensitive value that lies in classes where it leads (paper S1, Eq. 15).",
+        ("exposure",),
+    ),
+    Function(
+        "distortion",
+        (_SOURCE, _QI, _HIERARCHIES, _INFLUENCE, _NORM),
+        "Average level to which quasi-identifiers were generalized, weighted by influence (paper S1, Eq. 16).",
+        ("distortion",),
+    ),
+    Function(
+        "infeasible_classes",
+        (_SOURCE, _QI, _HIERARCHIES, _W),
+        "Number of classes that queries are badly answered on: suppressed, open or wide values (paper S1, Eq. 17).",
+        ("infeasible_classes",),
+    ),
+)
