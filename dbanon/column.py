@@ -100,6 +100,7 @@ def _number_values(attribute: Attribute, i: int, name: Sql) -> dict[str, object]
         "low_limit": low_limit,
         "high_limit": high_limit,
         "end_is_day": calendar and grid is not None,
+        "magnitude": Sql("value::DOUBLE") if family in ("integer", "huge", "decimal", "float") else Sql("position"),
     }
 
 
@@ -160,7 +161,7 @@ def unchanged(call: Publication) -> list[dict[str, object]]:
 
 def tested(call: Publication, unchanged: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     """Template values of the sensitive columns that privacy models are about, with these models."""
-    if not call.demands:
+    if not call.demands and "sensitive" not in call.reads:
         return []
     by_name = {str(u["plain"]): u for u in unchanged}
     found: list[dict[str, object]] = []
@@ -174,6 +175,7 @@ def tested(call: Publication, unchanged: Sequence[Mapping[str, object]]) -> list
                 "i": i,
                 "u": by_name[name]["i"],
                 "tree": _sensitive_tree(call, i, name, order) if order is not None else None,
+                "number": _sensitive_number(call.source.columns[name]) if call.forest is not None else None,
                 "models": [_model(d, n, name) for n, d in enumerate(call.demands) if d.sensitive == i],
             }
         )
@@ -207,6 +209,14 @@ def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) 
         "is_sensitive": True,
         "say": tree_messages(call.source.shown, name, call.roles.orders[name], given),
     }
+
+
+def _sensitive_number(type_: str) -> dict[str, object] | None:
+    """Template values of a sensitive column of numbers or times, for the distance of two values; None for others."""
+    kind, scale = family(type_)
+    if kind is None:
+        return None
+    return {"family": kind, "wide": Sql(f"DECIMAL(38,{scale})"), "scale": Sql(f"1e{scale}")}
 
 
 def _unchanged_value(name: str, type_: str) -> Sql:

@@ -45,6 +45,7 @@ _OTHERS = {
     "certificate": Example("SELECT * FROM certificate('safe');", SAFE),
     "profile": Example("SELECT * FROM profile('patients');"),
     "query_error": Example("SELECT * FROM query_error('safe', 'patients', queries = 100, seed = 1);", SAFE),
+    "influence": Example("SELECT attribute, influence, rank FROM influence('patients', sensitive = ['disease']);"),
     "hierarchies": Example("SELECT * FROM hierarchies();"),
     "hierarchy_problems": Example("SELECT * FROM hierarchy_problems();"),
     "uncovered": Example("SELECT * FROM uncovered('patients', 'occupation', hierarchy = 'adult_occupation');"),

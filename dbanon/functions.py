@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from dbanon import arguments, measure, threats
+from dbanon import arguments, forest, measure, threats
 from dbanon.cluster import algorithms, find
-from dbanon.parameters import Choice, Columns, Integer, Integers, Parameter, PerColumn, Real, Text, Words
+from dbanon.parameters import COMMON, Choice, Columns, Integer, Integers, Parameter, PerColumn, Real, Text, Words
 
 KINDS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
 """Endings of an algorithm's three functions, and the statement behind each."""
@@ -72,6 +72,7 @@ _SUPPORT = Parameter(
 def _generic(name: str, algorithm: str | None) -> TableFunction:
     """A generic function with the parameters of one algorithm; None: of all."""
     own = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
+    own |= {p.name: p for p in COMMON if algorithm is None}
     first = (_ALGORITHM, _SUPPORT) if name == "inference" else (_ALGORITHM,)
     kind = _GENERIC[name]
     return TableFunction(name, ("tbl",), (*first, *own.values()), _GIVES[kind], algorithm, kind)
@@ -84,6 +85,9 @@ def called(name: str, given: Mapping[str, object]) -> TableFunction:
         return table_functions()[name]
     return _generic(name, find(str(algorithm or "kacpc").lower()).name)
 
+
+_INFLUENCE = ("qi", "sensitive", "hierarchies", "nulls", "withhold", "min_level", "top", "bottom", "escape")
+"""Common parameters of influence."""
 
 _HIERARCHY = Parameter("hierarchy", Text("a hierarchy's name"), "Instead of the declared one.")
 
@@ -147,6 +151,18 @@ _HELPERS = (
             ),
         ),
         "Relative error of random counts and averages on a release against its source, by number of predicates.",
+    ),
+    TableFunction(
+        "influence",
+        ("tbl",),
+        (
+            *(p for p in COMMON if p.name in _INFLUENCE),
+            forest.SCORE,
+            *forest.PARAMETERS,
+            Parameter("seed", Integer(0), "Another seed, other samples.", 0),
+        ),
+        "What each quasi-identifier tells of each sensitive column: drop in a random forest's accuracy when it is "
+        "shuffled. Computed once for the same data and parameters; weights = 'influence' uses it.",
     ),
     TableFunction("hierarchies", (), (), "The hierarchies that can be named: stored ones and shipped ones."),
     TableFunction("hierarchy_problems", (), (), "Stored hierarchies that are not one tree, and why."),

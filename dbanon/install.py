@@ -84,7 +84,17 @@ def _cache_of(connection: Any) -> session.LabelCache:
                 "dbanon_cluster",
                 udf.dbanon_cluster,
                 None,
-                "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], error VARCHAR)",
+                "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], "
+                "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], error VARCHAR)",
+                type="arrow",
+                null_handling="special",
+            )
+            connection.create_function(
+                "dbanon_influence",
+                udf.dbanon_influence,
+                None,
+                "STRUCT(scores STRUCT(sensitive VARCHAR, place INTEGER, attribute VARCHAR, influence DOUBLE, "
+                "rank INTEGER, zeta DOUBLE, sigma DOUBLE, accuracy DOUBLE, test_accuracy DOUBLE)[], error VARCHAR)",
                 type="arrow",
                 null_handling="special",
             )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbanon import catalog, errors, names, plan, publishing, template
+from dbanon import catalog, errors, functions, names, plan, publishing, template
 from dbanon.call import Call, literal_rows
 from dbanon.catalog import SCHEMA, Cursor
 from dbanon.publication import Publication
@@ -186,6 +186,8 @@ def pending(entry: Entry, now: Publication) -> Sql:
 
 def check_roles(entry: Entry, now: Publication) -> None:
     """Raises KeepRefused where a record is no longer known by the same columns."""
+    if now.widens:
+        raise errors.KeepRefused(entry.shown, f"{now.algorithm} publishes more of a class than its records span.")
     if not same_roles(entry, plan.roles(now)):
         raise errors.KeepRefused(entry.shown, "other columns of the source are published, or in another role.")
 
@@ -215,7 +217,7 @@ def composed(function: str, first: Entry, second: Entry, cursor: Cursor) -> Sql:
     sides = {"a": first, "b": second}
     known = {side: _sensitive_columns(entry, cursor) for side, entry in sides.items()}
     shared = sorted(known["a"].keys() & known["b"].keys()) if first.status == second.status == "published" else []
-    least = [int(e.call["parameters"].get("l") or 1) for e in sides.values()]
+    least = [_least(e) for e in sides.values()]
     return Sql(
         template.fill(
             "ledger/composition.sql",
@@ -229,6 +231,13 @@ def composed(function: str, first: Entry, second: Entry, cursor: Cursor) -> Sql:
             l=max(least),
         )
     )
+
+
+def _least(entry: Entry) -> int:
+    """l of a release: as its call asks, or as its algorithm does."""
+    given = entry.call["parameters"]
+    usual = next(p.default for p in functions.called(entry.call["function"], given).parameters if p.name == "l")
+    return int(str(given.get("l") or usual or 1))
 
 
 def columns(entry: Entry, ending: str, cursor: Cursor) -> dict[str, str]:

@@ -212,16 +212,19 @@ class Words:
 
 @dataclass(frozen=True)
 class PerColumn:
-    """A struct or map from column names to values of one kind."""
+    """A struct or map from column names to values of one kind; or one of a few words, each of which stands for one."""
 
     kind: Kind
     example: str
+    words: tuple[str, ...] = ()
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        return (1, ["a"], *({"a": bad} for bad in self.kind.invalid))
+        return (1, ["a"], "no such word", *({"a": bad} for bad in self.kind.invalid))
 
-    def check(self, value: object) -> dict[str, object]:
+    def check(self, value: object) -> dict[str, object] | str:
+        if isinstance(value, str) and value.lower() in self.words:
+            return value.lower()
         if not isinstance(value, Mapping):
             raise ValueError
         lowered = [str(name).lower() for name in value]
@@ -230,7 +233,7 @@ class PerColumn:
         return {str(name): self.kind.check(item) for name, item in value.items()}
 
     def __str__(self) -> str:
-        return f"{self.example} ({self.kind} a column)"
+        return " or ".join([f"{self.example} ({self.kind} a column)", *(f"'{w}'" for w in self.words)])
 
 
 @dataclass(frozen=True)
@@ -263,7 +266,12 @@ COMMON: tuple[Parameter, ...] = (
         "Hierarchy of a column: a stored or shipped one by name, or ARX rows as text, 'M;*\\nF;*'.",
     ),
     Parameter("person", Text("a column name"), "The column that tells data subjects apart; withheld."),
-    Parameter("weights", PerColumn(Weight(), "{'age': 2}"), "Weight of a column in distances; default 1."),
+    Parameter(
+        "weights",
+        PerColumn(Weight(), "{'age': 2}", ("influence",)),
+        "Weight of a column in distances; default 1. influence: what it tells of the sensitive columns, as influence() "
+        "with its default settings, over the average, times the declared weight.",
+    ),
     Parameter(
         "nulls",
         Choice(("keep", "drop", "error")),

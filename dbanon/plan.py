@@ -13,7 +13,7 @@ from dbanon.template import fill, fill_text, later, message
 
 
 def statement(call: Publication) -> str:
-    """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`) or `inference`."""
+    """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
     values = _values(call)
     if call.kind == "metrics":
         values["metrics"] = _metrics(values)
@@ -66,6 +66,8 @@ def _values(call: Publication) -> dict[str, object]:
         "tested": tested,
         "trees": [*(q for q in quasi if not q["is_number"]), *(s["tree"] for s in tested if s["tree"])],
         "joint": call.options["multi"] == "joint",
+        "magnitudes": "magnitudes" in call.reads,
+        "widens": call.widens,
         "person": column.person(call),
         "key": column.key(call),
         "keep": call.keep,
@@ -171,6 +173,7 @@ def _cluster_request(call: Publication) -> Sql:
             "joint": call.options["multi"] == "joint",
             "suppress": call.options["suppress"],
             "sensitive": _tested_names(call),
+            "forest": None if call.forest is None else dict(call.forest),
             "attributes": [
                 {
                     "name": a.quasi.column,
@@ -187,8 +190,8 @@ def _cluster_request(call: Publication) -> Sql:
 
 
 def _tested_names(call: Publication) -> list[str]:
-    """Names of the sensitive columns that models are about: all of them, or none."""
-    return list(call.roles.sensitive) if call.demands else []
+    """Names of the sensitive columns that models are about or that the algorithm reads: all of them, or none."""
+    return list(call.roles.sensitive) if call.demands or "sensitive" in call.reads else []
 
 
 def _max_level(attribute: Attribute) -> int | None:

@@ -225,9 +225,7 @@ def _settings(
     settings = declared or Settings()
     for setting in SETTINGS:
         parameter = {"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting)
-        given = {
-            column(key, parameter): value for key, value in cast(Mapping[str, object], asked[parameter] or {}).items()
-        }
+        given = {column(key, parameter): value for key, value in per_column(asked, parameter).items()}
         if name not in given:
             continue
         value, before = given[name], getattr(settings, setting)
@@ -238,6 +236,12 @@ def _settings(
             raise errors.LoosensPolicy(function, table, name, f"min_level = {settings.min_level}", "another hierarchy")
         settings = replace(settings, **{setting: value})  # type: ignore[arg-type]
     return settings
+
+
+def per_column(asked: Mapping[str, object], parameter: str) -> Mapping[str, object]:
+    """What a call says of single columns; nothing where a word stands for all of them."""
+    given = asked[parameter]
+    return given if isinstance(given, Mapping) else {}
 
 
 Looser = Callable[[str, str, object, object], bool]
@@ -255,7 +259,7 @@ def _only_quasi(
     """Settings of columns that are no quasi-identifiers would be ignored: refuse them. `ordered`: sensitive columns
     whose hierarchy is used."""
     for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid"):
-        for key in cast(Mapping[str, object], asked[parameter] or {}):
+        for key in per_column(asked, parameter):
             name = column(key, parameter)
             if name not in quasi and not (parameter == "hierarchies" and name in ordered):
                 raise errors.UnsupportedSetting(

@@ -20,7 +20,9 @@ class Publication:
     tell people apart where no column is the person, and `keep` is the membership of a version whose records stay in
     their classes; `kind` is release, classes, metrics, inference or ledger/membership; `options` are the common
     parameters, `own_options` those of the algorithm alone; the fingerprint is the policy's when the call was planned,
-    and SQL for what it is when the call runs.
+    and SQL for what it is when the call runs. `reads` is what the algorithm looks at beside codes, `forest` the
+    settings of the influence that is asked for (None: of none), `widens` whether clusters are published with more than
+    their records span.
     """
 
     function: str
@@ -37,5 +39,8 @@ class Publication:
     fingerprint_sql: Sql
     fingerprint: str
     session: str
+    reads: tuple[str, ...] = ()
+    forest: Mapping[str, object] | None = None
+    widens: bool = False
     key: tuple[str, ...] = ()
     keep: Sql | None = None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from dbanon import attribute, catalog, cluster, demand, errors, functions, lineage, parameters, policy
+from dbanon import attribute, catalog, cluster, demand, errors, forest, functions, lineage, parameters, policy
 from dbanon.attribute import Attribute, Hierarchy
 from dbanon.call import Call
 from dbanon.publication import Publication
@@ -31,24 +31,54 @@ def call(
 
 def publication(call: Call) -> Publication:
     """What a call publishes."""
+    algorithm = cluster.find(cast(str, call.function.algorithm))
+    made = prepared(call, call.options, algorithm.name, cast(str, call.function.kind))
+    own = {p.name: call.options[p.name] for p in algorithm.own}
+    weighed = call.options["weights"] == "influence"
+    if not made.roles.sensitive and (weighed or "sensitive" in algorithm.reads):
+        what = "weights = 'influence'" if weighed else algorithm.name
+        raise errors.NoSensitive(made.function, made.source.shown, what)
+    asks = weighed or ("influence" in algorithm.reads and own["influence"] != "weights")
+    # What all algorithms can be asked for alike is what influence() gives by default.
+    settings = {} if weighed or not asks else own
+    return replace(
+        made,
+        own_options=own,
+        reads=(*algorithm.reads, "sensitive") if weighed else algorithm.reads,
+        forest=forest_of(made, settings) | {"weigh": weighed} if asks else None,
+        widens=algorithm.widen is not None,
+    )
+
+
+def forest_of(made: Publication, options: Mapping[str, object]) -> dict[str, object]:
+    """Settings of a forest that predicts the sensitive columns; InvalidArgument where it cannot."""
+    for column in made.roles.sensitive:
+        type_ = made.source.columns[column]
+        if options.get("forest") == "regression" and attribute.family(type_)[0] is None:
+            accepts = f"'auto' or 'classification' for {column}, which is {type_}"
+            raise errors.InvalidArgument(made.function, "forest", accepts, "'regression'")
+    return forest.request(options)
+
+
+def prepared(call: Call, options: Mapping[str, object], algorithm: str, kind: str) -> Publication:
+    """Source, roles, attributes and models of a call, with all common options."""
     name = call.function.name
     source = call.source()
     declared, fingerprint_sql, fingerprint = catalog.policy_of(source, call.cursor)
     looser = partial(attribute.looser, holds=call.holds)
-    roles = policy.resolve(name, source.shown, source.columns, declared, call.options, looser)
-    algorithm = cluster.find(cast(str, call.function.algorithm))
+    roles = policy.resolve(name, source.shown, source.columns, declared, options, looser)
     return Publication(
         function=name,
-        algorithm=algorithm.name,
-        kind=cast(str, call.function.kind),
-        k=cast(int, call.options["k"]),
+        algorithm=algorithm,
+        kind=kind,
+        k=cast(int, options["k"]),
         source=source,
         roles=roles,
         attributes=tuple(_attribute(call, source, q) for q in roles.quasi),
-        options=call.options,
-        demands=demand.demands(name, source.shown, call.options, roles.sensitive),
+        options=options,
+        demands=demand.demands(name, source.shown, options, roles.sensitive),
         orders={column: order(call, source, column, of) for column, of in roles.orders.items()},
-        own_options={p.name: call.options[p.name] for p in algorithm.own},
+        own_options={},
         fingerprint_sql=fingerprint_sql,
         fingerprint=fingerprint,
         session=call.session.token,

@@ -16,6 +16,7 @@ from dbanon import (
     cluster,
     errors,
     hierarchy,
+    influence,
     ledger,
     lineage,
     measure,
@@ -208,4 +209,5 @@ _HANDLERS: dict[str, Callable[[Call], Sql]] = {
     "composition": ledger.composition,
     "query_error": query_error.statement,
     "certificate": certified.statement,
+    "influence": influence.statement,
 }

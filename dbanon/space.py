@@ -33,12 +33,15 @@ class Ends:
 @dataclass(frozen=True)
 class Number:
     """A numeric attribute. `positions[code]`: distance from the least value, in steps of the type if `integral`;
-    `ends`: how intervals are published, where they are not the values."""
+    `ends`: how intervals are published, where they are not the values; `influence`: what it tells of sensitive values,
+    and `magnitudes[code]`: the values themselves, where an algorithm asks for them."""
 
     positions: npt.NDArray[np.float64]
     integral: bool
     weight: float = 1.0
     ends: Ends | None = None
+    influence: float = 1.0
+    magnitudes: npt.NDArray[np.float64] | None = None
 
     @property
     def values(self) -> int:
@@ -51,13 +54,14 @@ class Tree:
     """A categorical attribute and its hierarchy.
 
     `parent[node]` is the preorder number of a node's parent (-1 for the root, node 0); `node[code]` is the node of a
-    value, ascending.
+    value, ascending; `influence` as for numbers.
     """
 
     parent: Codes
     node: Codes
     weight: float = 1.0
     max_level: int | None = None
+    influence: float = 1.0
 
     @property
     def values(self) -> int:
@@ -130,15 +134,17 @@ Attribute = Number | Tree
 
 @dataclass(frozen=True)
 class Sensitive:
-    """A sensitive column that a privacy model is about.
+    """A sensitive column that a privacy model is about, or that an algorithm reads.
 
     `codes` (rows,): the value of every canonical row, ascending in the column's order, NULL the code after the last;
-    `whole` (values + 1,): records (distinct persons) of the whole run that have a value; `tree`: its hierarchy.
+    `whole` (values + 1,): records (distinct persons) of the whole run that have a value; `tree`: its hierarchy;
+    `positions`: its values as numbers, by code, where it has numbers and influence is asked for.
     """
 
     codes: Codes
     whole: Ints
     tree: Tree | None = None
+    positions: npt.NDArray[np.float64] | None = None
 
     @property
     def values(self) -> int:

@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dbanon import __version__, cluster, constraint, errors, session, space
+from dbanon import __version__, cluster, constraint, errors, forest, session, space
 from dbanon.model import Model
 from dbanon.request import answer
 
 PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))
-ANSWER = pa.struct([("parts", PARTS), ("error", pa.string())])
+WIDE = pa.list_(pa.struct([("cluster", pa.int32()), ("low", pa.list_(pa.int32())), ("high", pa.list_(pa.int32()))]))
+ANSWER = pa.struct([("parts", PARTS), ("wide", WIDE), ("error", pa.string())])
+SCORES = pa.list_(
+    pa.struct(
+        [("sensitive", pa.string()), ("place", pa.int32()), ("attribute", pa.string()), ("influence", pa.float64()),
+         ("rank", pa.int32()), *((n, pa.float64()) for n in ("zeta", "sigma", "accuracy", "test_accuracy"))]
+    )
+)  # fmt: skip
+INFLUENCE = pa.struct([("scores", SCORES), ("error", pa.string())])
 
 
 def dbanon_plan(token: str, call: str, places: str) -> str:
@@ -36,37 +46,100 @@ def dbanon_plan(token: str, call: str, places: str) -> str:
 
 
 def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
-    """STRUCT(parts STRUCT(gid, cluster, first, last)[], error VARCHAR) of each table of groups of equal records.
+    """STRUCT(parts STRUCT(gid, cluster, first, last)[], wide STRUCT(cluster, low[], high[])[], error VARCHAR) of each
+    table of groups of equal records.
 
-    A part says which cluster the records first to last (from 1) of a group belong to. DuckDB calls it with one table;
-    with none where the source is empty, and with several equal ones where the call stands in a correlated subquery.
+    A part says which cluster the records first to last (from 1) of a group belong to; `wide` has the least and greatest
+    codes of clusters that are published with more than their records span. DuckDB calls it with one table; with none
+    where the source is empty, and with several equal ones where the call stands in a correlated subquery.
     """
+    return _each(request, rows, domains, _clusters, ANSWER)
+
+
+def dbanon_influence(request: Any, rows: Any, *domains: Any) -> Any:
+    """STRUCT(scores STRUCT(...)[], error VARCHAR) of each table of groups: what attributes tell of sensitive values."""
+    return _each(request, rows, domains, _influences, INFLUENCE)
+
+
+def _each(request: Any, rows: Any, domains: tuple[Any, ...], answer: Callable[..., Any], type_: Any) -> Any:
+    """The answers for all tables, or their errors as text."""
     request, rows = _array(request), _array(rows)
-    domains = tuple(_array(domain) for domain in domains)
-    answers = [
-        _answer(request[i].as_py(), rows[i].values, [domain.slice(i, 1) for domain in domains])
-        for i in range(len(request))
-    ]
-    return pa.concat_arrays(answers) if answers else pa.array([], ANSWER)
+    columns = [_array(domain) for domain in domains]
+    answers = []
+    for i in range(len(request)):
+        asked = json.loads(request[i].as_py())
+        try:
+            answers.append(answer(asked, rows[i].values, [column.slice(i, 1) for column in columns]))
+        except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
+            answers.append(pa.array([{"error": str(errors.Interrupted(asked["function"]))}], type_))
+        except errors.DbanonError as error:
+            answers.append(pa.array([{"error": str(error)}], type_))
+    return pa.concat_arrays(answers) if answers else pa.array([], type_)
 
 
-def _answer(request: str, records: Any, domains: list[Any]) -> Any:
-    """The answer for one table, as an array of one."""
+def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
+    """The clusters of one table, as an array of one."""
     if records is None:  # a refresh to which nothing came
-        return pa.array([{"parts": [], "error": None}], ANSWER)
-    asked = json.loads(request)
-    current = session.get(asked["session"])
-    try:
-        first = len(asked["attributes"])
-        attributes = [_attribute(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
-        labels, order = _labels(current, asked, records, attributes, domains[first:])
-    except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
-        return pa.array([{"parts": None, "error": str(errors.Interrupted(asked["function"]))}], ANSWER)
-    except errors.DbanonError as error:
-        return pa.array([{"parts": None, "error": str(error)}], ANSWER)
+        return pa.array([{"parts": []}], ANSWER)
+    table, order = _table(asked, records, domains)
+    algorithm = cluster.find(asked["algorithm"])
+    limits = constraint.AtLeast(asked["k"], tuple(Model(**fields) for fields in asked["models"]), asked["joint"])
+    if asked["forest"] is not None:
+        table = _influenced(table, asked)
+    labels = _labels(asked, table, limits)
     parts = _parts(_whole(records, "gid")[order], _whole(records, "size")[order], labels)
     found = pa.ListArray.from_arrays(pa.array([0, len(parts)], pa.int32()), parts, type=PARTS)
-    return pa.StructArray.from_arrays([found, pa.nulls(1, pa.string())], fields=list(ANSWER))
+    wide = cluster.widened(algorithm, table, limits, asked["options"], labels.astype(np.int64))
+    return pa.StructArray.from_arrays(
+        [found, pa.array([_wide(*wide) if wide else None], WIDE), pa.nulls(1, pa.string())], fields=list(ANSWER)
+    )
+
+
+def _wide(clusters: Any, low: Any, high: Any) -> list[dict[str, object]]:
+    """Rows of `wide`."""
+    rows = zip(clusters.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [{"cluster": c, "low": first, "high": last} for c, first, last in rows]
+
+
+def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
+    """The influences of one table's attributes, as an array of one."""
+    table, _ = _table(asked, records, domains)
+    rows = []
+    for place, (column, found) in enumerate(zip(asked["sensitive"], _forests(table, asked), strict=True)):
+        scores = found.scores(asked["forest"]["score"]).tolist()
+        known = {n: None if np.isnan(v) else v for n, v in vars(found).items() if n.endswith("accuracy")}
+        rows += [
+            known | {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[j],
+                     "rank": rank, "zeta": found.zeta[j], "sigma": found.sigma[j]}
+            for j, (attribute, rank) in enumerate(zip(asked["attributes"], forest.ranks(scores), strict=True))
+        ]  # fmt: skip
+    return pa.array([{"scores": rows}], INFLUENCE)
+
+
+def _forests(table: space.Space, asked: dict[str, Any]) -> list[forest.Influence]:
+    """The influences on each sensitive column, from the cache where they are known."""
+    current = session.get(asked["session"])
+    settings = forest.Settings(**asked["forest"]["settings"])
+    found = []
+    with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+        for sensitive in table.sensitive:
+            packed = current.cache.get(
+                forest.key(table, sensitive, settings),
+                lambda of=sensitive: forest.influence(table, of, settings, check).packed(),  # type: ignore[misc]
+            )
+            found.append(forest.Influence.unpacked(packed))
+    return found
+
+
+def _influenced(table: space.Space, asked: dict[str, Any]) -> space.Space:
+    """The space with the attributes' influence, and weights by it where that is asked for."""
+    scores = forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
+    factors = forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
+    attributes = tuple(
+        replace(a, influence=float(score), weight=a.weight * factor)
+        for a, score, factor in zip(table.attributes, scores, factors, strict=True)
+    )
+    return replace(table, attributes=attributes)
 
 
 def _parts(gid: space.Ints, sizes: space.Ints, labels: session.Labels) -> Any:
@@ -99,7 +172,10 @@ def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
         if not pa.types.is_struct(domain.type):
             return space.Number(_flat(domain, np.float64), kind["integral"], kind["weight"])
         ends = space.Ends(_flat(domain.field("low"), np.int32), _flat(domain.field("high"), np.int32), kind["bare"])
-        return space.Number(_flat(domain.field("place"), np.float64), kind["integral"], kind["weight"], ends)
+        told = [f.name for f in domain.type]
+        magnitudes = _flat(domain.field("magnitude"), np.float64) if "magnitude" in told else None
+        positions = _flat(domain.field("place"), np.float64)
+        return space.Number(positions, kind["integral"], kind["weight"], ends, magnitudes=magnitudes)
     parent = domain.field("parent").flatten().fill_null(-1).to_numpy(zero_copy_only=False)
     node = domain.field("value").flatten().to_numpy(zero_copy_only=False)
     return space.Tree(parent.astype(np.int32), node.astype(np.int32), kind["weight"], kind["max_level"])
@@ -118,6 +194,11 @@ def _sensitive(records: Any, i: int, domain: Any) -> tuple[space.Codes, int, spa
     return codes, len(node), space.Tree(parents, node) if len(parents) else None
 
 
+def _positions(domain: Any) -> Any:
+    """The values of a sensitive column as numbers by code, where they were asked for."""
+    return _flat(domain.field("place"), np.float64) if "place" in [f.name for f in domain.type] else None
+
+
 def _codes(records: Any, j: int, attribute: space.Attribute) -> space.Codes:
     """Codes of one attribute by row; NULL is the code after the last."""
     column = records.field(f"c{j}").fill_null(attribute.values)
@@ -132,32 +213,33 @@ def _persons(records: Any) -> space.Ints:
     return np.where(known, dense, -1).astype(np.int64)
 
 
-def _labels(
-    current: session.Session,
-    asked: dict[str, Any],
-    records: Any,
-    attributes: list[space.Attribute],
-    sensitive: list[Any],
-) -> tuple[session.Labels, space.Ints]:
-    """Cluster numbers of all records in canonical order, from the cache where they are known, and that order of the
-    groups."""
+def _table(asked: dict[str, Any], records: Any, domains: list[Any]) -> tuple[space.Space, space.Ints]:
+    """The space of all records, and the canonical order of the groups."""
+    first = len(asked["attributes"])
+    attributes = [_attribute(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
     columns = [_codes(records, j, a) for j, a in enumerate(attributes)]
     persons = _persons(records) if asked["person"] else None
     tie = records.field("tie").to_numpy(zero_copy_only=False)
-    tested = [_sensitive(records, i, domain) for i, domain in enumerate(sensitive)]
+    tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
     table, order = space.build(attributes, columns, tie, persons, _whole(records, "size"), tested)
-    algorithm = cluster.find(asked["algorithm"])
-    names = tuple(a["name"] for a in asked["attributes"])
+    sensitive = tuple(
+        replace(s, positions=_positions(d)) for s, d in zip(table.sensitive, domains[first:], strict=True)
+    )
+    return replace(table, sensitive=sensitive), order
+
+
+def _labels(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeast) -> session.Labels:
+    """Cluster numbers of all records in canonical order, from the cache where they are known."""
+    current = session.get(asked["session"])
 
     def compute() -> session.Labels:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-            models = tuple(Model(**fields) for fields in asked["models"])
             found = cluster.run(
-                algorithm,
+                cluster.find(asked["algorithm"]),
                 table,
-                constraint.AtLeast(asked["k"], models, asked["joint"]),
+                limits,
                 asked["options"],
-                names,
+                tuple(a["name"] for a in asked["attributes"]),
                 asked["sensitive"],
                 asked["function"],
                 check,
@@ -165,12 +247,13 @@ def _labels(
             )
         return found.astype(np.int32)
 
-    return current.cache.get(_content(asked, table), compute), order
+    return current.cache.get(_content(asked, table), compute)
 
 
 def _content(asked: dict[str, Any], table: space.Space) -> bytes:
     """128-bit hash of all that labels follow from: version, algorithm, parameters, attributes, tuples, persons."""
     told = {key: asked[key] for key in ("algorithm", "k", "options", "attributes", "models", "joint", "suppress")}
+    told["influence"] = [[a.influence, a.weight] for a in table.attributes]
     content = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)
     arrays: list[Any] = [table.codes, table.counts]
     if table.persons is not None:
@@ -184,6 +267,8 @@ def _content(asked: dict[str, Any], table: space.Space) -> bytes:
             arrays.append(attribute.positions)
             if attribute.ends is not None:
                 arrays += [attribute.ends.low, attribute.ends.high]
+            if attribute.magnitudes is not None:
+                arrays.append(attribute.magnitudes)
         else:
             arrays += [attribute.parent, attribute.node]
     for array in arrays:

@@ -3,5 +3,18 @@
 from dbanon.cluster import assign, average, gather, greedy, split
 from dbanon.cluster.registry import Algorithm, algorithms, find
 from dbanon.cluster.runner import run
+from dbanon.cluster.widen import widened
 
-__all__ = ["Algorithm", "algorithms", "assign", "average", "find", "gather", "greedy", "run", "split"]
+__all__ = [
+    "Algorithm",
+    "algorithms",
+    "assign",
+    "average",
+    "find",
+    "gather",
+    "greedy",
+    "run",
+    "simdiv",
+    "split",
+    "widened",
+]

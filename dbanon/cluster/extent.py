@@ -68,7 +68,17 @@ def losses(space: Space, first: Ints, last: Ints) -> Floats:
 def united(space: Space, labels: Ints) -> Ints:
     """The labels with clusters that publish the same values made one; label -1 stays."""
     extents = Extents.of(space, members(labels))
-    low, high = extents.low.copy(), extents.high.copy()
+    number = classes(space, extents.low, extents.high)
+    placed = labels >= 0
+    found = labels.copy()
+    _, dense = np.unique(labels[placed], return_inverse=True)
+    found[placed] = number[dense]
+    return found
+
+
+def classes(space: Space, first: Ints, last: Ints) -> Ints:
+    """Numbers of clusters of the codes first to last (clusters, attributes), equal where they publish the same."""
+    low, high = first.copy(), last.copy()
     for j, attribute in enumerate(space.attributes):
         known = low[:, j] < attribute.values
         mixed = known & (high[:, j] == attribute.values)
@@ -83,8 +93,4 @@ def united(space: Space, labels: Ints) -> Ints:
         shown = -2 if isinstance(attribute, Number) and attribute.ends is not None and attribute.ends.bare else -1
         low[mixed, j], high[mixed, j] = shown, shown
     _, number = np.unique(np.concatenate((low, high), axis=1), axis=0, return_inverse=True)
-    placed = labels >= 0
-    found = labels.copy()
-    _, dense = np.unique(labels[placed], return_inverse=True)
-    found[placed] = np.asarray(number, np.int64).reshape(-1)[dense]
-    return found
+    return np.asarray(number, np.int64).reshape(-1)

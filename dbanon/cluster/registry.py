@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from dbanon import errors
@@ -18,6 +18,10 @@ Check = Callable[[], None]
 Run = Callable[[Space, Constraint, Mapping[str, object], Check], Ints]
 """space, privacy model, own options, check -> cluster number of every canonical row, from 0."""
 
+
+Widen = Callable[[Space, Ints, Constraint, Mapping[str, object]], tuple[Ints, Ints]]
+"""space, labels, privacy model, own options -> least and greatest codes that each cluster is published with (clusters,
+attributes): those of its records or further apart."""
 
 SEED = Parameter("seed", Integer(0), "Seed of the random choices; the same seed gives the same release.", 0)
 MODE = Parameter(
@@ -47,7 +51,9 @@ class Algorithm:
     """One registered algorithm.
 
     `evidence` is SEED (a paper of the project gives the steps), LIT or LIT-m (standard published algorithm) or RECON
-    (reconstructed); `own` are parameters that only this algorithm has.
+    (reconstructed); `own` are parameters that only this algorithm has, `defaults` its own defaults of common ones.
+    `reads` names what it looks at beside codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
+    values of numbers), 'influence'. `widen` publishes clusters with more than their records span.
     """
 
     name: str
@@ -59,11 +65,15 @@ class Algorithm:
     deterministic: bool
     complexity: str
     own: tuple[Parameter, ...] = ()
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    reads: tuple[str, ...] = ()
+    widen: Widen | None = None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters of the table function."""
-        return COMMON + self.own
+        common = (replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON)
+        return (*common, *self.own)
 
 
 _REGISTRY: dict[str, Algorithm] = {}

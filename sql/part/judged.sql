@@ -2,7 +2,7 @@
     Part of the gate: computed from what is released and from the source, not from what the clustering counted. -#}
 {%- import 'part/model.sql' as model -%}
 {%- from 'part/placed.sql' import records with context -%}
-{% for s in tested %}
+{% for s in tested if s.models %}
 {# In the joint form a class is judged within equal values of the other sensitive columns. #}
 {% macro part(from) -%}
     {% if joint and tested|length > 1 %}row({{ from }}class_id{% for o in tested if o.i != s.i %}, {% if person %}s.{% endif %}u{{ o.u }}{% endfor %}){% else %}{{ from }}class_id{% endif %}
