@@ -8,7 +8,7 @@ from functools import cache
 
 from dbanon import arguments, forest, measure, threats
 from dbanon.cluster import algorithms, find
-from dbanon.parameters import COMMON, Choice, Columns, Integer, Integers, Parameter, PerColumn, Real, Text, Words
+from dbanon.parameters import COMMON, Choice, Columns, Flag, Integer, Integers, Parameter, PerColumn, Real, Text, Words
 
 KINDS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
 """Endings of an algorithm's three functions, and the statement behind each."""
@@ -50,9 +50,23 @@ _GIVES = {
 }
 
 
+_DIVERGENCE = Parameter(
+    "divergence", Flag(), "Also kl_divergence, which may take longer than all other measures together.", False
+)
+_SUPPORT = Parameter(
+    "support",
+    Integer(1),
+    "Values of fewer records (persons) of the table are left out, as they say little; default k.",
+)
+_OF_KIND = {"metrics": (_DIVERGENCE,), "inference": (_SUPPORT,)}
+"""Parameters that only functions of one kind have."""
+
+
 def _publishing() -> list[TableFunction]:
     return [
-        TableFunction(a.name + ending, ("tbl",), a.parameters, f"{a.title}. {_GIVES[kind]}", a.name, kind)
+        TableFunction(
+            a.name + ending, ("tbl",), a.parameters + _OF_KIND.get(kind, ()), f"{a.title}. {_GIVES[kind]}", a.name, kind
+        )
         for a in algorithms()
         for ending, kind in KINDS.items()
     ]
@@ -62,19 +76,14 @@ _GENERIC = {f"anonymize{ending}": kind for ending, kind in KINDS.items()} | {"in
 """Functions that take the algorithm as a parameter, and the statement behind each."""
 
 _ALGORITHM = Parameter("algorithm", Text("an algorithm's name"), "The algorithm that makes the classes.", "kacpc")
-_SUPPORT = Parameter(
-    "support",
-    Integer(1),
-    "Values of fewer records (persons) of the table are left out, as they say little; default k.",
-)
 
 
 def _generic(name: str, algorithm: str | None) -> TableFunction:
     """A generic function with the parameters of one algorithm; None: of all."""
     own = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
     own |= {p.name: p for p in COMMON if algorithm is None}
-    first = (_ALGORITHM, _SUPPORT) if name == "inference" else (_ALGORITHM,)
     kind = _GENERIC[name]
+    first = (_ALGORITHM, *_OF_KIND.get(kind, ()))
     return TableFunction(name, ("tbl",), (*first, *own.values()), _GIVES[kind], algorithm, kind)
 
 

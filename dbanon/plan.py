@@ -16,7 +16,7 @@ def statement(call: Publication) -> str:
     """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
     values = _values(call)
     if call.kind == "metrics":
-        values["metrics"] = _metrics(values)
+        values["metrics"] = _metrics(values, bool(call.options.get("divergence")))
     if call.kind == "inference":
         values["support"] = call.options["support"] or call.k
     return fill(f"{call.kind}.sql", **values)
@@ -200,10 +200,12 @@ def _max_level(attribute: Attribute) -> int | None:
     return None if settings.max_level is None else settings.max_level - (settings.min_level or 0)
 
 
-def _metrics(values: Mapping[str, object]) -> list[dict[str, object]]:
-    """Template values of the measures that apply."""
+def _metrics(values: Mapping[str, object], divergence: bool) -> list[dict[str, object]]:
+    """Template values of the measures that apply; `divergence`: the costly one too."""
     sensitive = any(u["is_sensitive"] for u in cast(Sequence[Mapping[str, object]], values["unchanged"]))
-    have = {"sensitive": sensitive, "person": values["person"] is not None, "": True}
+    number = any(q["is_number"] for q in cast(Sequence[Mapping[str, object]], values["quasi"]))
+    have = {"sensitive": sensitive, "person": values["person"] is not None, "number": number}
+    have |= {"divergence": divergence, "": True}
     tested = cast(Sequence[Mapping[str, Sequence[Mapping[str, object]]]], values["tested"])
     parameters = {str(m["parameter"]) for s in tested for m in s["models"]}
     unit = "distinct persons" if have["person"] else "records (no person column: one person may have several)"

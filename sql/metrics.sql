@@ -1,15 +1,18 @@
 {#- NAME_metrics('table', ...): one row a measure; each measure is a file in metric/. -#}
 {% include 'part/path.sql' %},
 {% include 'part/measured.sql' %},
+{% include 'part/lost.sql' %}
+{% include 'part/spread.sql' %}
 {# One row of totals that every measure may read. #}
 run AS MATERIALIZED (
     SELECT
         (SELECT count(*) FROM source) AS records_in,
-        (SELECT sum(size) FROM class_of) AS records,
-        (SELECT count(*) FROM class_of) AS classes,
-        (SELECT count(*) FROM generalized) AS clusters,
+        class.records, class.groups AS classes, class.squares AS squares_of_classes,
+        cluster.groups AS clusters, cluster.squares AS squares_of_clusters,
         {{ quasi|length }} AS attributes,
         {{ k }} AS k
+    FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM class_of) AS class,
+        (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM extent) AS cluster
 )
 SELECT metric, value, better, description
 FROM (

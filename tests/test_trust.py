@@ -35,6 +35,8 @@ CITIES = [
 ]
 TREE = Tree(CITIES)
 ALGORITHMS = ("kacpc", "mondrian")
+MEASURED_ELSEWHERE = r"(\w+_clusters|total_information_loss|ncp|gcp|numeric_\w+|\w+_suppression|square_error\w*)(:.*)?$"
+"""Measures that tests/test_metrics.py recomputes."""
 
 
 def rows_of(con: Any, query: str, parameters: Sequence[Any] | None = None) -> list[Row]:
@@ -238,6 +240,9 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
     found = {row["metric"]: row["value"] for row in metrics}
     assert len(found) == len(metrics)
     clusters_made = found.pop("clusters")
+    for name in set(found) - set(expected_metrics | rare):
+        assert re.match(MEASURED_ELSEWHERE, name), name
+        assert math.isfinite(found.pop(name))
     assert m <= clusters_made <= n // table.k
     if table.algorithm == "kacpc" and not table.person:
         assert clusters_made == n // table.k

@@ -92,7 +92,7 @@ code_{{ q.i }} AS (
 published_{{ q.i }} AS MATERIALIZED (
     {{ few() }}
     SELECT
-        pair.low, pair.high, t.published,
+        pair.low, pair.high, t.node, t.published,
         CASE
             WHEN t.is_leaf OR size.levels = 1 THEN 0.0
             {% if sub_heights -%}

@@ -1,0 +1,5 @@
+-- what: Normalized average size of the clusters as formed: records / clusters / k; 1 is ideal.
+-- better: lower
+-- source: review of clustering methods (S3), Equation 13
+-- place: 92
+SELECT NULL AS detail, records::DOUBLE / clusters / k AS value FROM run

@@ -1,0 +1,5 @@
+-- what: Discernibility of the clusters as formed: sum of their squared sizes.
+-- better: lower
+-- source: review of clustering methods (S3), Equation 10, first part
+-- place: 121
+SELECT NULL AS detail, squares_of_clusters AS value FROM run

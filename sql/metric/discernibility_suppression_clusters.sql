@@ -1,0 +1,5 @@
+-- what: The same of the clusters as formed.
+-- better: lower
+-- source: three-variants paper (S2), Equation 3
+-- place: 123
+SELECT NULL AS detail, squares_of_clusters + (records_in - records)::HUGEINT * records_in AS value FROM run

@@ -1,0 +1,11 @@
+-- what: Square error of a number in its own unit (dates and times: days): squared distance to the mean of its cluster as formed.
+-- better: lower
+-- source: three-variants paper (S2), Equation 4
+-- place: 127
+-- needs: number
+{% for q in quasi if q.is_number %}
+SELECT {{ q.label }} AS detail, s.error{{ q.i }} * r.width * r.width AS value
+FROM spread AS s, reach_{{ q.i }} AS r
+WHERE s.level = 'cluster'
+{% if not loop.last %}UNION ALL{% endif %}
+{% endfor %}
