@@ -468,8 +468,29 @@ def _cut(part: Sequence[int], attribute: Attribute, column: Sequence[Value]) -> 
     return list(sides.values())
 
 
+def _relaxed_cuts(part: Sequence[int], column: Sequence[Value]) -> list[list[list[int]]]:
+    """Cuts of a number within the records that equal the lower median (LeFevre et al., relaxed partitioning).
+
+    The left side gets half of the records, rounded up; project rule: then 1, 2, 4, ... fewer and more, and at last
+    none and all of those that equal the median.
+    """
+    ordered = sorted(part, key=lambda r: (_numbers([column[r]])[0], r))
+    values = _numbers([column[r] for r in ordered])
+    median = values[(len(values) - 1) // 2]
+    first, last = values.index(median), len(values) - values[::-1].index(median)
+    half = (len(ordered) + 1) // 2
+    steps = [2**i for i in range(len(ordered).bit_length() + 1)]
+    wanted = [half, *(half + sign * step for step in steps for sign in (-1, 1)), first, last]
+    return [[ordered[:n], ordered[n:]] for n in wanted if first <= n <= last and 0 < n < len(ordered)]
+
+
 def _first_cut(
-    part: Sequence[int], records: Sequence[Record], attributes: Sequence[Attribute], people: Persons, k: int
+    part: Sequence[int],
+    records: Sequence[Record],
+    attributes: Sequence[Attribute],
+    people: Persons,
+    k: int,
+    strict: bool,
 ) -> list[list[int]]:
     """The first allowable cut, widest attribute first, ties to the earlier; [] if there is none.
 
@@ -482,9 +503,12 @@ def _first_cut(
     ]
     for j in sorted(range(len(attributes)), key=lambda j: (-widths[j], j)):
         if widths[j] > 0:
-            sides = _cut(part, attributes[j], columns[j])
-            if len(sides) >= 2 and all(_enough(side, people, k) for side in sides):
-                return sides
+            cuts = [_cut(part, attributes[j], columns[j])]
+            if not strict and isinstance(attributes[j], Number) and None not in [columns[j][r] for r in part]:
+                cuts = _relaxed_cuts(part, columns[j])
+            for sides in cuts:
+                if len(sides) >= 2 and all(_enough(side, people, k) for side in sides):
+                    return sides
     return []
 
 
@@ -493,8 +517,9 @@ def mondrian(
     attributes: Sequence[Attribute],
     k: int,
     persons: Persons | None = None,
+    strict: bool = True,
 ) -> list[list[int]]:
-    """Strict multidimensional Mondrian (LeFevre, DeWitt, Ramakrishnan, ICDE 2006): sorted classes.
+    """Multidimensional Mondrian, strict or relaxed (LeFevre, DeWitt, Ramakrishnan, ICDE 2006): sorted classes.
 
     Cut the table as long as an allowable cut exists; a part without one is a class.
     """
@@ -504,7 +529,7 @@ def mondrian(
     work, classes = [list(range(len(records)))], list[list[int]]()
     while work:
         part = work.pop()
-        sides = _first_cut(part, records, attributes, people, k)
+        sides = _first_cut(part, records, attributes, people, k, strict)
         work.extend(sides)
         if not sides:
             classes.append(sorted(part))

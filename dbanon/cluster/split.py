@@ -4,37 +4,81 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from dbanon.cluster.registry import Algorithm, Check, register
 from dbanon.constraint import Constraint
+from dbanon.parameters import Flag, Parameter
 from dbanon.space import Attribute, Ints, Number, Space, Tree
 
 
+@dataclass(frozen=True)
+class Part:
+    """Records of some tuples, ascending: the rows from `first` on, `counts` of them."""
+
+    tuples: Ints
+    first: Ints
+    counts: Ints
+
+    def some(self, which: npt.NDArray[np.bool_]) -> Part:
+        """The records of some of the tuples."""
+        return Part(self.tuples[which], self.first[which], self.counts[which])
+
+    def rows(self) -> Ints:
+        """All canonical rows."""
+        ends = np.cumsum(self.counts)
+        return np.arange(int(self.counts.sum())) + np.repeat(self.first - ends + self.counts, self.counts)
+
+    def enough(self, space: Space, constraint: Constraint) -> bool:
+        """Whether the records meet the model."""
+        records = int(self.counts.sum())
+        if records < constraint.least or constraint.counts_records(space):
+            return records >= constraint.least
+        return constraint.holds(space, self.rows())
+
+
 def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """Strict multidimensional Mondrian (LeFevre, DeWitt and Ramakrishnan 2006).
+    """Multidimensional Mondrian (LeFevre, DeWitt and Ramakrishnan 2006).
 
     The part is cut at the attribute of greatest normalized width (times its weight) that has an allowable cut:
     numbers at the lower median, categories by the children of the lowest common ancestor, NULLs from values first.
-    Ties go to the earlier attribute. Records of one tuple stay together. O(n log n) time for balanced cuts, O(n)
-    memory.
+    Ties go to the earlier attribute. Every side meets the whole model. O(n log n) time for balanced cuts, O(n) memory.
+
+    Strict (default): records of one value stay together. Relaxed (`strict = false`): of a number, records that equal
+    the median go to both sides, in canonical order, so that the left one has half of the records, rounded up. If a
+    side then misses persons or sensitive values, 1, 2, 4, ... records fewer and more are tried on the left, as far as
+    records equal the median. Under k alone a cut needs 2k records and two different values, nothing else.
     """
+    strict = bool(options.get("strict", True))
     labels = np.full(space.rows, -1, np.int64)
-    work = [np.arange(len(space.counts))]
+    work = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
     clusters = 0
     while work:
         check()
         part = work.pop()
-        for attribute in _by_width(space, part):
-            sides = _cut(space, part, attribute)
-            if len(sides) > 1 and all(constraint.enough(space, side) for side in sides):
-                work.extend(reversed(sides))
-                break
-        else:
-            labels[space.rows_of(part)] = clusters
+        sides = _first_cut(space, constraint, part, strict)
+        work.extend(reversed(sides))
+        if not sides:
+            labels[part.rows()] = clusters
             clusters += 1
     return labels
+
+
+def _first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) -> list[Part]:
+    """The sides of the first allowable cut, first codes first; none if there is none."""
+    for j in _by_width(space, part.tuples):
+        attribute, codes = space.attributes[j], space.codes[part.tuples, j]
+        if strict or not isinstance(attribute, Number) or codes.max() == attribute.values:
+            cuts: Iterator[list[Part]] = iter([_cut(attribute, codes, part)])
+        else:
+            cuts = _balanced(codes, part, constraint.counts_records(space))
+        for sides in cuts:
+            if len(sides) > 1 and all(side.enough(space, constraint) for side in sides):
+                return sides
+    return []
 
 
 def _by_width(space: Space, part: Ints) -> Iterator[int]:
@@ -62,17 +106,44 @@ def _width(attribute: Attribute, codes: Ints) -> float:
     return float(attribute.leaves[ancestor] / attribute.leaves[0])
 
 
-def _cut(space: Space, part: Ints, j: int) -> list[Ints]:
-    """The sides of a cut, first codes first."""
-    attribute, codes = space.attributes[j], space.codes[part, j]
+def _cut(attribute: Attribute, codes: Ints, part: Part) -> list[Part]:
+    """The sides of a cut that keeps values together, first codes first."""
     if codes.max() == attribute.values:
-        return [part[codes < attribute.values], part[codes == attribute.values]]
+        return [part.some(codes < attribute.values), part.some(codes == attribute.values)]
     if isinstance(attribute, Number):
-        middle = _lower_median(codes, space.counts[part])
-        sides = [part[codes <= middle], part[codes > middle]]
-        return [side for side in sides if len(side)]
+        middle = _lower_median(codes, part.counts)
+        sides = [part.some(codes <= middle), part.some(codes > middle)]
+        return [side for side in sides if len(side.tuples)]
     group = _children(attribute, codes)
-    return [part[group == g] for g in np.unique(group)]
+    return [part.some(group == g) for g in np.unique(group)]
+
+
+def _balanced(codes: Ints, part: Part, once: bool) -> Iterator[list[Part]]:
+    """Cuts within the records that equal the lower median: half of the records first; no other where `once`."""
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(part.counts[order])
+    records = int(ends[-1])
+    equal = codes[order] == _lower_median(codes, part.counts)
+    first, last = int((ends - part.counts[order])[equal].min()), int(ends[equal].max())
+    half, step = (records + 1) // 2, 1
+    tried = [half]
+    while not once and (half - step > first or half + step < last):
+        tried += [half - step, half + step]
+        step *= 2
+    for left in dict.fromkeys(tried if once else [*tried, first, last]):
+        if max(first, 1) <= left <= min(last, records - 1):
+            yield _after(part, order, ends, left)
+
+
+def _after(part: Part, order: Ints, ends: Ints, records: int) -> list[Part]:
+    """The part cut after so many records in an order of its tuples."""
+    middle = int(np.searchsorted(ends, records))
+    before, after = np.zeros_like(part.counts), part.counts.copy()
+    before[order[:middle]] = part.counts[order[:middle]]
+    before[order[middle]] = records - (int(ends[middle - 1]) if middle else 0)
+    after -= before
+    left, right = Part(part.tuples, part.first, before), Part(part.tuples, part.first + before, after)
+    return [left.some(before > 0), right.some(after > 0)]
 
 
 def _lower_median(codes: Ints, counts: Ints) -> int:
@@ -97,12 +168,20 @@ def _children(tree: Tree, codes: Ints) -> Ints:
 register(
     Algorithm(
         name="mondrian",
-        title="Strict Mondrian",
+        title="Multidimensional Mondrian",
         family="split",
         run=mondrian,
         source="LeFevre, DeWitt and Ramakrishnan 2006; baseline of the papers S1 and S3",
         evidence="LIT-m",
         deterministic=True,
         complexity="O(n log n) time, O(n) memory",
+        own=(
+            Parameter(
+                "strict",
+                Flag(),
+                "Keep records of one value together; false: records that equal the median may go to both sides.",
+                True,
+            ),
+        ),
     )
 )
