@@ -101,7 +101,12 @@ _INFLUENCE = ("qi", "sensitive", "hierarchies", "nulls", "withhold", "min_level"
 _HIERARCHY = Parameter("hierarchy", Text("a hierarchy's name"), "Instead of the declared one.")
 
 _HELPERS = (
-    TableFunction("algorithms", (), (), "The registered algorithms: name, family, source, evidence, complexity."),
+    TableFunction(
+        "algorithms",
+        (),
+        (),
+        "The registered algorithms: family, source, evidence, complexity, models met by their own means, parameters.",
+    ),
     TableFunction(
         "policy_problems",
         (),

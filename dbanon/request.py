@@ -55,14 +55,18 @@ def _publish(call: Call) -> str:
 
 
 def _algorithms(call: Call) -> Sql:
-    columns = ("name", "title", "family", "source", "evidence", "deterministic", "complexity", "parameters")
+    columns = (
+        "name", "title", "family", "source", "evidence", "deterministic", "complexity", "meets", "own_parameters",
+        "parameters",
+    )  # fmt: skip
     rows = [
         [a.name, a.title, a.family, a.source, a.evidence, a.deterministic, a.complexity,
-         [p.name for p in a.parameters]]
+         list(a.meets), [p.name for p in a.own], [p.name for p in a.parameters]]
         for a in cluster.algorithms()
     ]  # fmt: skip
     types: dict[str, Any] = dict.fromkeys(columns, "VARCHAR")
-    return literal_rows(types | {"deterministic": "BOOLEAN", "parameters": ["VARCHAR"]}, rows)
+    types |= {"deterministic": "BOOLEAN"} | {name: ["VARCHAR"] for name in columns[-3:]}
+    return literal_rows(types, rows)
 
 
 def _hierarchies(call: Call) -> Sql:

@@ -23,7 +23,7 @@ LAYERS = [
     },
     {"errors"},
     {"kernels.jit", "kernels.axes", "kernels.tree"},
-    {"kernels.search"},
+    {"kernels.centers", "kernels.search"},
     {"kernels.assign", "kernels.average", "kernels.blocks", "kernels.greedy", "kernels.models"},
     {"kernels"},
     {"arguments", "demand", "parameters", "hierarchy", "metric", "policy", "space"},
@@ -87,8 +87,8 @@ LAYERS = [
 ROOMS = {
     "numpy": {
         "space", "distance", "forest", "index", "constraint", "model", "udf", "demo",
-        "kernels.assign", "kernels.average", "kernels.axes", "kernels.tree", "kernels.search", "kernels.blocks",
-        "kernels.greedy", "kernels.models",
+        "kernels.assign", "kernels.average", "kernels.axes", "kernels.centers", "kernels.tree", "kernels.search",
+        "kernels.blocks", "kernels.greedy", "kernels.models",
         "cluster.assign", "cluster.average", "cluster.gather", "cluster.greedy", "cluster.labels", "cluster.loss",
         "cluster.split", "cluster.registry", "cluster.diverse", "cluster.extent", "cluster.outliers", "cluster.repair",
         "cluster.runner", "cluster.widen",

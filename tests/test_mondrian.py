@@ -203,7 +203,8 @@ def test_relaxed_classes_of_different_numbers_are_below_twice_k() -> None:
 def test_relaxed_classes_meet_every_model_in_sql(con: Any) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT (i * 3 % 7)::INTEGER AS age, (i * 5 % 4)::INTEGER AS ward, "
-        "['F', 'M'][1 + i % 2] AS sex, ['Flu', 'HIV', 'Cold'][1 + i * i % 3] AS disease, i // 2 AS person FROM range(120) AS r (i)"
+        "['F', 'M'][1 + i % 2] AS sex, ['Flu', 'HIV', 'Cold'][1 + i * i % 3] AS disease, i // 2 AS person "
+        "FROM range(120) AS r (i)"
     )
     call = "('t', k=4, qi=['age', 'ward', 'sex'], sensitive=['disease'], person := 'person', l := 2, strict := false)"
     rows = con.execute(f"SELECT min(persons), sum(size), count(*) FROM mondrian_classes{call}").fetchall()

@@ -45,7 +45,7 @@ Axes = tuple[Ints, ...]
 
 
 def _axes(space: Space) -> tuple[Axes, Ints]:
-    """The axes, hierarchies first, and the tuples' coordinates on them, as `dbanon.kernels.assign` has them."""
+    """The axes, hierarchies first, and the tuples' coordinates on them, as `dbanon.kernels.centers` has them."""
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
     order = sorted(range(len(space.attributes)), key=lambda j: isinstance(space.attributes[j], Number))

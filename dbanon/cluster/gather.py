@@ -15,7 +15,7 @@ from dbanon import distance
 from dbanon.cluster import diverse
 from dbanon.cluster.labels import Dealer, dealt
 from dbanon.cluster.loss import Loss
-from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, Rule, register
+from dbanon.cluster.registry import EVERY_MODEL, MODE, SEED, Algorithm, Check, Rule, register
 from dbanon.constraint import Constraint
 from dbanon.distance import Table
 from dbanon.index import Index, Question
@@ -199,6 +199,7 @@ register(
         evidence="RECON",
         deterministic=False,
         complexity="O(distinct tuples * n / k) time, O(n) memory",
+        meets=EVERY_MODEL,
         own=(
             SEED,
             MODE,
@@ -221,6 +222,7 @@ register(
         evidence="SEED",
         deterministic=True,
         complexity="O(distinct tuples * n / k) time, O(n) memory",
+        meets=EVERY_MODEL,
         own=(
             Parameter(
                 "prune_unused",

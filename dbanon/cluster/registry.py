@@ -23,6 +23,9 @@ Widen = Callable[[Space, Ints, Constraint, Mapping[str, object]], tuple[Ints, In
 """space, labels, privacy model, own options -> least and greatest codes that each cluster is published with (clusters,
 attributes): those of its records or further apart."""
 
+EVERY_MODEL = ("k", "l", "t", "alpha", "p", "beta", "person")
+"""What algorithms meet that ask the privacy model itself whether a cluster is enough."""
+
 SEED = Parameter("seed", Integer(0), "Seed of the random choices; the same seed gives the same release.", 0)
 MODE = Parameter(
     "mode",
@@ -54,6 +57,8 @@ class Algorithm:
     (reconstructed); `own` are parameters that only this algorithm has, `defaults` its own defaults of common ones.
     `reads` names what it looks at beside codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
     values of numbers), 'influence'. `widen` publishes clusters with more than their records span.
+    `meets` are the models, by their parameters (person: k of persons), that each cluster is made to meet while the
+    algorithm works; the shared repair merges for all others, and where records left at the end spoil a cluster.
     """
 
     name: str
@@ -68,6 +73,7 @@ class Algorithm:
     defaults: Mapping[str, object] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     widen: Widen | None = None
+    meets: tuple[str, ...] = ("k",)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.cluster.registry import Algorithm, Check, register
+from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.constraint import Constraint
 from dbanon.parameters import Flag, Parameter
 from dbanon.space import Attribute, Ints, Number, Space, Tree
@@ -175,6 +175,7 @@ register(
         evidence="LIT-m",
         deterministic=True,
         complexity="O(n log n) time, O(n) memory",
+        meets=EVERY_MODEL,
         own=(
             Parameter(
                 "strict",

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import kernel
-from dbanon.kernels.search import search
-from dbanon.kernels.tree import add_records
+from dbanon.kernels.search import search, take_nearest
 
 
 @kernel
@@ -76,16 +75,7 @@ def mdav_steps(tree, few, axis, terms, flat, ask, k, steps, members):
         for _ in range(pair):
             search(tree, few, axis, flat, ask, np.int64(-1), np.int64(1), one, number)
             seed = one[0]
-            number[0] = -1
-            add_records(tree, few, one[:1], number[:1])
             ask_record(seed, few, terms, flat)
-            size = search(tree, few, axis, flat, ask, np.int64(1), np.int64(k - 1), found, taken)
-            members[used, 0], members[used, 1] = seed, 1
-            for i in range(size):
-                members[used + 1 + i, 0], members[used + 1 + i, 1] = found[i], taken[i]
-                taken[i] = -taken[i]
-            members[used + 1 + size, 0] = -1
-            used += size + 2
-            add_records(tree, few, found[:size], taken[:size])
+            used = take_nearest(tree, few, axis, flat, ask, seed, np.int64(k - 1), found, taken, members, used)
             made += 1
     return used

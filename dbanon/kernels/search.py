@@ -192,6 +192,24 @@ def add_near(seed, times, few, axis, axis_codes, tables, table_starts, flat, ask
 
 
 @kernel
+def take_nearest(tree, few, axis, flat, ask, seed, others, found, taken, members, used):
+    """Takes a record of the tuple `seed` and so many others that are nearest by a question; gives the members used.
+
+    members: see `gather_steps`; found and taken have room for one more than the others.
+    """
+    found[0], taken[0] = seed, -1
+    add_records(tree, few, found[:1], taken[:1])
+    size = search(tree, few, axis, flat, ask, np.int64(1), others, found, taken)
+    members[used, 0], members[used, 1] = seed, 1
+    for i in range(size):
+        members[used + 1 + i, 0], members[used + 1 + i, 1] = found[i], taken[i]
+        taken[i] = -taken[i]
+    members[used + 1 + size, 0] = -1
+    add_records(tree, few, found[:size], taken[:size])
+    return used + size + 2
+
+
+@kernel
 def gather_steps(
     tree,
     few,
@@ -224,7 +242,7 @@ def gather_steps(
     found, taken = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
     used, made = 0, 0
     left, leaf_left = tree[2], tree[3]
-    single, least, others = np.int64(1), np.int64(1), np.int64(k - 1)
+    single, others = np.int64(1), np.int64(k - 1)
     while made < steps and left[0] >= k and used + k + 2 <= len(members):
         if begin >= 0:
             seed, begin = begin, -1
@@ -245,17 +263,8 @@ def gather_steps(
             if leaf_left[seed] > 0:
                 begin = seed
             continue
-        number[0] = -1
-        add_records(tree, few, one[:1], number[:1])
         ask_near(seed, few, axis, axis_codes, tables, table_starts, near_flat, near)
-        size = search(tree, few, axis, near_flat, near, least, others, found, taken)
-        members[used, 0], members[used, 1] = seed, 1
-        for i in range(size):
-            members[used + 1 + i, 0], members[used + 1 + i, 1] = found[i], taken[i]
-            taken[i] = -taken[i]
-        members[used + 1 + size, 0] = -1
-        used += size + 2
-        add_records(tree, few, found[:size], taken[:size])
+        used = take_nearest(tree, few, axis, near_flat, near, seed, others, found, taken, members, used)
         add_near(seed, np.int64(1), few, axis, axis_codes, tables, table_starts, sum_flat, sums)
         seeds[made] = seed
         made += 1
