@@ -23,6 +23,7 @@ import duckdb
 
 import dbanon
 from dbanon import udf
+from dbanon.cluster import algorithms
 from tests.bench import data, plain
 
 CASES: dict[str, tuple[str, Callable[[], Any]]] = {
@@ -92,6 +93,36 @@ def measure(case: str, k: int, runs: int, table: Path) -> dict[str, Any]:
     }
 
 
+def compare(case: str, ks: list[int], runs: int) -> None:
+    """All algorithms on one case, in this process: precision and time of a statement, beside DuckDB's GROUP BY and
+    kacpc, as a row a k. CPU seconds, so that other processes do not count."""
+    con = dbanon.attach(duckdb.connect())
+    quasi = ", ".join(f'"{c}"' for c in data.load(con, CASES[case][1]()))
+
+    def took(query: str) -> float:
+        spent = []
+        for _ in range(runs + 1):
+            dbanon.clear_cache(con)
+            clock = time.process_time()
+            con.execute(query).fetchall()
+            spent.append(time.process_time() - clock)
+        return statistics.median(spent[1:])
+
+    group_by = took(f"SELECT count(*) FROM (SELECT {quasi}, count(*) FROM t GROUP BY ALL)")
+    print("| algorithm | k | precision | CPU s | / kacpc | / GROUP BY |\n|---|---|---|---|---|---|")
+    of_kacpc: dict[int, float] = {}
+    names = sorted((a.name for a in algorithms() if not a.reads), key=lambda name: name != "kacpc")
+    for name in names:
+        for k in ks:
+            seconds = took(f"CREATE OR REPLACE TABLE safe AS FROM {name}('t', k={k})")
+            of_kacpc.setdefault(k, seconds)
+            measured = f"SELECT value FROM {name}_metrics('t', k={k}) WHERE metric = 'precision'"
+            precision = con.execute(measured).fetchall()[0][0]
+            ratios = f"{seconds / of_kacpc[k]:.1f} | {seconds / group_by:.0f}"
+            print(f"| `{name}` | {k} | {precision:.3f} | {seconds:.2f} | {ratios} |", flush=True)
+    con.close()
+
+
 def profile(case: str, k: int) -> None:
     """Where a statement's time goes: CPU seconds of DuckDB's operators by step, and of the clustering."""
     con = dbanon.attach(duckdb.connect())
@@ -136,12 +167,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="timed runs of each case")
     parser.add_argument("--json", action="store_true", help="one JSON document a line")
     parser.add_argument("--profile", action="store_true", help="where the time of each case goes")
+    parser.add_argument("--algorithms", action="store_true", help="all algorithms on each case")
     parser.add_argument("--table", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if not (data.DATA / "adult.csv").exists():
         sys.exit("the benchmarks resample Adult: shared/data/adult.csv is not beside this checkout")
     cases, ks = given.cases or [c for c in CASES if c != "10m"], given.k or [2, 10, 100]
+    if given.algorithms:
+        for case in cases:
+            compare(case, given.k or [10, 50, 100], given.runs)
+        return
     if given.profile:
         for case in cases:
             profile(case, ks[0] if given.k else 10)
