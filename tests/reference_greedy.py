@@ -178,3 +178,25 @@ def _place(attribute: Attribute, code: int) -> float | None:
 def _scaled(attribute: Number) -> list[float]:
     width = float(attribute.positions[-1]) if attribute.values else 0.0
     return [float(p) / width if width > 0 else 0.0 for p in attribute.positions]
+
+
+def eld(table: Plain, values: Sequence[int | None], k: int, least: int, first: int) -> list[list[int]]:
+    """Clusters that grow until they have k records and so many different values; leftovers by least growth."""
+
+    def different(rows: Sequence[int]) -> int:
+        return len({values[r] for r in rows} - {None})
+
+    left, clusters, last = list(range(len(table.rows))), [], first
+    while len(left) >= k and different(left) >= least:
+        far_off = min(left, key=lambda r: (-table.distance(r, last), r))
+        last = first if not clusters else far_off
+        left.remove(last)
+        cluster = [last]
+        while len(cluster) < k or different(cluster) < least:
+            cluster.append(min(left, key=lambda r: (table.loss([*cluster, r]), r)))
+            left.remove(cluster[-1])
+        clusters.append(cluster)
+    for r in left:
+        growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in clusters]
+        clusters[growth.index(min(growth))].append(r)
+    return clusters

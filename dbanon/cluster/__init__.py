@@ -1,6 +1,6 @@
 """The algorithms: one module a scheme, one registration an algorithm."""
 
-from dbanon.cluster import assign, average, gather, greedy, split
+from dbanon.cluster import assign, average, baselines, gather, greedy, simdiv, split
 from dbanon.cluster.registry import Algorithm, algorithms, find
 from dbanon.cluster.runner import run
 from dbanon.cluster.widen import widened
@@ -10,6 +10,7 @@ __all__ = [
     "algorithms",
     "assign",
     "average",
+    "baselines",
     "find",
     "gather",
     "greedy",

@@ -52,9 +52,9 @@ def greedy(space: Space, constraint: Constraint, loss: Loss, begin: Start, check
     from dbanon import kernels
 
     index = Index(space, loss.tables(space))
-    terms = _arrays([loss.terms[j] for j in index.few])
+    terms = arrays([loss.terms[j] for j in index.few])
     ask = index.question(
-        [np.zeros(space.attributes[j].values + 1, np.int64) for j in sorted(index.few)], *_nowhere(space)
+        [np.zeros(space.attributes[j].values + 1, np.int64) for j in sorted(index.few)], *nowhere(space)
     )
     found: list[Ints] = [np.empty((0, 2), np.int64)]
     least, reference, steps = constraint.least, begin.reference, 4
@@ -72,11 +72,11 @@ def greedy(space: Space, constraint: Constraint, loss: Loss, begin: Start, check
     labels = dealt(space, np.concatenate(found))
     rest = index.remaining()
     if len(rest):
-        _place(space, loss, labels, Dealer(space, index).rows(rest, index.left[rest]), check)
+        place(space, loss, labels, Dealer(space, index).rows(rest, index.left[rest]), check)
     return labels
 
 
-def _place(space: Space, loss: Loss, labels: Ints, rows: Ints, check: Check) -> None:
+def place(space: Space, loss: Loss, labels: Ints, rows: Ints, check: Check) -> None:
     """Labels leftovers: where (size + 1) times the loss with them exceeds size times the loss without them least."""
     extents = Extents.of(space, members(labels))
     low, high, sizes = extents.low, extents.high, extents.sizes.astype(np.int64)
@@ -91,11 +91,12 @@ def _place(space: Space, loss: Loss, labels: Ints, rows: Ints, check: Check) -> 
         low[c], high[c], sizes[c], own[c] = np.minimum(low[c], code), np.maximum(high[c], code), sizes[c] + 1, grown[c]
 
 
-def _nowhere(space: Space) -> tuple[list[int], list[int]]:
+def nowhere(space: Space) -> tuple[list[int], list[int]]:
+    """No place on any axis, for a question that is filled later."""
     return [0] * len(space.attributes), [0] * len(space.attributes)
 
 
-def _arrays(terms: Sequence[Term]) -> tuple[Any, ...]:
+def arrays(terms: Sequence[Term]) -> tuple[Any, ...]:
     """Terms of attributes that are asked by table, for the kernels (see `dbanon.kernels.greedy`)."""
     kinds, nodes, values, parents, heights, lasts, firsts, of = [], [0], [0], [], [], [], [], []
     for term in terms:

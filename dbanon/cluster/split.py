@@ -59,7 +59,7 @@ def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object]
     while work:
         check()
         part = work.pop()
-        sides = _first_cut(space, constraint, part, strict)
+        sides = first_cut(space, constraint, part, strict)
         work.extend(reversed(sides))
         if not sides:
             labels[part.rows()] = clusters
@@ -67,7 +67,7 @@ def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object]
     return labels
 
 
-def _first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) -> list[Part]:
+def first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) -> list[Part]:
     """The sides of the first allowable cut, first codes first; none if there is none."""
     for j in _by_width(space, part.tuples):
         attribute, codes = space.attributes[j], space.codes[part.tuples, j]

@@ -164,8 +164,8 @@ def greedy_steps(
                     changed[j] = 0
             search(tree, few, axis, flat, ask, np.int64(1), np.int64(1), one, number)
             tuple_now = one[0]
-            inside = _inside(tuple_now, few, axis, axis_codes, terms, state, ask)
-            count = min(leaf_left[tuple_now], k - held) if inside else np.int64(1)
+            within = inside(tuple_now, few, axis, axis_codes, terms, state, ask)
+            count = min(leaf_left[tuple_now], k - held) if within else np.int64(1)
         for i in range(size):
             members[used + i, 0], members[used + i, 1] = found[i], taken[i]
         members[used + size, 0] = -1
@@ -175,7 +175,7 @@ def greedy_steps(
 
 
 @kernel
-def _inside(t, few, axis, axis_codes, terms, state, ask):
+def inside(t, few, axis, axis_codes, terms, state, ask):
     """Whether a tuple widens a cluster nowhere."""
     codes, kind, node_at, value_at = few[0], terms[0], terms[2], terms[3]
     last, first = terms[6], terms[7]

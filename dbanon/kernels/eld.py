@@ -1,0 +1,96 @@
+"""Growing clusters by the record that costs least, until they are large and diverse enough: `dbanon.kernels.greedy`
+with another end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.greedy import ask_loss, begin_state, inside, join
+from dbanon.kernels.jit import kernel
+from dbanon.kernels.search import search
+from dbanon.kernels.tree import add_records
+
+
+@kernel
+def _fewer(counts, least):
+    """Whether fewer different values than asked for have records, in any column. The last code of a column is NULL."""
+    for s in range(len(least)):
+        different = 0
+        for value in range(counts.shape[1]):
+            if counts[s, value] > 0:
+                different += 1
+        if different < least[s]:
+            return True
+    return False
+
+
+@kernel
+def eld_steps(
+    tree, few, axis, axis_codes, terms, flat, ask, k, least, codes, starts, counts, left_of, reference, first, steps,
+    members,
+):  # fmt: skip
+    """Makes up to `steps` clusters: the record farthest from `reference`, which it becomes (the `first`: the reference
+    itself), and those that cost least, until there are k and, in every sensitive column s, `least[s]` different values.
+
+    codes (columns, records) have -1 for NULL; left_of (columns, values): records left by value. members: see
+    `gather_steps`; clusters end where they might not fit. Gives rows used, the last seed, and whether to come again.
+    """
+    offsets, left, leaf_left = few[1], tree[2], tree[3]
+    levels, tuples = len(offsets), len(starts)
+    state, changed = np.empty((max(levels, 1), 2), np.int64), np.empty(max(levels, 1), np.int64)
+    one, number = np.empty(2, np.int64), np.ones(2, np.int64)
+    found, taken = np.empty(tuples, np.int64), np.empty(tuples, np.int64)
+    place = np.full(tuples, -1, np.int64)
+    held_of = np.zeros(left_of.shape, np.int64)
+    used, made = 0, 0
+    while made < steps and used + tuples + 1 <= len(members):
+        if left[0] < k or _fewer(left_of, least):
+            return used, reference, False
+        if not first:
+            begin_state(reference, few, axis, axis_codes, terms, state, ask)
+            for j in range(levels):
+                ask_loss(j, offsets, terms, state, flat)
+            search(tree, few, axis, flat, ask, np.int64(-1), np.int64(1), one, number)
+            reference = one[0]
+        seed, first = reference, False
+        begin_state(seed, few, axis, axis_codes, terms, state, ask)
+        changed[:] = 1
+        held_of[:] = 0
+        held, size, most = np.int64(0), 0, np.int64(1)
+        now = seed
+        complete = False
+        while True:
+            count = np.int64(0)
+            while count < most and not complete:
+                row = starts[now] + counts[now] - leaf_left[now] + count
+                for s in range(len(codes)):
+                    if codes[s, row] >= 0:
+                        held_of[s, codes[s, row]] += 1
+                        left_of[s, codes[s, row]] -= 1
+                count += 1
+                complete = held + count >= k and not _fewer(held_of, least)
+            one[0], number[0] = now, -count
+            add_records(tree, few, one[:1], number[:1])
+            held += count
+            if place[now] < 0:
+                place[now], found[size], taken[size] = size, now, 0
+                size += 1
+            taken[place[now]] += count
+            if complete:  # at the latest with all that is left, which is large and diverse enough
+                break
+            join(now, few, axis, axis_codes, terms, state, ask, changed)
+            for j in range(levels):
+                if changed[j] == 1:
+                    ask_loss(j, offsets, terms, state, flat)
+                    changed[j] = 0
+            search(tree, few, axis, flat, ask, np.int64(1), np.int64(1), one, number)
+            now = one[0]
+            most = leaf_left[now] if inside(now, few, axis, axis_codes, terms, state, ask) else np.int64(1)
+        for i in range(size):
+            place[found[i]] = -1
+        for i in range(size):
+            members[used + i, 0], members[used + i, 1] = found[i], taken[i]
+        members[used + size, 0] = -1
+        used += size + 1
+        made += 1
+    return used, reference, True

@@ -1,0 +1,211 @@
+"""Similarity-and-diversity clustering: centers of slices, and filling clusters by diversity and similarity.
+
+`unit` (tuples, d) are vectors of length 1; the cosine of two is their product, in steps of 2^-40. Groups are records of
+one tuple and equal sensitive values: `group_tuple` and `group_codes` (groups, sensitive columns);
+`rows[row_at[g] + taken[g]]` is the next record of group g, in canonical order, and `left[g]` how many it has.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dbanon.kernels.jit import kernel
+
+STEP = 2.0**40
+"""Steps of 1: similarities and diversities are rounded to them, so equal ones are equal."""
+
+
+@kernel
+def cosine(unit, a, b):
+    """The cosine of two tuples in whole steps."""
+    total = 0.0
+    for j in range(unit.shape[1]):
+        total += unit[a, j] * unit[b, j]
+    return np.int64(np.rint(total * STEP))
+
+
+@kernel
+def slice_centers(ranked, tuple_of, unit, top, values, k, least):
+    """One record of each slice of k of the ranked records (the last slice has the rest).
+
+    Candidates are tuples with a cosine of at least `least` to k - 1 others of the slice, else those with most such
+    others. The first of their records, by rank, whose value `top` no center has yet; else the first.
+    """
+    clusters = len(ranked) // k
+    centers = np.empty(clusters, np.int64)
+    used = np.zeros(values + 1, np.int64)
+    place = np.full(len(unit), -1, np.int64)
+    for c in range(clusters):
+        begin, end = c * k, (c + 1) * k
+        if c == clusters - 1:
+            end = len(ranked)
+        found = np.empty(end - begin, np.int64)
+        count = np.zeros(end - begin, np.int64)
+        size = 0
+        for i in range(begin, end):
+            t = tuple_of[ranked[i]]
+            if place[t] < 0:
+                place[t], found[size] = size, t
+                size += 1
+            count[place[t]] += 1
+        others = np.empty(size, np.int64)
+        for a in range(size):
+            others[a] = count[a] - 1
+        for a in range(size):
+            for b in range(a + 1, size):
+                if cosine(unit, found[a], found[b]) >= least:
+                    others[a] += count[b]
+                    others[b] += count[a]
+        enough = min(k - 1, others.max())
+        first, new = -1, -1
+        for i in range(begin, end):
+            t = tuple_of[ranked[i]]
+            if others[place[t]] >= enough:
+                if first < 0:
+                    first = i
+                if used[top[t]] == 0:
+                    new = i
+                    break
+        chosen = ranked[new] if new >= 0 else ranked[first]
+        centers[c] = chosen
+        used[top[tuple_of[chosen]]] = 1
+        for a in range(size):
+            place[found[a]] = -1
+    return centers
+
+
+@kernel
+def chain(unit, counts, first, order):
+    """Ranks records one after another: the most similar one that is left, ties to the first. `order` gets their
+    tuples."""
+    left = counts.copy()
+    now = first
+    for i in range(len(order)):
+        if i > 0:
+            best, similar = -1, np.int64(0)
+            for t in range(len(unit)):
+                if left[t] > 0:
+                    found = cosine(unit, now, t)
+                    if best < 0 or found > similar:
+                        best, similar = t, found
+            now = best
+        order[i] = now
+        left[now] -= 1
+
+
+@kernel
+def _diversity(size, held, distinct, normalized):
+    """Shannon index in steps of a group of `size` records, whose values have `held` = sum of n ln n; normalized: over
+    the greatest that as many records of `distinct` values can have."""
+    found = math.log(size) - held / size
+    if normalized:
+        most = min(distinct, size)
+        found = found / math.log(most) if most > 1 else 0.0
+    return np.int64(np.rint(found * STEP))
+
+
+@kernel
+def fill(
+    cluster, steps, centers, k, unit, groups, active, size_of_active, sensitive, weights, least, by_pair, avoid_uniform,
+    labels,
+):  # fmt: skip
+    """Fills clusters from number `cluster` on with k records each, until about `steps` groups were looked at; gives the
+    next cluster and how many groups are active.
+
+    centers: record and tuple of each; sensitive: codes of every record (columns, records), number of values of each
+    column and of those that occur; weights of diversity and of similarity.
+    """
+    group_tuple, group_codes, rows, row_at, taken, left = groups
+    codes, values, distinct = sensitive
+    share, similar_share = weights
+    columns = len(codes)
+    widest = values.max() + 1
+    counts = np.zeros((columns, widest), np.int64)
+    present = np.empty((columns, k + 1), np.int64)
+    kinds = np.zeros(columns, np.int64)
+    gain = np.zeros((columns, k + 1), np.int64)
+    near = np.zeros(len(unit), np.bool_)
+    similar = np.empty(len(unit), np.int64)
+    known = np.full(len(unit), -1, np.int64)
+    pair = np.int64(np.rint(math.log(2.0) * STEP))
+    done = 0
+    while cluster < len(centers) and done < steps:
+        row, at = centers[cluster, 0], centers[cluster, 1]
+        for s in range(columns):
+            kinds[s] = 1
+            present[s, 0] = codes[s, row]
+            counts[s, codes[s, row]] = 1
+        for a in range(size_of_active):
+            t = group_tuple[active[a]]
+            if known[t] != cluster:
+                found = cosine(unit, at, t)
+                known[t], near[t], similar[t] = cluster, found >= least, np.int64(np.rint(similar_share * found))
+        for size in range(1, k):
+            uniform = avoid_uniform and size == k - 1
+            for s in range(columns):
+                if kinds[s] > 1:
+                    uniform = False
+                held, greatest = 0.0, 0
+                for i in range(kinds[s]):
+                    n = counts[s, present[s, i]]
+                    held += n * math.log(n)
+                    greatest = max(greatest, n)
+                for n in range(greatest + 1):
+                    now = held + (n + 1) * math.log(n + 1) - (n * math.log(n) if n > 0 else 0.0)
+                    gain[s, n] = _diversity(size + 1, now, distinct[s], True)
+                    if columns == 1:
+                        gain[s, n] = np.int64(np.rint(share * gain[s, n]))
+            best = np.full(4, -1, np.int64)
+            score = np.zeros(4, np.int64)
+            for a in range(size_of_active):
+                g = active[a]
+                t = group_tuple[g]
+                here, foreign = np.int64(0), False
+                for s in range(columns):
+                    value = group_codes[g, s]
+                    foreign = foreign or value != codes[s, row]
+                    if not by_pair:
+                        here += gain[s, counts[s, value]]
+                    elif value != codes[s, row]:
+                        here += pair
+                if by_pair or columns > 1:
+                    here = np.int64(np.rint(share * (here / columns)))
+                here += similar[t]
+                # 0 near enough, 1 any; 2 and 3 the same of those with another sensitive value.
+                for kind in range(4 if uniform else 2):
+                    if (kind % 2 == 1 or near[t]) and (kind < 2 or foreign):
+                        b = best[kind]
+                        if (
+                            b < 0
+                            or here > score[kind]
+                            or (here == score[kind] and rows[row_at[g] + taken[g]] < rows[row_at[b] + taken[b]])
+                        ):
+                            best[kind], score[kind] = g, here
+            done += size_of_active
+            chosen = -1
+            if uniform:
+                chosen = best[2] if best[2] >= 0 else best[3]
+            if chosen < 0:
+                chosen = best[0] if best[0] >= 0 else best[1]
+            labels[rows[row_at[chosen] + taken[chosen]]] = cluster
+            taken[chosen] += 1
+            left[chosen] -= 1
+            for s in range(columns):
+                value = group_codes[chosen, s]
+                if counts[s, value] == 0:
+                    present[s, kinds[s]] = value
+                    kinds[s] += 1
+                counts[s, value] += 1
+            if left[chosen] == 0:
+                for a in range(size_of_active):
+                    if active[a] == chosen:
+                        active[a] = active[size_of_active - 1]
+                        break
+                size_of_active -= 1
+        for s in range(columns):
+            for i in range(kinds[s]):
+                counts[s, present[s, i]] = 0
+        cluster += 1
+    return cluster, size_of_active
