@@ -13,6 +13,9 @@ from dbanon.publication import Publication
 from dbanon.quote import Sql, identifier, joined, text
 from dbanon.template import later, message
 
+_PLAIN_NUMBERS = ("integer", "huge", "decimal", "float")
+"""Families whose values are numbers as they stand."""
+
 
 def quasi(call: Publication, i: int, attribute: Attribute) -> dict[str, object]:
     """Template values of one quasi-identifier."""
@@ -44,6 +47,7 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> dict[str, object]:
         "type": Sql("VARCHAR"),
         "rows": lineage.rows(attribute.hierarchy) if attribute.hierarchy else None,
         "min_level": settings.min_level or 0,
+        "has_magnitudes": family(attribute.quasi.type)[0] in _PLAIN_NUMBERS,
     }
 
 
@@ -100,7 +104,7 @@ def _number_values(attribute: Attribute, i: int, name: Sql) -> dict[str, object]
         "low_limit": low_limit,
         "high_limit": high_limit,
         "end_is_day": calendar and grid is not None,
-        "magnitude": Sql("value::DOUBLE") if family in ("integer", "huge", "decimal", "float") else Sql("position"),
+        "magnitude": Sql("value::DOUBLE") if family in _PLAIN_NUMBERS else Sql("position"),
     }
 
 

@@ -54,7 +54,7 @@ class Tree:
     """A categorical attribute and its hierarchy.
 
     `parent[node]` is the preorder number of a node's parent (-1 for the root, node 0); `node[code]` is the node of a
-    value, ascending; `influence` as for numbers.
+    value, ascending; `influence` as for numbers, and `magnitudes` where values are numbers.
     """
 
     parent: Codes
@@ -62,6 +62,7 @@ class Tree:
     weight: float = 1.0
     max_level: int | None = None
     influence: float = 1.0
+    magnitudes: npt.NDArray[np.float64] | None = None
 
     @property
     def values(self) -> int:

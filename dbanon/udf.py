@@ -172,13 +172,12 @@ def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
         if not pa.types.is_struct(domain.type):
             return space.Number(_flat(domain, np.float64), kind["integral"], kind["weight"])
         ends = space.Ends(_flat(domain.field("low"), np.int32), _flat(domain.field("high"), np.int32), kind["bare"])
-        told = [f.name for f in domain.type]
-        magnitudes = _flat(domain.field("magnitude"), np.float64) if "magnitude" in told else None
         positions = _flat(domain.field("place"), np.float64)
-        return space.Number(positions, kind["integral"], kind["weight"], ends, magnitudes=magnitudes)
+        return space.Number(positions, kind["integral"], kind["weight"], ends, magnitudes=_numbers(domain, "magnitude"))
     parent = domain.field("parent").flatten().fill_null(-1).to_numpy(zero_copy_only=False)
     node = domain.field("value").flatten().to_numpy(zero_copy_only=False)
-    return space.Tree(parent.astype(np.int32), node.astype(np.int32), kind["weight"], kind["max_level"])
+    parent, node = parent.astype(np.int32), node.astype(np.int32)
+    return space.Tree(parent, node, kind["weight"], kind["max_level"], magnitudes=_numbers(domain, "magnitude"))
 
 
 def _flat(lists: Any, type_: Any) -> Any:
@@ -194,9 +193,9 @@ def _sensitive(records: Any, i: int, domain: Any) -> tuple[space.Codes, int, spa
     return codes, len(node), space.Tree(parents, node) if len(parents) else None
 
 
-def _positions(domain: Any) -> Any:
-    """The values of a sensitive column as numbers by code, where they were asked for."""
-    return _flat(domain.field("place"), np.float64) if "place" in [f.name for f in domain.type] else None
+def _numbers(domain: Any, name: str) -> Any:
+    """A list of numbers by code, where it was asked for."""
+    return _flat(domain.field(name), np.float64) if name in [f.name for f in domain.type] else None
 
 
 def _codes(records: Any, j: int, attribute: space.Attribute) -> space.Codes:
@@ -223,7 +222,7 @@ def _table(asked: dict[str, Any], records: Any, domains: list[Any]) -> tuple[spa
     tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
     table, order = space.build(attributes, columns, tie, persons, _whole(records, "size"), tested)
     sensitive = tuple(
-        replace(s, positions=_positions(d)) for s, d in zip(table.sensitive, domains[first:], strict=True)
+        replace(s, positions=_numbers(d, "place")) for s, d in zip(table.sensitive, domains[first:], strict=True)
     )
     return replace(table, sensitive=sensitive), order
 
@@ -267,10 +266,10 @@ def _content(asked: dict[str, Any], table: space.Space) -> bytes:
             arrays.append(attribute.positions)
             if attribute.ends is not None:
                 arrays += [attribute.ends.low, attribute.ends.high]
-            if attribute.magnitudes is not None:
-                arrays.append(attribute.magnitudes)
         else:
             arrays += [attribute.parent, attribute.node]
+        if attribute.magnitudes is not None:
+            arrays.append(attribute.magnitudes)
     for array in arrays:
         content.update(f"{array.dtype}{array.shape}".encode())
         content.update(np.ascontiguousarray(array).data)

@@ -25,14 +25,18 @@ class Plain:
     @staticmethod
     def coordinate(space: Space, j: int, code: int, scale: str) -> float:
         attribute = space.attributes[j]
-        if isinstance(attribute, Tree):
+        if isinstance(attribute, Tree) and attribute.magnitudes is None:
             return code / max(attribute.values - 1, 1) if scale == "minmax" else float(code)
         if code == attribute.values:
             return 0.0
-        values = (attribute.positions if attribute.magnitudes is None else attribute.magnitudes).tolist()
+        numbers = attribute.magnitudes
+        if numbers is None:
+            assert isinstance(attribute, Number)
+            numbers = attribute.positions
+        values = numbers.tolist()
         if scale == "raw":
             return values[code]
-        return (values[code] - values[0]) / (values[-1] - values[0]) if values[-1] > values[0] else 0.0
+        return (values[code] - min(values)) / (max(values) - min(values)) if max(values) > min(values) else 0.0
 
     def cosine(self, a: int, b: int) -> float:
         u, v = (self.scaled(self.vectors[r]) for r in (a, b))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tables import MANY, SOME, Table, encoded, tables
 
 import dbanon
-from dbanon import cluster, space
+from dbanon import cluster, space, udf
 from dbanon.cluster import simdiv
 from dbanon.constraint import AtLeast
 from dbanon.model import Model
@@ -82,6 +82,8 @@ def test_it_does_on_larger_tables(seed: int, k: int, options: dict[str, Any]) ->
     ages, sexes = sorted({a for a, _ in records}), 3
     number = space.Number(np.array([a - ages[0] for a in ages], float), True, magnitudes=np.array(ages, float))
     tree = space.Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
+    if seed % 2:  # numbers with a hierarchy, in leaf order
+        tree = replace(tree, magnitudes=np.array([7.0, 30.0, 2.5]))
     codes = [np.array([ages.index(a) for a, _ in records], np.int32), np.array([s for _, s in records], np.int32)]
     made, _ = space.build([number, tree], codes, np.arange(45, dtype=np.uint64), None)
     made = diverse(made, seed)
@@ -283,6 +285,27 @@ def test_nulls_and_top_codes_go_with_raised_clusters(people: Any) -> None:
     rows = published(people, SIMILAR + ", top := {'age': 28}")
     assert sum(size for *_, size in rows) == 12
     assert published(people, SIMILAR + ", nulls := 'drop'", "sum(size)") == [(8,)]
+
+
+def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
+    people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Space] = []
+    run = udf.cluster.run
+    monkeypatch.setattr(
+        udf.cluster, "run", lambda algorithm, made, *rest: seen.append(made) or run(algorithm, made, *rest)
+    )
+    people.execute(
+        "CREATE TABLE steps AS SELECT [1, 1000, 2][1 + n % 3] AS x, n / 2 + 0.5 AS y, zip, disease FROM people"
+    )
+    trees = "hierarchies := {'x': E'1;a;*\\n1000;a;*\\n2;b;*'}"
+    call = f"('steps', k := 4, qi := ['x', 'y', 'zip'], sensitive := ['disease'], {trees}"
+    people.execute(f"FROM simdiv{call}, influence := 'weights')").fetchall()
+    people.execute(f"FROM simdiv{call}, influence := 'weights', min_level := {{'x': 1}})").fetchall()
+    people.execute(f"FROM kacpc{call})").fetchall()
+    found = [[None if a.magnitudes is None else a.magnitudes.tolist() for a in made.attributes] for made in seen]
+    values = [0.5 + i / 2 for i in range(12)]
+    assert found == [[[1, 1000, 2], values, None], [[1, 2], values, None], [None, None, None]]
 
 
 def test_models_and_suppression_hold_beside_it(people: Any) -> None:

@@ -70,7 +70,7 @@ def eld(space: Space, constraint: Constraint, options: Mapping[str, object], che
     The first cluster begins at a random record, later ones at that farthest from the seed before. Each takes the record
     that raises the information loss least, whatever its sensitive value, until it has k records and `l` different
     values; leftovers go where the whole loss grows least. Clusters grow where sensitive values are skewed. Other models
-    and persons are met by the shared repair. O(n^2) without the index, O(n) memory.
+    and forms of l, and persons, are met by the shared repair. O(n^2) without the index, O(n) memory.
     """
     from dbanon.kernels import eld as kernels
 
@@ -183,6 +183,7 @@ register(
         complexity="O(n^2) time without the index, O(n) memory",
         own=(SEED, MODE),
         defaults={"l": 2},
+        meets=("k", "l", "p"),
     )
 )
 register(

@@ -4,8 +4,9 @@ Records are ranked by their cosine similarity to all others, sliced, each slice 
 records that make their clusters most diverse and stay most alike; `dbanon.cluster.needs` publishes clusters of little
 diversity with influential attributes one level higher.
 
-Vectors: a number is its value, a category its code in leaf order (`cs_scale = 'minmax'`: over the greatest); a NULL is
-0 among numbers and the code after the last among categories. The cosine of two zero vectors is 1, of one and another 0.
+Vectors: a number is its value, with a hierarchy too, a category its code in leaf order (`cs_scale = 'minmax'`: both
+from 0 to 1); a NULL is 0 among numbers and the code after the last among categories. The cosine of two zero vectors is
+1, of one and another 0.
 Equation 9 is implemented with the sum of squares under each root: as printed, equal records would not have cosine 1, as
 the text says. Cosines and diversities are rounded to multiples of 2^-40; ties go to the first record in canonical
 order.
@@ -117,12 +118,13 @@ def directions(space: Space, scale: str) -> Floats:
 
 def _coordinates(attribute: Attribute, scale: str) -> Floats:
     """The coordinate of each code; the last is that of NULL."""
-    if not isinstance(attribute, Number):
+    if not isinstance(attribute, Number) and attribute.magnitudes is None:
         codes = np.arange(attribute.values + 1.0)
         return codes / max(attribute.values - 1, 1) if scale == "minmax" else codes
-    values = attribute.positions if attribute.magnitudes is None else attribute.magnitudes
+    values = attribute.positions if isinstance(attribute, Number) else np.empty(0)
+    values = values if attribute.magnitudes is None else attribute.magnitudes
     if scale == "minmax":
-        low, width = (values[0], values[-1] - values[0]) if len(values) else (0.0, 0.0)
+        low, width = (values.min(), values.max() - values.min()) if len(values) else (0.0, 0.0)
         values = (values - low) / width if width > 0 else np.zeros(len(values))
     return np.append(values, 0.0)
 

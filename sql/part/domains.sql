@@ -23,6 +23,12 @@ struct_pack(
         , (SELECT struct_pack(
             parent := list(p.preorder ORDER BY t.preorder ASC),
             value := (SELECT list(preorder ORDER BY code ASC) FROM code_{{ q.i }})
+            {%- if magnitudes and q.has_magnitudes %},
+            magnitude := (SELECT list(magnitude ORDER BY code ASC) FROM (
+                SELECT code, min(value::DOUBLE) AS magnitude FROM domain_{{ q.i }} GROUP BY code
+            ))
+            {%- endif %}
+
         ) FROM tree_{{ q.i }} AS t LEFT JOIN tree_{{ q.i }} AS p ON p.node = t.parent)
         {% endif %}
         {% endfor %}
