@@ -117,7 +117,22 @@ TRACED: dict[str, tuple[Sequence[Attribute], list[list[Value]], Groups]] = {
     # Centers 0 and 6: {0}, {4, 6, 8, 19}. 0 and 9.25: {0, 4}, {6, 8, 19}. 2 and 11: {0, 4, 6}, {8, 19}. 10/3 and 13.5:
     # {0, 4, 6, 8}, {19}. 4.5 and 19: the same. ADJUST: 0 and 8 leave; 0 fills up {19}, 8 goes to 4.5.
     "kmeans_no3": (NUMBER, numbers(0, 4, 6, 8, 19), [[0, 4], [1, 2, 3]]),
+    # Entropies: letters 1, 1, 3 of five: 0.950 / ln 3 = 0.865; numbers 1, 2, 2: 1.055 / ln 3 = 0.960; so the weights
+    # are 0.948 and 1.052. Far from (a, 0): (d, 4), 2; it takes (d, 2) for 0.53. Far from (d, 4): (a, 0), which takes
+    # (d, 2) for 0.95 + 0.53, (b, 4) costs 0.47 + 1.05 (with equal weights both 1.5). (b, 4): {0, 3} goes from 2 * 1.474
+    # to 3 * 2, {2, 4} from 2 * 0.526 to 3 * 1.474: the former.
+    "mwck": (
+        [Category(TREE), Number()],
+        [["a", 0], ["b", 4], ["d", 2], ["d", 2], ["d", 4]],
+        [[0, 1, 3], [2, 4]],
+    ),
+    # The first seed, a, is the random record itself and takes a. Far from a: f, which takes b for 1. b: {0, 1} goes
+    # from 0 to 3 * 1/2, {2, 4} from 2 to 3: the latter.
+    "eld": (LETTERS, letters("aabbf"), [[0, 1], [2, 3, 4]]),
 }
+
+ALIKE = {"rka": "kmember", "mr_mondrian": "mondrian", "ldiversity_mondrian": "mondrian"}
+"""Algorithms that have the clusters of another one, of quasi-identifiers alone."""
 
 
 def partition(name: str, records: list[list[Value]], attributes: Sequence[Attribute], k: int = 2) -> Groups:
@@ -129,8 +144,19 @@ def partition(name: str, records: list[list[Value]], attributes: Sequence[Attrib
     return groups_of(cluster.run(algorithm, made.space, AtLeast(k), options).tolist())
 
 
-TESTED = [a.name for a in cluster.algorithms() if not a.reads]
+TESTED = [a.name for a in cluster.algorithms() if not a.reads and a.name not in ALIKE]
 """Algorithms of quasi-identifiers alone; those that read sensitive values are traced where they are tested."""
+
+
+VARIANTS = {"kmember": {"mwck"}, "kmembers_random": {"eld"}}
+"""What can have the same clusters on a table of an algorithm: k-member with weights, of one column; random seeds, where
+the first is far from the second. On their own tables they differ."""
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_some_have_the_clusters_of_another(name: str) -> None:
+    for attributes, records, _ in TRACED.values():
+        assert partition(name, records, attributes) == partition(ALIKE[name], records, attributes)
 
 
 @pytest.mark.parametrize("name", TESTED)
@@ -142,7 +168,8 @@ def test_an_algorithm_makes_the_clusters_that_were_traced_by_hand(name: str) -> 
 @pytest.mark.parametrize("name", TESTED)
 def test_on_its_own_table_no_other_algorithm_makes_the_same_clusters(name: str) -> None:
     attributes, records, expected = TRACED[name]
-    assert [other for other in TESTED if partition(other, records, attributes) == expected] == [name]
+    same = [other for other in TESTED if partition(other, records, attributes) == expected]
+    assert set(same) - VARIANTS.get(name, set()) == {name}
 
 
 # --- the best there is ----------------------------------------------------------------------------------------------
