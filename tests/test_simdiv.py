@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+import time
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -312,6 +314,90 @@ def test_models_and_suppression_hold_beside_it(people: Any) -> None:
     for arguments in ("l := 2", "alpha := 0.5", "t := 0.2", "l := 2, suppress := 0.2"):
         for size, disease in published(people, f"{SIMILAR}, {arguments}", "size, disease"):
             assert size >= 3 and (disease is None or len(disease) == 2), arguments
+
+
+TYPES = {
+    "DATE": "DATE '1961-01-31' + 400 * n",
+    "TIMESTAMP": "TIMESTAMP '1959-12-31 23:59:59' + INTERVAL 1 DAY * (n * n)",
+    "TIMESTAMPTZ": "TIMESTAMPTZ '1959-12-31 23:59:59+05' + INTERVAL 1 DAY * n",
+    "TIME": "TIME '00:00:01' + INTERVAL 1 MINUTE * (n * n)",
+    "DECIMAL(9,3)": "n * n - 30.125",
+    "HUGEINT": "170141183460469231731687303715884105727::HUGEINT - n",
+    "DOUBLE": "CASE n WHEN 0 THEN 1e308 WHEN 1 THEN -1e308 ELSE -0.0 END",
+    "BOOLEAN": "n % 2 = 0",
+    "UUID": "md5((n % 3)::VARCHAR)::UUID",
+    "VARCHAR": "['😀', '''; DROP TABLE people; --', '{{ n }}', ''][1 + n % 4]",
+    "INTEGER": "CASE WHEN n % 3 > 0 THEN -n END",
+}
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_columns_of_every_type_are_clustered_and_raised(people: Any, type_: str) -> None:
+    people.execute(f"""CREATE TABLE "t'""😀" AS
+        SELECT ({TYPES[type_]})::{type_} AS "q'""i", n % 2 AS b, n > 9 AS s, NULL AS nothing FROM people""")
+    for more in (
+        "",
+        ", cs_scale := 'minmax', reproduce := 'paper', rank := 'chain'",
+        ", intervals := 'struct', l := 2",
+    ):
+        call = f"""('"t''""😀"', k := 3, qi := ['q''"i', 'b'], sensitive := ['s'], influence := 'weights'{more})"""
+        sizes = people.execute(f"SELECT size FROM simdiv_classes{call}").fetchall()
+        assert sum(n for (n,) in sizes) == 12 and min(sizes) >= (3,)
+        assert len(people.execute(f"FROM simdiv{call}").fetchall()) == 12
+        assert people.execute(f"SELECT count(*) > 5 FROM simdiv_metrics{call}").fetchall() == [(True,)]
+
+
+def test_it_is_a_function_among_the_others(people: Any) -> None:
+    call = f"('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {SIMILAR}"
+    rows = people.execute(f"FROM simdiv{call})").fetchall()
+    assert people.execute(f"FROM anonymize{call}, algorithm := 'simdiv')").fetchall() == rows
+    inferred = people.execute(f"FROM inference{call}, algorithm := 'simdiv', support := 1)").fetchall()
+    assert all(row is not None for row in inferred)
+    people.execute(f"CREATE VIEW safe AS FROM simdiv{call})")
+    assert people.execute("FROM safe").fetchall() == rows
+    people.execute("BEGIN; DELETE FROM people WHERE n > 8")
+    assert len(people.execute("FROM safe").fetchall()) == 9
+    people.execute("ROLLBACK")
+    people.execute("CREATE TABLE nobody AS FROM people LIMIT 0")
+    with pytest.raises(duckdb.Error, match="nobody"):
+        people.execute(f"FROM simdiv{call.replace('people', 'nobody')})").fetchall()
+
+
+def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
+    """20,000 different records: a matrix of their similarities would have 400 million cells."""
+    rng = np.random.default_rng(1)
+    n = 20_000
+    number = space.Number(np.arange(float(n)), True)
+    codes = [rng.permutation(n).astype(np.int32) for _ in range(3)]
+    values = rng.integers(0, 9, n).astype(np.int32)
+    made, _ = space.build([number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)])
+    simdiv.simdiv(made.part(np.arange(100)), AtLeast(10), USUAL, lambda: None)  # compiles
+    tracemalloc.start()
+    labels = simdiv.simdiv(made, AtLeast(400), USUAL, lambda: None)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.bincount(labels).min() >= 400
+    assert peak < 50 * 2**20
+
+
+def test_a_table_that_would_take_very_long_must_be_asked_for() -> None:
+    n = 150_000
+    number = space.Number(np.arange(float(n)), True)
+    made = Space((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
+    with pytest.raises(dbanon.errors.TooLarge, match="large = true"):
+        simdiv.simdiv(made, AtLeast(1000), USUAL, lambda: None)
+
+
+@pytest.mark.parametrize("file", ["adult_raw.csv", "adult.csv"])
+def test_adult_is_clustered_in_seconds_for_every_k(con: Any, data: Any, file: str) -> None:
+    con.execute(f"CREATE TABLE adult AS SELECT age, sex, race, native_country, salary FROM '{data / file}'")
+    call = "('adult', qi := ['age', 'sex', 'race', 'native_country'], sensitive := ['salary'], k := "
+    con.execute(f"FROM simdiv{call}50, influence := 'weights')").fetchall()  # compiles
+    for k in (2, 20, 400):
+        clock = time.process_time()
+        sizes = con.execute(f"SELECT size FROM simdiv_classes{call}{k}, influence := 'weights')").fetchall()
+        assert time.process_time() - clock < 5
+        assert min(sizes) >= (k,)
 
 
 def test_it_needs_a_sensitive_column(people: Any) -> None:

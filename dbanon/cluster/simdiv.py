@@ -4,9 +4,9 @@ Records are ranked by their cosine similarity to all others, sliced, each slice 
 records that make their clusters most diverse and stay most alike; `dbanon.cluster.needs` publishes clusters of little
 diversity with influential attributes one level higher.
 
-Vectors: a number is its value, with a hierarchy too, a category its code in leaf order (`cs_scale = 'minmax'`: both
-from 0 to 1); a NULL is 0 among numbers and the code after the last among categories. The cosine of two zero vectors is
-1, of one and another 0.
+Vectors: a number is its value, with a hierarchy too, a date or time its distance from the first, a category its code in
+leaf order (`cs_scale = 'minmax'`: all from 0 to 1); a NULL is 0 among numbers and the code after the last among
+categories. The cosine of two zero vectors is 1, of one and another 0.
 Equation 9 is implemented with the sum of squares under each root: as printed, equal records would not have cosine 1, as
 the text says. Cosines and diversities are rounded to multiples of 2^-40; ties go to the first record in canonical
 order.
@@ -124,6 +124,7 @@ def _coordinates(attribute: Attribute, scale: str) -> Floats:
     values = attribute.positions if isinstance(attribute, Number) else np.empty(0)
     values = values if attribute.magnitudes is None else attribute.magnitudes
     if scale == "minmax":
+        values = values / 2  # differences shall not overflow
         low, width = (values.min(), values.max() - values.min()) if len(values) else (0.0, 0.0)
         values = (values - low) / width if width > 0 else np.zeros(len(values))
     return np.append(values, 0.0)
