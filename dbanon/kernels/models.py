@@ -56,32 +56,38 @@ def distance(s, counts, size, free, rules, extra):
 
 
 @kernel
+def meets_column(s, counts, size, rules, extra):
+    """Whether a group meets the models of one sensitive column."""
+    at, table, most = rules[0], rules[1], rules[3]
+    begin, end = at[s], at[s + 1]
+    distinct, known, logs, greatest = 0, np.int64(0), 0.0, np.int64(0)
+    for v in range(begin, end):
+        if counts[v] > most[v] * size + EPS * size:
+            return False
+        if v < end - 1 and counts[v] > 0:
+            distinct += 1
+            known += counts[v]
+            logs += counts[v] * np.log(counts[v])
+            greatest = max(greatest, counts[v])
+    if distinct < table[s, 0]:
+        return False
+    if table[s, 1] > 1 and (known == 0 or np.exp(np.log(known) - logs / known) < table[s, 1] - EPS):
+        return False
+    if table[s, 3] > 0:
+        ranked = np.sort(counts[begin : end - 1])[::-1]
+        tail = np.int64(0)
+        for i in range(int(table[s, 3]) - 1, len(ranked)):
+            tail += ranked[i]
+        if tail == 0 or not greatest / tail < table[s, 2]:
+            return False
+    return not (table[s, 5] >= 0 and distance(s, counts, size, 0, rules, extra) > table[s, 4] + EPS)
+
+
+@kernel
 def meets(counts, size, rules, extra):
     """Whether a group meets all models."""
-    at, table, most = rules[0], rules[1], rules[3]
-    for s in range(len(table)):
-        begin, end = at[s], at[s + 1]
-        distinct, known, logs, greatest = 0, np.int64(0), 0.0, np.int64(0)
-        for v in range(begin, end):
-            if counts[v] > most[v] * size + EPS * size:
-                return False
-            if v < end - 1 and counts[v] > 0:
-                distinct += 1
-                known += counts[v]
-                logs += counts[v] * np.log(counts[v])
-                greatest = max(greatest, counts[v])
-        if distinct < table[s, 0]:
-            return False
-        if table[s, 1] > 1 and (known == 0 or np.exp(np.log(known) - logs / known) < table[s, 1] - EPS):
-            return False
-        if table[s, 3] > 0:
-            ranked = np.sort(counts[begin : end - 1])[::-1]
-            tail = np.int64(0)
-            for i in range(int(table[s, 3]) - 1, len(ranked)):
-                tail += ranked[i]
-            if tail == 0 or not greatest / tail < table[s, 2]:
-                return False
-        if table[s, 5] >= 0 and distance(s, counts, size, 0, rules, extra) > table[s, 4] + EPS:
+    for s in range(len(rules[1])):
+        if not meets_column(s, counts, size, rules, extra):
             return False
     return True
 

@@ -1,0 +1,78 @@
+"""Whether a group of records meets the whole privacy model, whatever it counts.
+
+`asked` is (mode, k, values, rules, pairs, people): mode 0 asks for k records only; 1 for k records and the models of
+`rules` (see `dbanon.kernels.models`) over `values` (columns, items); 2 counts distinct persons, or judges a column within
+equal values of the others. Then an item is a record, `pairs` is (id (columns, items), part and value by id) with an id
+for each combination of part, value and person, and `people` (id (columns + 1, items), part by id) one for each of part
+and person; -1 where the person is unknown. The last row of `people` has the whole group as the part.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.jit import kernel
+from dbanon.kernels.models import meets, meets_column
+
+
+@kernel
+def holds(items, first, end, asked, counts, extra):
+    """Whether the records items[first:end] are a group that meets the model; counts and extra are scratch."""
+    mode, k, values, rules = asked[0], asked[1], asked[2], asked[3]
+    if end - first < k:
+        return False
+    if mode == 0:
+        return True
+    if mode == 2:
+        return _holds_apart(items, first, end, asked, counts, extra)
+    at = rules[0]
+    counts[:] = 0
+    for i in range(first, end):
+        for s in range(len(values)):
+            counts[at[s] + values[s, items[i]]] += 1
+    return meets(counts, end - first, rules, extra)
+
+
+@kernel
+def _holds_apart(items, first, end, asked, counts, extra):
+    k, rules, pairs, people = asked[1], asked[3], asked[4], asked[5]
+    columns = len(pairs[0])
+    ids = np.empty(end - first, np.int64)
+    if _distinct(items, first, end, people[0][columns], ids) < k:
+        return False
+    persons = np.empty(end - first, np.int64)
+    at = rules[0]
+    for s in range(columns):
+        known = _distinct(items, first, end, pairs[0][s], ids)
+        bodies = _distinct(items, first, end, people[0][s], persons)
+        i, body = 0, 0
+        while i < known:
+            part = pairs[1][ids[i]]
+            counts[:] = 0
+            while i < known and pairs[1][ids[i]] == part:
+                counts[at[s] + pairs[2][ids[i]]] += 1
+                i += 1
+            size = 0
+            while body < bodies and people[1][persons[body]] == part:
+                size += 1
+                body += 1
+            if not meets_column(s, counts, size, rules, extra):
+                return False
+    return True
+
+
+@kernel
+def _distinct(items, first, end, of, ids):
+    """Distinct ids of some items but -1, ascending, in `ids`; gives their number."""
+    n = 0
+    for i in range(first, end):
+        if of[items[i]] >= 0:
+            ids[n] = of[items[i]]
+            n += 1
+    ids[:n] = np.sort(ids[:n])
+    kept = 0
+    for i in range(n):
+        if i == 0 or ids[i] != ids[i - 1]:
+            ids[kept] = ids[i]
+            kept += 1
+    return kept

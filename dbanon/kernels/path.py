@@ -1,0 +1,80 @@
+"""The best classes along a line: records in a fixed order are cut where the whole loss is least.
+
+For one number in ascending order this is the exact univariate microaggregation of Hansen and Mukherjee (2003); for
+tuples in an order it is its multivariate form (Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe 2006), here with
+the loss of generalization.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.groups import holds
+from dbanon.kernels.jit import kernel
+from dbanon.kernels.loss import begin, widen
+
+NEVER = 2**62
+
+
+@kernel
+def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra, low, high, total, back):
+    """Cuts items[:m] (one a record) into runs of `least` to `most` records that meet the model with the least loss.
+
+    total[i] is the least loss of the first i records, back[i] where the last of their runs begins. A run that misses
+    the model costs `penalty` a record more; below 0 it is not allowed, and then the answer may be NEVER.
+    O(m * most * attributes) time.
+    """
+    mode = asked[0]
+    for i in range(min(least, m + 1)):
+        total[i] = NEVER
+    total[0] = 0
+    loss = np.int64(0)
+    # Up to 2 * least - 1 records make one run.
+    for i in range(min(2 * least, m + 1) - 1):
+        if i == 0:
+            loss = begin(items[0], codes, low, high, terms, data)
+        elif items[i] != items[i - 1]:
+            loss = widen(loss, items[i], codes, low, high, terms, data)
+        if i + 1 >= least:
+            value = loss * (i + 1)
+            if mode > 0 and not holds(items, 0, i + 1, asked, counts, extra):
+                value = NEVER if penalty < 0 else value + penalty * (i + 1)
+            total[i + 1], back[i + 1] = value, 0
+    for i in range(2 * least, m + 1):
+        total[i] = NEVER
+        if i > m - least and i < m:
+            continue  # too few would be left
+        best, where = NEVER, -1
+        loss = np.int64(0)
+        last = max(i - most, 0)
+        for j in range(i - 1, last - 1, -1):
+            if j == i - 1:
+                loss = begin(items[j], codes, low, high, terms, data)
+            elif items[j] != items[j + 1]:
+                loss = widen(loss, items[j], codes, low, high, terms, data)
+            if loss * least >= best:
+                break
+            if i - j < least or total[j] >= NEVER:
+                continue
+            value = total[j] + loss * (i - j)
+            if value < best and mode > 0 and not holds(items, j, i, asked, counts, extra):
+                value = NEVER if penalty < 0 else value + penalty * (i - j)
+            if value < best:
+                best, where = value, j
+        total[i], back[i] = best, where
+    return total[m]
+
+
+@kernel
+def cut_all(items, least, most, penalty, codes, terms, data, asked, counts, extra, labels):
+    """Labels of all records by their place on the line; gives the number of classes and the loss."""
+    m = len(items)
+    total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int32)
+    low, high = np.empty(codes.shape[1], np.int64), np.empty(codes.shape[1], np.int64)
+    loss = cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra, low, high, total, back)
+    end, made = m, 0
+    while end > 0:
+        labels[back[end] : end] = made
+        end = back[end]
+        made += 1
+    return made, loss

@@ -1,0 +1,197 @@
+"""Local search: a few neighbouring classes are dissolved and cut anew along another line; what loses less stays.
+
+Classes are entries side by side, (item, count) with equal items of a class together; class c has the entries
+starts[c]:starts[c + 1]. `lines` is (ranks, rank_at): orders of each attribute's codes among which a line chooses.
+`state` is the state of the random numbers (xorshift64*, Vigna 2016).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.jit import kernel
+from dbanon.kernels.loss import begin, lost, widen
+from dbanon.kernels.path import NEVER, cut
+
+
+@kernel
+def below(n, state):
+    """A random number from 0 to n - 1."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return np.int64(((x * np.uint64(2685821657736338717)) >> np.uint64(33)) % np.uint64(n))
+
+
+@kernel
+def draw_line(line, terms, lines, state):
+    """A random line: line[:, 0] are the attributes, the first matters most; line[:, 1] which order of codes each has;
+    line[:, 2] by how many bits it is coarsened."""
+    d = len(line)
+    for i in range(d):
+        line[i, 0] = i
+    for i in range(d - 1, 0, -1):
+        j = below(i + 1, state)
+        line[i, 0], line[j, 0] = line[j, 0], line[i, 0]
+    for i in range(d):
+        line[i, 1] = below(len(lines[0]), state)
+        bits = 0
+        while (terms[line[i, 0], 1] >> bits) > 2:
+            bits += 1
+        line[i, 2] = below(bits + 1, state) if i < d - 1 and below(2, state) == 0 else 0
+
+
+@kernel
+def place_on(line, item, codes, terms, lines):
+    """Where an item is on a line. Attributes for which there is no room in 62 bits are left out."""
+    ranks, rank_at = lines
+    place, room = np.int64(0), np.int64(2**62)
+    for i in range(len(line)):
+        a, order, bits = line[i, 0], line[i, 1], line[i, 2]
+        code, count = np.int64(codes[item, a]), terms[a, 1]
+        if code < count:
+            code = ranks[order, rank_at[a] + code] if terms[a, 0] > 0 else (code if order % 2 == 0 else count - 1 - code)
+        size = (count >> bits) + 1
+        room //= size
+        if room == 0:
+            break
+        place = place * size + (code >> bits)
+    return place
+
+
+@kernel
+def far(item, center, codes, terms, data):
+    """The loss of a class of two items."""
+    total = np.int64(0)
+    for a in range(codes.shape[1]):
+        x, y = codes[item, a], codes[center, a]
+        total += lost(a, min(x, y), max(x, y), terms, data)
+    return total
+
+
+@kernel
+def sort_entries(places, items, counts, n):
+    """Sorts entries by place, then item (Shell 1959)."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            place, item, count = places[i], items[i], counts[i]
+            j = i
+            while j >= gap and (places[j - gap] > place or (places[j - gap] == place and items[j - gap] > item)):
+                places[j], items[j], counts[j] = places[j - gap], items[j - gap], counts[j - gap]
+                j -= gap
+            places[j], items[j], counts[j] = place, item, count
+        gap //= 3
+
+
+@kernel
+def class_loss(items, first, end, codes, terms, data, low, high):
+    """What a record loses in a class of entries."""
+    loss = begin(items[first], codes, low, high, terms, data)
+    for i in range(first + 1, end):
+        loss = widen(loss, items[i], codes, low, high, terms, data)
+    return loss
+
+
+@kernel
+def sweep(
+    items, counts, starts, sizes, classes, width, near, from_, moves, least, most, largest, codes, terms, data, asked, lines,
+    state, new_items, new_counts, new_starts, new_sizes,
+):  # fmt: skip
+    """Classes in the order of a random line are taken `width` at a time; each set that loses anything is dissolved and
+    cut along a line of its own: one around a record of it in `near` of 100 cases, else a random one. It stays rebuilt
+    where that does not lose more.
+
+    At most `moves` sets are rebuilt, beginning at the share `from_` of the line; sets of more than `largest` records
+    are left. Writes the new entries; gives the number of classes, the loss saved and the moves made.
+    """
+    d = codes.shape[1]
+    line = np.empty((d, 3), np.int64)
+    low, high = np.empty(d, np.int64), np.empty(d, np.int64)
+    draw_line(line, terms, lines, state)
+    where = np.empty(classes, np.int64)
+    for c in range(classes):
+        entry = starts[c] + below(starts[c + 1] - starts[c], state)
+        where[c] = place_on(line, items[entry], codes, terms, lines)
+    order = np.argsort(where, kind="mergesort")
+    pool_items, pool_counts = np.empty(largest, np.int32), np.empty(largest, np.int32)
+    places, records = np.empty(largest, np.int64), np.empty(largest, np.int32)
+    total, back = np.empty(largest + 1, np.int64), np.empty(largest + 1, np.int64)
+    cuts = np.empty(largest // least + 2, np.int64)
+    values = asked[3][0]
+    tally, extra = np.zeros(values[len(values) - 1], np.int64), np.zeros(2 * max(asked[3][5][-1], 1), np.float64)
+    made, entries, saved, done = 0, 0, np.int64(0), 0
+    new_starts[0] = 0
+    begin_at = int(from_ * classes)
+    i = 0
+    while i < classes:
+        some = min(width, classes - i)
+        if i < begin_at:
+            some = min(some, begin_at - i)
+        m, n, before = 0, 0, np.int64(0)
+        for q in range(i, i + some):
+            m += sizes[order[q]]
+        tried = False
+        if i >= begin_at and done < moves and m <= largest and m >= 2 * least:
+            for q in range(i, i + some):
+                c = order[q]
+                before += class_loss(items, starts[c], starts[c + 1], codes, terms, data, low, high) * sizes[c]
+                for e in range(starts[c], starts[c + 1]):
+                    pool_items[n], pool_counts[n] = items[e], counts[e]
+                    n += 1
+            tried = before > 0
+        after = NEVER
+        if tried:
+            done += 1
+            if below(100, state) < near:
+                center = pool_items[below(n, state)]
+                for e in range(n):
+                    places[e] = far(pool_items[e], center, codes, terms, data)
+            else:
+                draw_line(line, terms, lines, state)
+                for e in range(n):
+                    places[e] = place_on(line, pool_items[e], codes, terms, lines)
+            sort_entries(places, pool_items, pool_counts, n)
+            r = 0
+            for e in range(n):
+                for _ in range(pool_counts[e]):
+                    records[r] = pool_items[e]
+                    r += 1
+            after = cut(
+                records, m, least, most, -1, codes, terms, data, asked, tally, extra, low, high, total, back
+            )
+        if tried and after <= before:
+            saved += before - after
+            runs, end = 0, m
+            while end > 0:
+                cuts[runs] = end
+                runs += 1
+                end = back[end]
+            first = 0
+            for run in range(runs - 1, -1, -1):
+                begin_entry = entries
+                for r in range(first, cuts[run]):
+                    if entries > begin_entry and new_items[entries - 1] == records[r]:
+                        new_counts[entries - 1] += 1
+                    else:
+                        new_items[entries], new_counts[entries] = records[r], 1
+                        entries += 1
+                new_sizes[made] = cuts[run] - first
+                made += 1
+                new_starts[made] = entries
+                first = cuts[run]
+        else:
+            for q in range(i, i + some):
+                c = order[q]
+                for e in range(starts[c], starts[c + 1]):
+                    new_items[entries], new_counts[entries] = items[e], counts[e]
+                    entries += 1
+                new_sizes[made] = sizes[c]
+                made += 1
+                new_starts[made] = entries
+        i += some
+    return made, saved, done
