@@ -30,6 +30,11 @@ class Constraint(Protocol):
     """A privacy model. Rows are canonical row numbers of one space."""
 
     @property
+    def k(self) -> int:
+        """Least number of records, or of persons, in a group."""
+        ...
+
+    @property
     def least(self) -> int:
         """No group of fewer records can be enough."""
         ...

@@ -339,6 +339,12 @@ COMMON: tuple[Parameter, ...] = (
         "others; reported in metrics and classes.",
         0.0,
     ),
+    Parameter(
+        "improve",
+        Integer(0),
+        "Moves of a local search that lowers the loss of the finished classes while the whole model keeps holding; "
+        "20000 is a good start. In materialize, anonymize and the command line also a time, '5s'.",
+    ),
     Parameter("escape", Flag(), "Accept values that equal '*' or an inner label; publish them as \\value.", False),
     Parameter(
         "eloss_height",

@@ -172,6 +172,8 @@ def _cluster_request(call: Publication) -> Sql:
             "models": [d.fields() for d in call.demands],
             "joint": call.options["multi"] == "joint",
             "suppress": call.options["suppress"],
+            "improve": call.options["improve"],
+            "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
             "sensitive": _tested_names(call),
             "forest": None if call.forest is None else dict(call.forest),
             "attributes": [

@@ -22,24 +22,27 @@ Whole = npt.NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Ends:
-    """What a cluster publishes of a number: the ranks of its lower and upper end by code. `bare`: NULL among values
-    is published as NULL alone is."""
+    """What a cluster publishes of a number: the ranks of its lower and upper end by code, and their places beside the
+    lower end of the least value, in the steps of `Number.positions`."""
 
     low: Codes
     high: Codes
-    bare: bool
+    below: npt.NDArray[np.float64]
+    above: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Number:
     """A numeric attribute. `positions[code]`: distance from the least value, in steps of the type if `integral`;
-    `ends`: how intervals are published, where they are not the values; `influence`: what it tells of sensitive values,
+    `ends`: how intervals are published, where they are not the values; `bare`: NULL among values is published as NULL
+    alone is, and both lose all; `influence`: what it tells of sensitive values,
     and `magnitudes[code]`: the values themselves, where an algorithm asks for them."""
 
     positions: npt.NDArray[np.float64]
     integral: bool
     weight: float = 1.0
     ends: Ends | None = None
+    bare: bool = False
     influence: float = 1.0
     magnitudes: npt.NDArray[np.float64] | None = None
 

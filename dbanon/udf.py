@@ -169,11 +169,13 @@ def _array(column: Any) -> Any:
 def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
     """The attribute of a domain: a list of positions, or a struct of two lists of nodes."""
     if kind["kind"] == "number":
+        integral, weight, bare = kind["integral"], kind["weight"], kind["bare"]
         if not pa.types.is_struct(domain.type):
-            return space.Number(_flat(domain, np.float64), kind["integral"], kind["weight"])
-        ends = space.Ends(_flat(domain.field("low"), np.int32), _flat(domain.field("high"), np.int32), kind["bare"])
+            return space.Number(_flat(domain, np.float64), integral, weight, bare=bare)
+        ranks = (_flat(domain.field(end), np.int32) for end in ("low", "high"))
+        ends = space.Ends(*ranks, *(_flat(domain.field(end), np.float64) for end in ("below", "above")))
         positions = _flat(domain.field("place"), np.float64)
-        return space.Number(positions, kind["integral"], kind["weight"], ends, magnitudes=_numbers(domain, "magnitude"))
+        return space.Number(positions, integral, weight, ends, bare, magnitudes=_numbers(domain, "magnitude"))
     parent = domain.field("parent").flatten().fill_null(-1).to_numpy(zero_copy_only=False)
     node = domain.field("value").flatten().to_numpy(zero_copy_only=False)
     parent, node = parent.astype(np.int32), node.astype(np.int32)
@@ -243,6 +245,8 @@ def _labels(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeas
                 asked["function"],
                 check,
                 asked["suppress"],
+                asked["heights"],
+                None if asked["improve"] is None else cluster.Budget(asked["improve"]),
             )
         return found.astype(np.int32)
 
@@ -251,7 +255,10 @@ def _labels(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeas
 
 def _content(asked: dict[str, Any], table: space.Space) -> bytes:
     """128-bit hash of all that labels follow from: version, algorithm, parameters, attributes, tuples, persons."""
-    told = {key: asked[key] for key in ("algorithm", "k", "options", "attributes", "models", "joint", "suppress")}
+    told = {
+        key: asked[key]
+        for key in ("algorithm", "k", "options", "attributes", "models", "joint", "suppress", "improve", "heights")
+    }
     told["influence"] = [[a.influence, a.weight] for a in table.attributes]
     content = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)
     arrays: list[Any] = [table.codes, table.counts]
@@ -265,7 +272,7 @@ def _content(asked: dict[str, Any], table: space.Space) -> bytes:
         if isinstance(attribute, space.Number):
             arrays.append(attribute.positions)
             if attribute.ends is not None:
-                arrays += [attribute.ends.low, attribute.ends.high]
+                arrays += [attribute.ends.low, attribute.ends.high, attribute.ends.below, attribute.ends.above]
         else:
             arrays += [attribute.parent, attribute.node]
         if attribute.magnitudes is not None:

@@ -34,7 +34,7 @@ def gather(
 ) -> Ints:
     """Clusters of every record; those that could join no group without breaking its models are in the nearest one, for
     the repair. Ties go to the first record in canonical order, and to the earlier cluster."""
-    rules = _rules(space, constraint.models)
+    rules = model_rules(space, constraint.models)
     values = np.ascontiguousarray(np.stack([s.codes for s in space.sensitive]))
     ends = space.starts + space.counts
     following = np.arange(1, space.rows + 1)
@@ -97,7 +97,7 @@ def _place(
         labels[row] = group if group >= 0 else len(seeds)
 
 
-def _rules(space: Space, models: Sequence[Model]) -> tuple[Any, ...]:
+def model_rules(space: Space, models: Sequence[Model]) -> tuple[Any, ...]:
     """The models as arrays for the kernels (see `dbanon.kernels.models`)."""
     at = np.cumsum([0, *(s.values + 1 for s in space.sensitive)])
     table = np.zeros((len(space.sensitive), 6))

@@ -2,8 +2,9 @@
 
 The loss of a record is a sum over attributes: the range of a number over the range of the whole table, and the height
 of the lowest common ancestor of a category over that of the root. The heights are those of k-member (edges down to the
-deepest leaf) or shares of leaves (NCP). A cluster that mixes NULL and values loses all of an attribute, one of NULLs
-nothing. Every term is rounded once to a multiple of 2^-s, so that equal losses are equal.
+deepest leaf), shares of leaves (NCP), or those of KACPC (levels from the root down, 0 for a leaf). A cluster that mixes
+NULL and values loses all of an attribute, one of NULLs nothing. Every term is rounded once to a multiple of 2^-s, so
+that equal losses are equal.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from dbanon.distance import Axis, Table, last_codes, places
 from dbanon.space import Attribute, Codes, Ints, Number, Space, Tree, Whole
 
-HEIGHTS = ("edges", "leaves")
+HEIGHTS = ("edges", "leaves", "top")
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Term:
 
 
 class Loss:
-    """The loss of a space's records; `heights` is edges or leaves. Sums of (2k + 1) losses stay below 2^62."""
+    """The loss of a space's records; `heights` is edges, leaves or top. Sums of (2k + 1) losses, and of n / k, stay
+    below 2^62."""
 
     def __init__(self, space: Space, k: int, heights: str) -> None:
         total = sum(a.weight for a in space.attributes) * max(2 * k + 1, space.total // k)
@@ -97,6 +99,8 @@ def _shares(tree: Tree, heights: str) -> npt.NDArray[np.float64]:
     """Height of each node over that of the root; 0 for leaves."""
     if heights == "leaves":
         return np.where(tree.is_inner, tree.leaves / tree.leaves[0], 0.0)
+    if heights == "top":
+        return np.where(tree.is_inner, 1 - tree.depth / max(int(tree.depth.max()), 1), 0.0)
     height = np.zeros(len(tree.parent), np.int64)
     for node in range(len(tree.parent) - 1, 0, -1):
         height[tree.parent[node]] = max(height[tree.parent[node]], height[node] + 1)

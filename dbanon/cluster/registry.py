@@ -57,6 +57,7 @@ class Algorithm:
     (reconstructed); `own` are parameters that only this algorithm has, `defaults` its own defaults of common ones.
     `reads` names what it looks at beside codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
     values of numbers), 'influence'. `widen` publishes clusters with more than their records span.
+    `moves` says how long a search improves its clusters where the call does not (see dbanon.cluster.improve).
     `meets` are the models, by their parameters (person: k of persons), that each cluster is made to meet while the
     algorithm works; the shared repair merges for all others, and where records left at the end spoil a cluster.
     """
@@ -74,6 +75,7 @@ class Algorithm:
     reads: tuple[str, ...] = ()
     widen: Widen | None = None
     meets: tuple[str, ...] = ("k",)
+    moves: Callable[[Mapping[str, object]], int] | None = None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

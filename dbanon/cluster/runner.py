@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from dbanon import errors
+from dbanon.cluster.improve import Budget, improved
 from dbanon.cluster.outliers import left_out
 from dbanon.cluster.registry import Algorithm, Check
 from dbanon.cluster.repair import merged
@@ -24,21 +25,24 @@ def run(
     function: str | None = None,
     check: Check = lambda: None,
     suppress: float = 0.0,
+    heights: str = "top",
+    budget: Budget | None = None,
 ) -> Ints:
     """Cluster numbers of every canonical row, -1 where a record is left out.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; TooSmallBlock if one of these
     blocks cannot meet the model. A group that misses a model of its sensitive values is merged with others until it
     meets it; ModelNotMet if the whole table does not. At most a share `suppress` of the records is left out, where that
-    lowers the average loss of the others. `names` are the attributes' names, `sensitive` those of the sensitive
-    columns and `function` what was called, for messages.
+    lowers the average loss of the others. A search of as many moves as `budget` says, or else the algorithm, then
+    lowers the loss (`heights`: of inner nodes, top or edges). `names` are the attributes' names, `sensitive` those of
+    the sensitive columns and `function` what was called, for messages.
     """
     function = function or algorithm.name
     _feasible(space, constraint, sensitive, function)
     blocks = _blocks(space, constraint, names, function)
 
     def cluster(part: Space, rows: Ints) -> Ints:
-        labels = algorithm.run(part, constraint, options, check)
+        labels = algorithm.run(part, constraint, {**options, "heights": heights}, check)
         if labels.shape != rows.shape or (labels < 0).any():
             raise ValueError(f"{algorithm.name} gave labels of shape {labels.shape} for {len(rows)} records")
         return labels
@@ -51,7 +55,22 @@ def run(
         return _of_blocks(among, blocks, lambda part, rows: merged(part, constraint, labels[rows], check))
 
     whole = repair(space, found)
-    return _numbered(left_out(space, constraint, found, whole, suppress, repair) if suppress else whole)
+    labels = _numbered(left_out(space, constraint, found, whole, suppress, repair) if suppress else whole)
+    budget = budget or Budget(algorithm.moves(options) if algorithm.moves else 0)
+    if budget.moves == 0 and budget.seconds is None:
+        return labels
+    seed = int(str(options.get("seed", 0)))
+    return improved(space, constraint, labels, heights, budget, seed, _numbers(space, blocks), repair, check)
+
+
+def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
+    """The block of each tuple, if there are several."""
+    if len(blocks) == 1:
+        return None
+    numbers = np.empty(len(space.codes), np.int64)
+    for number, block in enumerate(blocks):
+        numbers[block] = number
+    return numbers
 
 
 def _feasible(space: Space, constraint: AtLeast, sensitive: Sequence[str], function: str) -> None:

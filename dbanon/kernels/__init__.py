@@ -9,6 +9,8 @@ from dbanon.kernels.axes import add_place
 from dbanon.kernels.blocks import cut_blocks, fit_blocks, gather_blocks
 from dbanon.kernels.greedy import greedy_steps
 from dbanon.kernels.models import first_fit, gather_models, meets
+from dbanon.kernels.path import cut_all
+from dbanon.kernels.rebuild import class_losses, sweep
 from dbanon.kernels.search import gather_steps, scan, search
 from dbanon.kernels.tree import add_records, build_boxes, gather_up
 
@@ -16,6 +18,8 @@ __all__ = [
     "add_place",
     "add_records",
     "build_boxes",
+    "class_losses",
+    "cut_all",
     "cut_blocks",
     "first_fit",
     "fit_blocks",
@@ -28,4 +32,5 @@ __all__ = [
     "meets",
     "scan",
     "search",
+    "sweep",
 ]

@@ -1,10 +1,10 @@
 """Whether a group of records meets the whole privacy model, whatever it counts.
 
 `asked` is (mode, k, values, rules, pairs, people): mode 0 asks for k records only; 1 for k records and the models of
-`rules` (see `dbanon.kernels.models`) over `values` (columns, items); 2 counts distinct persons, or judges a column within
-equal values of the others. Then an item is a record, `pairs` is (id (columns, items), part and value by id) with an id
-for each combination of part, value and person, and `people` (id (columns + 1, items), part by id) one for each of part
-and person; -1 where the person is unknown. The last row of `people` has the whole group as the part.
+`rules` (see `dbanon.kernels.models`) over `values` (columns, items); 2 counts distinct persons, or judges a column
+within equal values of the others. Then an item is a record, `pairs` is (id (columns, items), part and value by id) with
+an id for each combination of part, value and person, and `people` (id (columns + 1, items), part by id) one for each of
+part and person; -1 where the person is unknown. The last row of `people` has the whole group as the part.
 """
 
 from __future__ import annotations
@@ -49,14 +49,16 @@ def _holds_apart(items, first, end, asked, counts, extra):
         while i < known:
             part = pairs[1][ids[i]]
             counts[:] = 0
+            total = 0
             while i < known and pairs[1][ids[i]] == part:
                 counts[at[s] + pairs[2][ids[i]]] += 1
+                total += 1
                 i += 1
             size = 0
             while body < bodies and people[1][persons[body]] == part:
                 size += 1
                 body += 1
-            if not meets_column(s, counts, size, rules, extra):
+            if not meets_column(s, counts, size, total, rules, extra):
                 return False
     return True
 

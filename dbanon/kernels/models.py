@@ -56,8 +56,8 @@ def distance(s, counts, size, free, rules, extra):
 
 
 @kernel
-def meets_column(s, counts, size, rules, extra):
-    """Whether a group meets the models of one sensitive column."""
+def meets_column(s, counts, size, total, rules, extra):
+    """Whether a group meets the models of one sensitive column: `size` records (persons) with `total` values."""
     at, table, most = rules[0], rules[1], rules[3]
     begin, end = at[s], at[s + 1]
     distinct, known, logs, greatest = 0, np.int64(0), 0.0, np.int64(0)
@@ -80,14 +80,14 @@ def meets_column(s, counts, size, rules, extra):
             tail += ranked[i]
         if tail == 0 or not greatest / tail < table[s, 2]:
             return False
-    return not (table[s, 5] >= 0 and distance(s, counts, size, 0, rules, extra) > table[s, 4] + EPS)
+    return not (table[s, 5] >= 0 and distance(s, counts, total, 0, rules, extra) > table[s, 4] + EPS)
 
 
 @kernel
 def meets(counts, size, rules, extra):
     """Whether a group meets all models."""
     for s in range(len(rules[1])):
-        if not meets_column(s, counts, size, rules, extra):
+        if not meets_column(s, counts, size, size, rules, extra):
             return False
     return True
 

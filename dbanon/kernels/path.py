@@ -12,6 +12,7 @@ import numpy as np
 from dbanon.kernels.groups import holds
 from dbanon.kernels.jit import kernel
 from dbanon.kernels.loss import begin, widen
+from dbanon.kernels.models import meets
 
 NEVER = 2**62
 
@@ -24,7 +25,8 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra
     the model costs `penalty` a record more; below 0 it is not allowed, and then the answer may be NEVER.
     O(m * most * attributes) time.
     """
-    mode = asked[0]
+    mode, values, rules = asked[0], asked[2], asked[3]
+    at = rules[0]
     for i in range(min(least, m + 1)):
         total[i] = NEVER
     total[0] = 0
@@ -38,14 +40,16 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra
         if i + 1 >= least:
             value = loss * (i + 1)
             if mode > 0 and not holds(items, 0, i + 1, asked, counts, extra):
-                value = NEVER if penalty < 0 else value + penalty * (i + 1)
+                value = np.int64(NEVER) if penalty < 0 else value + penalty * (i + 1)
             total[i + 1], back[i + 1] = value, 0
     for i in range(2 * least, m + 1):
         total[i] = NEVER
         if i > m - least and i < m:
             continue  # too few would be left
-        best, where = NEVER, -1
+        best, where = np.int64(NEVER), -1
         loss = np.int64(0)
+        if mode == 1:
+            counts[:] = 0
         last = max(i - most, 0)
         for j in range(i - 1, last - 1, -1):
             if j == i - 1:
@@ -54,11 +58,19 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra
                 loss = widen(loss, items[j], codes, low, high, terms, data)
             if loss * least >= best:
                 break
+            if mode == 1:
+                for s in range(len(values)):
+                    counts[at[s] + values[s, items[j]]] += 1
             if i - j < least or total[j] >= NEVER:
                 continue
             value = total[j] + loss * (i - j)
-            if value < best and mode > 0 and not holds(items, j, i, asked, counts, extra):
-                value = NEVER if penalty < 0 else value + penalty * (i - j)
+            if value < best and mode > 0:
+                if mode == 1:
+                    held = meets(counts, i - j, rules, extra)
+                else:
+                    held = holds(items, j, i, asked, counts, extra)
+                if not held:
+                    value = np.int64(NEVER) if penalty < 0 else value + penalty * (i - j)
             if value < best:
                 best, where = value, j
         total[i], back[i] = best, where

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dbanon.kernels.carve import carve
 from dbanon.kernels.jit import kernel
 from dbanon.kernels.loss import begin, lost, widen
 from dbanon.kernels.path import NEVER, cut
@@ -52,7 +53,10 @@ def place_on(line, item, codes, terms, lines):
         a, order, bits = line[i, 0], line[i, 1], line[i, 2]
         code, count = np.int64(codes[item, a]), terms[a, 1]
         if code < count:
-            code = ranks[order, rank_at[a] + code] if terms[a, 0] > 0 else (code if order % 2 == 0 else count - 1 - code)
+            if terms[a, 0] > 0:
+                code = np.int64(ranks[order, rank_at[a] + code])
+            elif order % 2 == 1:
+                code = count - 1 - code
         size = (count >> bits) + 1
         room //= size
         if room == 0:
@@ -99,15 +103,16 @@ def class_loss(items, first, end, codes, terms, data, low, high):
 
 @kernel
 def sweep(
-    items, counts, starts, sizes, classes, width, near, from_, moves, least, most, largest, codes, terms, data, asked, lines,
-    state, new_items, new_counts, new_starts, new_sizes,
+    items, counts, starts, sizes, classes, blocks, width, near, first_set, moves, least, most, largest,
+    codes, terms, data, asked, lines, state, new_items, new_counts, new_starts, new_sizes,
 ):  # fmt: skip
     """Classes in the order of a random line are taken `width` at a time; each set that loses anything is dissolved and
     cut along a line of its own: one around a record of it in `near` of 100 cases, else a random one. It stays rebuilt
     where that does not lose more.
 
-    At most `moves` sets are rebuilt, beginning at the share `from_` of the line; sets of more than `largest` records
-    are left. Writes the new entries; gives the number of classes, the loss saved and the moves made.
+    At most `moves` sets are rebuilt, beginning at the class in place `first_set`; sets of more than `largest` records
+    are left, and no set is of two `blocks` (by item; empty: all is one). Writes the new entries; gives the number of
+    classes, the loss saved and the moves made.
     """
     d = codes.shape[1]
     line = np.empty((d, 3), np.int64)
@@ -118,7 +123,13 @@ def sweep(
         entry = starts[c] + below(starts[c + 1] - starts[c], state)
         where[c] = place_on(line, items[entry], codes, terms, lines)
     order = np.argsort(where, kind="mergesort")
+    if len(blocks) > 0:
+        block = np.empty(classes, np.int64)
+        for i in range(classes):
+            block[i] = blocks[items[starts[order[i]]]]
+        order = order[np.argsort(block, kind="mergesort")]
     pool_items, pool_counts = np.empty(largest, np.int32), np.empty(largest, np.int32)
+    other = np.empty(largest, np.int32)
     places, records = np.empty(largest, np.int64), np.empty(largest, np.int32)
     total, back = np.empty(largest + 1, np.int64), np.empty(largest + 1, np.int64)
     cuts = np.empty(largest // least + 2, np.int64)
@@ -126,28 +137,32 @@ def sweep(
     tally, extra = np.zeros(values[len(values) - 1], np.int64), np.zeros(2 * max(asked[3][5][-1], 1), np.float64)
     made, entries, saved, done = 0, 0, np.int64(0), 0
     new_starts[0] = 0
-    begin_at = int(from_ * classes)
     i = 0
     while i < classes:
         some = min(width, classes - i)
-        if i < begin_at:
-            some = min(some, begin_at - i)
+        if i < first_set:
+            some = min(some, first_set - i)
+        if len(blocks) > 0:
+            block_of = blocks[items[starts[order[i]]]]
+            while blocks[items[starts[order[i + some - 1]]]] != block_of:
+                some -= 1
         m, n, before = 0, 0, np.int64(0)
         for q in range(i, i + some):
             m += sizes[order[q]]
         tried = False
-        if i >= begin_at and done < moves and m <= largest and m >= 2 * least:
+        if i >= first_set and done < moves and m <= largest and m >= 2 * least:
             for q in range(i, i + some):
                 c = order[q]
                 before += class_loss(items, starts[c], starts[c + 1], codes, terms, data, low, high) * sizes[c]
                 for e in range(starts[c], starts[c + 1]):
                     pool_items[n], pool_counts[n] = items[e], counts[e]
                     n += 1
-            tried = before > 0
+            tried = bool(before > 0)
         after = NEVER
         if tried:
             done += 1
-            if below(100, state) < near:
+            carved = asked[0] > 0 and below(2, state) == 0
+            if carved or below(100, state) < near:
                 center = pool_items[below(n, state)]
                 for e in range(n):
                     places[e] = far(pool_items[e], center, codes, terms, data)
@@ -161,9 +176,14 @@ def sweep(
                 for _ in range(pool_counts[e]):
                     records[r] = pool_items[e]
                     r += 1
-            after = cut(
-                records, m, least, most, -1, codes, terms, data, asked, tally, extra, low, high, total, back
-            )
+            if carved:
+                goal = least + below(max((m >> (1 + below(4, state))) - least, 1), state)
+                after = carve(records, m, goal, other, codes, terms, data, asked, tally, extra, low, high)
+                back[m], back[goal] = goal, 0
+            else:
+                after = cut(
+                    records, m, least, most, -1, codes, terms, data, asked, tally, extra, low, high, total, back
+                )
         if tried and after <= before:
             saved += before - after
             runs, end = 0, m
@@ -195,3 +215,13 @@ def sweep(
                 new_starts[made] = entries
         i += some
     return made, saved, done
+
+
+@kernel
+def class_losses(items, starts, sizes, classes, codes, terms, data):
+    """Summed loss of the records of each class."""
+    losses = np.empty(classes, np.int64)
+    low, high = np.empty(codes.shape[1], np.int64), np.empty(codes.shape[1], np.int64)
+    for c in range(classes):
+        losses[c] = class_loss(items, starts[c], starts[c + 1], codes, terms, data, low, high) * sizes[c]
+    return losses

@@ -1,5 +1,5 @@
 {#- What the UDFs are given beside the request: a group of equal records as a struct, and the domains of its codes. -#}
-{%- from 'part/number.sql' import low_end, high_end with context -%}
+{%- from 'part/number.sql' import low_end, high_end, width with context -%}
 {% macro group() -%}
 struct_pack(
             gid, size, tie{% for q in quasi %}, c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }}{% endfor %}
@@ -8,13 +8,23 @@ struct_pack(
 {%- endmacro %}
 {% macro domains() %}
         {% for q in quasi %}
-        {% if q.is_number and (magnitudes or (tested and person)) %}
-        {# Clusters that publish the same ends are one class, in which a person is counted once. #}
+        {% if q.is_number and (magnitudes or q.grid or (tested and person)) %}
+        {# Clusters that publish the same ends are one class, in which a person is counted once; and what a record loses
+           goes by the published ends. #}
+        {% set first = sql('min(value) OVER ()') %}
         , (SELECT struct_pack(
-            place := list(position ORDER BY code ASC), low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC){% if magnitudes %}, magnitude := list(magnitude ORDER BY code ASC){% endif %}
+            place := list(position ORDER BY code ASC),
+            low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
+            below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC)
+            {%- if magnitudes %}, magnitude := list(magnitude ORDER BY code ASC){% endif %}
 
         ) FROM (
-            SELECT code, position{% if magnitudes %}, {{ q.magnitude }} AS magnitude{% endif %}, dense_rank() OVER (ORDER BY {{ low_end(q, sql('value')) }} ASC)::INTEGER AS low, dense_rank() OVER (ORDER BY {{ high_end(q, sql('value')) }} ASC)::INTEGER AS high
+            SELECT
+                code, position{% if magnitudes %}, {{ q.magnitude }} AS magnitude{% endif %},
+                dense_rank() OVER (ORDER BY {{ low_end(q, sql('value')) }} ASC)::INTEGER AS low,
+                dense_rank() OVER (ORDER BY {{ high_end(q, sql('value')) }} ASC)::INTEGER AS high,
+                {{ width(q, low_end(q, sql('value')), low_end(q, first)) }} AS below,
+                {{ width(q, high_end(q, sql('value')), low_end(q, first)) }} AS above
             FROM domain_{{ q.i }}
         ))
         {% elif q.is_number %}

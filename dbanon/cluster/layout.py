@@ -1,0 +1,222 @@
+"""A space and its privacy model as arrays, for the kernels that cut and rebuild classes.
+
+An item is what no model tells apart: a tuple; a tuple with its sensitive values where a model judges these; a record
+where persons are counted, or columns are judged within equal values of the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dbanon.cluster.diverse import model_rules
+from dbanon.cluster.loss import Loss, Term
+from dbanon.constraint import Constraint
+from dbanon.space import Codes, Ints, Number, Space, Tree
+
+PAIRS = 256
+"""Hierarchies of at most so many values have a table of the losses of all pairs."""
+
+SOUGHT = 8
+"""Where models judge more than the number of records, classes of up to so many times the least are looked for."""
+
+ORDERS = 16
+"""Orders of the siblings of each hierarchy; numbers go up in every other one, and down."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Arrays of a space: terms and data (dbanon.kernels.loss), asked (dbanon.kernels.groups), lines
+    (dbanon.kernels.rebuild); codes (items, attributes), block (items,) and, by row, the item."""
+
+    terms: Ints
+    data: Ints
+    asked: tuple[Any, ...]
+    lines: tuple[Any, ...]
+    codes: Codes
+    item_of: Ints
+    least: int
+
+    @property
+    def scratch(self) -> tuple[Any, Any]:
+        """What kernels that judge groups write to."""
+        rules = self.asked[3]
+        return np.zeros(int(rules[0][-1]), np.int64), np.zeros(2 * max(int(rules[5][-1]), 1))
+
+    @property
+    def measure(self) -> tuple[Any, ...]:
+        """What tells the loss of a class."""
+        return self.codes, self.terms, self.data
+
+    @property
+    def most(self) -> int:
+        """Most records of a class that is looked for: one of twice the least can be cut without loss, unless a model
+        judges more than their number."""
+        return 2 * self.least - 1 if self.asked[0] == 0 else SOUGHT * self.least
+
+
+def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
+    """The arrays of a space. O(rows) memory."""
+    terms, data = _terms(space, heights)
+    tuple_of = np.repeat(np.arange(len(space.counts)), space.counts)
+    item_of, codes = tuple_of, space.codes
+    mode = _mode(space, constraint)
+    if mode == 1:
+        key = np.column_stack([tuple_of, *(s.codes for s in space.sensitive)])
+        first, item_of = _distinct(key)
+        codes = space.codes[tuple_of[first]]
+    elif mode == 2:
+        item_of, codes = np.arange(space.rows), space.codes[tuple_of]
+    asked = _asked(space, constraint, mode, item_of, len(codes))
+    return Layout(terms, data, asked, _lines(space), np.ascontiguousarray(codes, np.int32), item_of, constraint.least)
+
+
+def _mode(space: Space, constraint: Constraint) -> int:
+    if constraint.counts_records(space):
+        return 0
+    return 2 if space.persons is not None or (constraint.joint and len(space.sensitive) > 1) else 1
+
+
+def _distinct(key: Any) -> tuple[Ints, Ints]:
+    """First row of each distinct key, and the number of the key by row."""
+    order = np.lexsort(key.T[::-1])
+    new = np.append(True, (key[order[1:]] != key[order[:-1]]).any(axis=1))
+    number = np.empty(len(key), np.int64)
+    number[order] = np.cumsum(new) - 1
+    return order[new], number
+
+
+# --- losses ----------------------------------------------------------------------------------------------
+
+
+def _terms(space: Space, heights: str) -> tuple[Ints, Ints]:
+    terms = np.zeros((len(space.attributes), 8), np.int64)
+    data: list[Ints] = []
+    place = 0
+    for j, term in enumerate(Loss(space, 1, heights).terms):
+        arrays, kind, null = _arrays(term)
+        terms[j, :4] = kind, term.attribute.values, term.unit, null
+        for i, array in enumerate(arrays):
+            terms[j, 4 + i] = place
+            data.append(array)
+            place += len(array)
+    return terms, np.concatenate([*data, np.zeros(1, np.int64)])
+
+
+def _arrays(term: Term) -> tuple[list[Ints], int, int]:
+    """Arrays of one attribute, its kind, and what NULL alone loses."""
+    attribute = term.attribute
+    if isinstance(attribute, Number):
+        below = above = term.places
+        if attribute.ends is not None and len(attribute.ends.above) and attribute.ends.above[-1] > 0:
+            whole = attribute.ends.above[-1]
+            below, above = (
+                np.rint(end / whole * term.unit).astype(np.int64)
+                for end in (attribute.ends.below, attribute.ends.above)
+            )
+        return [below, above], 0, term.unit if attribute.bare else 0
+    if attribute.values <= PAIRS:
+        codes = np.arange(attribute.values + 1)
+        low, high = (m.ravel() for m in np.meshgrid(codes, codes, indexing="ij"))
+        return [term.losses(np.minimum(low, high), np.maximum(low, high))], 1, 0
+    whole = [attribute.node, attribute.parent, attribute.depth, term.height]
+    return [np.asarray(a, np.int64) for a in whole], 2, 0
+
+
+# --- the privacy model ------------------------------------------------------------------------------------
+
+
+def _asked(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, ...]:
+    k = constraint.k
+    nothing, none = np.zeros(0, np.int64), np.zeros((0, items), np.int64)
+    rules = model_rules(space, constraint.models) if constraint.models else _no_rules()
+    values = np.zeros((0, items), np.int32)
+    if mode == 1:
+        values = np.zeros((len(space.sensitive), items), np.int32)
+        for s, sensitive in enumerate(space.sensitive):
+            values[s, item_of] = sensitive.codes
+    if mode < 2:
+        return mode, k, values, rules, (none, nothing, nothing), (none, nothing)
+    return mode, k, values, rules, *_people(space, constraint)
+
+
+def _no_rules() -> tuple[Any, ...]:
+    nothing = np.zeros(0)
+    codes = np.zeros(0, np.int32)
+    zero = np.zeros(1, np.int64)
+    return zero, np.zeros((0, 6)), nothing, nothing, nothing, zero, codes, codes, nothing
+
+
+def _people(space: Space, constraint: Constraint) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Ids of (part, value, person) and of (part, person) by record; a person is a record where none is declared."""
+    columns = len(space.sensitive) if constraint.models else 0
+    person = np.arange(space.rows) if space.persons is None else space.persons
+    pair, body = np.full((columns, space.rows), -1, np.int64), np.full((columns + 1, space.rows), -1, np.int64)
+    parts: list[Ints] = []
+    values: list[Ints] = []
+    people: list[Ints] = []
+    known = np.flatnonzero(person >= 0)
+    pairs = bodies = 0
+    for s in range(columns + 1):
+        part = np.zeros(space.rows, np.int64)
+        if constraint.joint and s < columns and columns > 1:
+            _, part = _distinct(np.column_stack([o.codes for i, o in enumerate(space.sensitive) if i != s]))
+        if s < columns:
+            value = space.sensitive[s].codes
+            first, number = _distinct(np.column_stack((part, value, person))[known])
+            pair[s, known] = number + pairs
+            parts.append(part[known][first])
+            values.append(np.asarray(value[known][first], np.int64))
+            pairs += len(first)
+        first, number = _distinct(np.column_stack((part, person))[known])
+        body[s, known] = number + bodies
+        people.append(part[known][first])
+        bodies += len(first)
+    return (pair, _joined(parts), _joined(values)), (body, _joined(people))
+
+
+def _joined(arrays: list[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+# --- lines ------------------------------------------------------------------------------------------------
+
+
+def _lines(space: Space) -> tuple[Any, ...]:
+    """Ranks of the codes of each attribute in several orders (siblings shuffled), and where an attribute's begin."""
+    sizes = [a.values if isinstance(a, Tree) else 0 for a in space.attributes]
+    at = np.cumsum([0, *sizes])
+    ranks = np.zeros((ORDERS, max(int(at[-1]), 1)), np.int32)
+    draws = np.random.Generator(np.random.PCG64(0))
+    for j, attribute in enumerate(space.attributes):
+        if isinstance(attribute, Tree):
+            for order in range(ORDERS):
+                ranks[order, at[j] : at[j + 1]] = _leaf_ranks(attribute, draws.random(len(attribute.parent)), order > 0)
+    return ranks, at[:-1].copy()
+
+
+def _leaf_ranks(tree: Tree, draws: Any, shuffle: bool) -> Ints:
+    """Ranks of the values where siblings go by their draws: an order in which each subtree stays together."""
+    if not shuffle:
+        return np.arange(tree.values)
+    # A node's place is that of its parent and a share of it: siblings divide it by their draws.
+    nodes = len(tree.parent)
+    siblings = np.lexsort((draws, tree.parent))
+    rank, before = np.empty(nodes, np.int64), np.zeros(nodes, np.int64)
+    weight = np.ones(nodes, np.int64)
+    for node in range(nodes - 1, 0, -1):
+        weight[tree.parent[node]] += weight[node]
+    for node in siblings.tolist():
+        above = int(tree.parent[node])
+        if above >= 0:
+            rank[node] = before[above]
+            before[above] += weight[node]
+    place = np.zeros(nodes, np.int64)
+    for node in range(1, nodes):
+        place[node] = place[tree.parent[node]] + 1 + rank[node]
+    order = np.argsort(place[tree.node], kind="stable")
+    ranks = np.empty(tree.values, np.int64)
+    ranks[order] = np.arange(tree.values)
+    return ranks
