@@ -18,6 +18,7 @@ __all__ = [
     "gather",
     "greedy",
     "run",
+    "simdiv",
     "split",
     "widened",
 ]

@@ -25,8 +25,8 @@ from dbanon.space import Ints, Space
 BATCH = (20_000, 4_000, 1_000)
 """Moves between two looks for interrupts and at the clock, by how hard the model is to judge."""
 
-WIDTHS = (2, 2, 3)
-"""Classes that are dissolved together, in turn."""
+WIDTHS = ((2, 2, 3), (1, 2, 2, 3), (1, 2, 2, 3))
+"""Classes that are dissolved together, in turn; one alone may be cut where a model asks for more than a number."""
 
 NEAR = 30
 """Of 100 sets, so many are cut along the distance from one of their records, the others along a random line."""
@@ -93,7 +93,7 @@ def _search(wanted: Layout, classes: Classes, budget: Budget, seed: int, blocks:
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
     spare = Classes.room(len(classes.items), wanted.least, classes.number)
     largest = max(16 * wanted.least, LARGEST)
-    batch = BATCH[wanted.asked[0]]
+    batch, widths = BATCH[wanted.asked[0]], WIDTHS[wanted.asked[0]]
     clock, idle, turn, saved = time.perf_counter(), 0, 0, 0
     while budget.seconds is not None or budget.done < budget.moves:
         try:
@@ -106,8 +106,9 @@ def _search(wanted: Layout, classes: Classes, budget: Budget, seed: int, blocks:
             break
         moves = batch if budget.seconds is not None else min(batch, budget.moves - budget.done)
         first = int(draws.integers(classes.number)) if classes.number > 2 * batch else 0
+        width = widths[turn % len(widths)]
         number, less, done = kernels.sweep(
-            *classes.arrays, classes.number, blocks, WIDTHS[turn % len(WIDTHS)], NEAR, first, moves, wanted.least,
+            *classes.arrays, classes.number, blocks, width, NEAR, first, moves, wanted.least,
             wanted.most, largest, *wanted.measure, wanted.asked, wanted.lines, state, *spare.arrays,
         )  # fmt: skip
         spare.number = number
