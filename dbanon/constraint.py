@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from dbanon.model import Model
 from dbanon.space import Ints, Space
@@ -24,6 +25,18 @@ class Left(Protocol):
     def take(self, rows: Ints) -> None: ...
 
     def enough(self) -> bool: ...
+
+
+class Groups(Protocol):
+    """Groups of records, by number."""
+
+    def hold_with(self, group: int, others: Ints) -> npt.NDArray[np.bool_]:
+        """Whether the union of a group with each of some others makes a group."""
+        ...
+
+    def unite(self, keep: int, gone: int) -> None:
+        """Puts the records of one group into another."""
+        ...
 
 
 class Constraint(Protocol):
@@ -63,6 +76,10 @@ class Constraint(Protocol):
 
     def missed(self, space: Space, groups: list[Ints]) -> Ints:
         """Which of several groups of records do not hold."""
+        ...
+
+    def groups(self, space: Space, rows: list[Ints]) -> Groups:
+        """Groups of records that will be united."""
         ...
 
     def needed(self, space: Space, rows: Ints) -> int | None:
@@ -120,6 +137,12 @@ class AtLeast:
                 counts = np.bincount(cells, minlength=len(sizes[some]) * values).reshape(-1, values)
                 held[some] &= model.met(model.measure(sensitive, counts, sizes[some]))
         return np.flatnonzero(~held)
+
+    def groups(self, space: Space, rows: list[Ints]) -> Groups:
+        values = sum(space.sensitive[m.sensitive].values + 1 for m in self.models)
+        if space.persons is not None or (self.joint and len(space.sensitive) > 1) or len(rows) * values > 2**24:
+            return _Rows(self, space, rows)
+        return _Tallies(self, space, rows)
 
     def worst(self, space: Space, rows: Ints, model: Model) -> np.float64:
         """What a group measures by one model; in the joint form the worst of its parts."""
@@ -183,6 +206,51 @@ def tally(space: Space, rows: Ints, sensitive: int) -> tuple[Ints, int]:
         return np.zeros(column.values + 1, np.int64), 0
     pairs = np.unique(np.stack((persons[known], codes[known])), axis=1)
     return np.bincount(pairs[1], minlength=column.values + 1), len(np.unique(pairs[0]))
+
+
+class _Rows:
+    """Groups as their records."""
+
+    def __init__(self, constraint: AtLeast, space: Space, rows: list[Ints]) -> None:
+        self.constraint, self.space, self.rows = constraint, space, list(rows)
+
+    def hold_with(self, group: int, others: Ints) -> npt.NDArray[np.bool_]:
+        held = np.zeros(len(others), bool)
+        for i, other in enumerate(others.tolist()):  # only the first that does is looked for
+            held[i] = self.constraint.holds(self.space, np.concatenate((self.rows[group], self.rows[other])))
+            if held[i]:
+                break
+        return held
+
+    def unite(self, keep: int, gone: int) -> None:
+        self.rows[keep] = np.concatenate((self.rows[keep], self.rows[gone]))
+
+
+class _Tallies:
+    """Groups as numbers of records by sensitive value, where records are counted."""
+
+    def __init__(self, constraint: AtLeast, space: Space, rows: list[Ints]) -> None:
+        self.constraint, self.space = constraint, space
+        self.sizes = np.array([len(r) for r in rows], np.int64)
+        group, every = np.repeat(np.arange(len(rows)), self.sizes), np.concatenate(rows)
+        self.counts = {}
+        for column in {m.sensitive for m in constraint.models}:
+            values = space.sensitive[column].values + 1
+            cells = group * values + space.sensitive[column].codes[every]
+            self.counts[column] = np.bincount(cells, minlength=len(rows) * values).reshape(-1, values)
+
+    def hold_with(self, group: int, others: Ints) -> npt.NDArray[np.bool_]:
+        sizes = self.sizes[group] + self.sizes[others]
+        held = np.asarray(sizes >= self.constraint.k)
+        for model in self.constraint.models:
+            counts = self.counts[model.sensitive][others] + self.counts[model.sensitive][group]
+            held &= model.met(model.measure(self.space.sensitive[model.sensitive], counts, sizes))
+        return held
+
+    def unite(self, keep: int, gone: int) -> None:
+        self.sizes[keep] += self.sizes[gone]
+        for counts in self.counts.values():
+            counts[keep] += counts[gone]
 
 
 class _RowsLeft:

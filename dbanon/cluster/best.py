@@ -24,6 +24,9 @@ MOVES = {"fast": 40_000, "normal": 400_000, "high": 3_000_000}
 WORK = {"fast": 6_000_000, "normal": 30_000_000, "high": 100_000_000}
 """Lines are tried until records times greatest class size come to this; one is always tried."""
 
+JUDGING = 8
+"""Where a model judges more than the number of records, a line (a move) costs so many times more."""
+
 MANY = 64
 """Numbers of more values are coarsened in some lines, where there are several of them."""
 
@@ -55,7 +58,8 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
                 found[rows_of] = labels[np.argsort(records, kind="stable")]
         return tried[line]
 
-    lines = max(WORK[str(options["effort"])] // max(space.rows * wanted.most, 1), 1)
+    work = space.rows * wanted.most * (1 if wanted.asked[0] == 0 else JUDGING)
+    lines = max(WORK[str(options["effort"])] // max(work, 1), 1)
     many = [j for j, a in enumerate(space.attributes) if isinstance(a, Number) and a.values > MANY]
     if len(many) < 2:
         many = []
@@ -118,6 +122,11 @@ def _cut(wanted: Layout, line: Line, sizes: Ints) -> tuple[int, Codes, Codes]:
     return int(loss), labels, records
 
 
+def _moves(space: Space, constraint: Constraint, options: Mapping[str, object]) -> int:
+    """Moves of the search after the start."""
+    return MOVES[str(options["effort"])] // (1 if constraint.counts_records(space) else JUDGING)
+
+
 register(
     Algorithm(
         name="best",
@@ -137,7 +146,7 @@ register(
                 "fast",
             ),
         ),
-        moves=lambda options: MOVES[str(options["effort"])],
+        moves=_moves,
         meets=EVERY_MODEL,
     )
 )

@@ -75,7 +75,7 @@ class Algorithm:
     reads: tuple[str, ...] = ()
     widen: Widen | None = None
     meets: tuple[str, ...] = ("k",)
-    moves: Callable[[Mapping[str, object]], int] | None = None
+    moves: Callable[[Space, Constraint, Mapping[str, object]], int] | None = None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -47,6 +47,7 @@ def _repaired(space: Space, constraint: Constraint, labels: Ints, check: Check) 
     extents = Extents.of(space, rows)
     low, high, sizes, own = extents.low, extents.high, extents.sizes, extents.losses(space)
     alive = np.ones(len(rows), bool)
+    groups = constraint.groups(space, rows)
     while bad:
         check()
         size, c = heapq.heappop(bad)
@@ -58,12 +59,11 @@ def _repaired(space: Space, constraint: Constraint, labels: Ints, check: Check) 
         loss = losses(space, np.minimum(low[c], low[others]), np.maximum(high[c], high[others]))
         more = loss * (sizes[c] + sizes[others]) - own[c] * sizes[c] - own[others] * sizes[others]
         order = others[np.argsort(more, kind="stable")]
-        partner, meets = int(order[0]), False
-        for other in order[:NEAREST].tolist():
-            if constraint.holds(space, np.concatenate((rows[c], rows[other]))):
-                partner, meets = other, True
-                break
+        near = order[:NEAREST]
+        held = groups.hold_with(c, near)
+        partner, meets = int(near[np.argmax(held)]), bool(held.any())
         keep, gone = min(c, partner), max(c, partner)
+        groups.unite(keep, gone)
         rows[keep] = np.concatenate((rows[keep], rows[gone]))
         low[keep], high[keep] = np.minimum(low[c], low[partner]), np.maximum(high[c], high[partner])
         sizes[keep], alive[gone] = len(rows[keep]), False

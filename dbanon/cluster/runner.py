@@ -56,7 +56,7 @@ def run(
 
     whole = repair(space, found)
     labels = _numbered(left_out(space, constraint, found, whole, suppress, repair) if suppress else whole)
-    budget = budget or Budget(algorithm.moves(options) if algorithm.moves else 0)
+    budget = budget or Budget(algorithm.moves(space, constraint, options) if algorithm.moves else 0)
     if budget.moves == 0 and budget.seconds is None:
         return labels
     seed = int(str(options.get("seed", 0)))
