@@ -6,13 +6,13 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import duckdb
 
-from dbanon import catalog, errors, functions, install, ledger, names, plan, publishing, session
+from dbanon import catalog, errors, functions, install, ledger, names, plan, publishing, session, timed
 from dbanon.catalog import SCHEMA
 from dbanon.ledger import TABLES, Entry
 from dbanon.publication import Publication
@@ -29,6 +29,7 @@ def materialize(
     key: str | Sequence[str] | None = None,
     composition: str = "warn",
     replace: bool = False,
+    progress: Callable[[float, float], None] | None = None,
     **parameters: Any,
 ) -> Release:
     """Makes the tables `name`, `name_classes` and `name_metrics`, with a row in `dbanon.release`.
@@ -37,7 +38,9 @@ def materialize(
     no column has the role person and the source has no primary key. Where people of this release are in other
     releases of the same source such that both together narrow them below k (or l), `composition="warn"` warns with
     DisclosureWarning, "refuse" raises CompositionRefused. `replace` makes the next version of a release with another
-    definition. The release stands in the database of its source. What is committed counts: an open transaction of the
+    definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the ledger has
+    the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
+    gone. The release stands in the database of its source. What is committed counts: an open transaction of the
     connection is refused.
     """
     _closed_transaction("materialize", connection)
@@ -47,9 +50,9 @@ def materialize(
     if algorithm not in known:
         raise errors.UnknownAlgorithm(algorithm, known)
     current = session.of_connection(getattr(connection, "raw", connection))
-    with current.cursor() as cursor:
+    with current.cursor() as cursor, session.telling(current, progress):
         place = _place(connection)
-        asked = (current, cursor, algorithm, {"tbl": source}, given, place)
+        asked = (current, cursor, algorithm, {"tbl": source}, timed.untimed("materialize", given), place)
         target = _target(name, publishing.call(*asked).source(), place, cursor)
         install.create_catalog(connection, target[0])  # before planning: a policy table that is new is a change
         made = publishing.publication(publishing.call(*asked))
@@ -61,6 +64,8 @@ def materialize(
         taken = _taken(cursor, target)
         if taken and not (replace and published):
             raise errors.ReleaseExists("materialize", name, taken, bool(published))
+        given = timed.counted("materialize", current, cursor, made, given)
+        made = publishing.publication(publishing.call(current, cursor, algorithm, {"tbl": source}, given, place))
         call = {"function": algorithm, "source": _durable(made.source, source), "schema": made.source.schema,
                 "parameters": given}  # fmt: skip
         entry = _entry(target, call, made, columns, max((e.version for e in earlier), default=0) + 1, cursor)

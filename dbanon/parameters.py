@@ -43,6 +43,19 @@ class Integer:
 
 
 @dataclass(frozen=True)
+class Moves:
+    """A number of moves of a search."""
+
+    invalid: tuple[object, ...] = (-1, 2.5, "ten", "5s", True)
+
+    def check(self, value: object) -> int:
+        return Integer(0).check(value)
+
+    def __str__(self) -> str:
+        return "an integer of at least 0 (a time such as '5s': in materialize, anonymize and the command line)"
+
+
+@dataclass(frozen=True)
 class Weight:
     """A number from a millionth to a million."""
 
@@ -341,7 +354,7 @@ COMMON: tuple[Parameter, ...] = (
     ),
     Parameter(
         "improve",
-        Integer(0),
+        Moves(),
         "Moves of a local search that lowers the loss of the finished classes while the whole model keeps holding; "
         "20000 is a good start. In materialize, anonymize and the command line also a time, '5s'.",
     ),

@@ -62,10 +62,28 @@ class LabelCache:
                     self._labels.popitem(last=False)
             return labels
 
+    def put(self, key: bytes, labels: Labels) -> None:
+        """Keeps labels that were computed elsewhere."""
+        with self._lock:
+            self._labels[key] = labels
+
     def clear(self) -> None:
         """Forgets all labels."""
         with self._lock:
             self._labels.clear()
+
+
+Told = Callable[[float, float], None]
+"""Called with the shares of a search that are done: of its time or moves, and of the loss that it began with."""
+
+
+@dataclass
+class Search:
+    """A search that goes on for a time; `pressed` counts Ctrl-C when it began, `moves` is what it did."""
+
+    seconds: float
+    pressed: int
+    moves: int = 0
 
 
 @dataclass
@@ -80,6 +98,10 @@ class Session:
     """Columns of temporary relations by lower-case name, where the connection keeps track of them."""
     recorded: list[Mapping[str, Any]] | None = None
     """Where it is a list, calls are noted in it instead of being planned."""
+    search: Search | None = None
+    """Where there is one, classes are improved for its time."""
+    told: Told | None = None
+    """What is told how far a search has come."""
 
     def cursor(self) -> Any:
         """A cursor of the planner's own; it sees committed state only."""
@@ -154,9 +176,38 @@ class _Handler:
 
 
 @contextlib.contextmanager
+def searching(session: Session, seconds: float) -> Iterator[Search]:
+    """Statements of the session search for a time. Ctrl-C ends the search and nothing else, where this is the main
+    thread: elsewhere Python has its own way with signals."""
+    session.search = Search(seconds, _ctrl_c)
+    before = None
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGINT, _Handler(lambda number, frame: None))
+    try:
+        yield session.search
+    finally:
+        session.search = None
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def telling(session: Session, told: Told | None) -> Iterator[None]:
+    """Searches of the session say how far they have come."""
+    before, session.told = session.told, told or session.told
+    try:
+        yield
+    finally:
+        session.told = before
+
+
+@contextlib.contextmanager
 def interruptible(session: Session | None, stop: Callable[[], Exception]) -> Iterator[Callable[[], None]]:
-    """A check that raises `stop()` once Ctrl-C was pressed or the session was interrupted after this began."""
+    """A check that raises `stop()` once Ctrl-C was pressed or the session was interrupted after this began, or the
+    search that it is part of."""
     pressed, asked = _ctrl_c, session.interrupts if session else 0
+    if session is not None and session.search is not None:
+        pressed = session.search.pressed
 
     def check() -> None:
         if _ctrl_c != pressed or (session is not None and session.interrupts != asked):

@@ -232,6 +232,10 @@ def _table(asked: dict[str, Any], records: Any, domains: list[Any]) -> tuple[spa
 def _labels(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeast) -> session.Labels:
     """Cluster numbers of all records in canonical order, from the cache where they are known."""
     current = session.get(asked["session"])
+    moves, search = asked["improve"], current.search
+    budget = None if moves is None and search is None else cluster.Budget(moves or 0)
+    if budget is not None and search is not None:
+        budget.seconds, budget.keep = search.seconds, True
 
     def compute() -> session.Labels:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
@@ -246,11 +250,17 @@ def _labels(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeas
                 check,
                 asked["suppress"],
                 asked["heights"],
-                None if asked["improve"] is None else cluster.Budget(asked["improve"]),
+                budget,
+                current.told,
             )
         return found.astype(np.int32)
 
-    return current.cache.get(_content(asked, table), compute)
+    if search is None or budget is None:
+        return current.cache.get(_content(asked, table), compute)
+    labels = compute()
+    search.moves = budget.done
+    current.cache.put(_content({**asked, "improve": budget.done}, table), labels)
+    return labels
 
 
 def _content(asked: dict[str, Any], table: space.Space) -> bytes:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dbanon.cli.common import errors_as_messages, parameter
+from dbanon.cli.common import errors_as_messages, improvement, parameter, progress, searched
 from dbanon.quote import identifier, text
 
 READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
@@ -34,6 +33,9 @@ _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bo
 @click.option("--identifier", "identifiers", multiple=True, help="A column that identifies people; withheld.")
 @click.option("--other", multiple=True, help="A column that is published as it is.")
 @click.option("-p", "--parameter", "given", multiple=True, metavar="NAME=VALUE", help="l=2, or \"top={'age': 90}\".")
+@click.option(
+    "--improve", metavar="MOVES|TIME", help="Lower the loss by a search: 20000, or 5s (Ctrl-C: the best so far)."
+)
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -50,6 +52,7 @@ def anonymize(
     identifiers: Sequence[str],
     other: Sequence[str],
     given: Sequence[str],
+    improve: str | None,
     force: bool,
     as_json: bool,
     quiet: bool,
@@ -64,7 +67,7 @@ def anonymize(
     from dbanon.materialized import materialize
 
     name = _name(output)
-    with errors_as_messages(), connect() as con, _progress(quiet or as_json) as step:
+    with errors_as_messages(), connect() as con, progress(quiet or as_json) as step:
         step("Reading")
         _load(con, source, table)
         declared = _policy(policy) if policy else {}
@@ -81,7 +84,8 @@ def anonymize(
             declared |= {column: {"role": role} for column in columns}
         _declare(con, declared)
         step("Clustering and checking")
-        materialize(con, name, algorithm, "input", k=k, **dict(parameter(p) for p in given))
+        parameters = dict(parameter(p) for p in given) | improvement(improve)
+        materialize(con, name, algorithm, "input", k=k, progress=searched(step), **parameters)
         step("Writing")
         files = handout.publish(con, name, output, classes=True, overwrite=force)
         rows = con.execute(f"SELECT metric, value FROM {identifier(name + '_metrics')}").fetchall()
@@ -161,18 +165,3 @@ def _declare(con: Any, declared: Mapping[str, dict[str, Any]]) -> None:
             settings["hierarchy"] = f"{column} of {Path(hierarchy).name}"
     if declared:
         declare(con, "input", **declared)
-
-
-@contextlib.contextmanager
-def _progress(quiet: bool) -> Iterator[Any]:
-    """A line on the terminal that says what is being done and for how long; nothing elsewhere."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    with Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
-        disable=quiet or not console.is_terminal,
-    ) as bar:  # fmt: skip
-        task = bar.add_task("")
-        yield lambda what: bar.update(task, description=what)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -90,3 +90,30 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return "" if value is None else str(value)
+
+
+@contextlib.contextmanager
+def progress(quiet: bool) -> Iterator[Any]:
+    """A line on the terminal that says what is being done and for how long; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
+        disable=quiet or not console.is_terminal,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("")
+        yield lambda what: bar.update(task, description=what)
+
+
+def improvement(given: str | None) -> dict[str, int | str]:
+    """The parameter `improve` of --improve: a number of moves, or a time as text."""
+    if given is None:
+        return {}
+    return {"improve": int(given) if given.strip().isdecimal() else given}
+
+
+def searched(step: Callable[[str], None]) -> Callable[[float, float], None]:
+    """Shows how far a search has come."""
+    return lambda done, saved: step(f"Improving: {done:.0%} of the search, {saved:.1%} less loss")

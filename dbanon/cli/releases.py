@@ -8,7 +8,16 @@ from typing import Any
 
 import click
 
-from dbanon.cli.common import DATABASE, errors_as_messages, opened, parameter, show
+from dbanon.cli.common import (
+    DATABASE,
+    errors_as_messages,
+    improvement,
+    opened,
+    parameter,
+    progress,
+    searched,
+    show,
+)
 
 _COMPOSITION = click.option(
     "--composition",
@@ -27,6 +36,9 @@ _COMPOSITION = click.option(
 @click.option("-p", "--parameter", "given", multiple=True, metavar="NAME=VALUE", help="k=10, or \"qi=['age', 'zip']\".")
 @click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
 @_COMPOSITION
+@click.option(
+    "--improve", metavar="MOVES|TIME", help="Lower the loss by a search: 20000, or 5s (Ctrl-C: the best so far)."
+)
 @click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
 def materialize(
     database: Path,
@@ -36,14 +48,15 @@ def materialize(
     given: Sequence[str],
     key: Sequence[str],
     composition: str,
+    improve: str | None,
     replace: bool,
 ) -> None:
     """Publish SOURCE by ALGORITHM as the table NAME, with its classes and metrics. Values are SQL literals."""
     from dbanon import materialized
 
     with errors_as_messages():
-        parameters = dict(parameter(text_) for text_ in given)
-        with opened(database) as con:
+        parameters = dict(parameter(text_) for text_ in given) | improvement(improve)
+        with opened(database) as con, progress(False) as step:
             made = materialized.materialize(
                 con,
                 name,
@@ -52,6 +65,7 @@ def materialize(
                 key=list(key) or None,
                 composition=composition,
                 replace=replace,
+                progress=searched(step),
                 **parameters,
             )
     _released(made)

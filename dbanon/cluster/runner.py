@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from dbanon import errors
-from dbanon.cluster.improve import Budget, improved
+from dbanon.cluster.improve import Budget, Told, improved
 from dbanon.cluster.outliers import left_out
 from dbanon.cluster.registry import Algorithm, Check
 from dbanon.cluster.repair import merged
@@ -27,6 +27,7 @@ def run(
     suppress: float = 0.0,
     heights: str = "top",
     budget: Budget | None = None,
+    told: Told | None = None,
 ) -> Ints:
     """Cluster numbers of every canonical row, -1 where a record is left out.
 
@@ -35,7 +36,8 @@ def run(
     meets it; ModelNotMet if the whole table does not. At most a share `suppress` of the records is left out, where that
     lowers the average loss of the others. A search of as many moves as `budget` says, or else the algorithm, then
     lowers the loss (`heights`: of inner nodes, top or edges). `names` are the attributes' names, `sensitive` those of
-    the sensitive columns and `function` what was called, for messages.
+    the sensitive columns and `function` what was called, for messages; `told` is called with the shares of the search
+    and of the loss that are done.
     """
     function = function or algorithm.name
     _feasible(space, constraint, sensitive, function)
@@ -57,6 +59,7 @@ def run(
     whole = repair(space, found)
     labels = _numbered(left_out(space, constraint, found, whole, suppress, repair) if suppress else whole)
     budget = budget or Budget(algorithm.moves(space, constraint, options) if algorithm.moves else 0)
+    budget.told = told or budget.told
     if budget.moves == 0 and budget.seconds is None:
         return labels
     seed = int(str(options.get("seed", 0)))

@@ -14,7 +14,6 @@ from dbanon.kernels.jit import kernel
 from dbanon.kernels.loss import begin, lost, widen
 from dbanon.kernels.path import NEVER, cut
 
-
 CARVED = 20
 """Of 100 small sets, so many are carved where a model judges more than the number of records."""
 
