@@ -11,7 +11,7 @@ struct_pack(
         {% if q.is_number and (magnitudes or q.grid or (tested and person)) %}
         {# Clusters that publish the same ends are one class, in which a person is counted once; and what a record loses
            goes by the published ends. #}
-        {% set first = sql('min(value) OVER ()') %}
+        {% set first = sql('first_value') %}
         , (SELECT struct_pack(
             place := list(position ORDER BY code ASC),
             low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
@@ -26,6 +26,7 @@ struct_pack(
                 {{ width(q, low_end(q, sql('value')), low_end(q, first)) }} AS below,
                 {{ width(q, high_end(q, sql('value')), low_end(q, first)) }} AS above
             FROM domain_{{ q.i }}
+            CROSS JOIN (SELECT min(value) AS first_value FROM domain_{{ q.i }})
         ))
         {% elif q.is_number %}
         , (SELECT list(position ORDER BY code ASC) FROM domain_{{ q.i }})
