@@ -1,0 +1,89 @@
+"""Random lines: orders of items in which neighbours are alike.
+
+`lines` is (ranks, rank_at): several orders of each hierarchy's codes, and where an attribute's begin. `state` is the
+state of the random numbers (xorshift64*, Vigna 2016).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.jit import kernel
+from dbanon.kernels.loss import lost
+
+
+@kernel
+def below(n, state):
+    """A random number from 0 to n - 1."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return np.int64(((x * np.uint64(2685821657736338717)) >> np.uint64(33)) % np.uint64(n))
+
+
+@kernel
+def draw_line(line, terms, lines, state):
+    """A random line: line[:, 0] are the attributes, the first matters most; line[:, 1] which order of codes each has;
+    line[:, 2] by how many bits it is coarsened."""
+    d = len(line)
+    for i in range(d):
+        line[i, 0] = i
+    for i in range(d - 1, 0, -1):
+        j = below(i + 1, state)
+        line[i, 0], line[j, 0] = line[j, 0], line[i, 0]
+    for i in range(d):
+        line[i, 1] = below(len(lines[0]), state)
+        bits = 0
+        while (terms[line[i, 0], 1] >> bits) > 2:
+            bits += 1
+        line[i, 2] = below(bits + 1, state) if i < d - 1 and below(2, state) == 0 else 0
+
+
+@kernel
+def place_on(line, item, codes, terms, lines):
+    """Where an item is on a line. Attributes for which there is no room in 62 bits are left out."""
+    ranks, rank_at = lines
+    place, room = np.int64(0), np.int64(2**62)
+    for i in range(len(line)):
+        a, order, bits = line[i, 0], line[i, 1], line[i, 2]
+        code, count = np.int64(codes[item, a]), terms[a, 1]
+        if code < count:
+            if terms[a, 0] > 0:
+                code = np.int64(ranks[order, rank_at[a] + code])
+            elif order % 2 == 1:
+                code = count - 1 - code
+        size = (count >> bits) + 1
+        room //= size
+        if room == 0:
+            break
+        place = place * size + (code >> bits)
+    return place
+
+
+@kernel
+def far(item, center, codes, terms, data):
+    """The loss of a class of two items."""
+    total = np.int64(0)
+    for a in range(codes.shape[1]):
+        x, y = codes[item, a], codes[center, a]
+        total += lost(a, min(x, y), max(x, y), terms, data)
+    return total
+
+
+@kernel
+def sort_entries(places, items, counts, n):
+    """Sorts entries by place, then item (Shell 1959)."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            place, item, count = places[i], items[i], counts[i]
+            j = i
+            while j >= gap and (places[j - gap] > place or (places[j - gap] == place and items[j - gap] > item)):
+                places[j], items[j], counts[j] = places[j - gap], items[j - gap], counts[j - gap]
+                j -= gap
+            places[j], items[j], counts[j] = place, item, count
+        gap //= 3
