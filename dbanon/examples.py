@@ -91,6 +91,13 @@ _OTHERS = {
     "infeasible_classes": Example(
         "SELECT value, worst FROM infeasible_classes('safe', source = 'patients', w = 0.3);", SAFE
     ),
+    "attack": Example(
+        "SELECT guess, confidence, who FROM attack('safe', kind = 'homogeneity', source = 'patients') LIMIT 5;", SAFE
+    ),
+    "attack_summary": Example(
+        "SELECT name, value, on_raw FROM attack_summary('safe', kind = 'reconstruction', source = 'patients');",
+        SAFE,
+    ),
     "lower_of": Example("SELECT lower_of('[25, 29]') AS low, lower_of('<=18') AS open;"),
     "upper_of": Example("SELECT upper_of('[25, 29]') AS high, upper_of('>=90') AS open;"),
     "midpoint": Example("SELECT midpoint('[25, 29]') AS middle;"),

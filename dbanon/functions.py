@@ -13,7 +13,7 @@ from dbanon.parameters import COMMON, Choice, Columns, Flag, Integer, Integers, 
 KINDS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
 """Endings of an algorithm's three functions, and the statement behind each."""
 
-MOST_CAPTURED = 8
+MOST_CAPTURED = 10
 """Binding a call doubles with each captured name."""
 
 DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
@@ -236,7 +236,7 @@ _HELPERS = (
 def table_functions() -> dict[str, TableFunction]:
     """All table functions by name."""
     measures = (TableFunction(f.name, ("tbl",), f.parameters, f.doc) for f in measure.FUNCTIONS)
-    threatening = (TableFunction(f.name, ("release",), f.parameters, f.doc) for f in threats.RISKS)
+    threatening = (TableFunction(f.name, ("release",), f.parameters, f.doc) for f in (*threats.RISKS, *threats.ATTACKS))
     generic = (_generic(name, None) for name in _GENERIC)
     return {f.name: f for f in (*_publishing(), *generic, *_HELPERS, *measures, *threatening)}
 

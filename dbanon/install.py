@@ -9,7 +9,7 @@ from typing import Any
 
 from duckdb.sqltypes import VARCHAR
 
-from dbanon import arguments, read, resources, session, udf
+from dbanon import arguments, read, resources, session, udf, udf_attack
 from dbanon.functions import TableFunction, table_functions
 from dbanon.quote import Sql, identifier, joined, text
 
@@ -95,6 +95,14 @@ def _cache_of(connection: Any) -> session.LabelCache:
                 None,
                 "STRUCT(scores STRUCT(sensitive VARCHAR, place INTEGER, attribute VARCHAR, influence DOUBLE, "
                 "rank INTEGER, zeta DOUBLE, sigma DOUBLE, accuracy DOUBLE, test_accuracy DOUBLE)[], error VARCHAR)",
+                type="arrow",
+                null_handling="special",
+            )
+            connection.create_function(
+                "dbanon_attack",
+                udf_attack.dbanon_attack,
+                None,
+                "STRUCT(rows STRUCT(id BIGINT, place BIGINT, confidence DOUBLE)[], error VARCHAR)",
                 type="arrow",
                 null_handling="special",
             )

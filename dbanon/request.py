@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from dbanon import (
     arguments,
+    attack,
     attribute,
     catalog,
     certified,
@@ -207,6 +208,7 @@ _HANDLERS: dict[str, Callable[[Call], Sql]] = {
     "hierarchy_dates": _built("dates", ("date", "timestamp", "nanos"), levels=_date_levels),
     **dict.fromkeys((f.name for f in measure.FUNCTIONS), _measure),
     **dict.fromkeys((f.name for f in threats.RISKS), risk.statement),
+    **dict.fromkeys((f.name for f in threats.ATTACKS), attack.statement),
     "releases": ledger.releases,
     "release_status": ledger.release_status,
     "delta_problems": ledger.delta_problems,

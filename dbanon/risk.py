@@ -38,8 +38,8 @@ class Tables:
     fingerprints: Mapping[str, object]
 
 
-def tables(call: Call, *, judges: bool) -> Tables:
-    """What a call is about; `judges`: sensitive columns matter.
+def tables(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables:
+    """What a call is about; `judges`: sensitive columns matter; `counts_persons`: a person column of the release, too.
 
     Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared.
     """
@@ -53,7 +53,9 @@ def tables(call: Call, *, judges: bool) -> Tables:
     asked = cast("Sequence[str] | None", options.get("sensitive"))
     sensitive = _released(function, release, source, declared, "sensitive", asked) if judges else ()
     person = cast("str | None", options.get("person"))
-    persons = _released(function, release, source, declared, "person", None if person is None else (person,))
+    persons: tuple[str, ...] = ()
+    if counts_persons:
+        persons = _released(function, release, source, declared, "person", None if person is None else (person,))
     roles: dict[str, str] = {}
     for role, names in (("qi", tuple(qi)), ("sensitive", sensitive), ("person", persons[:1])):
         for name in names:
@@ -168,8 +170,8 @@ def statement(call: Call) -> Sql:
     raws = [raw(made.source, sides, "true_cells", None)] if sides else []
     others: list[dict[str, object]] = []
     if population is not None:
-        table, others, person = _strangers(call, made, population, hierarchies)
-        raws.append(raw(table, others, "other_cells", person))
+        others = strangers(call, made, population, hierarchies)
+        raws.append(raw(population, others, "other_cells", _person(made, population)))
     return Sql(
         fill(
             "risk/numbers.sql",
@@ -203,10 +205,13 @@ def _population(call: Call, made: Tables) -> Source | None:
     return catalog.resolve(made.function, given, call.cursor, call.path, call.session.local)
 
 
-def _strangers(
+def strangers(
     call: Call, made: Tables, other: Source, hierarchies: Mapping[str, tuple[str, str | None]]
-) -> tuple[Source, list[dict[str, object]], Sql | None]:
-    """Another table of people: itself, those of the release's quasi-identifiers that it has, and its person column."""
+) -> list[dict[str, object]]:
+    """Template values of the release's quasi-identifiers that another table of people has.
+
+    Raises NothingShared, UnsupportedType.
+    """
     spelled = {name.lower(): name for name in other.columns}
     found: list[dict[str, object]] = []
     for i, (column, published) in enumerate(made.qi.items()):
@@ -220,9 +225,14 @@ def _strangers(
         found.append({**a, "q": i})
     if not found:
         raise errors.NothingShared(made.function, other.shown, made.release.shown, tuple(made.qi))
+    return found
+
+
+def _person(made: Tables, other: Source) -> Sql | None:
+    """The declared person column, if another table has it."""
+    spelled = {name.lower(): name for name in other.columns}
     names = [row.column.lower() for row in made.declared if row.role.lower() == "person"]
-    person = next((person_value(spelled[n], other.columns[spelled[n]]) for n in names if n in spelled), None)
-    return other, found, person
+    return next((person_value(spelled[n], other.columns[spelled[n]]) for n in names if n in spelled), None)
 
 
 # --- the numbers -----------------------------------------------------------------------------------------

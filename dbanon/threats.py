@@ -1,10 +1,10 @@
-"""The functions about risk and attacks: names, parameters, numbers. What they run is risk.py."""
+"""The functions about risk and attacks: names, parameters, numbers. What they run is risk.py and attack.py."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbanon.parameters import Choice, Columns, Flag, Parameter, PerColumn, Real, Text
+from dbanon.parameters import Choice, Columns, Flag, Integer, Parameter, PerColumn, Real, Text
 
 _SOURCE = Parameter(
     "source",
@@ -117,5 +117,85 @@ RISKS = (
         (_SOURCE, _QI, _HIERARCHIES, _W),
         "Number of classes that queries are badly answered on: suppressed, open or wide values (paper S1, Eq. 17).",
         ("infeasible_classes",),
+    ),
+)
+
+
+# --- attacks ---------------------------------------------------------------------------------------------
+
+KINDS = (
+    "homogeneity",
+    "skewness",
+    "similarity",
+    "background",
+    "linkage",
+    "prediction",
+    "reconstruction",
+    "minimality",
+    "downcoding",
+)
+"""The attacks, each one file in sql/attack/."""
+
+THRESHOLDS = {"homogeneity": 1.0, "similarity": 1.0, "background": 1.0, "skewness": 0.2}
+"""Confidence from which on somebody counts as exposed, where it is not 0.5; of skewness: gain in confidence."""
+
+_ATTACK = (
+    Parameter(
+        "kind",
+        Choice(KINDS),
+        "The attack: what the attacker knows and does.",
+        required=True,
+        example="kind = 'homogeneity'",
+    ),
+    Parameter(
+        "source",
+        Text("a table's name"),
+        "The table that was released: whom the attacker looks for, and what is true.",
+        required=True,
+        example="source = 'patients'",
+    ),
+    _QI,
+    _SENSITIVE,
+    Parameter(
+        "person",
+        Text("a column name"),
+        "The column of the source that names people; default: the declared person, else their quasi-identifiers do.",
+    ),
+    _HIERARCHIES,
+    Parameter(
+        "register",
+        Text("a table's name"),
+        "linkage: the table of known people. prediction: unseen people, with their sensitive values, to be guessed.",
+    ),
+    Parameter(
+        "threshold",
+        Real(0, 1),
+        "Confidence from which on somebody counts as exposed. Default: 1 for homogeneity, similarity, background; "
+        "alpha for minimality, exclusive; else 0.5. skewness: least gain over the whole table, default 0.2.",
+    ),
+    Parameter("facts", Integer(0), "background: how many sensitive values the attacker can rule out.", 1),
+    Parameter("k", Integer(1), "minimality: the k of the release; default: its smallest class."),
+    Parameter("l", Integer(2), "minimality: the release lets no value have a share above 1 / l in a class."),
+    Parameter(
+        "alpha", Real(0, 1, above=True), "minimality: the release lets no value have a greater share in a class."
+    ),
+    Parameter("seed", Integer(0), "prediction: another seed, another split and forest.", 1),
+    Parameter(
+        "train",
+        Real(0, 1, above=True),
+        "prediction: share of the people whose records the model learns from; the others are guessed.",
+        0.67,
+    ),
+)
+ATTACKS = (
+    Function(
+        "attack",
+        _ATTACK,
+        "Whom or which class an attack exposes: guess, how sure the attacker is, without the release, how often right.",
+    ),
+    Function(
+        "attack_summary",
+        _ATTACK,
+        "What an attack gains in all, beside guessing the most frequent value and the same attack on the raw data.",
     ),
 )

@@ -13,7 +13,7 @@ from sqlalchemy.engine.interfaces import CacheStats
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from dbanon import errors
-from dbanon.alchemy import anonymized, classes, declare_models, install, metrics, quasi
+from dbanon.alchemy import anonymized, classes, declare_models, identifier, install, metrics, quasi, sensitive
 from dbanon.cluster import algorithms
 
 ALGORITHMS = [a.name for a in algorithms()]
@@ -355,3 +355,28 @@ def test_what_is_no_source_or_algorithm_is_refused() -> None:
         anonymized(Ward, k=5)
     with pytest.raises(errors.TwoRoles):
         anonymized(sa.union_all(sa.select(Patient.name), sa.select(Patient.disease)), k=5)
+
+
+def test_weights_by_influence_are_asked_for_with_tables_and_queries(session: Session) -> None:
+    pytest.importorskip("sklearn", reason="influence needs the extra learn")
+    of_table = rows(session, anonymized(Patient, "kacpc", k=4, weights="influence"))
+    assert len(of_table) == len(rows(session, anonymized(Patient, k=4)))
+    query = sa.select(Patient.age, Patient.sex, Patient.disease)
+    by_influence = rows(session, anonymized(query, "kacpc", k=4, weights="influence"))
+    assert len(by_influence) == len(of_table)
+
+
+def test_weights_of_a_model_are_not_dropped_for_those_by_influence() -> None:
+    class Own(DeclarativeBase):
+        pass
+
+    class Weighed(Own):
+        __tablename__ = "weighed"
+        number: Mapped[int] = mapped_column(primary_key=True, info=identifier())
+        age: Mapped[int] = mapped_column(info=quasi(weight=2))
+        disease: Mapped[str] = mapped_column(info=sensitive())
+
+    anonymized(Weighed, k=3, weights="influence")
+    said = "weight does not fit the query.age: weights = 'influence' of a query takes no weights from the model"
+    with pytest.raises(errors.UnsupportedSetting, match=said):
+        anonymized(sa.select(Weighed), k=3, weights="influence")

@@ -248,6 +248,7 @@ def test_an_argument_given_twice_is_refused(slots: list[str]) -> None:
 GOOD: dict[type, Callable[[Any], list[object]]] = {
     parameters.Integer: lambda kind: [kind.low, kind.low + 1, 10**6],
     parameters.Real: lambda kind: [kind.low + 0.25, 1, *([] if kind.above else [kind.low])],
+    parameters.Moves: lambda kind: [0, 1, 20_000],
     parameters.Weight: lambda kind: [1, 0.5, 1e-6, 1_000_000],
     parameters.Choice: lambda kind: [*kind.words, kind.words[0].upper()],
     parameters.Flag: lambda kind: [True, False],

@@ -22,6 +22,7 @@ LAYERS = [
         "errors.sources",
     },
     {"errors"},
+    {"guessing", "posterior"},
     {"kernels.jit", "kernels.axes", "kernels.loss", "kernels.tree"},
     {"kernels.centers", "kernels.search"},
     {
@@ -69,10 +70,11 @@ LAYERS = [
     {"publishing"},
     {"beside"},
     {"influence", "problems", "profile", "query_error", "risk"},
+    {"attack"},
     {"ledger", "recompute"},
     {"certified"},
     {"request"},
-    {"udf"},
+    {"udf", "udf_attack"},
     {"install"},
     {"timed", "version"},
     {"materialized"},
@@ -105,6 +107,7 @@ LAYERS = [
 ROOMS = {
     "numpy": {
         "space", "distance", "forest", "index", "constraint", "model", "udf", "demo",
+        "udf_attack", "guessing", "posterior",
         "kernels.assign", "kernels.average", "kernels.axes", "kernels.centers", "kernels.tree", "kernels.search",
         "kernels.blocks", "kernels.eld", "kernels.greedy", "kernels.models", "kernels.simdiv",
         "kernels.carve", "kernels.groups", "kernels.lines", "kernels.path", "kernels.rebuild",
@@ -113,9 +116,9 @@ ROOMS = {
         "cluster.runner", "cluster.widen", "cluster.needs", "cluster.simdiv",
         "cluster.baselines", "cluster.best", "cluster.entries", "cluster.improve", "cluster.layout",
     },
-    "sklearn": {"forest"},
     "numba": {"kernels.jit"},
-    "pyarrow": {"udf"},
+    "pyarrow": {"udf", "udf_attack"},
+    "sklearn": {"forest", "guessing"},
     "duckdb": {
         "cli.common", "doctor", "handout", "install", "connection", "materialized", "statement", "alchemy.engine",
         "alchemy.raw", "alchemy.view", "shell.shell", "shell.command", "harlequin_adapter",

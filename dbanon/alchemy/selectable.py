@@ -70,7 +70,12 @@ class Request:
         else:
             first = QueryName(self.function.name, self.source, self.declared)
             kept = {n: v for n, v in self.given.items() if n not in ("identifier", "withhold")}
-            given = {**kept, **parameters(self.shape)}
+            told = parameters(self.shape)
+            if isinstance(kept.get("weights"), str) and "weights" in told:  # both cannot be said of a query
+                column = next(q.column for q in self.shape.roles.quasi if q.settings.weight != 1)
+                why = "weights = 'influence' of a query takes no weights from the model."
+                raise errors.UnsupportedSetting(self.function.name, self.shape.relation.shown, column, "weight", why)
+            given = {**kept, **told}
         arguments = [named(name, value) for name, value in given.items()]
         made = Function[Any](self.function.name, first, *arguments)
         return made.table_valued(*self.shape.columns(self.function.kind or ""))

@@ -98,11 +98,11 @@ class NoSensitive(DbanonError):
 
 
 class NoSensitiveHierarchy(DbanonError):
-    """emd = 'hierarchical' for a column without a hierarchy."""
+    """A distance or an attack that goes by a hierarchy, for a column without one."""
 
-    def __init__(self, function: str, table: str, column: str) -> None:
+    def __init__(self, function: str, table: str, column: str, what: str = "emd = 'hierarchical'") -> None:
         super().__init__(
-            f"{function}: emd = 'hierarchical' needs a hierarchy of {table}.{column}. "
+            f"{function}: {what} needs a hierarchy of {table}.{column}. "
             f"Hint: hierarchies = {{'{column}': 'name'}}, or the column hierarchy of dbanon.policy."
         )
 

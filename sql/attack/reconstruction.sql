@@ -1,0 +1,90 @@
+{#- Reconstruction (paper S1, Attack II): a guess of a record's quasi-identifiers, any value of what is published being equally
+    likely, and of its sensitive value, as frequent as in its class. -#}
+{% for c in attributes %}
+{# How many values of the column's domain (leaves of its hierarchy, else values of the source) a class may stand for. #}
+{% if c.is_number %}
+{# How many values of the source lie before a lower end (-1), and up to an upper one (1). #}
+count_{{ c.i }} AS MATERIALIZED (
+    SELECT DISTINCT edge, kind, passed
+    FROM (
+        SELECT edge, kind, count(*) FILTER (WHERE kind = 0) OVER (ORDER BY edge ASC, kind ASC) AS passed
+        FROM (
+            SELECT DISTINCT v{{ c.i }} AS edge, 0 AS kind FROM true_cells WHERE v{{ c.i }} IS NOT NULL
+            UNION ALL SELECT DISTINCT low{{ c.i }}, -1 FROM class_ends
+            UNION ALL SELECT DISTINCT high{{ c.i }}, 1 FROM class_ends
+        )
+    )
+    WHERE kind <> 0
+),
+{% endif %}
+span_{{ c.i }} AS MATERIALIZED (
+    {% if c.is_number %}
+    SELECT k.low{{ c.i }}, k.high{{ c.i }}, greatest(b.passed - a.passed, 1)::DOUBLE AS span
+    FROM (SELECT DISTINCT low{{ c.i }}, high{{ c.i }} FROM class_ends) AS k
+    JOIN count_{{ c.i }} AS a ON a.edge = k.low{{ c.i }} AND a.kind = -1
+    JOIN count_{{ c.i }} AS b ON b.edge = k.high{{ c.i }} AND b.kind = 1
+    {% else %}
+    SELECT k.low{{ c.i }}, k.high{{ c.i }}, CASE WHEN k.high{{ c.i }} = '-inf'::DOUBLE THEN 1 ELSE least(k.high{{ c.i }}, w.high) - greatest(k.low{{ c.i }}, w.low) + 1 END AS span
+    FROM (SELECT DISTINCT low{{ c.i }}, high{{ c.i }} FROM class_ends) AS k
+    CROSS JOIN whole_{{ c.i }} AS w
+    {% endif %}
+),
+{% endfor %}
+chance AS MATERIALIZED (
+    SELECT k.class_id, 1.0::DOUBLE{% for c in attributes %} / s{{ c.i }}.span{% endfor %} AS chance, 1.0::DOUBLE{% for c in attributes %} * s{{ c.i }}.span{% endfor %} AS tuples
+    FROM class_ends AS k
+    {% for c in attributes %}
+    JOIN span_{{ c.i }} AS s{{ c.i }} ON s{{ c.i }}.low{{ c.i }} = k.low{{ c.i }} AND s{{ c.i }}.high{{ c.i }} = k.high{{ c.i }}
+    {% endfor %}
+),
+alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GROUP BY tid HAVING count(*) = 1),
+{% for s in sensitive %}
+success_{{ s.i }} AS MATERIALIZED (
+    SELECT h.class_id, any_value(k.records) AS records, any_value(c.tuples) AS tuples, any_value(c.chance) * sum((h.size::DOUBLE / k.size) ^ 2) AS confidence
+    FROM held_{{ s.i }} AS h
+    JOIN classes AS k USING (class_id)
+    JOIN chance AS c USING (class_id)
+    GROUP BY h.class_id
+),
+truth_{{ s.i }} AS MATERIALIZED (
+    SELECT
+        a.class_id, sum(e.records)::BIGINT AS people, list(DISTINCT e.who) FILTER (WHERE e.who IS NOT NULL) AS who,
+        any_value(c.chance) * sum(e.records * coalesce(h.size, 0)::DOUBLE / k.size) / sum(e.records) AS observed
+    FROM alone AS a
+    JOIN people AS e USING (tid)
+    JOIN classes AS k ON k.class_id = a.class_id
+    JOIN chance AS c ON c.class_id = a.class_id
+    LEFT JOIN held_{{ s.i }} AS h ON h.class_id = a.class_id AND h.value IS NOT DISTINCT FROM e.s{{ s.i }}
+    GROUP BY a.class_id
+),
+{# Guessing the most frequent record; and the attack on the raw data, whose quasi-identifiers are known. #}
+floor_{{ s.i }} AS MATERIALIZED (
+    SELECT max(records)::DOUBLE / sum(records) AS by_mode, sum(records * records::DOUBLE / whole) / sum(records) AS on_raw
+    FROM (
+        SELECT *, sum(records) OVER (PARTITION BY tid) AS whole
+        FROM (SELECT tid, s{{ s.i }}, sum(records)::BIGINT AS records FROM people GROUP BY ALL)
+    )
+),
+{% endfor %}
+found AS MATERIALIZED (
+    {% for s in sensitive %}
+    SELECT
+        {{ s.i }} AS number, {{ s.label }} AS attribute, g.class_id, g.records::BIGINT AS records, NULL::VARCHAR AS guess, g.confidence,
+        (SELECT by_mode FROM floor_{{ s.i }}) AS prior, t.observed, t.people AS tried, coalesce(t.who, []) AS who,
+        'one of ' || g.tuples::BIGINT || CASE WHEN g.tuples = 1 THEN ' combination' ELSE ' combinations' END || ' of quasi-identifiers' AS note
+    FROM success_{{ s.i }} AS g
+    LEFT JOIN truth_{{ s.i }} AS t USING (class_id)
+    WHERE round(g.confidence, 9) >= {{ threshold }}
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),
+totals AS MATERIALIZED (
+    {% for s in sensitive %}
+    SELECT
+        {{ s.i }} AS place, 'success' AS name, {{ s.label }} AS attribute, sum(g.records * g.confidence) / sum(g.records) AS value,
+        any_value(f.by_mode) AS by_mode, any_value(f.on_raw) AS on_raw,
+        'Expected share of all records whose quasi-identifiers and sensitive value are guessed exactly.' AS description
+    FROM success_{{ s.i }} AS g CROSS JOIN floor_{{ s.i }} AS f
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+)

@@ -1,0 +1,70 @@
+"""What the tests of the attacks share: rows by name, planted tables, and how close an observed share must be."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+ROWS = ["attribute", "class", "records", "guess", "confidence", "prior", "observed", "who", "note"]
+SUMMARY = ["name", "attribute", "value", "by_mode", "on_raw", "description"]
+TREE = [
+    ["Flu", "Infectious", "*"],
+    ["HIV", "Infectious", "*"],
+    ["Cancer", "Oncology", "*"],
+    ["Lymphoma", "Oncology", "*"],
+]
+
+
+def attack(con: Any, kind: str, release: str = "safe", source: str = "people", more: str = "") -> list[dict[str, Any]]:
+    """The rows of one attack."""
+    cursor = con.execute(f"FROM attack('{release}', kind='{kind}', source='{source}'{', ' if more else ''}{more})")
+    assert [column[0] for column in cursor.description] == ROWS
+    return [dict(zip(ROWS, row, strict=True)) for row in cursor.fetchall()]
+
+
+def summary(
+    con: Any, kind: str, release: str = "safe", source: str = "people", more: str = ""
+) -> dict[str, dict[str, Any]]:
+    """The summary of one attack by name; of several attributes the last."""
+    query = f"FROM attack_summary('{release}', kind='{kind}', source='{source}'{', ' if more else ''}{more})"
+    cursor = con.execute(query)
+    assert [column[0] for column in cursor.description] == SUMMARY
+    return {row[0]: dict(zip(SUMMARY, row, strict=True)) for row in cursor.fetchall()}
+
+
+def exposed(found: Iterable[dict[str, Any]]) -> set[str]:
+    """Everybody whom an attack names."""
+    return {who for row in found for who in row["who"]}
+
+
+def plant(con: Any, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Tables people(id, age, sex, disease) and safe(age, sex, disease): ages in tens, sex as it is, by classes."""
+    con.execute("CREATE OR REPLACE TABLE people (id INTEGER, age INTEGER, sex VARCHAR, disease VARCHAR)")
+    con.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", [(i, *row) for i, row in enumerate(rows)])
+    con.execute(
+        "CREATE OR REPLACE TABLE safe AS SELECT '[' || age // 10 * 10 || ', ' || age // 10 * 10 + 9 || ']' AS age, "
+        "sex, disease FROM people ORDER BY random()"
+    )
+
+
+def declared(con: Any) -> Any:
+    """The connection with the policy of the planted people."""
+    import dbanon
+
+    con.execute("CREATE TABLE people (id INTEGER, age INTEGER, sex VARCHAR, disease VARCHAR)")
+    dbanon.load_hierarchy(con, "diseases", TREE)
+    dbanon.declare(con, "people", id="person", age="quasi", sex="quasi", disease=("sensitive", "diseases"))
+    return con
+
+
+def random_people(seed: int, size: int, diseases: Sequence[str], weights: Sequence[float]) -> list[tuple[Any, ...]]:
+    """People whose diseases depend on nothing."""
+    rng = random.Random(seed)
+    return [(rng.randrange(40), rng.choice("MF"), rng.choices(diseases, weights)[0]) for _ in range(size)]
+
+
+def is_calibrated(stated: float, hits: float, tried: float) -> bool:
+    """Whether a share of hits is what was stated, within four standard deviations of a binomial."""
+    return abs(hits / tried - stated) <= 4 * math.sqrt(max(stated * (1 - stated), 1 / tried) / tried)
