@@ -331,7 +331,7 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
         assert labels.tolist() == expected
 
 
-# --- groups ------------------------------------------------------------------------------------------------------------
+# --- groups -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -361,7 +361,7 @@ def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
 
 @pytest.mark.parametrize("n", [31, 63, 127, 255])
 def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
-    """No run holds: all lose what their runs lose and the penalty, twice of all that can be lost. The sums of losses are
+    """No run holds: all lose what their runs lose and the penalty, twice all that can be lost. The sums of losses are
     scaled to just below 2^62 where n is just below a power of two."""
     codes = np.arange(n, dtype=np.int32)
     attribute = space.Number(np.arange(n).astype(np.float64), True)
