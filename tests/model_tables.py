@@ -151,6 +151,11 @@ class Case:
         """What does not hold on these classes."""
         return models.unmet(self.classes(groups), self.asked, self.orders, self.trees)
 
+    def meets(self, group: Sequence[int]) -> bool:
+        """Whether what is asked holds on this class of the table."""
+        rest = sorted(set(range(len(self.records))) - set(group))
+        return models.first_meets(self.classes([group, rest]), self.asked, self.orders, self.trees)
+
 
 def case(model: str, seed: int, least_k: int = 1) -> Case:
     """8 to 60 records of few different values; skewed sensitive values, in half of the tables in homogeneous runs."""

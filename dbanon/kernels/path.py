@@ -14,7 +14,8 @@ from dbanon.kernels.jit import kernel
 from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.models import meets
 
-NEVER = 2**62
+NEVER = 2**63 - 1
+"""No cut is possible. All losses together are below 2^62, and as much again where each record costs the penalty."""
 
 
 @kernel
