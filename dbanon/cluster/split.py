@@ -147,9 +147,10 @@ def _after(part: Part, order: Ints, ends: Ints, records: int) -> list[Part]:
 
 
 def _lower_median(codes: Ints, counts: Ints) -> int:
-    """The code of the record at index (n - 1) // 2 in ascending order."""
-    records = np.bincount(codes, weights=counts)
-    return int(np.searchsorted(np.cumsum(records), (int(records.sum()) - 1) // 2, side="right"))
+    """The code of the record at index (n - 1) // 2 in ascending order. O(m log m) for m tuples, whatever their codes."""
+    order = np.argsort(codes, kind="stable")
+    records = np.cumsum(counts[order])
+    return int(codes[order[np.searchsorted(records, (int(records[-1]) - 1) // 2, side="right")]])
 
 
 def _children(tree: Tree, codes: Ints) -> Ints:
