@@ -60,8 +60,8 @@ def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], 
     its center among those of at least `t_cs` to it (none: among all); the last one, while all sensitive values are
     equal, among those with another value. Residuals, by rank, go to the cluster with the most similar center that is
     below its greatest size. Several sensitive columns: the average diversity. Under persons or models a cluster has at
-    least as many records as any of them needs, and the shared repair follows. O(n * groups of equal records) time,
-    O(n) memory: no matrix of similarities is kept.
+    least as many records as any of them needs, and the shared repair follows. O(n / k * distinct records + n * distinct
+    sensitive values) time, O(n) memory: no matrix of similarities is kept.
     """
     from dbanon.kernels import simdiv as kernels
 
@@ -87,14 +87,14 @@ def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], 
         codes, kinds = np.zeros((1, space.rows), np.int64), [(0, 1)]
     sensitive = (codes, *np.array(kinds, np.int64).T.copy())
     groups = _groups(tuple_of, codes, labels)
-    active = np.arange(len(groups[0]))
-    if len(active) * clusters > LARGEST // k and not options["large"]:
-        raise errors.TooLarge("simdiv", len(active), clusters, LARGEST // k)
-    made, left = 0, len(active)
+    if len(groups[0]) * clusters > LARGEST and not options["large"]:
+        raise errors.TooLarge("simdiv", len(groups[0]), clusters, LARGEST)
+    of_kinds = _kinds(groups[1])
+    made = 0
     while made < clusters:
         check()
-        made, left = kernels.fill(
-            made, WORK, np.stack((seeds, tuple_of[seeds]), axis=1), k, unit, groups, active, left, sensitive,
+        made = kernels.fill(
+            made, WORK, np.stack((seeds, tuple_of[seeds]), axis=1), k, unit, groups, of_kinds, sensitive,
             (chosen["alpha_pr"], chosen["beta_ut"]), least, chosen["div"] == "pair", bool(chosen["avoid_uniform"]),
             labels,
         )  # fmt: skip
@@ -171,6 +171,15 @@ def _groups(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
     return tuple_of[members], group_codes, rows, begin, np.zeros(len(begin), np.int64), left
 
 
+def _kinds(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Groups by their sensitive values: groups of each kind one after another, where kinds begin, how many groups each
+    has, and the codes of each."""
+    codes, kind = np.unique(group_codes, axis=0, return_inverse=True)
+    kind = np.asarray(kind).reshape(-1)
+    live = np.bincount(kind, minlength=len(codes))
+    return np.argsort(kind, kind="stable"), np.cumsum(live) - live, live, np.ascontiguousarray(codes)
+
+
 def _residuals(rest: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: Ints, most: float) -> None:
     """Labels what is left (Algorithm 3, lines 23-26). Where all clusters have their greatest size, it is ignored."""
     sizes = np.bincount(labels[labels >= 0], minlength=len(seeds))
@@ -219,7 +228,7 @@ register(
         source="Similarity-and-diversity paper (S1), Algorithms 1-4",
         evidence="SEED",
         deterministic=False,
-        complexity="O(n * groups of equal records) time, O(n) memory; and the forest",
+        complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",
         own=(
             Parameter("alpha_pr", Real(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
             Parameter("beta_ut", Real(0), "Weight of similarity in the choice of a cluster's records.", 0.5),

@@ -17,6 +17,10 @@ STEP = 2.0**40
 """Steps of 1: similarities and diversities are rounded to them, so equal ones are equal."""
 
 
+FEW = 8
+"""Records of a cluster up to which a heap does not pay."""
+
+
 @kernel
 def cosine(unit, a, b):
     """The cosine of two tuples in whole steps."""
@@ -107,24 +111,78 @@ def _diversity(size, held, distinct, normalized):
 
 
 @kernel
+def _before(a, b, groups, near, similar):
+    """Whether group a comes before group b of the same sensitive values: near enough, more similar, its next record
+    first."""
+    group_tuple, _, rows, row_at, taken, _ = groups
+    s, t = group_tuple[a], group_tuple[b]
+    if near[s] != near[t]:
+        return near[s]
+    if similar[s] != similar[t]:
+        return similar[s] > similar[t]
+    return rows[row_at[a] + taken[a]] < rows[row_at[b] + taken[b]]
+
+
+@kernel
+def _sink(heap, begin, size, i, groups, near, similar):
+    """Puts the i-th of `size` groups of a heap, which begins at `begin`, where it belongs."""
+    while True:
+        first = i
+        for child in range(2 * i + 1, min(2 * i + 3, size)):
+            if _before(heap[begin + child], heap[begin + first], groups, near, similar):
+                first = child
+        if first == i:
+            return
+        heap[begin + i], heap[begin + first] = heap[begin + first], heap[begin + i]
+        i = first
+
+
+@kernel
+def _front(heap, begin, size, groups, near, similar):
+    """Puts the first of `size` groups where they begin."""
+    group_tuple, _, rows, row_at, taken, _ = groups
+    first = -1
+    first_near, first_similar, first_row = False, np.int64(0), np.int64(0)
+    for i in range(begin, begin + size):
+        g = heap[i]
+        t = group_tuple[g]
+        if first >= 0 and first_near and not near[t]:
+            continue
+        row = rows[row_at[g] + taken[g]]
+        if (
+            first < 0
+            or near[t] != first_near
+            or similar[t] > first_similar
+            or (similar[t] == first_similar and row < first_row)
+        ):
+            first, first_near, first_similar, first_row = i, near[t], similar[t], row
+    if first >= 0:
+        heap[begin], heap[first] = heap[first], heap[begin]
+
+
+@kernel
 def fill(
-    cluster, steps, centers, k, unit, groups, active, size_of_active, sensitive, weights, least, by_pair, avoid_uniform,
-    labels,
+    cluster, steps, centers, k, unit, groups, kinds, sensitive, weights, least, by_pair, avoid_uniform, labels
 ):  # fmt: skip
     """Fills clusters from number `cluster` on with k records each, until about `steps` groups were looked at; gives the
-    next cluster and how many groups are active.
+    next cluster.
 
-    centers: record and tuple of each; sensitive: codes of every record (columns, records), number of values of each
-    column and of those that occur; weights of diversity and of similarity.
+    centers: record and tuple of each; kinds: groups by their sensitive values, where these begin, how many groups of
+    each have records left, and their codes (kinds, columns); sensitive: codes of every record (columns, records),
+    number of values of each column and of those that occur; weights of diversity and of similarity.
+
+    Of one kind, all groups bring the same diversity, so only the first in the order of `_before` is compared with those
+    of other kinds: the groups of a kind are a heap, or, where few are taken, are looked through for the first.
     """
-    group_tuple, group_codes, rows, row_at, taken, left = groups
+    few = k <= FEW
+    group_tuple, _, rows, row_at, taken, left = groups
+    heap, begin, live, kind_codes = kinds
     codes, values, distinct = sensitive
     share, similar_share = weights
     columns = len(codes)
-    widest = values.max() + 1
-    counts = np.zeros((columns, widest), np.int64)
+    counts = np.zeros((columns, values.max() + 1), np.int64)
     present = np.empty((columns, k + 1), np.int64)
-    kinds = np.zeros(columns, np.int64)
+    held_kinds = np.zeros(columns, np.int64)
     gain = np.zeros((columns, k + 1), np.int64)
     near = np.zeros(len(unit), np.bool_)
     similar = np.empty(len(unit), np.int64)
@@ -134,45 +192,50 @@ def fill(
     while cluster < len(centers) and done < steps:
         row, at = centers[cluster, 0], centers[cluster, 1]
         for s in range(columns):
-            kinds[s] = 1
+            held_kinds[s] = 1
             present[s, 0] = codes[s, row]
             counts[s, codes[s, row]] = 1
-        for a in range(size_of_active):
-            t = group_tuple[active[a]]
-            if known[t] != cluster:
-                found = cosine(unit, at, t)
-                known[t], near[t], similar[t] = cluster, found >= least, np.int64(np.rint(similar_share * found))
+        for v in range(len(live)):
+            for a in range(begin[v], begin[v] + live[v]):
+                t = group_tuple[heap[a]]
+                if known[t] != cluster:
+                    found = cosine(unit, at, t)
+                    known[t], near[t], similar[t] = cluster, found >= least, np.int64(np.rint(similar_share * found))
+            if few:
+                _front(heap, begin[v], live[v], groups, near, similar)
+            else:
+                for i in range(live[v] // 2 - 1, -1, -1):
+                    _sink(heap, begin[v], live[v], i, groups, near, similar)
+            done += live[v]
         for size in range(1, k):
             uniform = avoid_uniform and size == k - 1
             for s in range(columns):
-                if kinds[s] > 1:
+                if held_kinds[s] > 1:
                     uniform = False
                 held, greatest = 0.0, 0
-                for i in range(kinds[s]):
+                for i in range(held_kinds[s]):
                     n = counts[s, present[s, i]]
                     held += n * math.log(n)
                     greatest = max(greatest, n)
                 for n in range(greatest + 1):
                     now = held + (n + 1) * math.log(n + 1) - (n * math.log(n) if n > 0 else 0.0)
                     gain[s, n] = _diversity(size + 1, now, distinct[s], True)
-                    if columns == 1:
-                        gain[s, n] = np.int64(np.rint(share * gain[s, n]))
             best = np.full(4, -1, np.int64)
             score = np.zeros(4, np.int64)
-            for a in range(size_of_active):
-                g = active[a]
+            for v in range(len(live)):
+                if live[v] == 0:
+                    continue
+                g = heap[begin[v]]
                 t = group_tuple[g]
                 here, foreign = np.int64(0), False
                 for s in range(columns):
-                    value = group_codes[g, s]
+                    value = kind_codes[v, s]
                     foreign = foreign or value != codes[s, row]
                     if not by_pair:
                         here += gain[s, counts[s, value]]
                     elif value != codes[s, row]:
                         here += pair
-                if by_pair or columns > 1:
-                    here = np.int64(np.rint(share * (here / columns)))
-                here += similar[t]
+                here = np.int64(np.rint(share * (here / columns))) + similar[t]
                 # 0 near enough, 1 any; 2 and 3 the same of those with another sensitive value.
                 for kind in range(4 if uniform else 2):
                     if (kind % 2 == 1 or near[t]) and (kind < 2 or foreign):
@@ -180,32 +243,37 @@ def fill(
                         if (
                             b < 0
                             or here > score[kind]
-                            or (here == score[kind] and rows[row_at[g] + taken[g]] < rows[row_at[b] + taken[b]])
+                            or (
+                                here == score[kind]
+                                and rows[row_at[g] + taken[g]] < rows[row_at[heap[begin[b]]] + taken[heap[begin[b]]]]
+                            )
                         ):
-                            best[kind], score[kind] = g, here
-            done += size_of_active
+                            best[kind], score[kind] = v, here
+            done += len(live)
             chosen = -1
             if uniform:
                 chosen = best[2] if best[2] >= 0 else best[3]
             if chosen < 0:
                 chosen = best[0] if best[0] >= 0 else best[1]
-            labels[rows[row_at[chosen] + taken[chosen]]] = cluster
-            taken[chosen] += 1
-            left[chosen] -= 1
+            g = heap[begin[chosen]]
+            labels[rows[row_at[g] + taken[g]]] = cluster
+            taken[g] += 1
+            left[g] -= 1
             for s in range(columns):
-                value = group_codes[chosen, s]
+                value = kind_codes[chosen, s]
                 if counts[s, value] == 0:
-                    present[s, kinds[s]] = value
-                    kinds[s] += 1
+                    present[s, held_kinds[s]] = value
+                    held_kinds[s] += 1
                 counts[s, value] += 1
-            if left[chosen] == 0:
-                for a in range(size_of_active):
-                    if active[a] == chosen:
-                        active[a] = active[size_of_active - 1]
-                        break
-                size_of_active -= 1
+            if left[g] == 0:
+                live[chosen] -= 1
+                heap[begin[chosen]], heap[begin[chosen] + live[chosen]] = heap[begin[chosen] + live[chosen]], g
+            if not few:
+                _sink(heap, begin[chosen], live[chosen], 0, groups, near, similar)
+            elif size < k - 1:
+                _front(heap, begin[chosen], live[chosen], groups, near, similar)
         for s in range(columns):
-            for i in range(kinds[s]):
+            for i in range(held_kinds[s]):
                 counts[s, present[s, i]] = 0
         cluster += 1
-    return cluster, size_of_active
+    return cluster

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbanon import errors, function_page
+from dbanon.functions import table_functions
 from dbanon.shell.render import MODES
 
 if TYPE_CHECKING:
@@ -179,7 +180,9 @@ def _help(shell: Shell, words: list[str]) -> None:
 
 
 def _variant(name: str) -> bool:
-    return name.endswith(("_classes", "_metrics"))
+    """Whether a function gives the classes or metrics of another one."""
+    function = table_functions().get(name)
+    return function is not None and function.kind in ("classes", "metrics")
 
 
 # --- the rest --------------------------------------------------------------------------------------------
