@@ -36,7 +36,8 @@ class Attribute:
     """One quasi-identifier, ready to be planned.
 
     `family` is None for categories; for numbers it selects the arithmetic: integer, huge, decimal, float, date,
-    timestamp, nanos or time. `scale` is the number of decimals of a DECIMAL.
+    timestamp, nanos or time. `scale` is the number of decimals of a DECIMAL. Inner nodes of a category are published
+    where their number of steps from the root is a multiple of `round`.
     """
 
     quasi: Quasi
@@ -44,6 +45,7 @@ class Attribute:
     scale: int = 0
     hierarchy: Hierarchy | None = None
     grid: str | None = None
+    round: int = 1
 
     @property
     def is_number(self) -> bool:
@@ -95,7 +97,7 @@ def attribute(
             if hierarchy is None:
                 where = f"of {table}.{quasi.column}"
                 raise errors.UnknownHierarchy(function, settings.hierarchy, where, known())
-        return Attribute(quasi, None, hierarchy=hierarchy)
+        return Attribute(quasi, None, hierarchy=hierarchy, round=_levels(settings.round, refuse))
     for setting in ("min_level", "max_level"):
         if getattr(settings, setting) is not None:
             raise refuse(setting, "it is a number or a date without a hierarchy.")
@@ -106,7 +108,8 @@ def attribute(
             raise refuse(setting, f"{given!r} is not a value of type {quasi.type}.")
         if given is not None and kind in _ENDLESS and not holds(f"isfinite(CAST({text(given)} AS {value_type}))"):
             raise refuse(setting, f"{given!r} is not finite.")
-    grid = _grid(kind, settings.grid, refuse)
+    setting = "grid" if settings.round is None else "round"
+    grid = _grid(kind, getattr(settings, setting), lambda why: refuse(setting, why))
     if settings.top is not None and settings.bottom is not None:
         ends = [f"CAST({text(given)} AS {value_type})" for given in (settings.bottom, settings.top)]
         days = kind in _CALENDAR and grid is not None
@@ -139,7 +142,7 @@ def family(type_: str) -> tuple[str | None, int]:
     return _TIMES.get(type_), 0
 
 
-def _grid(family: str, given: str | None, refuse: Callable[[str, str], errors.DbanonError]) -> str | None:
+def _grid(family: str, given: str | None, refuse: Callable[[str], errors.DbanonError]) -> str | None:
     """The grid that holds: as given, month for dates, none for numbers."""
     if given is None:
         return DEFAULT_DATE_GRID if family in _CALENDAR else None
@@ -147,18 +150,33 @@ def _grid(family: str, given: str | None, refuse: Callable[[str, str], errors.Db
         return None
     if family in _CALENDAR:
         if given.lower() not in _UNITS:
-            raise refuse("grid", f"{given!r} is not one of {', '.join(_UNITS)}, none.")
+            raise refuse(f"{given!r} is not one of {', '.join(_UNITS)}, none.")
         return given.lower()
     if family == "time":
-        raise refuse("grid", "times have no grid; use none.")
+        raise refuse("times have no grid; use none.")
     whole = family == "integer"
     try:
         size = float(given)
     except ValueError:
         size = 0.0
     if not 0 < size < float("inf") or (whole and size != int(size)):
-        raise refuse("grid", f"{given!r} is not a positive {'integer' if whole else 'number'} or none.")
+        raise refuse(f"{given!r} is not a positive {'integer' if whole else 'number'} or none.")
     return str(int(size)) if whole else repr(size)
+
+
+_DEEPEST = 2**31 - 1
+"""Steps that no hierarchy has."""
+
+
+def _levels(given: str | None, refuse: Callable[[str, str], errors.DbanonError]) -> int:
+    """The round of a category: every so manyth level from the root down is published."""
+    try:
+        steps = float(given or 1)
+    except ValueError:
+        steps = 0.0
+    if not 1 <= steps < float("inf") or steps != int(steps):
+        raise refuse("round", f"{given!r} is not a positive integer, as a category needs.")
+    return int(min(steps, _DEEPEST))
 
 
 def looser(setting: str, type_: str, value: object, before: object, holds: Callable[[str], bool]) -> bool:

@@ -47,6 +47,7 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> dict[str, object]:
         "type": Sql("VARCHAR"),
         "rows": lineage.rows(attribute.hierarchy) if attribute.hierarchy else None,
         "min_level": settings.min_level or 0,
+        "round": attribute.round,
         "has_magnitudes": family(attribute.quasi.type)[0] in _PLAIN_NUMBERS,
     }
 

@@ -314,6 +314,12 @@ COMMON: tuple[Parameter, ...] = (
         PerColumn(Scalar(), "{'age': 5, 'born': 'year'}"),
         "Interval ends snap outward to multiples of a number, or to day, week, month, quarter, year, decade; 'none'.",
     ),
+    Parameter(
+        "round",
+        PerColumn(Scalar(), "{'age': 10, 'zip': 2}"),
+        "Publish less closely than records allow: of a number or a date, its grid; of a category, only inner nodes whose "
+        "number of steps from the root is a multiple of this.",
+    ),
     Parameter("l", Integer(2), "l-diversity: least number of well-represented sensitive values in every class."),
     Parameter(
         "diversity",

@@ -184,6 +184,7 @@ def _cluster_request(call: Publication) -> Sql:
                     "bare": call.options["intervals"] != "text",
                     "weight": a.quasi.settings.weight,
                     "max_level": _max_level(a),
+                    "round": a.round,
                 }
                 for a in call.attributes
             ],

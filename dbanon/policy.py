@@ -22,7 +22,7 @@ SETTINGS = ("hierarchy", "weight", "min_level", "max_level", "top", "bottom", "g
 
 @dataclass(frozen=True)
 class Settings:
-    """Generalization settings of one quasi-identifier; None where nothing was said."""
+    """Generalization settings of one quasi-identifier; None where nothing was said. `round` is a call's alone."""
 
     hierarchy: str | None = None
     weight: float = 1.0
@@ -31,6 +31,7 @@ class Settings:
     top: str | None = None
     bottom: str | None = None
     grid: str | None = None
+    round: str | None = None
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,15 @@ def _settings(
         if setting == "hierarchy" and settings.min_level and settings.hierarchy != value:
             raise errors.LoosensPolicy(function, table, name, f"min_level = {settings.min_level}", "another hierarchy")
         settings = replace(settings, **{setting: value})  # type: ignore[arg-type]
-    return settings
+    rounds = {column(key, "round"): value for key, value in per_column(asked, "round").items()}
+    if name not in rounds:
+        return settings
+    if name in {column(key, "grid") for key in per_column(asked, "grid")}:
+        raise errors.UnsupportedSetting(function, table, name, "round", "the call gives its grid too; give one of them.")
+    if declared is not None and settings.hierarchy is None and looser("grid", type_, rounds[name], settings.grid):
+        shown = f"grid = {settings.grid or 'its default'}"
+        raise errors.LoosensPolicy(function, table, name, shown, f"round = {rounds[name]}")
+    return replace(settings, round=str(rounds[name]))
 
 
 def per_column(asked: Mapping[str, object], parameter: str) -> Mapping[str, object]:
@@ -258,7 +267,7 @@ def _only_quasi(
 ) -> None:
     """Settings of columns that are no quasi-identifiers would be ignored: refuse them. `ordered`: sensitive columns
     whose hierarchy is used."""
-    for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid"):
+    for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid", "round"):
         for key in per_column(asked, parameter):
             name = column(key, parameter)
             if name not in quasi and not (parameter == "hierarchies" and name in ordered):

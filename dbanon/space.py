@@ -57,13 +57,15 @@ class Tree:
     """A categorical attribute and its hierarchy.
 
     `parent[node]` is the preorder number of a node's parent (-1 for the root, node 0); `node[code]` is the node of a
-    value, ascending; `influence` as for numbers, and `magnitudes` where values are numbers.
+    value, ascending; inner nodes are published where their depth is a multiple of `round`; `influence` as for numbers,
+    and `magnitudes` where values are numbers.
     """
 
     parent: Codes
     node: Codes
     weight: float = 1.0
     max_level: int | None = None
+    round: int = 1
     influence: float = 1.0
     magnitudes: npt.NDArray[np.float64] | None = None
 
@@ -86,6 +88,16 @@ class Tree:
         inner = np.zeros(len(self.parent), bool)
         inner[self.parent[1:]] = True
         return inner
+
+    @cached_property
+    def raised(self) -> Codes:
+        """What a node is published as, by node: a leaf as it is, an inner node as the nearest of it and its ancestors
+        whose depth is a multiple of `round`."""
+        raised = np.arange(len(self.parent), dtype=np.int32)
+        for node in range(1, len(self.parent)):
+            if self.is_inner[node] and self.depth[node] % self.round:
+                raised[node] = raised[self.parent[node]]
+        return raised
 
     @cached_property
     def leaves(self) -> Ints:

@@ -179,7 +179,8 @@ def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
     parent = domain.field("parent").flatten().fill_null(-1).to_numpy(zero_copy_only=False)
     node = domain.field("value").flatten().to_numpy(zero_copy_only=False)
     parent, node = parent.astype(np.int32), node.astype(np.int32)
-    return space.Tree(parent, node, kind["weight"], kind["max_level"], magnitudes=_numbers(domain, "magnitude"))
+    magnitudes = _numbers(domain, "magnitude")
+    return space.Tree(parent, node, kind["weight"], kind["max_level"], kind["round"], magnitudes=magnitudes)
 
 
 def _flat(lists: Any, type_: Any) -> Any:

@@ -64,6 +64,7 @@ CASES = [
     Case("top", "{'age': 40}"),
     Case("bottom", "{'age': 30}"),
     Case("grid", "{'age': 10}"),
+    Case("round", "{'age': 10}"),
     Case("l", "3"),
     Case("diversity", "'entropy'", "l := 2, sensitive := ['mark']"),
     Case("c", "0.9", "l := 2, diversity := 'recursive'"),

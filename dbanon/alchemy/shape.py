@@ -123,6 +123,8 @@ def parameters(made: Shape) -> dict[str, object]:
     for quasi in made.roles.quasi:
         for setting in policy.SETTINGS:
             value = getattr(quasi.settings, setting)
+            if setting == "grid" and quasi.settings.round is not None:
+                continue  # the call's round stands for it
             if value != getattr(default, setting):
                 name = {"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting)
                 found.setdefault(name, {})[quasi.column] = value

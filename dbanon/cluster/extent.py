@@ -58,7 +58,7 @@ def losses(space: Space, first: Ints, last: Ints) -> Floats:
         else:
             levels = int(attribute.depth.max()) + 1
             node = np.append(attribute.node, 0)
-            depth = attribute.depth[common(attribute, node[low], node[high])]
+            depth = attribute.depth[attribute.raised[common(attribute, node[low], node[high])]]
             leaf = (low == high) & ~attribute.is_inner[node[low]]
             loss = np.where(leaf | (levels == 1), 0.0, (levels - depth - 1) / max(levels - 1, 1))
         total += np.where(none, 0.0, np.where(mixed, 1.0, loss))
@@ -84,7 +84,7 @@ def classes(space: Space, first: Ints, last: Ints) -> Ints:
         mixed = known & (high[:, j] == attribute.values)
         if isinstance(attribute, Tree):
             node = np.append(attribute.node, 0)
-            low[known, j] = common(attribute, node[low[known, j]], node[high[known, j]])
+            low[known, j] = attribute.raised[common(attribute, node[low[known, j]], node[high[known, j]])]
             high[known, j] = -1
         elif attribute.ends is not None:
             whole = known & ~mixed

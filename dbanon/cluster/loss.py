@@ -1,7 +1,8 @@
 """Information loss as exact integers: what one record loses in a cluster, and how much more it costs to let one in.
 
 The loss of a record is a sum over attributes: the range of a number over the range of the whole table, and the height
-of the lowest common ancestor of a category over that of the root. The heights are those of k-member (edges down to the
+of the node that is published of a category (the lowest common ancestor, raised where `round` asks) over that of the
+root. The heights are those of k-member (edges down to the
 deepest leaf), shares of leaves (NCP), or those of KACPC (levels from the root down, 0 for a leaf). A cluster that mixes
 NULL and values loses all of an attribute, one of NULLs nothing. Every term is rounded once to a multiple of 2^-s, so
 that equal losses are equal.
@@ -23,7 +24,8 @@ HEIGHTS = ("edges", "leaves", "top")
 
 @dataclass(frozen=True)
 class Term:
-    """The loss of one attribute: `places` of a number, or a tree with `height[node]`; `unit` is all of it."""
+    """The loss of one attribute: `places` of a number, or a tree with `height[node]`, that of what a lowest common ancestor
+    is published as; `unit` is all of it."""
 
     attribute: Attribute
     unit: int
@@ -90,7 +92,7 @@ def _term(attribute: Attribute, scale: float, heights: str) -> Term:
     nothing = np.zeros(0, np.int64)
     if isinstance(attribute, Number):
         return Term(attribute, round(unit), places(attribute, unit), nothing, nothing)
-    share = _shares(attribute, heights)
+    share = _shares(attribute, heights)[attribute.raised]
     height = np.array([round(s * unit) for s in share.tolist()], np.int64)
     return Term(attribute, round(unit), nothing, height, last_codes(attribute))
 

@@ -41,6 +41,7 @@ def run(
     """
     function = function or algorithm.name
     _feasible(space, constraint, sensitive, function)
+    _agreed(space, names, function)
     blocks = _blocks(space, constraint, names, function)
 
     def cluster(part: Space, rows: Ints) -> Ints:
@@ -109,6 +110,16 @@ def _numbered(labels: Ints) -> Ints:
     used = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
     used[labels[kept]] = 1
     return np.where(kept, (np.cumsum(used) - 1)[labels], -1)
+
+
+def _agreed(space: Space, names: tuple[str, ...], function: str) -> None:
+    """RoundAboveLevel where `round` would publish a class above max_level."""
+    for j, attribute in enumerate(space.attributes):
+        if isinstance(attribute, Tree) and attribute.max_level is not None and attribute.round > 1:
+            highest = attribute.block(attribute.max_level)[:-1]
+            if (attribute.raised[highest] != highest).any():
+                name = names[j] if names else f"attribute {j + 1}"
+                raise errors.RoundAboveLevel(function, name, attribute.round)
 
 
 def _blocks(space: Space, constraint: AtLeast, names: tuple[str, ...], function: str) -> list[Ints]:

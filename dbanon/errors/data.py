@@ -67,6 +67,16 @@ class TooSmallBlock(DbanonError):
         )
 
 
+class RoundAboveLevel(DbanonError):
+    """max_level forbids the nodes that round asks for."""
+
+    def __init__(self, function: str, column: str, round_: int) -> None:
+        super().__init__(
+            f"{function}: round of {column} asks for nodes above max_level: the highest that max_level allows some of "
+            f"its values is no multiple of {round_} steps from the root. Hint: raise max_level, or give another round."
+        )
+
+
 class TooLarge(DbanonError):
     """A table on which an algorithm would take very long."""
 

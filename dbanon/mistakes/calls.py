@@ -213,6 +213,12 @@ def data() -> Iterator[Mistake]:
         "FROM kacpc('shapes', k = 60, qi = ['gender'], hierarchies = {'gender': 'sex'}, max_level = {'gender': 0});",
         _SHAPES,
     )
+    yield sql(
+        errors.RoundAboveLevel("kacpc", "zip", 2),
+        "FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip5'}, max_level = {'zip': 1}, "
+        "round = {'zip': 2});",
+        FEW,
+    )
     yield Mistake(
         errors.TooLarge("oka", 900_000_000, 2_000_000, 10**15),
         when="It comes from algorithms whose time grows with the square of the table, on very large tables.",

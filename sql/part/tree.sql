@@ -87,7 +87,8 @@ code_{{ q.i }} AS (
 {% endmacro %}
 
 {#- What a cluster publishes whose first and last codes are low and high: their least common ancestor (codes ascend in
-    leaf order, so it covers all between), and its loss (KACPC paper, Eq. 1, second sum). -#}
+    leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an inner node,
+    and its loss (KACPC paper, Eq. 1, second sum). -#}
 {% macro published_nodes(q) %}
 published_{{ q.i }} AS MATERIALIZED (
     {{ few() }}
@@ -103,12 +104,22 @@ published_{{ q.i }} AS MATERIALIZED (
 
         END AS loss
     FROM (
+        {% if q.round > 1 %}
+        SELECT
+            c.low, c.high,
+            CASE WHEN t.is_leaf THEN t.node ELSE t.line[t.depth - t.depth % {{ q.round }} + 1] END COLLATE POSIX AS node
+        FROM (
+        {% endif %}
         SELECT
             p.low, p.high,
             a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2] COLLATE POSIX))] COLLATE POSIX AS node
         FROM (SELECT DISTINCT low{{ q.i }} AS low, high{{ q.i }} AS high FROM extent WHERE low{{ q.i }} IS NOT NULL) AS p
         JOIN code_{{ q.i }} AS a ON a.code = p.low
         JOIN code_{{ q.i }} AS b ON b.code = p.high
+        {% if q.round > 1 %}
+        ) AS c
+        JOIN tree_{{ q.i }} AS t ON t.node = c.node
+        {% endif %}
     ) AS pair
     JOIN tree_{{ q.i }} AS t ON t.node = pair.node
     CROSS JOIN (SELECT max(depth) + 1 AS levels FROM tree_{{ q.i }}) AS size
