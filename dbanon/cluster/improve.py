@@ -22,8 +22,8 @@ from dbanon.cluster.registry import Check
 from dbanon.constraint import Constraint
 from dbanon.space import Ints, Space
 
-BATCH = (20_000, 4_000, 1_000)
-"""Moves between two looks for interrupts and at the clock, by how hard the model is to judge."""
+BATCH = (20_000, 1_000, 250)
+"""Moves between two looks for interrupts and at the clock, by how hard the model is to judge; fewer from k = 16 on."""
 
 WIDTHS = ((2, 2, 3), (1, 2, 2, 3), (1, 2, 2, 3))
 """Classes that are dissolved together, in turn; one alone may be cut where a model asks for more than a number."""
@@ -99,7 +99,8 @@ def _search(
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
     spare = Classes.room(len(classes.items), wanted.least, classes.number)
     largest = max(16 * wanted.least, LARGEST)
-    batch, widths = BATCH[wanted.asked[0]], WIDTHS[wanted.asked[0]]
+    batch = max(BATCH[wanted.asked[0]] // max(wanted.least // 16, 1), 1)
+    widths = WIDTHS[wanted.asked[0]]
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
         kernels.sweep(
             *classes.arrays, 0, blocks, 1, 0, 0, 0, wanted.least, wanted.most, 1, *wanted.measure, wanted.asked,

@@ -147,7 +147,7 @@ def _after(part: Part, order: Ints, ends: Ints, records: int) -> list[Part]:
 
 
 def _lower_median(codes: Ints, counts: Ints) -> int:
-    """The code of the record at index (n - 1) // 2 in ascending order. O(m log m) for m tuples, whatever their codes."""
+    """The code of the record at index (n - 1) // 2 in ascending order. O(m log m) for m tuples of whatever codes."""
     order = np.argsort(codes, kind="stable")
     records = np.cumsum(counts[order])
     return int(codes[order[np.searchsorted(records, (int(records[-1]) - 1) // 2, side="right")]])

@@ -18,14 +18,20 @@ NEVER = 2**63 - 1
 """No cut is possible. All losses together are below 2^62, and as much again where each record costs the penalty."""
 
 
+PLACES = 64
+"""Least number of places among which the end of a run is chosen."""
+
+
 @kernel
 def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra, low, high, total, back):
     """Cuts items[:m] (one a record) into runs of `least` to `most` records that meet the model with the least loss.
 
     total[i] is the least loss of the first i records, back[i] where the last of their runs begins. A run that misses
-    the model costs `penalty` a record more; below 0 it is not allowed, and then the answer may be NEVER.
-    O(m * most * attributes) time.
+    the model costs `penalty` a record more; below 0 it is not allowed, and then the answer may be NEVER. From a least
+    of 2 * PLACES on, runs end only at every (least // PLACES)-th record. O(m * min(most, PLACES * most / least) *
+    attributes) time.
     """
+    step = max(least // PLACES, 1)
     mode, values, rules = asked[0], asked[2], asked[3]
     at = rules[0]
     for i in range(min(least, m + 1)):
@@ -45,8 +51,8 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra
             total[i + 1], back[i + 1] = value, 0
     for i in range(2 * least, m + 1):
         total[i] = NEVER
-        if i > m - least and i < m:
-            continue  # too few would be left
+        if i < m and (i > m - least or i % step > 0):
+            continue  # too few would be left, or no place to cut
         best, where = np.int64(NEVER), -1
         loss = np.int64(0)
         if mode == 1:
