@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbanon import errors, session, timed
@@ -22,14 +22,21 @@ class Anonymized(NamedTuple):
     metrics: pd.DataFrame
 
 
-def anonymize(data: Any, algorithm: str = "kacpc", **parameters: Any) -> Anonymized:
+def anonymize(
+    data: Any,
+    algorithm: str = "kacpc",
+    *,
+    progress: Callable[[float, float], None] | None = None,
+    **parameters: Any,
+) -> Anonymized:
     """The release, classes and metrics of a DataFrame (pandas, polars or Arrow).
 
     Parameters are those of the table function, with Python values: `anonymize(df, "kacpc", k=10, qi=["age", "zip"],
     sensitive=["disease"], hierarchies={"zip": [["02138", "021**", "*"], ...]})`. A hierarchy may be a shipped one by
     name, an ARX text, or rows from the leaf to the root. The rows are clustered once. With `improve="5s"` classes are
     improved for that time (Ctrl-C takes the best so far); the moves that were made are `metrics.attrs["improve"]`, and
-    the same number as `improve` gives the same release.
+    the same number as `improve` gives the same release. `progress` is called with the shares of the search that is done
+    and of the loss that is gone.
     """
     known = {f.algorithm for f in table_functions().values() if f.algorithm}
     if algorithm not in known:
@@ -45,14 +52,16 @@ def anonymize(data: Any, algorithm: str = "kacpc", **parameters: Any) -> Anonymi
         con.register("data", data)
         arguments = "".join(f", {name} := ${name}" for name in given)
         limit = timed.seconds("anonymize", given)
-        if limit is not None:
-            with session.searching(session.of_connection(con.raw), limit) as search:
-                con.execute(f"FROM {algorithm}_metrics('data'{arguments})", timed.untimed("anonymize", given))
-            given = timed.untimed("anonymize", given, search.moves)
-        frames = []
-        for ending in KINDS:
-            query = f"FROM {algorithm}{ending}('data'{arguments})"
-            frames.append(con.execute(query, given or None).df())
+        current = session.of_connection(con.raw)
+        with session.telling(current, progress):
+            if limit is not None:
+                with session.searching(current, limit) as search:
+                    con.execute(f"FROM {algorithm}_metrics('data'{arguments})", timed.untimed("anonymize", given))
+                given = timed.untimed("anonymize", given, search.moves)
+            frames = []
+            for ending in KINDS:
+                query = f"FROM {algorithm}{ending}('data'{arguments})"
+                frames.append(con.execute(query, given or None).df())
         if limit is not None:
             frames[-1].attrs["improve"] = given["improve"]
         return Anonymized(*frames)

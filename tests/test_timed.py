@@ -91,7 +91,9 @@ def test_the_statement_takes_a_time(con: Any) -> None:
 
 def test_a_data_frame(people: pd.DataFrame) -> None:
     given = {"k": 5, "qi": ["age", "zip"], "other": ["disease"]}
-    timed_ = dbanon.anonymize(people, "kacpc", improve="150 ms", **given)
+    told: list[tuple[float, float]] = []
+    timed_ = dbanon.anonymize(people, "kacpc", improve="150 ms", progress=lambda *far: told.append(far), **given)
+    assert told[-1][0] == 1
     moves = timed_.metrics.attrs["improve"]
     assert moves > 0
     same = dbanon.anonymize(people, "kacpc", improve=moves, **given)
