@@ -317,8 +317,8 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "round",
         PerColumn(Scalar(), "{'age': 10, 'zip': 2}"),
-        "Publish less closely than records allow: of a number or a date, its grid; of a category, only inner nodes whose "
-        "number of steps from the root is a multiple of this.",
+        "Publish less closely than records allow: of a number or a date, its grid; of a category, only inner nodes "
+        "whose number of steps from the root is a multiple of this.",
     ),
     Parameter("l", Integer(2), "l-diversity: least number of well-represented sensitive values in every class."),
     Parameter(

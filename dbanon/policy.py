@@ -240,7 +240,9 @@ def _settings(
     if name not in rounds:
         return settings
     if name in {column(key, "grid") for key in per_column(asked, "grid")}:
-        raise errors.UnsupportedSetting(function, table, name, "round", "the call gives its grid too; give one of them.")
+        raise errors.UnsupportedSetting(
+            function, table, name, "round", "the call gives its grid too; give one of them."
+        )
     if declared is not None and settings.hierarchy is None and looser("grid", type_, rounds[name], settings.grid):
         shown = f"grid = {settings.grid or 'its default'}"
         raise errors.LoosensPolicy(function, table, name, shown, f"round = {rounds[name]}")

@@ -24,8 +24,8 @@ HEIGHTS = ("edges", "leaves", "top")
 
 @dataclass(frozen=True)
 class Term:
-    """The loss of one attribute: `places` of a number, or a tree with `height[node]`, that of what a lowest common ancestor
-    is published as; `unit` is all of it."""
+    """The loss of one attribute: `places` of a number, or a tree with `height[node]`, that of what a lowest common
+    ancestor is published as; `unit` is all of it."""
 
     attribute: Attribute
     unit: int
