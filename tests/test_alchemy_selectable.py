@@ -250,6 +250,15 @@ def test_a_query_may_tighten_its_roles_and_not_loosen_them() -> None:
             anonymized(query, k=5, **loose)
 
 
+def test_round_stands_for_the_grid_of_the_model_in_tables_and_queries(session: Session) -> None:
+    for source in (Patient, sa.select(Patient.born)):
+        made = anonymized(source, k=5, round={"born": "decade"})
+        ends = {end for born in session.scalars(sa.select(made.c.born)) for end in born.strip("[]").split(", ")}
+        assert {end[3:] for end in ends} <= {"0-01-01", "9-12-31"}
+    with pytest.raises(errors.LoosensPolicy):
+        anonymized(sa.select(Patient.born), k=5, round={"born": "month"})
+
+
 def test_a_stricter_policy_of_the_database_is_not_passed_by(engine: Any) -> None:
     made = anonymized(sa.select(Patient.age, Patient.zip), k=5)
     with engine.begin() as connection:

@@ -286,6 +286,8 @@ DATA: dict[str, tuple[str, ...]] = {
         "max_level of ward separates 8 records",
         "k = 3",
     ),
+    "k := 2, qi := ['ward'], hierarchies := {'ward': 'a1;a;x;*\\na2;a;x;*\\nb1;b;x;*\\nb2;b;x;*'}, max_level := "
+    "{'ward': 2}, round := {'ward': 2}": ("round of ward asks for nodes above max_level", "no multiple of 2 steps"),
 }
 
 

@@ -214,9 +214,9 @@ def data() -> Iterator[Mistake]:
         _SHAPES,
     )
     yield sql(
-        errors.RoundAboveLevel("kacpc", "zip", 2),
+        errors.RoundAboveLevel("kacpc", "zip", 3),
         "FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip5'}, max_level = {'zip': 1}, "
-        "round = {'zip': 2});",
+        "round = {'zip': 3});",
         FEW,
     )
     yield Mistake(
