@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon import errors
-from dbanon.parameters import Choice, Integer, Parameter, Real
+from dbanon.kinds import Choice, Integer, Real
+from dbanon.parameters import Parameter
 from dbanon.space import Ints, Sensitive, Space
 
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,8 @@ from functools import cache
 
 from dbanon import arguments, forest, measure, threats
 from dbanon.cluster import algorithms, find
-from dbanon.parameters import COMMON, Choice, Columns, Flag, Integer, Integers, Parameter, PerColumn, Real, Text, Words
+from dbanon.kinds import Choice, Columns, Flag, Integer, Integers, PerColumn, Real, Text, Words
+from dbanon.parameters import COMMON, Parameter
 
 KINDS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
 """Endings of an algorithm's three functions, and the statement behind each."""

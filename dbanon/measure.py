@@ -10,8 +10,9 @@ from dbanon import errors
 from dbanon.attribute import Hierarchy, family
 from dbanon.catalog import Source
 from dbanon.column import person_value, tree_messages
+from dbanon.kinds import Columns, PerColumn, Text
 from dbanon.lineage import rows
-from dbanon.parameters import COMMON, Columns, Parameter, PerColumn, Text
+from dbanon.parameters import COMMON, Parameter
 from dbanon.policy import ROLES, Declared
 from dbanon.quote import Sql, identifier, literal, text
 from dbanon.template import fill, message

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbanon.parameters import Choice, Columns, Flag, Integer, Parameter, PerColumn, Real, Text
+from dbanon.kinds import Choice, Columns, Flag, Integer, PerColumn, Real, Text
+from dbanon.parameters import Parameter
 
 _SOURCE = Parameter(
     "source",

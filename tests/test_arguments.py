@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from tables import MANY
 
-from dbanon import arguments, cluster, errors, names, parameters, quote
+from dbanon import arguments, cluster, errors, kinds, names, parameters, quote
 from dbanon.functions import table_functions
 from dbanon.parameters import COMMON, Parameter
 
@@ -246,18 +246,18 @@ def test_an_argument_given_twice_is_refused(slots: list[str]) -> None:
 
 
 GOOD: dict[type, Callable[[Any], list[object]]] = {
-    parameters.Integer: lambda kind: [kind.low, kind.low + 1, 10**6],
-    parameters.Real: lambda kind: [kind.low + 0.25, 1, *([] if kind.above else [kind.low])],
-    parameters.Moves: lambda kind: [0, 1, 20_000],
-    parameters.Weight: lambda kind: [1, 0.5, 1e-6, 1_000_000],
-    parameters.Choice: lambda kind: [*kind.words, kind.words[0].upper()],
-    parameters.Flag: lambda kind: [True, False],
-    parameters.Text: lambda kind: ["a", "odd name", "*"],
-    parameters.Scalar: lambda kind: [0, -1.5, "2020-01-01"],
-    parameters.Columns: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",), []],
-    parameters.Integers: lambda kind: [[kind.low], [4, 3] if kind.descending else [3, 4]],
-    parameters.Words: lambda kind: [[kind.words[0]], list(kind.words), [kind.words[-1].upper()]],
-    parameters.PerColumn: lambda kind: [
+    kinds.Integer: lambda kind: [kind.low, kind.low + 1, 10**6],
+    kinds.Real: lambda kind: [kind.low + 0.25, 1, *([] if kind.above else [kind.low])],
+    kinds.Moves: lambda kind: [0, 1, 20_000],
+    kinds.Weight: lambda kind: [1, 0.5, 1e-6, 1_000_000],
+    kinds.Choice: lambda kind: [*kind.words, kind.words[0].upper()],
+    kinds.Flag: lambda kind: [True, False],
+    kinds.Text: lambda kind: ["a", "odd name", "*"],
+    kinds.Scalar: lambda kind: [0, -1.5, "2020-01-01"],
+    kinds.Columns: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",), []],
+    kinds.Integers: lambda kind: [[kind.low], [4, 3] if kind.descending else [3, 4]],
+    kinds.Words: lambda kind: [[kind.words[0]], list(kind.words), [kind.words[-1].upper()]],
+    kinds.PerColumn: lambda kind: [
         {},
         {"a": good(kind.kind)[0]},
         {"a": good(kind.kind)[0], "b c": good(kind.kind)[-1]},

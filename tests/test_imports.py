@@ -39,7 +39,7 @@ LAYERS = [
     {"kernels.carve"},
     {"kernels.rebuild"},
     {"kernels"},
-    {"arguments", "demand", "parameters", "hierarchy", "metric", "policy", "space"},
+    {"arguments", "demand", "hierarchy", "kinds", "parameters", "metric", "policy", "space"},
     {"catalog", "attribute", "distance", "forest", "index", "constraint", "model"},
     {"cluster.labels", "cluster.loss", "cluster.registry"},
     {"cluster.diverse", "cluster.extent", "cluster.needs", "cluster.outliers", "cluster.repair"},

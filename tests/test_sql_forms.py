@@ -76,6 +76,7 @@ CASES = [
     Case("likeness", "'enhanced'", "beta := 2, sensitive := ['mark']"),
     Case("multi", "'joint'", "alpha := 0.8, sensitive := ['disease', 'mark']"),
     Case("suppress", "0.2"),
+    Case("improve", "500"),
     Case("escape", "true", "qi := ['age', 'mark']"),
     Case("eloss_height", "'sub'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\n"
          "b1;b;B;*\\nb2;b;B;*'}", "kacpc_metrics", k=8),

@@ -15,7 +15,7 @@ from typing import Any, cast
 from sqlalchemy import Column
 
 from dbanon import errors, parameters
-from dbanon.parameters import PerColumn
+from dbanon.kinds import PerColumn
 from dbanon.policy import Declared, Settings
 
 Info = dict[Any, Any]

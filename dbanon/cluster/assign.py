@@ -29,7 +29,8 @@ from dbanon import errors
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, Run, register
 from dbanon.constraint import Constraint
 from dbanon.distance import places
-from dbanon.parameters import Choice, Flag, Integer, Parameter
+from dbanon.kinds import Choice, Flag, Integer
+from dbanon.parameters import Parameter
 from dbanon.space import Ints, Number, Space, Tree
 
 LARGEST = 2 * 10**10

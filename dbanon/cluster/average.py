@@ -13,7 +13,8 @@ from dbanon.cluster.labels import Dealer, dealt
 from dbanon.cluster.registry import Algorithm, Check, register
 from dbanon.constraint import Constraint
 from dbanon.index import Index
-from dbanon.parameters import Choice, Parameter
+from dbanon.kinds import Choice
+from dbanon.parameters import Parameter
 from dbanon.space import Attribute, Codes, Ints, Number, Space
 
 

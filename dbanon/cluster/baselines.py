@@ -16,7 +16,8 @@ from dbanon.cluster.registry import EVERY_MODEL, MODE, SEED, Algorithm, Check, r
 from dbanon.cluster.split import Part, first_cut, mondrian
 from dbanon.constraint import Constraint
 from dbanon.index import Index
-from dbanon.parameters import Integer, Parameter
+from dbanon.kinds import Integer
+from dbanon.parameters import Parameter
 from dbanon.space import Ints, Number, Space
 
 

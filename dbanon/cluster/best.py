@@ -12,7 +12,8 @@ from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import EVERY_MODEL, SEED, Algorithm, Check, register
 from dbanon.cluster.split import mondrian
 from dbanon.constraint import Constraint
-from dbanon.parameters import Choice, Parameter
+from dbanon.kinds import Choice
+from dbanon.parameters import Parameter
 from dbanon.space import Codes, Ints, Number, Space
 
 Line = tuple[tuple[int, int], ...]

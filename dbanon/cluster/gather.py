@@ -19,7 +19,8 @@ from dbanon.cluster.registry import EVERY_MODEL, MODE, SEED, Algorithm, Check, R
 from dbanon.constraint import Constraint
 from dbanon.distance import Table
 from dbanon.index import Index, Question
-from dbanon.parameters import Choice, Flag, Parameter
+from dbanon.kinds import Choice, Flag
+from dbanon.parameters import Parameter
 from dbanon.space import Codes, Ints, Space
 
 

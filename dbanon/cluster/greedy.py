@@ -16,7 +16,8 @@ from dbanon.cluster.loss import Loss, Term
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
 from dbanon.constraint import Constraint
 from dbanon.index import Index
-from dbanon.parameters import Choice, Parameter
+from dbanon.kinds import Choice
+from dbanon.parameters import Parameter
 from dbanon.space import Ints, Number, Space, Tree
 
 FAR, RANDOM, FIRST = 0, 1, 2

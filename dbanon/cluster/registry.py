@@ -9,7 +9,8 @@ from typing import Protocol
 from dbanon import errors
 from dbanon.constraint import Constraint
 from dbanon.index import Index, Question
-from dbanon.parameters import COMMON, Choice, Integer, Parameter
+from dbanon.kinds import Choice, Integer
+from dbanon.parameters import COMMON, Parameter
 from dbanon.space import Ints, Space
 
 Check = Callable[[], None]

@@ -26,7 +26,8 @@ from dbanon.cluster.assign import LARGE, LARGEST
 from dbanon.cluster.needs import raised
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
 from dbanon.constraint import Constraint
-from dbanon.parameters import Choice, Flag, Integer, Parameter, Real
+from dbanon.kinds import Choice, Flag, Integer, Real
+from dbanon.parameters import Parameter
 from dbanon.space import Attribute, Ints, Number, Space
 
 Floats = npt.NDArray[np.float64]

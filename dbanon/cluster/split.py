@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.constraint import Constraint
-from dbanon.parameters import Flag, Parameter
+from dbanon.kinds import Flag
+from dbanon.parameters import Parameter
 from dbanon.space import Attribute, Ints, Number, Space, Tree
 
 

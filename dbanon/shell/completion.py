@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from dbanon.cluster import algorithms
 from dbanon.function_page import signature
 from dbanon.functions import TableFunction, table_functions
-from dbanon.parameters import Choice, Columns, Flag, Parameter, PerColumn, Text, Words
+from dbanon.kinds import Choice, Columns, Flag, PerColumn, Text, Words
+from dbanon.parameters import Parameter
 from dbanon.quote import text as quoted
 from dbanon.shell.commands import COMMANDS
 from dbanon.shell.known import Known, Relation

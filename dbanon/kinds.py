@@ -1,0 +1,247 @@
+"""What the values of parameters must be: kinds that validate values and print themselves.
+
+`check(value)` returns the accepted value or raises ValueError, `str(kind)` completes the sentence "k must be ...", and
+`invalid` lists values that must be refused (the tests use them).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Kind(Protocol):
+    """What a parameter's value must be."""
+
+    @property
+    def invalid(self) -> tuple[object, ...]: ...
+
+    def check(self, value: object) -> object: ...
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number of at least `low`."""
+
+    low: int
+
+    @property
+    def invalid(self) -> tuple[object, ...]:
+        return (self.low - 1, 2.5, "ten", True, [self.low])
+
+    def check(self, value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < self.low:
+            raise ValueError
+        return value
+
+    def __str__(self) -> str:
+        return f"an integer of at least {self.low}"
+
+
+@dataclass(frozen=True)
+class Moves:
+    """A number of moves of a search."""
+
+    invalid: tuple[object, ...] = (-1, 2.5, "ten", "5s", True)
+
+    def check(self, value: object) -> int:
+        return Integer(0).check(value)
+
+    def __str__(self) -> str:
+        return "an integer of at least 0 (a time such as '5s': in materialize, anonymize and the command line)"
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A number from a millionth to a million."""
+
+    invalid: tuple[object, ...] = (0, -1, "heavy", True, 1e-7, 1e7, float("nan"))
+
+    def check(self, value: object) -> float:
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise ValueError
+        if not (math.isfinite(value) and 1e-6 <= value <= 1e6):
+            raise ValueError
+        return float(value)
+
+    def __str__(self) -> str:
+        return "a number from 0.000001 to 1000000"
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number between two ends; the lower one is excluded where `above`."""
+
+    low: float
+    high: float = math.inf
+    above: bool = False
+
+    @property
+    def invalid(self) -> tuple[object, ...]:
+        past = () if math.isinf(self.high) else (self.high + 0.1,)
+        return (self.low if self.above else self.low - 0.1, "much", True, float("nan"), float("inf"), *past)
+
+    def check(self, value: object) -> float:
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+            raise ValueError
+        if value > self.high or value < self.low or (self.above and value == self.low):
+            raise ValueError
+        return float(value)
+
+    def __str__(self) -> str:
+        if math.isinf(self.high):
+            return f"a number above {self.low:g}" if self.above else f"a number of at least {self.low:g}"
+        if self.above:
+            return f"a number above {self.low:g} and at most {self.high:g}"
+        return f"a number from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+    invalid: tuple[object, ...] = ("no such word", 1)
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str) or value.lower() not in self.words:
+            raise ValueError
+        return value.lower()
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(f"'{w}'" for w in self.words)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """true or false."""
+
+    invalid: tuple[object, ...] = (1, "yes")
+
+    def check(self, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError
+        return value
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that is not empty."""
+
+    what: str = "a text"
+    invalid: tuple[object, ...] = ("", 1)
+
+    def check(self, value: object) -> str:
+        if not isinstance(value, str) or not value:
+            raise ValueError
+        return value
+
+    def __str__(self) -> str:
+        return self.what
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number or a text (a date is given as text)."""
+
+    invalid: tuple[object, ...] = (True, [1])
+
+    def check(self, value: object) -> str:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value == "":
+            raise ValueError
+        return str(value)
+
+    def __str__(self) -> str:
+        return "a number or a date"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A list of column names; a single name may stand alone."""
+
+    invalid: tuple[object, ...] = (1, ["a", 2], [None], ["a", "A"], {"a": 1})
+
+    def check(self, value: object) -> tuple[str, ...]:
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) and n for n in names):
+            raise ValueError
+        if len({n.lower() for n in names}) < len(names):
+            raise ValueError
+        return tuple(names)
+
+    def __str__(self) -> str:
+        return "a list of different column names, such as ['age', 'zip']"
+
+
+@dataclass(frozen=True)
+class Integers:
+    """A list of different whole numbers of at least `low`, in ascending or descending order."""
+
+    low: int
+    descending: bool
+
+    @property
+    def invalid(self) -> tuple[object, ...]:
+        return (5, [], [self.low - 1], [1.5], [2, 2], [4, 3] if not self.descending else [3, 4])
+
+    def check(self, value: object) -> tuple[int, ...]:
+        if not isinstance(value, (list, tuple)) or not value:
+            raise ValueError
+        numbers = tuple(Integer(self.low).check(item) for item in value)
+        if list(numbers) != sorted(set(numbers), reverse=self.descending):
+            raise ValueError
+        return numbers
+
+    def __str__(self) -> str:
+        order = "descending, such as [4, 3]" if self.descending else "ascending, such as [5, 10]"
+        return f"a list of different integers of at least {self.low}, {order}"
+
+
+@dataclass(frozen=True)
+class Words:
+    """A list of some of a few words, in their order."""
+
+    words: tuple[str, ...]
+    invalid: tuple[object, ...] = ("month", [], ["fortnight"], [1])
+
+    def check(self, value: object) -> tuple[str, ...]:
+        if not isinstance(value, (list, tuple)) or not value or not all(isinstance(w, str) for w in value):
+            raise ValueError
+        chosen = tuple(str(w).lower() for w in value)
+        if chosen != tuple(w for w in self.words if w in chosen):
+            raise ValueError
+        return chosen
+
+    def __str__(self) -> str:
+        return "a list of some of " + ", ".join(f"'{w}'" for w in self.words) + ", in this order"
+
+
+@dataclass(frozen=True)
+class PerColumn:
+    """A struct or map from column names to values of one kind; or one of a few words, each of which stands for one."""
+
+    kind: Kind
+    example: str
+    words: tuple[str, ...] = ()
+
+    @property
+    def invalid(self) -> tuple[object, ...]:
+        return (1, ["a"], "no such word", *({"a": bad} for bad in self.kind.invalid))
+
+    def check(self, value: object) -> dict[str, object] | str:
+        if isinstance(value, str) and value.lower() in self.words:
+            return value.lower()
+        if not isinstance(value, Mapping):
+            raise ValueError
+        lowered = [str(name).lower() for name in value]
+        if len(set(lowered)) < len(lowered):
+            raise ValueError
+        return {str(name): self.kind.check(item) for name, item in value.items()}
+
+    def __str__(self) -> str:
+        return " or ".join([f"{self.example} ({self.kind} a column)", *(f"'{w}'" for w in self.words)])
