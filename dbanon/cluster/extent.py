@@ -91,6 +91,7 @@ def classes(space: Space, first: Ints, last: Ints) -> Ints:
             low[whole, j], high[whole, j] = attribute.ends.low[low[whole, j]], attribute.ends.high[high[whole, j]]
         low[~known, j], high[~known, j] = -2, -2
         shown = -2 if isinstance(attribute, Number) and attribute.bare else -1
-        low[mixed, j], high[mixed, j] = shown, shown
+        # NULL among values is published as *, and so is the root of most hierarchies.
+        low[mixed, j], high[mixed, j] = (0, -1) if isinstance(attribute, Tree) else (shown, shown)
     _, number = np.unique(np.concatenate((low, high), axis=1), axis=0, return_inverse=True)
     return np.asarray(number, np.int64).reshape(-1)

@@ -123,8 +123,9 @@ def _search(
             *classes.arrays, classes.number, blocks, width, NEAR, first, moves, wanted.least,
             wanted.most, largest, *wanted.measure, wanted.asked, wanted.lines, state, *spare.arrays,
         )  # fmt: skip
-        spare.number = number
-        classes, spare = spare, classes
+        if done:  # else the classes keep their order, by which equal records are dealt: as many moves give the same
+            spare.number = number
+            classes, spare = spare, classes
         budget.done += done
         saved += less
         turn += 1

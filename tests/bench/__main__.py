@@ -24,7 +24,7 @@ import duckdb
 import dbanon
 from dbanon import udf
 from dbanon.cluster import algorithms
-from tests.bench import data, plain
+from tests.bench import data, improve, plain
 
 CASES: dict[str, tuple[str, Callable[[], Any]]] = {
     "adult": ("Adult, 30,162 rows", lambda: data.adult(None)),
@@ -162,7 +162,7 @@ def measured(case: str, ks: list[int], runs: int) -> Iterator[dict[str, Any]]:
 def main() -> None:
     """Runs the chosen cases and prints a table or JSON lines."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("cases", nargs="*", choices=[*CASES, []], help="cases (default: all but 10m)")
+    parser.add_argument("cases", nargs="*", choices=[*CASES, "improve", []], help="cases (default: all but 10m)")
     parser.add_argument("-k", type=int, action="append", help="k (default: 2, 10, 100)")
     parser.add_argument("--runs", type=int, default=3, help="timed runs of each case")
     parser.add_argument("--json", action="store_true", help="one JSON document a line")
@@ -173,6 +173,9 @@ def main() -> None:
     given = parser.parse_args()
     if not (data.DATA / "adult.csv").exists():
         sys.exit("the benchmarks resample Adult: shared/data/adult.csv is not beside this checkout")
+    if given.cases == ["improve"]:
+        improve.report(given.runs, given.json)
+        return
     cases, ks = given.cases or [c for c in CASES if c != "10m"], given.k or [2, 10, 100]
     if given.algorithms:
         for case in cases:
