@@ -9,7 +9,7 @@ import numpy as np
 
 from dbanon.cluster.entries import Classes
 from dbanon.cluster.layout import Layout, layout
-from dbanon.cluster.registry import EVERY_MODEL, SEED, Algorithm, Check, register
+from dbanon.cluster.registry import SEED, Algorithm, Check, register
 from dbanon.cluster.split import mondrian
 from dbanon.constraint import Constraint
 from dbanon.kinds import Choice
@@ -153,6 +153,5 @@ register(
             ),
         ),
         moves=_moves,
-        meets=EVERY_MODEL,
     )
 )
