@@ -8,10 +8,10 @@ struct_pack(
 {%- endmacro %}
 {% macro domains() %}
         {% for q in quasi %}
-        {% if q.is_number and (magnitudes or q.grid or (tested and person)) %}
+        {% set snapped = q.is_number and q.grid and q.family in ('integer', 'huge', 'decimal', 'float') %}
+        {% if q.is_number and (magnitudes or snapped or (tested and person)) %}
         {# Clusters that publish the same ends are one class, in which a person is counted once; and what a record loses
-           goes by the published ends. #}
-        {% set first = sql('first_value') %}
+           goes by the published ends, of dates and times by the values: their ends may lie beyond the type. #}
         , (SELECT struct_pack(
             place := list(position ORDER BY code ASC),
             low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
@@ -23,10 +23,16 @@ struct_pack(
                 code, position{% if magnitudes %}, {{ q.magnitude }} AS magnitude{% endif %},
                 dense_rank() OVER (ORDER BY {{ low_end(q, sql('value')) }} ASC)::INTEGER AS low,
                 dense_rank() OVER (ORDER BY {{ high_end(q, sql('value')) }} ASC)::INTEGER AS high,
-                {{ width(q, low_end(q, sql('value')), low_end(q, first)) }} AS below,
-                {{ width(q, high_end(q, sql('value')), low_end(q, first)) }} AS above
+                {% if snapped %}
+                {{ width(q, low_end(q, sql('value')), low_end(q, sql('first_value'))) }} AS below,
+                {{ width(q, high_end(q, sql('value')), low_end(q, sql('first_value'))) }} AS above
+                {% else %}
+                position AS below, position AS above
+                {% endif %}
             FROM domain_{{ q.i }}
+            {% if snapped %}
             CROSS JOIN (SELECT min(value) AS first_value FROM domain_{{ q.i }})
+            {% endif %}
         ))
         {% elif q.is_number %}
         , (SELECT list(position ORDER BY code ASC) FROM domain_{{ q.i }})
