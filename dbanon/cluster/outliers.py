@@ -22,7 +22,7 @@ def left_out(space: Space, constraint: Constraint, found: Ints, whole: Ints, sha
     be is not taken. Ties go to fewer records left out.
     """
     budget = int(share * space.rows)
-    best, least = whole, mean_loss(space, whole)
+    best, least = whole, _mean_loss(space, whole)
     for labels, offenders in ((whole, False), (found, True)):
         lean = _without(space, constraint, labels, budget, offenders)
         if not (lean < 0).any() or not (lean >= 0).any():
@@ -31,7 +31,7 @@ def left_out(space: Space, constraint: Constraint, found: Ints, whole: Ints, sha
         lean = repair(rest, lean)
         if len(constraint.missed(rest, members(lean))):
             continue
-        loss = mean_loss(space, lean)
+        loss = _mean_loss(space, lean)
         if loss < least:
             best, least = lean, loss
     return best
@@ -61,7 +61,7 @@ def _without(space: Space, constraint: Constraint, labels: Ints, budget: int, of
     return lean
 
 
-def mean_loss(space: Space, labels: Ints) -> float:
+def _mean_loss(space: Space, labels: Ints) -> float:
     """Average loss of a released record."""
     extents = Extents.of(space, members(labels))
     return float((extents.losses(space) * extents.sizes).sum() / extents.sizes.sum())

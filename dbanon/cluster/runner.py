@@ -8,7 +8,7 @@ import numpy as np
 
 from dbanon import errors
 from dbanon.cluster.improve import Budget, Told, improved
-from dbanon.cluster.outliers import left_out, mean_loss
+from dbanon.cluster.outliers import left_out
 from dbanon.cluster.registry import Algorithm, Check
 from dbanon.cluster.repair import merged
 from dbanon.constraint import AtLeast
@@ -63,15 +63,8 @@ def run(
     budget.told = told or budget.told
     if budget.moves == 0 and budget.seconds is None:
         return labels
-    seed, apart = int(str(options.get("seed", 0))), _numbers(space, blocks)
-    better = improved(space, constraint, labels, heights, budget, seed, apart, repair, check)
-    if (better >= 0).all():
-        return better
-    # Records are left out only where the others lose less by it, after the search too.
-    whole = _numbered(whole)
-    again = Budget(budget.done, keep=budget.keep)
-    complete = improved(space, constraint, whole, heights, again, seed, apart, repair, check)
-    return better if mean_loss(space, better) < mean_loss(space, complete) else complete
+    seed = int(str(options.get("seed", 0)))
+    return improved(space, constraint, labels, heights, budget, seed, _numbers(space, blocks), repair, check)
 
 
 def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
