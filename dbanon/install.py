@@ -85,7 +85,8 @@ def _cache_of(connection: Any) -> session.LabelCache:
                 udf.dbanon_cluster,
                 None,
                 "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], "
-                "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], error VARCHAR)",
+                "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], "
+                "drawn STRUCT(cluster INTEGER, seat INTEGER, code INTEGER[], position DOUBLE[])[], error VARCHAR)",
                 type="arrow",
                 null_handling="special",
             )

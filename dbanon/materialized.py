@@ -56,6 +56,8 @@ def materialize(
         target = _target(name, publishing.call(*asked).source(), place, cursor)
         install.create_catalog(connection, target[0])  # before planning: a policy table that is new is a change
         made = publishing.publication(publishing.call(*asked))
+        if made.noise is not None:
+            raise errors.NoiseNotKept("materialize", made.function, made.noise.asked)
         _writable(cursor, "materialize", target[0])
         chosen = ([key] if isinstance(key, str) else list(key)) if key is not None else None
         columns = _key_columns(made, chosen) or publishing.unique_key(made, cursor)

@@ -8,12 +8,13 @@ from functools import cache
 
 from dbanon import resources
 
-_HEADER = re.compile(r"^-- (what|better|source|place|needs): (.*)$", re.MULTILINE)
+_HEADER = re.compile(r"^-- (what|better|source|place|needs|of): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One measure: a SELECT of (detail, value) over the relations of sql/part/measured.sql."""
+    """One measure: a SELECT of (detail, value) over the relations of sql/part/measured.sql; `of` is what it can be
+    measured of: classes, noise."""
 
     name: str
     what: str
@@ -21,6 +22,7 @@ class Metric:
     source: str
     place: int
     needs: str
+    of: tuple[str, ...]
     sql: str
 
 
@@ -40,5 +42,6 @@ def _read(name: str) -> Metric:
         source=header["source"],
         place=int(header["place"]),
         needs=header.get("needs", ""),
+        of=tuple(header.get("of", "classes").split(", ")),
         sql="\n".join(line for line in text.splitlines() if not line.startswith("-- ")),
     )

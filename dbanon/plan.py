@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict
 from typing import cast
 
 from dbanon import column, errors, metric
@@ -16,10 +17,10 @@ def statement(call: Publication) -> str:
     """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
     values = _values(call)
     if call.kind == "metrics":
-        values["metrics"] = _metrics(values, bool(call.options.get("divergence")))
+        values["metrics"] = _metrics(values, bool(call.options.get("divergence")), call.noise is not None)
     if call.kind == "inference":
         values["support"] = call.options["support"] or call.k
-    return fill(f"{call.kind}.sql", **values)
+    return fill(f"{'' if call.noise is None else 'noise/'}{call.kind}.sql", **values)
 
 
 def filled(template: str, call: Publication, only: Container[str] | None = None, **more: object) -> str:
@@ -49,6 +50,8 @@ def _values(call: Publication) -> dict[str, object]:
     quasi = [column.quasi(call, i, a) for i, a in enumerate(call.attributes)]
     unchanged = column.unchanged(call)
     tested = column.tested(call, unchanged)
+    for q in quasi:
+        q["drawn"] = call.noise is not None and (bool(q["is_number"]) or call.noise.categories)
     released = _published(call, quasi, "r.")
     released |= {
         str(u["plain"]): [{"plain": u["plain"], "name": u["name"], "expression": Sql(f"r.u{u['i']}")}]
@@ -62,12 +65,15 @@ def _values(call: Publication) -> dict[str, object]:
     return {
         "source": call.source.sql,
         "quasi": quasi,
+        "ranged": [q for q in quasi if not q["drawn"]],
         "unchanged": unchanged,
         "tested": tested,
         "trees": [*(q for q in quasi if not q["is_number"]), *(s["tree"] for s in tested if s["tree"])],
         "joint": call.options["multi"] == "joint",
         "magnitudes": "magnitudes" in call.reads,
         "widens": call.widens,
+        "noise": call.noise is not None,
+        "by_column": call.noise is not None and call.noise.by_column,
         "person": column.person(call),
         "key": column.key(call),
         "keep": call.keep,
@@ -109,6 +115,16 @@ def _values(call: Publication) -> dict[str, object]:
             )
             for s in tested
             for m in cast(Sequence[Mapping[str, object]], s["models"])
+        }
+        | {
+            f"strange{q['i']}": message(
+                errors.GateRefused(
+                    function,
+                    f"classes with published values of {q['plain']} that none of their records may have",
+                    later(f"strange_{q['i']}.classes"),
+                )
+            )
+            for q in quasi
         },
     }
 
@@ -176,6 +192,7 @@ def _cluster_request(call: Publication) -> Sql:
             "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
             "sensitive": _tested_names(call),
             "forest": None if call.forest is None else dict(call.forest),
+            "noise": None if call.noise is None else asdict(call.noise),
             "attributes": [
                 {
                     "name": a.quasi.column,
@@ -203,8 +220,8 @@ def _max_level(attribute: Attribute) -> int | None:
     return None if settings.max_level is None else settings.max_level - (settings.min_level or 0)
 
 
-def _metrics(values: Mapping[str, object], divergence: bool) -> list[dict[str, object]]:
-    """Template values of the measures that apply; `divergence`: the costly one too."""
+def _metrics(values: Mapping[str, object], divergence: bool, noise: bool) -> list[dict[str, object]]:
+    """Template values of the measures that apply; `divergence`: the costly one too, `noise`: those of noise."""
     sensitive = any(u["is_sensitive"] for u in cast(Sequence[Mapping[str, object]], values["unchanged"]))
     number = any(q["is_number"] for q in cast(Sequence[Mapping[str, object]], values["quasi"]))
     have = {"sensitive": sensitive, "person": values["person"] is not None, "number": number}
@@ -221,5 +238,5 @@ def _metrics(values: Mapping[str, object], divergence: bool) -> list[dict[str, o
             "sql": fill_text(m.sql, values),
         }
         for m in metric.all_metrics()
-        if have.get(m.needs, m.needs in parameters)
+        if have.get(m.needs, m.needs in parameters) and ("noise" if noise else "classes") in m.of
     ]

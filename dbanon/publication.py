@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dbanon.attribute import Attribute, Hierarchy
 from dbanon.catalog import Source
+from dbanon.cluster import Noise
 from dbanon.demand import Demand
 from dbanon.policy import Roles
 from dbanon.quote import Sql
@@ -22,7 +23,7 @@ class Publication:
     parameters, `own_options` those of the algorithm alone; the fingerprint is the policy's when the call was planned,
     and SQL for what it is when the call runs. `reads` is what the algorithm looks at beside codes, `forest` the
     settings of the influence that is asked for (None: of none), `widens` whether clusters are published with more than
-    their records span.
+    their records span, `noise` what is published instead of classes (None: classes are).
     """
 
     function: str
@@ -42,5 +43,6 @@ class Publication:
     reads: tuple[str, ...] = ()
     forest: Mapping[str, object] | None = None
     widens: bool = False
+    noise: Noise | None = None
     key: tuple[str, ...] = ()
     keep: Sql | None = None

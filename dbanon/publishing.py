@@ -11,6 +11,7 @@ from typing import Any, cast
 from dbanon import attribute, catalog, cluster, demand, errors, forest, functions, lineage, parameters, policy
 from dbanon.attribute import Attribute, Hierarchy
 from dbanon.call import Call
+from dbanon.functions import TableFunction
 from dbanon.publication import Publication
 from dbanon.session import Session
 
@@ -47,7 +48,26 @@ def publication(call: Call) -> Publication:
         reads=(*algorithm.reads, "sensitive") if weighed else algorithm.reads,
         forest=forest_of(made, settings) | {"weigh": weighed} if asks else None,
         widens=algorithm.widen is not None,
+        noise=noise_of(call.function, call.options),
     )
+
+
+def noise_of(function: TableFunction, options: Mapping[str, object]) -> cluster.Noise | None:
+    """What a call publishes instead of classes; UnusedArgument where a parameter does not fit that."""
+    algorithm = cluster.find(cast(str, function.algorithm))
+    noise = None if algorithm.noise is None else algorithm.noise(options)
+    if noise is None:
+        if options.get("epsilon") is not None:
+            raise errors.UnusedArgument(function.name, "epsilon", "release is not 'noise'")
+        return None
+    if function.kind == "inference":
+        name = noise.asked.split(" = ")[0]
+        raise errors.UnusedArgument(function.name, name, "it tells what published classes narrow, and noise has none")
+    if options["intervals"] != "text":
+        raise errors.UnusedArgument(function.name, "intervals", f"with {noise.asked} numbers are published, not ranges")
+    if options.get("divergence"):
+        raise errors.UnusedArgument(function.name, "divergence", f"with {noise.asked} no classes are published")
+    return noise
 
 
 def forest_of(made: Publication, options: Mapping[str, object]) -> dict[str, object]:

@@ -20,7 +20,11 @@ from dbanon.request import answer
 
 PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))
 WIDE = pa.list_(pa.struct([("cluster", pa.int32()), ("low", pa.list_(pa.int32())), ("high", pa.list_(pa.int32()))]))
-ANSWER = pa.struct([("parts", PARTS), ("wide", WIDE), ("error", pa.string())])
+DRAWN = pa.list_(
+    pa.struct([("cluster", pa.int32()), ("seat", pa.int32()),
+               ("code", pa.list_(pa.int32())), ("position", pa.list_(pa.float64()))])
+)  # fmt: skip
+ANSWER = pa.struct([("parts", PARTS), ("wide", WIDE), ("drawn", DRAWN), ("error", pa.string())])
 SCORES = pa.list_(
     pa.struct(
         [("sensitive", pa.string()), ("place", pa.int32()), ("attribute", pa.string()), ("influence", pa.float64()),
@@ -46,11 +50,12 @@ def dbanon_plan(token: str, call: str, places: str) -> str:
 
 
 def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
-    """STRUCT(parts STRUCT(gid, cluster, first, last)[], wide STRUCT(cluster, low[], high[])[], error VARCHAR) of each
-    table of groups of equal records.
+    """STRUCT(parts STRUCT(gid, cluster, first, last)[], wide STRUCT(cluster, low[], high[])[], drawn STRUCT(cluster,
+    seat, code[], position[])[], error VARCHAR) of each table of groups of equal records.
 
     A part says which cluster the records first to last (from 1) of a group belong to; `wide` has the least and greatest
-    codes of clusters that are published with more than their records span. DuckDB calls it with one table; with none
+    codes of clusters that are published with more than their records span; `drawn` what the seats of a cluster are
+    published with, where that is noise. DuckDB calls it with one table; with none
     where the source is empty, and with several equal ones where the call stands in a correlated subquery.
     """
     return _each(request, rows, domains, _clusters, ANSWER)
@@ -87,12 +92,48 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     if asked["forest"] is not None:
         table = _influenced(table, asked)
     labels = _labels(asked, table, limits)
+    noise, values = asked["noise"], None
+    if noise is not None:
+        key = _noise_key(asked, table, _whole(records, "tie")[order])
+        labels = cluster.renumbered(labels.astype(np.int64), key).astype(np.int32)
+        values = _drawn(cluster.drawn(table, labels.astype(np.int64), cluster.Noise(**noise), key))
     parts = _parts(_whole(records, "gid")[order], _whole(records, "size")[order], labels)
-    found = pa.ListArray.from_arrays(pa.array([0, len(parts)], pa.int32()), parts, type=PARTS)
+    found = _one(parts, PARTS)
     wide = cluster.widened(algorithm, table, limits, asked["options"], labels.astype(np.int64))
     return pa.StructArray.from_arrays(
-        [found, pa.array([_wide(*wide) if wide else None], WIDE), pa.nulls(1, pa.string())], fields=list(ANSWER)
+        [
+            found,
+            pa.array([_wide(*wide) if wide else None], WIDE),
+            pa.nulls(1, DRAWN) if values is None else _one(values, DRAWN),
+            pa.nulls(1, pa.string()),
+        ],
+        fields=list(ANSWER),
     )
+
+
+def _one(items: Any, type_: Any) -> Any:
+    """An array of one list."""
+    return pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items, type=type_)
+
+
+def _drawn(found: cluster.Drawn) -> Any:
+    """Rows of `drawn`."""
+    rows, width = found.code.shape
+    ends = pa.array(np.arange(rows + 1, dtype=np.int32) * width)
+    code, position = found.code.reshape(-1), found.position.reshape(-1)
+    lists = (pa.array(code, mask=code < 0), pa.array(position, mask=np.isnan(position)))
+    arrays = [pa.array(found.cluster.astype(np.int32)), pa.array(found.seat.astype(np.int32))]
+    arrays += [pa.ListArray.from_arrays(ends, values) for values in lists]
+    return pa.StructArray.from_arrays(arrays, fields=list(DRAWN.value_type))
+
+
+def _noise_key(asked: dict[str, Any], table: space.Space, tie: Any) -> bytes:
+    """What noise is drawn by: a hash of all that is clustered and published. The same table has the same noise, which
+    asking again does not average out; who does not know the table cannot draw it."""
+    hashed = hashlib.blake2b(json.dumps(asked["noise"], sort_keys=True).encode(), digest_size=32)
+    hashed.update(_content(asked, table))
+    hashed.update(np.ascontiguousarray(tie).data)
+    return hashed.digest()
 
 
 def _wide(clusters: Any, low: Any, high: Any) -> list[dict[str, object]]:

@@ -1,4 +1,5 @@
 {#- NAME_classes('table', ...): one row an equivalence class, and one a reason why records were left out. -#}
+{%- from 'part/placed.sql' import reasons with context -%}
 {% include 'part/path.sql' %},
 {% include 'part/measured.sql' %}
 SELECT
@@ -16,13 +17,7 @@ SELECT
 FROM {% if suppress %}(
     SELECT *, NULL AS reason FROM class_of
     UNION ALL BY NAME
-    SELECT count(*) AS size, {% if person %}count(DISTINCT s.person) AS persons, {% endif %}reason
-    FROM (
-        SELECT {% if person %}s.person, {% endif %}CASE WHEN l.class_id = -1 THEN 'outlier' ELSE 'null' END AS reason
-        FROM source AS s LEFT JOIN placed AS l ON l.rid = s.rid
-        WHERE l.class_id IS NULL OR l.class_id = -1
-    ) AS s
-    GROUP BY reason
+    {{ reasons() }}
 ){% else %}class_of{% endif %} AS c
 WHERE (SELECT passed FROM gate)
 ORDER BY c.class_id ASC NULLS LAST{% if suppress %}, c.reason ASC{% endif %}

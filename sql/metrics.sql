@@ -1,26 +1,6 @@
-{#- NAME_metrics('table', ...): one row a measure; each measure is a file in metric/. -#}
+{#- NAME_metrics('table', ...): one row a measure. -#}
 {% include 'part/path.sql' %},
 {% include 'part/measured.sql' %},
 {% include 'part/lost.sql' %}
 {% include 'part/spread.sql' %}
-{# One row of totals that every measure may read. #}
-run AS MATERIALIZED (
-    SELECT
-        (SELECT count(*) FROM source) AS records_in,
-        class.records, class.groups AS classes, class.squares AS squares_of_classes,
-        cluster.groups AS clusters, cluster.squares AS squares_of_clusters,
-        {{ quasi|length }} AS attributes,
-        {{ k }} AS k
-    FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM class_of) AS class,
-        (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM extent) AS cluster
-)
-SELECT metric, value, better, description
-FROM (
-    {% for m in metrics %}
-    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.what }} AS description
-    FROM ({{ m.sql }})
-    {% if not loop.last %}UNION ALL{% endif %}
-    {% endfor %}
-)
-WHERE (SELECT passed FROM gate)
-ORDER BY place ASC, metric ASC
+{% include 'part/totals.sql' %}

@@ -537,6 +537,7 @@ ELSEWHERE = {
     "ModelNotMet": "test_model_arguments.py",
     "NoSensitive": "test_model_arguments.py",
     "NoSensitiveHierarchy": "test_model_arguments.py",
+    "NoiseNotKept": "test_noise.py",
     "NotDuckDB": "test_alchemy_engine.py",
     "NotOneCall": "test_statements.py",
     "OpenTransaction": "test_materialized.py",

@@ -98,7 +98,7 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
     if isinstance(of_rows, sa.Table):
         types = {c.name: c.type for c in of_rows.c}
         relation = Relation(of_rows.description, types, {c.name: info.role_of(c) for c in of_rows.c})
-        return Request(function, values, shape(function.name, relation, options), of_rows, {})
+        return Request(function, values, shape(function, relation, options), of_rows, {})
     rows = of_rows.subquery()
     roles: dict[str, info.Role | None] = {}
     declared: dict[sa.Table, dict[str, info.Role | None]] = {}
@@ -112,7 +112,7 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
         for base, role in found.items():
             declared.setdefault(_original(base.table), {})[base.name] = role
     relation = Relation("the query", {c.name: c.type for c in rows.c}, roles)
-    made = shape(function.name, relation, options)
+    made = shape(function, relation, options)
     if made.roles.person is None:
         for of in declared:
             for column in of.c:

@@ -14,9 +14,11 @@ from duckdb_sqlalchemy.datatypes import Struct
 from sqlalchemy.sql.expression import ColumnClause
 from sqlalchemy.types import TypeEngine
 
-from dbanon import attribute, demand, policy
+from dbanon import attribute, demand, policy, publishing
 from dbanon.alchemy.info import Role
 from dbanon.attribute import Attribute
+from dbanon.cluster import Noise
+from dbanon.functions import TableFunction
 from dbanon.hierarchy import Stored
 
 Type = TypeEngine[Any]
@@ -39,6 +41,7 @@ class Shape:
     roles: policy.Roles
     attributes: tuple[Attribute, ...]
     options: Mapping[str, object]
+    noise: Noise | None = None
 
     def columns(self, kind: str) -> list[ColumnClause[Any]]:
         """The columns of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
@@ -59,7 +62,10 @@ class Shape:
         made.append((_free("size", taken), sa.BigInteger()))
         if self.roles.person is not None:
             made.append((_free("persons", taken), sa.BigInteger()))
-        made += [*quasi, (_free("loss", taken), sa.Double())]
+        if self.noise is None:
+            made += [*quasi, (_free("loss", taken), sa.Double())]
+        else:
+            made += [(name, sa.ARRAY(_struct(value=type_, size=sa.BigInteger()))) for name, type_ in quasi]
         if self.options["suppress"]:
             made.append((_free("suppressed", taken), sa.String()))
         return [*made, *((n, sa.ARRAY(_struct(value=self.relation.types[n], size=sa.BigInteger()))) for n in kept
@@ -84,14 +90,17 @@ class Shape:
             elif a.is_number and form == "struct":
                 end = _end(a, self.relation.types[name])
                 made[name] = [(name, _struct(low=end, high=end))]
+            elif a.is_number and self.noise is not None:
+                made[name] = [(name, _end(a, self.relation.types[name]))]
             else:
                 made[name] = [(name, sa.String())]
             taken.update(n for n, _ in made[name])
         return made | ({n: [(n, self.relation.types[n])] for n in kept} if unchanged else {})
 
 
-def shape(function: str, relation: Relation, options: Mapping[str, object]) -> Shape:
+def shape(called: TableFunction, relation: Relation, options: Mapping[str, object]) -> Shape:
     """The shape of a call, or the error that the call would be: of columns, roles, settings and privacy models."""
+    function, noise = called.name, publishing.noise_of(called, options)
     types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
     declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]
     roles = policy.resolve(function, relation.shown, types, declared, options, _looser)
@@ -107,7 +116,7 @@ def shape(function: str, relation: Relation, options: Mapping[str, object]) -> S
         )
         for quasi in roles.quasi
     )
-    return Shape(relation, roles, attributes, options)
+    return Shape(relation, roles, attributes, options, noise)
 
 
 def parameters(made: Shape) -> dict[str, object]:

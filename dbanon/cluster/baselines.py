@@ -12,11 +12,12 @@ import numpy as np
 from dbanon.cluster.greedy import FAR, arrays, greedy, nowhere, place, start
 from dbanon.cluster.labels import Dealer, dealt
 from dbanon.cluster.loss import Loss
+from dbanon.cluster.noise import Noise
 from dbanon.cluster.registry import EVERY_MODEL, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.split import Part, first_cut, mondrian
 from dbanon.constraint import Constraint
 from dbanon.index import Index
-from dbanon.kinds import Integer
+from dbanon.kinds import Choice, Integer, Real
 from dbanon.parameters import Parameter
 from dbanon.space import Ints, Number, Space
 
@@ -56,13 +57,20 @@ def entropies(space: Space, bins: int) -> list[float]:
 
 
 def rka(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """RKA, random k-anonymous, reconstructed from what S1 says of it: the clusters within which it would add noise and
-    shuffle.
+    """RKA, random k-anonymous, reconstructed from what S1 says of it: k-member's clusters, within which values are
+    hidden in noise and shuffled.
 
-    Published are the intervals and nodes of the clusters, which are those of k-member: k-anonymous, without noise.
-    O(n^2) without the index, O(n) memory.
+    By default the intervals and nodes of the clusters are published: k-anonymous, without noise. `release = 'noise'`
+    publishes values (see `hidden`): not k-anonymous for who looks at the rows. O(n^2) without the index, O(n) memory.
     """
     return greedy(space, constraint, Loss(space, constraint.least, "edges"), start(space, FAR, options), check)
+
+
+def hidden(options: Mapping[str, object]) -> Noise | None:
+    """The noise that `rka` publishes: of a scale of the cluster's range over epsilon, categories drawn (card 1.8b)."""
+    if options["release"] != "noise":
+        return None
+    return Noise("release = 'noise'", float(str(options["epsilon"] or 1.0)))
 
 
 def eld(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
@@ -118,11 +126,21 @@ def _asked(space: Space, constraint: Constraint) -> tuple[Ints, Ints, Ints]:
     return least, codes, left_of
 
 
+def imitated(options: Mapping[str, object]) -> Noise | None:
+    """The noise of `mr_mondrian`: numbers with a scale of the table's range over epsilon, beyond that range too, as
+    S1's Figure 8 shows them; each is shuffled within its class."""
+    epsilon = options["noise_epsilon"]
+    if epsilon is None:
+        return None
+    return Noise(f"noise_epsilon = {epsilon}", float(str(epsilon)), by_column=True, categories=False)
+
+
 def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
     """MRMondrian, strict Mondrian run level by level, as map and reduce do it.
 
     All parts of a level are cut before any part of the next: the classes are those of `mondrian`. S1 shows negative
-    ages under this name; they are noise, which no Mondrian adds. O(n log n) time for balanced cuts, O(n) memory.
+    ages under this name; they are noise, which no Mondrian adds: `noise_epsilon` imitates them. O(n log n) time for
+    balanced cuts, O(n) memory.
     """
     labels = np.full(space.rows, -1, np.int64)
     level = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
@@ -139,6 +157,9 @@ def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, obje
         level = below
     return labels
 
+
+_EPSILON = Real(0.001, 100)
+"""Beyond, numbers are not hidden at all or nothing but noise."""
 
 _S1 = "as the similarity-and-diversity paper (S1) describes it"
 
@@ -162,14 +183,31 @@ register(
 register(
     Algorithm(
         name="rka",
-        title="RKA: random k-anonymous, its classes without noise",
+        title="RKA: random k-anonymous",
         family="greedy",
         run=rka,
         source=f"S1's reference 29, {_S1}",
         evidence="RECON",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",
-        own=(SEED, MODE),
+        own=(
+            Parameter(
+                "release",
+                Choice(("class", "noise")),
+                "What is published: intervals and nodes of the classes, or values hidden in noise and shuffled within "
+                "them, which is not k-anonymous.",
+                "class",
+            ),
+            Parameter(
+                "epsilon",
+                _EPSILON,
+                "Of release = 'noise', default 1: the scale of a number's noise is the range in its cluster over "
+                "epsilon; a category is drawn in proportion to exp(epsilon * records / 2).",
+            ),
+            SEED,
+            MODE,
+        ),
+        noise=hidden,
     )
 )
 register(
@@ -211,6 +249,15 @@ register(
         evidence="LIT-m",
         deterministic=True,
         complexity="O(n log n) time, O(n) memory",
+        own=(
+            Parameter(
+                "noise_epsilon",
+                _EPSILON,
+                "Publish numbers with noise instead of classes, which is not k-anonymous: of a scale of the column's "
+                "range over this, as the paper's figures show.",
+            ),
+        ),
+        noise=imitated,
         meets=EVERY_MODEL,
     )
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from dbanon import errors
+from dbanon.cluster.noise import Noise
 from dbanon.constraint import Constraint
 from dbanon.index import Index, Question
 from dbanon.kinds import Choice, Integer
@@ -58,6 +59,7 @@ class Algorithm:
     (reconstructed); `own` are parameters that only this algorithm has, `defaults` its own defaults of common ones.
     `reads` names what it looks at beside codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
     values of numbers), 'influence'. `widen` publishes clusters with more than their records span.
+    `noise` says what is published instead of classes, where own options ask for that.
     `moves` says how long a search improves its clusters where the call does not (see dbanon.cluster.improve).
     `meets` are the models, by their parameters (person: k of persons), that each cluster is made to meet while the
     algorithm works; the shared repair merges for all others, and where records left at the end spoil a cluster.
@@ -77,6 +79,7 @@ class Algorithm:
     widen: Widen | None = None
     meets: tuple[str, ...] = ("k",)
     moves: Callable[[Space, Constraint, Mapping[str, object]], int] | None = None
+    noise: Callable[[Mapping[str, object]], Noise | None] | None = None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -86,6 +86,17 @@ class OpenTransaction(DbanonError):
         super().__init__(f"{function}: a transaction is open on this connection. Hint: COMMIT or ROLLBACK it first.")
 
 
+class NoiseNotKept(DbanonError):
+    """A materialized anonymized view of noise."""
+
+    def __init__(self, function: str, call: str, asked: str) -> None:
+        super().__init__(
+            f"{function}: a release with {asked} cannot be kept. Each refresh would draw other noise for the same "
+            "people, which a reader of several versions averages out, and its rows are no classes that the ledger "
+            f"could compare. Hint: publish it once, CREATE TABLE ... AS SELECT * FROM {call}(...)."
+        )
+
+
 class Busy(DbanonError):
     """Two connections change one release at once."""
 

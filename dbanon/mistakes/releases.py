@@ -49,6 +49,10 @@ def releases() -> Iterator[Mistake]:
         "ATTACH ':memory:' AS elsewhere;",
     )
     yield sql(
+        errors.NoiseNotKept("materialize", "rka", "release = 'noise'"),
+        f"{make} noisy AS SELECT * FROM rka('patients', k = 10, release = 'noise');",
+    )
+    yield sql(
         errors.UnstableSource("safe", "sampled"),
         f"{make} safe AS SELECT * FROM kacpc('sampled', k = 5, qi = ['sex']);",
         "CREATE VIEW sampled AS FROM patients WHERE random() < 0.7;",

@@ -2,4 +2,5 @@
 -- better: lower
 -- source: review of clustering methods (S3), Equation 13
 -- place: 92
+-- of: classes, noise
 SELECT NULL AS detail, records::DOUBLE / clusters / k AS value FROM run

@@ -2,4 +2,5 @@
 -- better: lower
 -- source: -
 -- place: 70
+-- of: classes, noise
 SELECT NULL AS detail, records::DOUBLE / classes AS value FROM run

@@ -2,4 +2,5 @@
 -- better: higher
 -- source: -
 -- place: 60
+-- of: classes, noise
 SELECT NULL AS detail, clusters AS value FROM run

@@ -2,4 +2,5 @@
 -- better: lower
 -- source: review of clustering methods (S3), Equation 10, first part
 -- place: 121
+-- of: classes, noise
 SELECT NULL AS detail, squares_of_clusters AS value FROM run

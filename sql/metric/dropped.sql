@@ -2,4 +2,5 @@
 -- better: lower
 -- source: -
 -- place: 20
+-- of: classes, noise
 SELECT NULL AS detail, records_in - (SELECT count(*) FROM placed) AS value FROM run

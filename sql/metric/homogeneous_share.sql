@@ -3,6 +3,7 @@
 -- source: Machanavajjhala et al. 2006
 -- place: 150
 -- needs: sensitive
+-- of: classes, noise
 WITH homogeneous AS (
     {% for u in unchanged if u.is_sensitive %}
     SELECT {{ u.label }} AS detail, class_id FROM sensitive_{{ u.i }} GROUP BY class_id HAVING count(*) = 1

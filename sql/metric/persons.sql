@@ -3,4 +3,5 @@
 -- source: -
 -- place: 30
 -- needs: person
+-- of: classes, noise
 SELECT NULL AS detail, count(DISTINCT s.person) AS value FROM source AS s JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif %}

@@ -3,6 +3,7 @@
 -- source: -
 -- place: 170
 -- needs: sensitive
+-- of: classes, noise
 {% for u in unchanged if u.is_sensitive %}
 FROM (
     SELECT {{ u.label }} || '=' || coalesce(value::VARCHAR, 'NULL') AS detail, size AS value

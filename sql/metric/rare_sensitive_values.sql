@@ -3,6 +3,7 @@
 -- source: -
 -- place: 160
 -- needs: sensitive
+-- of: classes, noise
 {% for u in unchanged if u.is_sensitive %}
 SELECT {{ u.label }} AS detail, count(*) AS value
 FROM overall_{{ u.i }}

@@ -2,4 +2,5 @@
 -- better: lower
 -- source: -
 -- place: 25
+-- of: classes, noise
 SELECT 'outlier' AS detail, count(*) AS value FROM placed WHERE class_id = -1

@@ -3,56 +3,11 @@
     stored hierarchy. `passed` is read where the output is put together, so no row leaves before all have been
     checked. -#}
 {%- from 'part/placed.sql' import records with context -%}
-{%- from 'part/met.sql' import met -%}
-{# A sum that tells which unchanged values there are. #}
-{% macro checksum() -%}
-    {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %})::HUGEINT{% else %}0{% endif %}
-{%- endmacro %}
-{# Records of equal original values in a class are checked once. #}
-original AS MATERIALIZED (
-    SELECT
-        l.class_id{% for q in quasi %}, s.q{{ q.i }}{% endfor %},
-        count(*) AS size, sum({{ checksum() }}) AS checksum
-    FROM {{ records() }}
-    GROUP BY l.class_id{% for q in quasi %}, s.q{{ q.i }}{% endfor %}
-
-),
+{%- from 'part/checks.sql' import left_out_and_judged, refuse_left_out, refuse_models, sizes, untrue with context -%}
+{% include 'part/original.sql' %}
+{% include 'part/covering.sql' %}
 {% for q in quasi %}
-{% if not q.is_number %}
-{% if q.rows %}
-climb_{{ q.i }} AS (
-    SELECT v.value, r.parent, [r.label] AS labels
-    FROM (SELECT DISTINCT q{{ q.i }} AS value FROM source WHERE q{{ q.i }} IS NOT NULL) AS v
-    JOIN rows_{{ q.i }} AS r ON r.label = v.value
-    WHERE NOT EXISTS (FROM rows_{{ q.i }} AS below WHERE below.parent = r.node)
-    {%- if escape %} OR NOT EXISTS (
-        FROM rows_{{ q.i }} AS leaf
-        WHERE leaf.label = v.value AND NOT EXISTS (FROM rows_{{ q.i }} AS below WHERE below.parent = leaf.node)
-    ){% endif %}
-
-    UNION ALL
-    SELECT c.value, r.parent, list_append(c.labels, r.label)
-    FROM climb_{{ q.i }} AS c
-    JOIN rows_{{ q.i }} AS r ON r.node = c.parent
-    {# What is no tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
-    WHERE len(c.labels) < (SELECT count(*) FROM rows_{{ q.i }})
-),
-covering_{{ q.i }} AS (
-    SELECT DISTINCT value, unnest(list_concat(
-        labels,
-        list_transform(range(1, len(labels)), lambda n: array_to_string(list_reverse(labels[n:len(labels) - 1]), ' > ')),
-        ['*']{% if escape %}, ['\' || value]{% endif %}
-    )) COLLATE POSIX AS published
-    FROM climb_{{ q.i }}
-    WHERE parent IS NULL
-),
-{% else %}
-covering_{{ q.i }} AS (
-    SELECT DISTINCT value, unnest([value, '*'{% if escape %}, '\' || value{% endif %}]) COLLATE POSIX AS published
-    FROM (SELECT DISTINCT q{{ q.i }} AS value FROM source WHERE q{{ q.i }} IS NOT NULL)
-),
-{% endif %}
-{% elif not typed %}
+{% if q.is_number and not typed %}
 {# `25`, `[25, 29]`, `<=18`, `[85, >=90]` back into numbers; an end without limit is NULL with a flag. #}
 parsed_{{ q.i }} AS MATERIALIZED (
     SELECT
@@ -81,19 +36,12 @@ gate AS MATERIALIZED (
     SELECT CASE
         WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
         WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN error({{ gate_say.lost }})
-        {% if suppress %}
-        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in THEN error({{ gate_say.outliers }})
-        {% for u in unchanged if u.check_rare %}
-        WHEN rare_{{ u.i }}.values > 0 THEN error({{ u.say_rare_left }})
-        {% endfor %}
-        {% endif %}
+        {{ refuse_left_out() }}
         WHEN untrue.classes > 0 THEN error({{ gate_say.untrue }})
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
         WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
         WHEN counted.uncovered > 0 THEN error({{ gate_say.uncovered }})
-        {% for s in tested %}{% for m in s.models %}
-        WHEN judged_{{ m.number }}.classes > 0 THEN error({{ gate_say['model' ~ m.number] }})
-        {% endfor %}{% endfor %}
+        {{ refuse_models() }}
         ELSE counted.rows_out > 0
     END AS passed
     FROM (
@@ -140,13 +88,7 @@ gate AS MATERIALIZED (
         {% endif %}
         {% endfor %}
     ) AS counted,
-    (
-        SELECT count(*) AS classes
-        FROM (SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM original GROUP BY class_id) AS r
-        FULL JOIN (SELECT class_id, sum(size) AS size, sum(size * {{ checksum() }}) AS checksum FROM released GROUP BY class_id) AS p
-            ON p.class_id = r.class_id
-        WHERE p.size IS DISTINCT FROM r.size OR p.checksum IS DISTINCT FROM r.checksum
-    ) AS untrue,
+    {{ untrue() }},
     (
         SELECT
             count(*) FILTER (WHERE coalesce(size, 0) < {{ k }}) AS small,
@@ -155,35 +97,11 @@ gate AS MATERIALIZED (
             SELECT sum(r.size) AS size, min(c.class_id) AS low, max(c.class_id) AS high
             FROM published AS c
             LEFT JOIN (
-                {% if person %}
-                SELECT l.class_id, count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY l.class_id
-                {% else %}
-                SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
-                {% endif %}
+                {{ sizes() }}
             ) AS r ON r.class_id = c.class_id
             GROUP BY {% for q in quasi %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.low{{ q.i }}, c.high{{ q.i }}{% else %}c.p{{ q.i }}{% endif %}{% endfor %}
 
         )
     ) AS classes
-    {% if suppress %}
-    , (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS left_out
-    {% for u in unchanged if u.check_rare %}
-    , (
-        SELECT count(*) AS values
-        FROM (
-            SELECT {% if person %}count(DISTINCT s.person){% else %}count(*){% endif %} AS size
-            FROM {{ records() }}
-            GROUP BY s.u{{ u.i }}
-        )
-        WHERE size < {{ k }}
-    ) AS rare_{{ u.i }}
-    {% endfor %}
-    {% endif %}
-    {% for s in tested %}{% for m in s.models %}
-    {# A class that is not judged is counted too. #}
-    , (
-        SELECT (SELECT count(*) FROM body_{{ s.i }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
-        FROM judged_{{ m.number }}
-    ) AS judged_{{ m.number }}
-    {% endfor %}{% endfor %}
+    {{ left_out_and_judged() }}
 )

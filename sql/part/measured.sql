@@ -3,7 +3,7 @@
 class_of AS MATERIALIZED (
     SELECT c.*, r.size{% if person %}, r.persons{% endif %}
 
-    FROM published AS c
+    FROM {% if noise %}(SELECT DISTINCT class_id FROM released){% else %}published{% endif %} AS c
     JOIN (
         {% if person %}
         SELECT l.class_id, count(*) AS size, count(DISTINCT s.person) AS persons FROM {{ records() }} GROUP BY l.class_id

@@ -18,6 +18,25 @@
     {%- if q.end_is_day -%} ({{ high }} - {{ low }})::DOUBLE {%- else -%} {{ gap(q, high, low) }} {%- endif -%}
 {%- endmacro %}
 
+{#- The value that lies a distance (see gap) from the least value of the column; one that its type does not have is the
+    nearest end of the column. -#}
+{% macro value_at(q, low, high, distance) -%}
+    coalesce(
+        TRY(
+    {%- if q.family == 'integer' -%} ({{ low }}::HUGEINT + {{ distance }}::HUGEINT)::{{ q.type }}
+    {%- elif q.family == 'huge' -%} ({{ low }}::DOUBLE + {{ distance }})::{{ q.type }}
+    {%- elif q.family == 'decimal' -%} ({{ low }}::{{ q.wide }} + ({{ distance }} / {{ q.scale }})::{{ q.wide }})::{{ q.type }}
+    {%- elif q.family == 'float' -%} ({{ low }}::DOUBLE + {{ distance }} + {{ distance }})::{{ q.type }}
+    {%- elif q.family == 'date' -%} ({{ low }} + {{ distance }}::INTEGER)
+    {%- elif q.family == 'time' -%} (TIME '00:00:00' + to_microseconds(greatest(least(epoch_us({{ low }}) + {{ distance }}, 86399999999), 0)::BIGINT))
+    {%- elif q.family == 'nanos' -%} make_timestamp_ns((epoch_ns({{ low }})::HUGEINT + {{ distance }}::HUGEINT)::BIGINT)
+    {%- else -%} make_timestamp((epoch_us({{ low }})::HUGEINT + {{ distance }}::HUGEINT)::BIGINT)
+    {%- endif -%}
+        ),
+        CASE WHEN {{ distance }} < 0 THEN {{ low }} ELSE {{ high }} END
+    )
+{%- endmacro %}
+
 {#- A value with top and bottom coding applied. -#}
 {% macro coded(q, value) -%}
     {%- set low -%} {%- if q.bottom -%} greatest({{ value }}, {{ q.bottom }}) {%- else -%} {{ value }} {%- endif -%} {%- endset -%}

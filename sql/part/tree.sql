@@ -86,10 +86,10 @@ code_{{ q.i }} AS (
 ),
 {% endmacro %}
 
-{#- What a cluster publishes whose first and last codes are low and high: their least common ancestor (codes ascend in
+{#- What is published of codes between low and high, pairs of a relation: their least common ancestor (codes ascend in
     leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an inner node,
     and its loss (KACPC paper, Eq. 1, second sum). -#}
-{% macro published_nodes(q) %}
+{% macro published_nodes(q, pairs) %}
 published_{{ q.i }} AS MATERIALIZED (
     {{ few() }}
     SELECT
@@ -113,7 +113,7 @@ published_{{ q.i }} AS MATERIALIZED (
         SELECT
             p.low, p.high,
             a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2] COLLATE POSIX))] COLLATE POSIX AS node
-        FROM (SELECT DISTINCT low{{ q.i }} AS low, high{{ q.i }} AS high FROM extent WHERE low{{ q.i }} IS NOT NULL) AS p
+        FROM ({{ pairs }}) AS p
         JOIN code_{{ q.i }} AS a ON a.code = p.low
         JOIN code_{{ q.i }} AS b ON b.code = p.high
         {% if q.round > 1 %}

@@ -1,0 +1,126 @@
+"""Values in place of classes: what the records of a cluster are published with where they are hidden in noise and
+shuffled (RKA, card 1.8b of the similarity-and-diversity paper's baselines; reconstructed)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.space import Codes, Ints, Number, Space, Tree
+
+Floats = npt.NDArray[np.float64]
+
+FINE = 2.0**-30
+"""Noisy numbers of a continuous column are multiples of about this share of its range, lest their last bits tell which
+value they were made from."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is published instead of classes. Numbers get Laplace noise of scale range / `epsilon`: of the range in the
+    cluster, and kept within the table's; or, with `by_column`, of the table's range, and not kept within it.
+    `categories` are drawn too; else they are published as those of classes. `asked` is how the call says so."""
+
+    asked: str
+    epsilon: float
+    by_column: bool = False
+    categories: bool = True
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is published of every record that is not left out: its cluster and its seat there (from 1), (records,); the
+    code of a value of the table (-1: none) or the position of a noisy number (NaN: none), (records, attributes). A NULL
+    has neither, and nor has what is published as that of a class."""
+
+    cluster: Ints
+    seat: Ints
+    code: Codes
+    position: Floats
+
+
+def uniforms(key: bytes, name: str, count: int) -> Floats:
+    """Numbers above 0 and below 1 that nobody foretells without the key (SHAKE-256), the same on every machine."""
+    stream = hashlib.shake_256(key + name.encode()).digest(8 * count)
+    return ((np.frombuffer(stream, "<u8") >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+def renumbered(labels: Ints, key: bytes) -> Ints:
+    """The clusters in another order: theirs tells where in the table they are. -1 stays."""
+    place = np.argsort(uniforms(key, "clusters", int(labels.max(initial=-1)) + 1), kind="stable")
+    return np.where(labels >= 0, np.append(place, -1)[labels], -1)
+
+
+def drawn(space: Space, labels: Ints, noise: Noise, key: bytes) -> Drawn:
+    """What the records of each cluster are published with; every column is shuffled within it.
+
+    A number is its value and noise, or, where all values of the cluster are equal, the value. A category is drawn from
+    the cluster's values, each with a probability proportional to exp(epsilon * its records / 2). A NULL is a value of
+    a category; NULLs of a number stay as many. O(n log n) time, O(n) memory for each attribute.
+    """
+    order = np.argsort(labels, kind="stable")
+    order = order[np.searchsorted(labels[order], 0) :]
+    cluster = labels[order]
+    first = np.flatnonzero(np.append(True, cluster[1:] != cluster[:-1])) if len(cluster) else np.empty(0, np.int64)
+    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(cluster))))
+    tuples = np.repeat(np.arange(len(space.counts)), space.counts)[order]
+    code = np.full((len(cluster), len(space.attributes)), -1, np.int32)
+    position = np.full(code.shape, np.nan)
+    for j, attribute in enumerate(space.attributes):
+        chance = uniforms(key, f"values {j}", len(cluster))
+        own = space.codes[tuples, j].astype(np.int64)
+        if isinstance(attribute, Tree):
+            if noise.categories:
+                picked = _picked(own, group, attribute.values + 1, noise.epsilon, chance)
+                code[:, j] = np.where(picked == attribute.values, -1, picked)
+            continue
+        exact, noisy = _noisy(attribute, own, first, group, noise, chance)
+        seats = np.lexsort((uniforms(key, f"seats {j}", len(cluster)), group))
+        code[:, j], position[:, j] = exact[seats], noisy[seats]
+    return Drawn(cluster, np.arange(len(cluster)) - first[group] + 1, code, position)
+
+
+def _noisy(number: Number, own: Ints, first: Ints, group: Ints, noise: Noise, chance: Floats) -> tuple[Ints, Floats]:
+    """Codes of values that are published as they are, else -1; and positions of noisy ones, else NaN."""
+    known = own < number.values
+    if not known.any():
+        return np.full(len(own), -1, np.int64), np.full(len(own), np.nan)
+    at = np.append(number.positions, np.nan)[own]
+    low = np.minimum.reduceat(np.where(known, at, np.inf), first)
+    high = np.maximum.reduceat(np.where(known, at, -np.inf), first)
+    last = float(number.positions[-1])
+    if noise.by_column:
+        scale = np.full(len(first), last / noise.epsilon)
+    else:
+        scale = np.where(high > low, high - low, 0.0) / noise.epsilon
+    centred = chance - 0.5
+    noisy = at - scale[group] * np.sign(centred) * np.log1p(-2 * np.abs(centred))
+    if not noise.by_column:
+        noisy = np.clip(noisy, 0.0, last)
+    step = 1.0 if number.integral else 2.0 ** np.floor(np.log2(last * FINE)) if last > 0 else 1.0
+    noisy = np.rint(noisy / step) * step
+    if not noise.by_column:
+        noisy = np.minimum(noisy, last)
+    hidden = known & (scale[group] > 0)
+    return np.where(known & ~hidden, own, -1), np.where(hidden, noisy, np.nan)
+
+
+def _picked(own: Ints, group: Ints, values: int, epsilon: float, chance: Floats) -> Ints:
+    """A code for each record, drawn from those of its group by the exponential mechanism with their numbers of records
+    as utility."""
+    cells, records = np.unique(group * values + own, return_counts=True)
+    of, value = cells // values, cells % values
+    begin = np.searchsorted(of, np.arange(int(group.max(initial=-1)) + 2))
+    most = np.maximum.reduceat(records, begin[:-1]) if len(records) else records
+    weight = np.exp(epsilon * (records - most[of]) / 2)
+    total = np.add.reduceat(weight, begin[:-1]) if len(weight) else weight
+    # Ends of the cells on one line, on which each group has its place of length 1.
+    passed = np.cumsum(weight / total[of]) if len(weight) else weight
+    passed -= np.append(0.0, passed)[begin[:-1]][of]
+    ends = of + np.minimum(passed, 1.0)
+    ends[begin[1:] - 1] = of[begin[1:] - 1] + 1.0
+    # A sum that is rounded may lie in the next place.
+    return np.asarray(value[np.clip(np.searchsorted(ends, group + chance), begin[group], begin[group + 1] - 1)])

@@ -1,0 +1,95 @@
+{#- The release gate of noise, a model of its own: nobody can tell by code how well noise hides, but what must hold can be
+    checked. A class has k records (persons) and their unchanged values; a category is what a record of the class may be
+    published as; a number is within top, bottom and (where noise keeps to it) the column, and on its grid; each class
+    has its NULLs. It shares no step with the code that drew the values. -#}
+{%- from 'part/checks.sql' import left_out_and_judged, refuse_left_out, refuse_models, sizes, untrue with context -%}
+{% include 'part/original.sql' %}
+{% include 'part/covering.sql' %}
+{% for q in quasi %}
+told_{{ q.i }} AS MATERIALIZED (
+    SELECT class_id, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL
+),
+{% endfor %}
+{% include 'part/judged.sql' %}
+gate AS MATERIALIZED (
+    SELECT CASE
+        WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
+        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN error({{ gate_say.lost }})
+        {{ refuse_left_out() }}
+        WHEN untrue.classes > 0 THEN error({{ gate_say.untrue }})
+        WHEN classes.small > 0 THEN error({{ gate_say.small }})
+        {% for q in quasi %}
+        WHEN strange_{{ q.i }}.classes > 0 THEN error({{ gate_say['strange' ~ q.i] }})
+        {% endfor %}
+        {{ refuse_models() }}
+        ELSE counted.rows_out > 0
+    END AS passed
+    FROM (
+        SELECT
+            (
+                SELECT count(*) FROM source
+                {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
+
+            ) AS rows_in,
+            coalesce(sum(size), 0) AS rows_out,
+            coalesce(sum(size) FILTER (WHERE class_id IS NULL), 0) AS unknown
+        FROM released
+    ) AS counted,
+    {{ untrue() }},
+    (SELECT count(*) FILTER (WHERE size < {{ k }}) AS small FROM ({{ sizes() }})) AS classes
+    {{ left_out_and_judged() }}
+    {% for q in quasi %}
+    , (
+        {% if q.is_number %}
+        SELECT count(*) AS classes
+        FROM (
+            SELECT
+                t.class_id, sum(t.size) FILTER (WHERE t.value IS NULL) AS nulls,
+                count(*) FILTER (WHERE t.value IS NOT NULL AND NOT (true
+                    {% if q.top %}AND t.value <= {{ q.top }}{% endif %} {% if q.bottom %}AND t.value >= {{ q.bottom }}{% endif %}
+
+                    {% if not by_column %}AND t.value <= e.high{% if not q.grid %} AND t.value >= e.low{% endif %}{% endif %}
+
+                    {% if q.grid %}
+                    AND (t.value = {{ q.low_limit }}{% if q.bottom %} OR t.value = {{ q.bottom }}{% endif %} OR
+                        {%- if q.end_is_day %} date_trunc({{ q.grid }}, t.value) = t.value
+                        {%- elif q.family == 'integer' %} t.value % {{ q.grid }} = 0
+                        {%- else %} abs(t.value::DOUBLE / {{ q.grid }} - round(t.value::DOUBLE / {{ q.grid }})) < 1e-6{% endif %})
+                    {% endif %}
+                )) AS beyond
+            FROM told_{{ q.i }} AS t
+            CROSS JOIN (SELECT min(q{{ q.i }}) AS low, max(q{{ q.i }}) AS high FROM source) AS e
+            GROUP BY t.class_id
+        ) AS t
+        FULL JOIN (
+            SELECT class_id, sum(size) FILTER (WHERE q{{ q.i }} IS NULL) AS nulls FROM original GROUP BY class_id
+        ) AS o ON o.class_id = t.class_id
+        WHERE t.beyond > 0 OR t.nulls IS DISTINCT FROM o.nulls
+        {% elif q.drawn %}
+        SELECT count(DISTINCT t.class_id) AS classes
+        FROM told_{{ q.i }} AS t
+        WHERE NOT EXISTS (
+            FROM (
+                SELECT o.class_id, c.published FROM original AS o JOIN covering_{{ q.i }} AS c ON c.value = o.q{{ q.i }}
+                UNION
+                SELECT class_id, NULL FROM original WHERE q{{ q.i }} IS NULL
+            ) AS may
+            WHERE may.class_id = t.class_id AND may.published IS NOT DISTINCT FROM t.value
+        )
+        {% else %}
+        {# One value of the class covers all its records. #}
+        SELECT count(DISTINCT o.class_id) AS classes
+        FROM original AS o
+        LEFT JOIN (
+            SELECT class_id, any_value(value) AS value, count(*) AS values FROM told_{{ q.i }} GROUP BY class_id
+        ) AS t ON t.class_id = o.class_id
+        LEFT JOIN covering_{{ q.i }} AS c ON c.value = o.q{{ q.i }} AND c.published = t.value
+        WHERE t.values IS DISTINCT FROM 1 OR NOT CASE
+            WHEN t.value IS NULL THEN o.q{{ q.i }} IS NULL
+            WHEN o.q{{ q.i }} IS NULL THEN t.value = '*'
+            ELSE c.published IS NOT NULL
+        END
+        {% endif %}
+    ) AS strange_{{ q.i }}
+    {% endfor %}
+)
