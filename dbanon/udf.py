@@ -55,8 +55,8 @@ def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
 
     A part says which cluster the records first to last (from 1) of a group belong to; `wide` has the least and greatest
     codes of clusters that are published with more than their records span; `drawn` what the seats of a cluster are
-    published with, where that is noise. DuckDB calls it with one table; with none
-    where the source is empty, and with several equal ones where the call stands in a correlated subquery.
+    published with, where that is noise. DuckDB calls it with one table; with none where the source is empty, and with
+    several equal ones where the call stands in a correlated subquery.
     """
     return _each(request, rows, domains, _clusters, ANSWER)
 

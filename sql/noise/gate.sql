@@ -2,7 +2,7 @@
     checked. A class has k records (persons) and their unchanged values; a category is what a record of the class may be
     published as; a number is within top, bottom and (where noise keeps to it) the column, and on its grid; each class
     has its NULLs. It shares no step with the code that drew the values. -#}
-{%- from 'part/checks.sql' import left_out_and_judged, refuse_left_out, refuse_models, sizes, untrue with context -%}
+{%- from 'part/checks.sql' import left_out_and_judged, records_due, refuse_left_out, refuse_models, sizes, untrue with context -%}
 {% include 'part/original.sql' %}
 {% include 'part/covering.sql' %}
 {% for q in quasi %}
@@ -26,11 +26,7 @@ gate AS MATERIALIZED (
     END AS passed
     FROM (
         SELECT
-            (
-                SELECT count(*) FROM source
-                {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
-
-            ) AS rows_in,
+            {{ records_due() }} AS rows_in,
             coalesce(sum(size), 0) AS rows_out,
             coalesce(sum(size) FILTER (WHERE class_id IS NULL), 0) AS unknown
         FROM released

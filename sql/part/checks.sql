@@ -6,6 +6,15 @@
     {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %})::HUGEINT{% else %}0{% endif %}
 {%- endmacro %}
 
+{#- How many records are to be released or left out. -#}
+{% macro records_due() -%}
+(
+                SELECT count(*) FROM source
+                {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
+
+            )
+{%- endmacro %}
+
 {#- Classes whose records are not those of the source, or have other unchanged values. -#}
 {% macro untrue() -%}
 (

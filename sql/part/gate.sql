@@ -3,7 +3,7 @@
     stored hierarchy. `passed` is read where the output is put together, so no row leaves before all have been
     checked. -#}
 {%- from 'part/placed.sql' import records with context -%}
-{%- from 'part/checks.sql' import left_out_and_judged, refuse_left_out, refuse_models, sizes, untrue with context -%}
+{%- from 'part/checks.sql' import left_out_and_judged, records_due, refuse_left_out, refuse_models, sizes, untrue with context -%}
 {% include 'part/original.sql' %}
 {% include 'part/covering.sql' %}
 {% for q in quasi %}
@@ -47,11 +47,7 @@ gate AS MATERIALIZED (
     FROM (
         SELECT
             {# The left joins keep every record, so as many as there are means each of them once. #}
-            (
-                SELECT count(*) FROM source
-                {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
-
-            ) AS rows_in,
+            {{ records_due() }} AS rows_in,
             coalesce(sum(r.size), 0) AS rows_out,
             coalesce(sum(r.size) FILTER (WHERE c.class_id IS NULL), 0) AS unknown,
             coalesce(sum(r.size) FILTER (WHERE NOT coalesce(true
