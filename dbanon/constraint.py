@@ -204,8 +204,9 @@ def tally(space: Space, rows: Ints, sensitive: int) -> tuple[Ints, int]:
     known = persons >= 0
     if not known.any():
         return np.zeros(column.values + 1, np.int64), 0
-    pairs = np.unique(np.stack((persons[known], codes[known])), axis=1)
-    return np.bincount(pairs[1], minlength=column.values + 1), len(np.unique(pairs[0]))
+    values = column.values + 1
+    pairs = np.unique(persons[known] * values + codes[known])
+    return np.bincount(pairs % values, minlength=values), len(np.unique(pairs // values))
 
 
 class _Rows:

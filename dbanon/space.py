@@ -51,6 +51,17 @@ class Number:
         """Number of distinct values; also the code of NULL."""
         return len(self.positions)
 
+    @property
+    def height(self) -> int:
+        """The level of the smallest block that holds all values."""
+        return max(self.values - 1, 0).bit_length()
+
+    def block(self, codes: Ints, level: int) -> tuple[Ints, Ints]:
+        """First and last code of the block that each value stands in: the distinct values, in order, in blocks of
+        2^level."""
+        first = codes >> level << level
+        return first, np.minimum(first + (1 << level) - 1, self.values - 1)
+
 
 @dataclass(frozen=True)
 class Tree:

@@ -550,6 +550,7 @@ ELSEWHERE = {
     "RepeatedArgument": "test_arguments.py",
     "RepeatedIdentifier": "test_policy.py",
     "TooLarge": "test_assign.py",
+    "TooManyLevels": "test_lattice.py",
     "UnknownRelease": "test_materialized.py",
     "UnknownVersion": "test_materialized.py",
     "UnmappableView": "test_alchemy_view.py",

@@ -11,6 +11,7 @@ import numpy as np
 
 from dbanon.cluster.greedy import FAR, arrays, greedy, nowhere, place, start
 from dbanon.cluster.labels import Dealer, dealt
+from dbanon.cluster.lattice import full_domain
 from dbanon.cluster.loss import Loss
 from dbanon.cluster.noise import Noise
 from dbanon.cluster.registry import EVERY_MODEL, MODE, SEED, Algorithm, Check, register
@@ -135,6 +136,14 @@ def imitated(options: Mapping[str, object]) -> Noise | None:
     return Noise(f"noise_epsilon = {epsilon}", float(str(epsilon)), by_column=True, categories=False)
 
 
+def ldiversity_mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    """The l-diversity baseline: strict Mondrian whose cuts meet the whole model, or with base 'incognito' the best
+    full-domain generalization that meets it (see `dbanon.cluster.lattice`)."""
+    if options["base"] == "incognito":
+        return full_domain(space, constraint, "ldiversity_mondrian", check)
+    return mondrian(space, constraint, options, check)
+
+
 def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
     """MRMondrian, strict Mondrian run level by level, as map and reduce do it.
 
@@ -230,11 +239,21 @@ register(
         name="ldiversity_mondrian",
         title="l-diverse strict Mondrian",
         family="split",
-        run=mondrian,
-        source="Machanavajjhala et al. 2006 on LeFevre et al. 2006; baseline of S1, which names no algorithm and no l",
+        run=ldiversity_mondrian,
+        source="Machanavajjhala et al. 2006 on LeFevre et al. 2006 (base 'incognito': 2005); baseline of S1, which "
+        "names no algorithm and no l",
         evidence="LIT-m",
         deterministic=True,
-        complexity="O(n log n) time, O(n) memory",
+        complexity="O(n log n) time, O(n) memory; base 'incognito': O(n) time a node, exponential in the columns",
+        own=(
+            Parameter(
+                "base",
+                Choice(("mondrian", "incognito")),
+                "The algorithm whose classes meet the model: Mondrian, or Incognito, which raises each column to one "
+                "level for all records: the least sum of levels, then the least loss.",
+                "mondrian",
+            ),
+        ),
         defaults={"l": 2},
         meets=EVERY_MODEL,
     )

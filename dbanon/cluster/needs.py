@@ -79,14 +79,12 @@ def _node(tree: Tree, low: Ints, high: Ints) -> tuple[Ints, Ints]:
 
 
 def _interval(number: Number, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """The next larger interval of a number without a hierarchy: the column's distinct values, in order, stand in blocks
-    of 1, 2, 4, 8 ..., and the smallest block that has the interval within it and is larger is taken."""
-    first, last, width = low.copy(), high.copy(), 1
-    while width < 2 * number.values:
+    """The next larger interval of a number without a hierarchy: the smallest of its blocks of 1, 2, 4, 8 ... distinct
+    values that has the interval within it and is larger."""
+    first, last = low.copy(), high.copy()
+    for level in range(number.height + 1):
         apart = (first == low) & (last == high)
-        begin = low // width * width
-        end = np.minimum(begin + width - 1, number.values - 1)
+        begin, end = number.block(low, level)
         fits = apart & (high <= end)
         first, last = np.where(fits, begin, first), np.where(fits, end, last)
-        width *= 2
     return first, last

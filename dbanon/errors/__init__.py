@@ -32,6 +32,7 @@ from dbanon.errors.data import (
     RoundAboveLevel,
     TooFew,
     TooLarge,
+    TooManyLevels,
     TooSmallBlock,
     UnusedArgument,
 )
@@ -150,6 +151,7 @@ __all__ = [
     "TargetInUse",
     "TooFew",
     "TooLarge",
+    "TooManyLevels",
     "TooSmallBlock",
     "TwoRoles",
     "Uncovered",

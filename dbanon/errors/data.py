@@ -87,6 +87,17 @@ class TooLarge(DbanonError):
         )
 
 
+class TooManyLevels(DbanonError):
+    """Attributes with more combinations of levels than are searched."""
+
+    def __init__(self, function: str, nodes: int, most: int) -> None:
+        super().__init__(
+            f"{function}: the quasi-identifiers and sets of some of them have {nodes} combinations of levels, and more "
+            f"than {most} are not searched. Hint: give numbers hierarchies of few levels, ask for fewer "
+            "quasi-identifiers, or leave base = 'incognito' out."
+        )
+
+
 class ModelNotMet(DbanonError):
     """The whole table, as one class, does not meet a privacy model: no grouping of it can be relied on to."""
 

@@ -21,6 +21,11 @@ FROM patients
 WHERE patient_number <= 100200;"""
 """Columns that are difficult."""
 
+_WIDE = """CREATE TABLE wide AS
+SELECT patient_number % 4 AS a, a AS b, a AS c, a AS d, a AS e, a AS f, a AS g, a AS h, a AS i, a AS j, a AS m, sex
+FROM patients;"""
+"""Eleven numbers of four values each: three levels."""
+
 _INT2 = "an integer of at least 2"
 _PATIENTS = (
     "patient_number",
@@ -222,6 +227,12 @@ def data() -> Iterator[Mistake]:
     yield Mistake(
         errors.TooLarge("oka", 900_000_000, 2_000_000, 10**15),
         when="It comes from algorithms whose time grows with the square of the table, on very large tables.",
+    )
+    yield sql(
+        errors.TooManyLevels("ldiversity_mondrian", 4**11, 2_000_000),
+        "FROM ldiversity_mondrian('wide', k = 2, qi = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'm'], "
+        "sensitive = ['sex'], base := 'incognito');",
+        _WIDE,
     )
     yield sql(
         errors.ModelNotMet("kacpc", "l = 5", "star", "l = 2"),
