@@ -163,6 +163,7 @@ def statement(call: Call) -> Sql:
             raise errors.UnknownColumn(function, made.source.shown, name, "influence", tuple(made.qi))
     numeric = [family(made.source.columns[column])[0] is not None for column in made.qi]
     threshold = cast(float, options.get("threshold") or 0.0)
+    sample = cast(float, options.get("sample", 1.0))
     sides = [
         {**a, "influence": literal(weights.get(column.lower(), 1.0)), "is_numeric": is_numeric}
         for a, column, is_numeric in zip(attributes, made.qi, numeric, strict=False)
@@ -182,9 +183,11 @@ def statement(call: Call) -> Sql:
             fraction=None if fraction is None else literal(fraction),
             threshold=literal(threshold),
             ties=options.get("ties") == "count",
+            sample=None if sample == 1 else literal(sample),
+            seed=options.get("seed"),
             norm=bool(options.get("norm")),
             w=literal(cast(float, options.get("w", 0.5))),
-            numbers=_numbers(made, groups, population is not None, fraction is not None, threshold),
+            numbers=_numbers(made, groups, population is not None, fraction is not None, threshold, sample < 1),
             sources=[
                 {**beside.stands(function, s), **made.fingerprints}
                 for s in (made.source, made.release, *([population] if population else ()))
@@ -239,7 +242,7 @@ def _person(made: Tables, other: Source) -> Sql | None:
 
 
 def _numbers(
-    made: Tables, groups: Sequence[str], population: bool, fraction: bool, threshold: float
+    made: Tables, groups: Sequence[str], population: bool, fraction: bool, threshold: float, sampled: bool
 ) -> list[dict[str, object]]:
     """Template values of the numbers of a call, in order.
 
@@ -270,7 +273,8 @@ def _numbers(
             said = "Disclosure risk: chance of the class's most frequent value; average over records."
             found.append(("disclosure_dominant", "dominant", "average", "above_average", i, said))
         if "exposure" in groups:
-            said = "Share of the records of the most frequent value that lie in classes where it is the most frequent."
+            said = "Share of the records of the most frequent value that lie in classes where it is the most frequent"
+            said += ", estimated from a sample of the classes." if sampled else "."
             found.append(("exposure", "exposed", "sum", "positive", i, said))
     if "distortion" in groups:
         said = (

@@ -49,6 +49,12 @@ _TIES = Parameter(
     "Classes in which the dominant value shares the lead with another one: not exposed, or exposed.",
     "skip",
 )
+_SAMPLE = Parameter(
+    "sample",
+    Real(0, 1, above=True),
+    "Share of the classes, rounded up, that the number is estimated from: drawn by a hash of what they publish.",
+    1.0,
+)
 _INFLUENCE = Parameter(
     "influence", PerColumn(Real(0), "{'age': 0.8}"), "Weight of a column in the distortion; default 1."
 )
@@ -103,8 +109,12 @@ RISKS = (
     ),
     Function(
         "exposure",
-        (_SOURCE, _QI, _SENSITIVE, _PERSON, _CLASSES, _TIES),
-        "Share of the table's most frequent sensitive value that lies in classes where it leads (paper S1, Eq. 15).",
+        (
+            *(_SOURCE, _QI, _SENSITIVE, _PERSON, _CLASSES, _TIES, _SAMPLE),
+            Parameter("seed", Integer(0), "Another seed, another sample.", 0),
+        ),
+        "Share of the table's most frequent sensitive value that lies in classes where it leads (paper S1, Eq. 15); "
+        "NULL where it does not occur in the sample.",
         ("exposure",),
     ),
     Function(

@@ -219,6 +219,89 @@ def test_it_equals_plain_python(con: Any, seed: int) -> None:
         assert found[f"marketer_{attacker}"] == found[f"prosecutor_{attacker}"]
 
 
+# --- a sample of the classes ---------------------------------------------------------------------------------
+
+
+def drawn(con: Any, cells: Sequence[tuple[str, int]], sample: float, seed: int) -> set[tuple[str, int]]:
+    """The classes of a sample: of a table of the same published values in which each class exposes a value."""
+    con.execute("CREATE OR REPLACE TABLE alike (a VARCHAR, b INTEGER, s VARCHAR)")
+    con.executemany("INSERT INTO alike VALUES (?, ?, 'x')", cells)
+    (row,) = rows(con, f"exposure('alike', qi=['a', 'b'], sensitive='s', sample={sample}, seed={seed})")
+    assert row["value"] == 1 and len(row["worst"]) == row["classes"]
+    return {(w["class"]["a"], int(w["class"]["b"])) for w in row["worst"]}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_exposure_of_a_sample_is_that_of_its_classes_and_the_value_that_of_the_table(con: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    cells = [("odd, 'one'", i) for i in range(5)] + [("NULL", i) for i in range(rng.randint(1, 4))]
+    classes = {cell: rng.choices(["Flu", "HIV", "Cancer", None], k=rng.randint(1, 9)) for cell in cells}
+    classes[cells[0]].append("Flu")
+    table = [(*cell, value) for cell, values in classes.items() for value in values]
+    rng.shuffle(table)
+    con.execute("CREATE TABLE t (a VARCHAR, b INTEGER, s VARCHAR)")
+    con.executemany("INSERT INTO t VALUES (?, ?, ?)", table)
+    whole = Counter(value for *_, value in table if value is not None)
+    dominant = min(whole, key=lambda v: (-whole[v], v))
+    for sample in (0.1, 0.3, 0.5, 0.75, 0.99):
+        some = drawn(con, cells, sample, seed)
+        assert len(some) == math.ceil(sample * len(cells))
+        of = [Counter(v for v in classes[cell] if v is not None) for cell in some]
+        records = sum(count[dominant] for count in of)
+        for ties in (False, True):
+            lead = sum(
+                count[dominant]
+                for count in of
+                if count[dominant] >= max((n for v, n in count.items() if v != dominant), default=0) + (not ties)
+            )
+            asked = f"sample={sample}, seed={seed}, ties='{'count' if ties else 'skip'}'"
+            (row,) = rows(con, f"exposure('t', qi=['a', 'b'], sensitive='s', {asked})")
+            assert row["value"] == (close(lead / records) if records else None)
+            assert {(w["class"]["a"], int(w["class"]["b"])) for w in row["worst"]} <= some
+
+
+def test_the_whole_sample_is_no_sample_and_small_ones_have_a_class(star: Any) -> None:
+    plain = rows(star, "exposure('safe', source='six')")
+    assert rows(star, "exposure('safe', source='six', sample=1, seed=5)") == plain
+    assert plain[0]["value"] == close(2 / 3)
+    # Flu leads in the first class, two of two; in the second, one of one, it does not.
+    found = {seed: numbers(star, f"exposure('safe', source='six', sample=1e-9, seed={seed})") for seed in range(12)}
+    assert {n["exposure"] for n in found.values()} == {0, 1}
+    with pytest.raises(duckdb.Error, match="sample must be a number above 0 and at most 1"):
+        star.execute("FROM exposure('safe', source='six', sample=0)")
+    with pytest.raises(duckdb.Error):  # all numbers of risk are of all classes
+        star.execute("FROM risk('safe', source='six', sample := 0.5)")
+
+
+def test_a_sample_without_the_dominant_value_has_no_exposure(con: Any) -> None:
+    con.execute("CREATE TABLE t AS FROM (VALUES ('a', 'Flu'), ('a', 'Flu'), ('b', 'HIV'), ('b', NULL)) AS v (q, s)")
+    found = [rows(con, f"exposure('t', qi=['q'], sensitive=['s'], sample=0.5, seed={i})")[0] for i in range(12)]
+    told = {(row["value"], row["classes"], row["records"]) for row in found}
+    assert told == {(1, 1, 2), (None, 0, 0)}
+    con.execute("UPDATE t SET s = NULL")
+    assert numbers(con, "exposure('t', qi=['q'], sensitive=['s'], sample=0.5)") == {"exposure": None}
+
+
+def test_samples_lie_around_the_exposure_of_all_classes(con: Any) -> None:
+    """120 classes, half of them drawn: the mean over 60 seeds is within four standard errors, which are below 0.01."""
+    rng = random.Random(3)
+    con.execute("CREATE TABLE t (q INTEGER, s VARCHAR, class_id INTEGER)")
+    table = [(i, rng.choice(["Flu", "Flu", "HIV", "Cancer"])) for i in range(120) for _ in range(rng.randint(2, 8))]
+    con.executemany("INSERT INTO t VALUES (?, ?, 1)", table)
+    call = "exposure('t', qi=['q'], sensitive=['s']"
+    whole = numbers(con, f"{call})")["exposure"]
+    found = [numbers(con, f"{call}, sample=0.5, seed={seed})")["exposure"] for seed in range(60)]
+    assert len(set(found)) > 40
+    mean = sum(found) / len(found)
+    error = math.sqrt(sum((v - mean) ** 2 for v in found) / (len(found) - 1) / len(found))
+    assert error < 0.01
+    assert abs(mean - whole) < 4 * error
+    # Neither the order of the rows nor class_id counts.
+    con.execute("CREATE OR REPLACE TABLE t AS SELECT q, s, 120 - q AS class_id FROM t ORDER BY hash(q, s)")
+    again = [numbers(con, f"{call}, sample=0.5, seed={seed})")["exposure"] for seed in range(5)]
+    assert again == found[:5]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_population_is_matched_as_by_hand(con: Any, seed: int) -> None:
     """Intervals, nodes, masks, *, NULL and open ends against a plain loop over the population."""

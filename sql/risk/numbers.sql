@@ -43,6 +43,17 @@ fits AS MATERIALIZED (
     GROUP BY k.class_id
 ),
 {% endif %}
+{% if sample %}
+{# The classes of least hash of what they publish: whatever the order of the rows, and as many as are asked for. #}
+drawn AS MATERIALIZED (
+    SELECT class_id
+    FROM classes
+    QUALIFY row_number() OVER (
+        ORDER BY md5_number_lower(row('dbanon 1', {{ seed }}{% for q in quasi %}, q{{ loop.index0 }}{% endfor %})::VARCHAR) ASC{% for q in quasi %}, q{{ loop.index0 }} ASC NULLS LAST{% endfor %}
+
+    ) <= greatest(ceil(round(count(*) OVER () * {{ sample }}, 9)), 1)
+),
+{% endif %}
 misfit AS MATERIALIZED (
     SELECT coalesce(
         {{ moved(sources) }}
@@ -60,7 +71,7 @@ misfit AS MATERIALIZED (
 ),
 {% for n in numbers %}
 value_{{ n.number }} AS MATERIALIZED (
-    SELECT k.*, round(coalesce(v.value, 0), 12)::DOUBLE AS value
+    SELECT k.*, round({% if sample %}v.value{% else %}coalesce(v.value, 0){% endif %}, 12)::DOUBLE AS value
     FROM classes AS k
     LEFT JOIN ({{ value(n) }}) AS v USING (class_id)
 ),

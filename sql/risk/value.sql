@@ -23,19 +23,27 @@ JOIN classes AS k USING (class_id)
 WHERE h.value IS NOT NULL
 GROUP BY h.class_id
 {% elif n.of == 'exposed' %}
-SELECT d.class_id, d.size::DOUBLE / d.everywhere AS value
+{# The dominant value is that of the whole table. Of a sample of the classes both sums are of its classes: every class is
+    as likely in it, so their ratio estimates that of all, with a bias that vanishes as the sample grows. #}
+SELECT
+    d.class_id,
+    CASE
+        WHEN d.size {% if ties %}={% else %}>{% endif %} (
+            SELECT {% if ties %}max(size){% else %}coalesce(list_sort(list(size), 'DESC')[2], 0){% endif %}
+
+            FROM held_{{ n.i }} AS h
+            WHERE h.class_id = d.class_id AND h.value IS NOT NULL
+        ) THEN d.size::DOUBLE / d.everywhere
+        ELSE 0
+    END AS value
 FROM (
     SELECT h.class_id, h.size, sum(h.size) OVER () AS everywhere
     FROM held_{{ n.i }} AS h
     JOIN (SELECT value FROM overall_{{ n.i }} WHERE value IS NOT NULL ORDER BY size DESC, value ASC LIMIT 1) AS m
         ON m.value = h.value
-) AS d
-WHERE d.size {% if ties %}={% else %}>{% endif %} (
-    SELECT {% if ties %}max(size){% else %}coalesce(list_sort(list(size), 'DESC')[2], 0){% endif %}
+    {% if sample %}SEMI JOIN drawn USING (class_id){% endif %}
 
-    FROM held_{{ n.i }} AS h
-    WHERE h.class_id = d.class_id AND h.value IS NOT NULL
-)
+) AS d
 {% elif n.of == 'distortion' %}
 SELECT k.class_id, 0.0::DOUBLE{% for c in attributes %} + {{ c.influence }} * coalesce(s{{ c.i }}.raised, 0){% endfor %} AS value
 FROM classes AS k
