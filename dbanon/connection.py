@@ -21,24 +21,40 @@ from dbanon.functions import TableFunction, table_functions
 from dbanon.install import attach
 from dbanon.quote import text
 
+Progress = Callable[[float, float], None]
+"""Called with the share of the work that is done and, where classes are improved, that of the loss that is gone."""
 
-def connect(database: str | Path = ":memory:", **options: Any) -> Connection:
+
+def connect(database: str | Path = ":memory:", *, progress: Progress | None = None, **options: Any) -> Connection:
     """Opens a database as `duckdb.connect` does (same options) and attaches dbanon to it.
 
+    `progress` is called by what takes long and can say how far it has come: `improve`, and the forests of `influence`
+    and `attack`. It is called while a statement runs, so it must not use the connection.
+
     >>> with connect() as con:
-    ...     con.sql("SELECT name FROM algorithms() LIMIT 1").fetchall()
-    [('kacpc',)]
+    ...     con.sql("SELECT name FROM algorithms() WHERE family = 'search'").fetchall()
+    [('best',)]
     """
-    return Connection(duckdb.connect(str(database), **options))
+    return Connection(duckdb.connect(str(database), **options), progress)
 
 
 class Connection:
     """Everything a DuckDB connection has, by delegation; statements are looked at before they run."""
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any, progress: Progress | None = None) -> None:
         self.raw = attach(raw)
         self._session = session.of_connection(raw)
+        self._session.told = progress or self._session.told
         self._frames: set[str] = set()
+
+    @property
+    def progress(self) -> Progress | None:
+        """What is told how far a statement has come; see `connect`."""
+        return self._session.told
+
+    @progress.setter
+    def progress(self, told: Progress | None) -> None:
+        self._session.told = told
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.raw, name)
@@ -85,7 +101,7 @@ class Connection:
 
     def cursor(self) -> Connection:
         """Another connection to the same instance, attached too."""
-        return Connection(self.raw.cursor())
+        return Connection(self.raw.cursor(), self.progress)
 
     duplicate = cursor
 

@@ -74,7 +74,8 @@ class LabelCache:
 
 
 Told = Callable[[float, float], None]
-"""Called with the shares of a search that are done: of its time or moves, and of the loss that it began with."""
+"""Called with the share of the work that is done (of a search: of its time or moves) and, of a search, the share of the
+loss that it began with that is gone."""
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Session:
     search: Search | None = None
     """Where there is one, classes are improved for its time."""
     told: Told | None = None
-    """What is told how far a search has come."""
+    """What is told how far a search or a forest has come."""
 
     def cursor(self) -> Any:
         """A cursor of the planner's own; it sees committed state only."""
@@ -214,3 +215,15 @@ def interruptible(session: Session | None, stop: Callable[[], Exception]) -> Ite
             raise stop()
 
     yield check
+
+
+def stepped(session: Session, check: Callable[[], None], steps: int) -> Callable[[], None]:
+    """The check of work that calls it before each of so many steps; says how far the work has come."""
+    done = itertools.count()
+
+    def step() -> None:
+        check()
+        if session.told is not None:
+            session.told(next(done) / steps, 0.0)
+
+    return step

@@ -163,10 +163,11 @@ def _forests(table: space.Space, asked: dict[str, Any]) -> list[forest.Influence
     settings = forest.Settings(**asked["forest"]["settings"])
     found = []
     with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+        step = session.stepped(current, check, settings.trees * len(table.sensitive))
         for sensitive in table.sensitive:
             packed = current.cache.get(
                 forest.key(table, sensitive, settings),
-                lambda of=sensitive: forest.influence(table, of, settings, check).packed(),  # type: ignore[misc]
+                lambda of=sensitive: forest.influence(table, of, settings, step).packed(),  # type: ignore[misc]
             )
             found.append(forest.Influence.unpacked(packed))
     return found

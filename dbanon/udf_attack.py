@@ -59,7 +59,8 @@ def _learned(asked: dict[str, Any], given: Any) -> tuple[space.Ints, space.Ints,
 
     def compute() -> guessing.Guesses:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-            return guessing.guesses(asked["function"], features, labels, records, rows, asked["seed"], check)
+            step = session.stepped(current, check, guessing.TREES)
+            return guessing.guesses(asked["function"], features, labels, records, rows, asked["seed"], step)
 
     order = np.lexsort((labels, *features.T[::-1])) if len(labels) else labels
     content = hashlib.blake2b(f"{__version__} prediction {asked['seed']} {features.shape}".encode(), digest_size=16)

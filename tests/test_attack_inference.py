@@ -197,6 +197,24 @@ def test_prediction_names_the_people_whose_disease_follows(clinic: Any) -> None:
     assert summary(clinic, "prediction", more="train := 0.9")["asked"]["value"] < 60
 
 
+def test_prediction_says_how_far_it_has_come() -> None:
+    told: list[tuple[float, float]] = []
+    with dbanon.connect(progress=lambda *far: told.append(far)) as con:
+        con.execute("CREATE TABLE t AS SELECT i % 60 AS age, i // 20 % 3 AS s FROM range(300) AS r (i)")
+        dbanon.declare(con, "t", age="quasi", s="sensitive")
+        con.execute("CREATE TABLE safe AS FROM kacpc('t', k=5)")
+        con.execute("FROM attack('safe', source='t', kind='prediction')").fetchall()
+        shares = [done for done, _ in told]
+        assert shares[0] == 0.0 and shares == sorted(shares) and 0.9 < shares[-1] < 1.0
+        assert all(gone == 0.0 for _, gone in told)
+        told.clear()
+        con.cursor().execute("FROM influence('t', trees=20)").fetchall()
+        assert [done for done, _ in told] == pytest.approx([i / 20 for i in range(20)])
+        con.progress = None
+        con.execute("FROM influence('t', trees=21)").fetchall()
+        assert len(told) == 20
+
+
 def test_prediction_names_nobody_where_nothing_follows(clinic: Any) -> None:
     plant(clinic, random_people(1, 300, ["Flu", "HIV", "Cancer", "Lymphoma"], [1, 1, 1, 1]))
     assert attack(clinic, "prediction") == []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import doctest
+import importlib
 import posixpath
 import re
 import shlex
@@ -237,3 +239,15 @@ def test_an_unknown_page_and_a_folder_that_cannot_be_made_are_one_line(tmp_path:
     assert result.exit_code == 1
     assert result.output.startswith("Error: ")
     assert result.output.count("\n") == 1
+
+
+PACKAGE = Path(dbanon.__file__).parent
+SHOWING = [p for p in sorted(PACKAGE.rglob("*.py")) if "\n    >>> " in p.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", SHOWING, ids=lambda path: path.stem)
+def test_examples_in_docstrings_are_true(path: Path) -> None:
+    name = ".".join(("dbanon", *path.relative_to(PACKAGE).with_suffix("").parts))
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted > 0
+    assert found.failed == 0

@@ -630,3 +630,22 @@ def test_ctrl_c_stops_a_statement_and_keeps_the_shell_and_ctrl_d_leaves(terminal
     assert child.wait(30) == 0
     kept = (tmp_path / "state" / "dbanon" / "shell_history").read_text()
     assert "repeat('xy', 4)" in kept and "xyxyxyxy" not in kept and "half" not in kept
+
+
+def test_a_long_statement_says_how_far_it_has_come() -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    with dbanon.connect() as con:
+        screen = Screen()
+        shell = Shell(con, screen, io.StringIO(), mode="table", watched=True)
+        assert con.progress is not None
+        shell._running(2.0)
+        con.progress(0.4, 0.0)
+        shell._running(3.0)
+        shell._running(None)
+        shell._running(2.0)
+        shell.close()
+    lines = screen.getvalue().split("\r\x1b[K")
+    assert lines[1:] == ["2 s, Ctrl-C stops it ", "3 s, 40% done, Ctrl-C stops it ", "", "2 s, Ctrl-C stops it "]

@@ -60,6 +60,8 @@ class Shell:
         self.errors = self.console if watched else Console(file=err, highlight=False, markup=False, soft_wrap=True)
         self._worker = Worker(connection.interrupt, self._running)
         self._waiting = False
+        self._done: float | None = None
+        connection.progress = self._come
 
     def close(self) -> None:
         """Ends the shell; the connection stays open."""
@@ -182,14 +184,20 @@ class Shell:
         """Says that Ctrl-C was heard."""
         self.errors.print(Text("Stopped.", style="yellow"))
 
+    def _come(self, done: float, gone: float) -> None:
+        """Notes how far a statement has come."""
+        self._done = done
+
     def _running(self, seconds: float | None) -> None:
         """A line that says how long a statement has been running; None: it is done."""
         if not self.watched or not self.console.is_terminal or (seconds is None and not self._waiting):
             return
         if seconds is None:
             self.console.file.write("\r\x1b[K")
+            self._done = None
         elif seconds >= 1:
-            self.console.file.write(f"\r\x1b[K{seconds:.0f} s, Ctrl-C stops it ")
+            done = "" if self._done is None else f", {self._done:.0%} done"
+            self.console.file.write(f"\r\x1b[K{seconds:.0f} s{done}, Ctrl-C stops it ")
         else:
             return
         self.console.file.flush()
