@@ -88,23 +88,23 @@ def _noisy(number: Number, own: Ints, first: Ints, group: Ints, noise: Noise, ch
     known = own < number.values
     if not known.any():
         return np.full(len(own), -1, np.int64), np.full(len(own), np.nan)
-    at = np.append(number.positions, np.nan)[own]
-    low = np.minimum.reduceat(np.where(known, at, np.inf), first)
-    high = np.maximum.reduceat(np.where(known, at, -np.inf), first)
-    last = float(number.positions[-1])
-    if noise.by_column:
-        scale = np.full(len(first), last / noise.epsilon)
-    else:
-        scale = np.where(high > low, high - low, 0.0) / noise.epsilon
+    low = np.minimum.reduceat(np.where(known, own, number.values), first)
+    high = np.maximum.reduceat(np.where(known, own, -1), first)
+    place, last = np.append(number.positions, np.nan), float(number.positions[-1])
+    at = place[own]
+    with np.errstate(over="ignore"):  # beyond the greatest double lies infinity, and the end of the column
+        spread = np.full(len(first), last) if noise.by_column else np.where(high > low, place[high] - place[low], 0.0)
+        scale = spread / noise.epsilon
     centred = chance - 0.5
-    noisy = at - scale[group] * np.sign(centred) * np.log1p(-2 * np.abs(centred))
-    if not noise.by_column:
-        noisy = np.clip(noisy, 0.0, last)
     step = 1.0 if number.integral else 2.0 ** np.floor(np.log2(last * FINE)) if last > 0 else 1.0
-    noisy = np.rint(noisy / step) * step
+    with np.errstate(over="ignore"):
+        noisy = at - scale[group] * np.sign(centred) * np.log1p(-2 * np.abs(centred))
+        if not noise.by_column:
+            noisy = np.clip(noisy, 0.0, last)
+        noisy = np.rint(noisy / step) * step
     if not noise.by_column:
         noisy = np.minimum(noisy, last)
-    hidden = known & (scale[group] > 0)
+    hidden = known & ((high > low)[group] | (noise.by_column & (number.values > 1)))
     return np.where(known & ~hidden, own, -1), np.where(hidden, noisy, np.nan)
 
 

@@ -26,7 +26,7 @@
     {%- if q.family == 'integer' -%} ({{ low }}::HUGEINT + {{ distance }}::HUGEINT)::{{ q.type }}
     {%- elif q.family == 'huge' -%} ({{ low }}::DOUBLE + {{ distance }})::{{ q.type }}
     {%- elif q.family == 'decimal' -%} ({{ low }}::{{ q.wide }} + ({{ distance }} / {{ q.scale }})::{{ q.wide }})::{{ q.type }}
-    {%- elif q.family == 'float' -%} ({{ low }}::DOUBLE + {{ distance }} + {{ distance }})::{{ q.type }}
+    {%- elif q.family == 'float' -%} CASE WHEN isfinite({{ low }}::DOUBLE + {{ distance }} + {{ distance }}) THEN ({{ low }}::DOUBLE + {{ distance }} + {{ distance }})::{{ q.type }} END
     {%- elif q.family == 'date' -%} ({{ low }} + {{ distance }}::INTEGER)
     {%- elif q.family == 'time' -%} (TIME '00:00:00' + to_microseconds(greatest(least(epoch_us({{ low }}) + {{ distance }}, 86399999999), 0)::BIGINT))
     {%- elif q.family == 'nanos' -%} make_timestamp_ns((epoch_ns({{ low }})::HUGEINT + {{ distance }}::HUGEINT)::BIGINT)

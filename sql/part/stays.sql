@@ -1,6 +1,6 @@
 {#- A refresh that keeps classes: records that were published before stay in their clusters, only the others (fresh) are
     clustered. Records of a group are interchangeable, so it is enough to count them. -#}
-{%- from 'part/row.sql' import row_hash with context -%}
+{%- from 'part/row.sql' import row_hash, same_group with context -%}
 before AS MATERIALIZED (
     SELECT row_hash, cluster_id, sum(records)::BIGINT AS records
     FROM {{ keep }}
