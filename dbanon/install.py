@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from duckdb.sqltypes import VARCHAR
@@ -27,9 +28,11 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     try:
         session.of_connection(connection)
     except KeyError:
-        token = session.begin(connection, _cache_of(connection)).token
-        for function in table_functions().values():
-            connection.execute(macro(function, token))
+        begun = session.begin(connection, _cache_of(connection))
+        begun.recorded = []  # DuckDB binds a macro that is made: nothing needs to be planned then
+        for table in macros(begun.token):
+            connection.execute(table)
+        begun.recorded = None
         for scalar in read.macros():
             connection.execute(scalar)
     if catalog:
@@ -121,9 +124,37 @@ _NUMBERS = itertools.count(1)
 # --- macros belong to the connection ---------------------------------------------------------------------
 
 
-def macro(function: TableFunction, token: str) -> str:
+def macros(token: str) -> Iterator[str]:
+    """All CREATE MACRO statements of a connection: first what the table functions share, which is much of their text."""
+    places = "[current_database(), current_schema(), current_setting('search_path')]"
+    call = "{'function': called, 'positional': given, 'slots': filled, 'named': others}"
+    planned = f"dbanon_plan({text(token)}, to_json({call})::VARCHAR, to_json({places})::VARCHAR)"
+    yield (
+        "CREATE OR REPLACE TEMP MACRO dbanon_statement(called, given, filled, others) AS "
+        f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]"
+    )
+    yield (
+        f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
+        f"{arguments.capture(_SLOTS, arguments.CAPTURED)}"
+    )
+    yield from map(_macro, table_functions().values())
+
+
+_SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
+
+
+def _slots(function: TableFunction) -> str:
+    """SQL for the texts of a function's positional slots."""
+    if not function.parameters:
+        return "NULL"
+    if function.captured == arguments.CAPTURED:
+        return f"dbanon_slots({', '.join(_SLOTS)})"
+    return arguments.capture(_SLOTS, function.captured)
+
+
+def _macro(function: TableFunction) -> str:
     """CREATE MACRO of one table function: its arguments become JSON, the planner's answer becomes the query."""
-    slots = [f"a{i}" for i in range(1, arguments.SLOTS + 1)] if function.parameters else []
+    slots = _SLOTS if function.parameters else []
     names = [p.name for p in function.parameters]
     parameters = [identifier(n) for n in function.positional]
     parameters += [Sql(f"{identifier(n)} := NULL") for n in (*slots, *names)]
@@ -131,15 +162,13 @@ def macro(function: TableFunction, token: str) -> str:
     named = joined(f"{text(n)}: {identifier(n)}" for n in names)
     call = joined(
         [
-            f"'function': {text(function.name)}",
-            f"'positional': {'{' + positional + '}' if positional else 'NULL'}",
-            f"'slots': {arguments.capture(slots, function.captured) if slots else 'NULL'}",
-            f"'named': {'{' + named + '}' if named else 'NULL'}",
+            text(function.name),
+            Sql("{" + positional + "}" if positional else "NULL"),
+            Sql(_slots(function)),
+            Sql("{" + named + "}" if named else "NULL"),
         ]
     )
-    places = "[current_database(), current_schema(), current_setting('search_path')]"
-    planned = f"dbanon_plan({text(token)}, to_json({{{call}}})::VARCHAR, to_json({places})::VARCHAR)"
     return (
-        f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}({', '.join(parameters)}) AS TABLE FROM query("
-        f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1])"
+        f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}({', '.join(parameters)}) AS TABLE "
+        f"FROM query(dbanon_statement({call}))"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,22 @@ FIXTURE_ROWS = [
     (5, 46, "Private", "Cancer"),
     (6, 55, "Self-emp-inc", "HIV"),
 ]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--every", type=int, default=1, help="of each parametrized test, only every so manyth case")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out cases, never a whole test; which ones follows from their order alone."""
+    seen, kept, left = Counter[str](), [], []
+    for item in items:
+        test = item.nodeid.split("[")[0]
+        (left if seen[test] % config.getoption("every") else kept).append(item)
+        seen[test] += 1
+    items[:] = kept
+    if left:
+        config.hook.pytest_deselected(items=left)
 
 
 @pytest.fixture
