@@ -125,7 +125,7 @@ _NUMBERS = itertools.count(1)
 
 
 def macros(token: str) -> Iterator[str]:
-    """All CREATE MACRO statements of a connection: first what the table functions share, which is much of their text."""
+    """All CREATE MACRO statements of a connection: first what the table functions share, which is much of them."""
     places = "[current_database(), current_schema(), current_setting('search_path')]"
     call = "{'function': called, 'positional': given, 'slots': filled, 'named': others}"
     planned = f"dbanon_plan({text(token)}, to_json({call})::VARCHAR, to_json({places})::VARCHAR)"
