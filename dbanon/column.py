@@ -69,7 +69,7 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
 
 def _number_values(attribute: Attribute, i: int, name: Sql) -> dict[str, object]:
     family, settings = attribute.family, attribute.quasi.settings
-    type_ = _value_type(attribute)
+    type_ = value_type(attribute)
     value = Sql(f"{name} AT TIME ZONE 'UTC'") if attribute.zoned else name
     if family == "timestamp":
         value = Sql(f"({value})::TIMESTAMP")
@@ -109,7 +109,7 @@ def _number_values(attribute: Attribute, i: int, name: Sql) -> dict[str, object]
     }
 
 
-def _value_type(attribute: Attribute) -> Sql:
+def value_type(attribute: Attribute) -> Sql:
     """The type in which a number or a time is compared."""
     return Sql("TIMESTAMP") if attribute.family == "timestamp" else Sql(attribute.quasi.type)
 
@@ -117,7 +117,7 @@ def _value_type(attribute: Attribute) -> Sql:
 def _end_type(attribute: Attribute) -> Sql:
     """The type of published interval ends. One that was snapped to a grid may lie beyond the column's type."""
     if attribute.grid is None:
-        return _value_type(attribute)
+        return value_type(attribute)
     wider = {"integer": "HUGEINT", "decimal": f"DECIMAL(38,{attribute.scale})"}
     if attribute.family in ("date", "timestamp", "nanos"):
         return Sql("DATE")

@@ -161,6 +161,22 @@ class Scalar:
 
 
 @dataclass(frozen=True)
+class Ends:
+    """Two numbers or texts (a date is given as text), as texts."""
+
+    invalid: tuple[object, ...] = (1, [1], [1, 2, 3], [1, None], [1, [2]], {"low": 1})
+
+    def check(self, value: object) -> tuple[str, str]:
+        if not isinstance(value, (list, tuple)) or len(value) != 2:
+            raise ValueError
+        low, high = (Scalar().check(end) for end in value)
+        return low, high
+
+    def __str__(self) -> str:
+        return "two numbers or dates, the lower first"
+
+
+@dataclass(frozen=True)
 class Columns:
     """A list of column names; a single name may stand alone."""
 

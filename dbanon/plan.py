@@ -59,6 +59,8 @@ def _values(call: Publication) -> dict[str, object]:
     }
     output = [column for name in call.source.columns for column in released.get(name, ())]
     quasi_output = [column for columns in _published(call, quasi, "").values() for column in columns]
+    prepared = ["within bounds"] * bool(call.bounds) + ["without duplicates"] * call.distinct
+    left = f"{table}, {' and '.join(prepared)}," if prepared else table
     records, persons = later("kept_facts.records"), later("kept_facts.persons")
     class_name = _free("class_id", {str(o["plain"]) for o in output})
     own_names = {str(c["plain"]) for c in (*quasi_output, *unchanged)}
@@ -73,6 +75,12 @@ def _values(call: Publication) -> dict[str, object]:
         "magnitudes": "magnitudes" in call.reads,
         "widens": call.widens,
         "noise": call.noise is not None,
+        "distinct": call.distinct,
+        "bounds": [
+            {"i": q["i"], "low": call.bounds[str(q["plain"])][0], "high": call.bounds[str(q["plain"])][1]}
+            for q in quasi
+            if q["plain"] in call.bounds
+        ],
         "by_column": call.noise is not None and call.noise.by_column,
         "person": column.person(call),
         "key": column.key(call),
@@ -99,12 +107,12 @@ def _values(call: Publication) -> dict[str, object]:
         "say": {
             "policy_changed": message(errors.PolicyChanged(function, table)),
             "shadowed": message(errors.ShadowedTable(function, table, str(call.source.sql))),
-            "empty": message(errors.EmptySource(function, table)),
-            "nothing_left": message(errors.NothingLeft(function, table)),
-            "k_records": message(errors.KOutOfRange(function, table, call.k, records, "rows")),
-            "k_persons": message(errors.KOutOfRange(function, table, call.k, persons, "persons")),
-            "few_records": message(errors.TooFew(function, table, records, "row")),
-            "few_persons": message(errors.TooFew(function, table, persons, "person")),
+            "empty": message(errors.EmptySource(function, left)),
+            "nothing_left": message(errors.NothingLeft(function, left)),
+            "k_records": message(errors.KOutOfRange(function, left, call.k, records, "rows")),
+            "k_persons": message(errors.KOutOfRange(function, left, call.k, persons, "persons")),
+            "few_records": message(errors.TooFew(function, left, records, "row")),
+            "few_persons": message(errors.TooFew(function, left, persons, "person")),
         },
         "gate_say": {
             name: message(errors.GateRefused(function, what, later(count))) for name, (what, count) in _GATE.items()
@@ -225,7 +233,7 @@ def _metrics(values: Mapping[str, object], divergence: bool, noise: bool) -> lis
     sensitive = any(u["is_sensitive"] for u in cast(Sequence[Mapping[str, object]], values["unchanged"]))
     number = any(q["is_number"] for q in cast(Sequence[Mapping[str, object]], values["quasi"]))
     have = {"sensitive": sensitive, "person": values["person"] is not None, "number": number}
-    have |= {"divergence": divergence, "": True}
+    have |= {"divergence": divergence, "prepared": bool(values["bounds"] or values["distinct"]), "": True}
     tested = cast(Sequence[Mapping[str, Sequence[Mapping[str, object]]]], values["tested"])
     parameters = {str(m["parameter"]) for s in tested for m in s["models"]}
     unit = "distinct persons" if have["person"] else "records (no person column: one person may have several)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbanon.attribute import Attribute, Hierarchy
 from dbanon.catalog import Source
@@ -23,7 +23,8 @@ class Publication:
     parameters, `own_options` those of the algorithm alone; the fingerprint is the policy's when the call was planned,
     and SQL for what it is when the call runs. `reads` is what the algorithm looks at beside codes, `forest` the
     settings of the influence that is asked for (None: of none), `widens` whether clusters are published with more than
-    their records span, `noise` what is published instead of classes (None: classes are).
+    their records span, `noise` what is published instead of classes (None: classes are). `bounds` are the ends, as SQL,
+    of columns beyond which records are left out, `distinct` whether duplicates are.
     """
 
     function: str
@@ -44,5 +45,7 @@ class Publication:
     forest: Mapping[str, object] | None = None
     widens: bool = False
     noise: Noise | None = None
+    bounds: Mapping[str, tuple[Sql, Sql]] = field(default_factory=dict)
+    distinct: bool = False
     key: tuple[str, ...] = ()
     keep: Sql | None = None

@@ -11,8 +11,10 @@ from typing import Any, cast
 from dbanon import attribute, catalog, cluster, demand, errors, forest, functions, lineage, parameters, policy
 from dbanon.attribute import Attribute, Hierarchy
 from dbanon.call import Call
+from dbanon.column import value_type
 from dbanon.functions import TableFunction
 from dbanon.publication import Publication
+from dbanon.quote import Sql, text
 from dbanon.session import Session
 
 
@@ -49,7 +51,30 @@ def publication(call: Call) -> Publication:
         forest=forest_of(made, settings) | {"weigh": weighed} if asks else None,
         widens=algorithm.widen is not None,
         noise=noise_of(call.function, call.options),
+        bounds=_bounds(call, made, cast("Mapping[str, tuple[str, str]]", own.get("bounds") or {})),
+        distinct=bool(own.get("drop_duplicates")),
     )
+
+
+def _bounds(call: Call, made: Publication, given: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Sql, Sql]]:
+    """Ends of the columns beyond which records are left out; UnknownColumn, UnsupportedSetting, InvalidArgument."""
+    attributes = {a.quasi.column.lower(): a for a in made.attributes}
+    found = {}
+    for name, ends in given.items():
+        of = attributes.get(name.lower())
+        if of is None:
+            known = [a.quasi.column for a in made.attributes]
+            raise errors.UnknownColumn(made.function, made.source.shown, name, "bounds", known)
+        if not of.is_number:
+            why = "it is a category, not a number or a date."
+            raise errors.UnsupportedSetting(made.function, made.source.shown, of.quasi.column, "bounds", why)
+        type_ = value_type(of)
+        if not call.holds(" <= ".join(f"TRY_CAST({text(end)} AS {type_})" for end in ends)):
+            accepts = f"two values of {of.quasi.column} ({of.quasi.type}), the lower first"
+            raise errors.InvalidArgument(made.function, "bounds", accepts, parameters.shown(list(ends)))
+        low, high = (Sql(f"CAST({text(end)} AS {type_})") for end in ends)
+        found[of.quasi.column] = (low, high)
+    return found
 
 
 def noise_of(function: TableFunction, options: Mapping[str, object]) -> cluster.Noise | None:

@@ -26,7 +26,7 @@ from dbanon.cluster.assign import LARGE, LARGEST
 from dbanon.cluster.needs import raised
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
 from dbanon.constraint import Constraint
-from dbanon.kinds import Choice, Flag, Integer, Real
+from dbanon.kinds import Choice, Ends, Flag, Integer, PerColumn, Real
 from dbanon.parameters import Parameter
 from dbanon.space import Attribute, Ints, Number, Space
 
@@ -292,6 +292,17 @@ register(
                 Choice(("no", "paper")),
                 "paper: influence, div, imbalance and div_scale as the paper prints them, where they are not given.",
                 "no",
+            ),
+            Parameter(
+                "bounds",
+                PerColumn(Ends(), "{'age': [18, 90]}"),
+                "Outliers: records with a number or a date beyond these ends are left out (left_out in the metrics).",
+            ),
+            Parameter(
+                "drop_duplicates",
+                Flag(),
+                "Of records alike in all that is published (and of one person) only one stays in, as in the paper.",
+                False,
             ),
             *forest.PARAMETERS,
             SEED,

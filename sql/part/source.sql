@@ -1,5 +1,7 @@
-{#- The source as it is read, once: a sampled view or random() read twice would be two tables. -#}
-source AS MATERIALIZED (
+{#- The source as it is read, once: a sampled view or random() read twice would be two tables. Where the call leaves records
+    out before anything else, the source is what is left: within bounds, and of records alike in all that is published (of
+    one person) only one. -#}
+{{ sql('whole_source') if bounds or distinct else sql('source') }} AS MATERIALIZED (
     SELECT
         {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
         {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% endfor %}
@@ -9,3 +11,21 @@ source AS MATERIALIZED (
         row_number() OVER () - 1 AS rid
     FROM {{ source }}
 )
+{% if bounds or distinct %}
+, bounded AS MATERIALIZED (
+    FROM whole_source
+    {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}(q{{ b.i }} IS NULL OR q{{ b.i }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
+
+)
+, source AS MATERIALIZED (
+    FROM bounded
+    {% if distinct %}
+    QUALIFY row_number() OVER (
+        PARTITION BY {% for q in quasi %}{% if not loop.first %}, {% endif %}q{{ q.i }}{% endfor %}{% for u in unchanged %}, u{{ u.i }}{% if not u.text_is_value %}, u{{ u.i }}::VARCHAR{% endif %}{% endfor %}{% if person %}, person{% endif %}
+
+        {% if key %}ORDER BY key ASC{% endif %}
+
+    ) = 1
+    {% endif %}
+)
+{% endif %}

@@ -1,0 +1,10 @@
+-- what: Records left out before clustering: beyond `bounds`, or alike in all that is published to one that is kept (drop_duplicates).
+-- better: lower
+-- source: similarity-and-diversity paper (S1), preprocessing
+-- place: 22
+-- needs: prepared
+SELECT detail, value FROM (VALUES (NULL, NULL)
+    {% if bounds %}, ('bounds', (SELECT count(*) FROM whole_source) - (SELECT count(*) FROM bounded)){% endif %}
+    {% if distinct %}, ('duplicate', (SELECT count(*) FROM bounded) - (SELECT count(*) FROM source)){% endif %}
+) AS found (detail, value)
+WHERE detail IS NOT NULL

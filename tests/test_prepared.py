@@ -1,0 +1,136 @@
+"""What simdiv leaves out before anything else: records beyond bounds, and duplicates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+
+CALL = "('t', k := 3, influence := 'weights'{})"
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    """Sixty records: some ages are NULL, each third record is there twice, two are far off."""
+    con.execute(
+        """
+        CREATE TABLE t AS
+        SELECT i AS pid, 'p' || i // 2 AS person, CASE WHEN i % 17 <> 0 THEN 20 + i END AS age,
+            DATE '1960-01-01' + (i * 100)::INTEGER AS born, ['a', 'b'][1 + i % 2] AS sex,
+            ['Flu', 'HIV', 'none'][1 + i % 3] AS disease
+        FROM range(45) AS r (i)
+        """
+    )
+    con.execute("INSERT INTO t SELECT pid + 100, person, age, born, sex, disease FROM t WHERE pid % 3 = 0")
+    con.execute("UPDATE t SET age = 400 WHERE pid = 1; UPDATE t SET born = DATE '1066-10-14' WHERE pid = 2")
+    dbanon.declare(con, "t", age="quasi", born="quasi", sex="quasi", disease="sensitive")
+    return con
+
+
+def rows(con: Any, query: str) -> list[tuple[Any, ...]]:
+    return list(con.execute(query).fetchall())
+
+
+def metrics(con: Any, more: str) -> dict[str, float]:
+    return dict(con.execute(f"SELECT metric, value FROM simdiv_metrics{CALL.format(more)}").fetchall())
+
+
+def test_records_beyond_bounds_are_left_out_and_counted(people: Any) -> None:
+    assert not any(name.startswith("left_out") for name in metrics(people, ""))
+    more = ", bounds := {'age': [0, 120], 'born': ['1900-01-01', '2026-01-01']}"
+    told = metrics(people, more)
+    assert (told["records"], told["left_out:bounds"]) == (58, 2)
+    assert "left_out:duplicate" not in told
+    people.execute("CREATE VIEW near AS FROM t WHERE pid NOT IN (1, 2)")
+    dbanon.declare(people, "near", age="quasi", born="quasi", sex="quasi", disease="sensitive")
+    expected = rows(people, "FROM simdiv('near', k := 3, influence := 'weights')")
+    assert rows(people, f"FROM simdiv{CALL.format(more)}") == expected
+    # An end belongs to the bounds, and a NULL is beyond none.
+    told = metrics(people, ", bounds := {'age': [21, 63]}")
+    ages = [r[0] for r in rows(people, "SELECT age FROM t")]
+    assert told["records"] == sum(age is None or 21 <= age <= 63 for age in ages)
+
+
+def test_of_duplicates_one_stays(people: Any) -> None:
+    told = metrics(people, ", drop_duplicates := true")
+    kinds = Counter(rows(people, "SELECT age, born, sex, disease FROM t"))
+    assert told["records"] == len(kinds) == 45
+    assert told["left_out:duplicate"] == 15
+    people.execute("CREATE VIEW single AS SELECT DISTINCT age, born, sex, disease FROM t")
+    dbanon.declare(people, "single", age="quasi", born="quasi", sex="quasi", disease="sensitive")
+    expected = rows(people, "FROM simdiv('single', k := 3, influence := 'weights')")
+    assert rows(people, f"FROM simdiv{CALL.format(', drop_duplicates := true')}") == expected
+    both = metrics(people, ", drop_duplicates := true, bounds := {'age': [0, 120]}")
+    assert (both["left_out:bounds"], both["left_out:duplicate"]) == (1, 15)
+    # One of each person: nobody who has the same values is lost.
+    people.execute("UPDATE t SET person = pid::VARCHAR")
+    told = metrics(people, ", drop_duplicates := true, person := 'person'")
+    assert (told["records"], told["left_out:duplicate"]) == (60, 0)
+    # What else is published tells records apart.
+    more = ", drop_duplicates := true, other := ['pid'], allow_rare := ['pid']"
+    assert metrics(people, more)["left_out:duplicate"] == 0
+
+
+def test_values_that_are_equal_and_read_differently_both_stay(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT 1 AS age, ['0.0', '-0.0'][1 + i % 2]::DOUBLE AS disease FROM range(8) AS r (i)"
+    )
+    dbanon.declare(con, "t", age="quasi", disease="sensitive")
+    found = rows(con, "FROM simdiv('t', k := 2, influence := 'weights', drop_duplicates := true)")
+    assert len(found) == 2
+
+
+def test_too_little_may_be_left(people: Any) -> None:
+    people.execute("DELETE FROM t WHERE age IS NULL")
+    with pytest.raises(duckdb.Error, match="t, within bounds, has no rows"):
+        people.execute(f"FROM simdiv{CALL.format(', bounds := ' + str({'age': [900, 901]}))}")
+    with pytest.raises(duckdb.Error, match="t, within bounds, has 2 rows"):
+        people.execute(f"FROM simdiv{CALL.format(', bounds := ' + str({'age': [23, 23]}))}")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "says"),
+    [
+        ("{'sex': ['a', 'b']}", "bounds does not fit main.t.sex|it is a category"),
+        ("{'disease': [1, 2]}", "bounds"),
+        ("{'age': [5, 1]}", "bounds must be two values of age"),
+        ("{'age': ['x', 'y']}", "bounds must be two values of age"),
+        ("{'age': [1]}", "bounds must be"),
+        ("{'born': ['1066-10-14', 'yesterday']}", "bounds must be two values of born"),
+        ("[1, 2]", "bounds must be"),
+    ],
+)
+def test_bounds_that_are_none(people: Any, bounds: str, says: str) -> None:
+    with pytest.raises(duckdb.Error, match=says):
+        people.execute(f"FROM simdiv{CALL.format(', bounds := ' + bounds)}")
+    assert rows(people, "SELECT count(*) FROM t") == [(60,)]
+
+
+def test_hostile_ends_are_values(people: Any) -> None:
+    with pytest.raises(duckdb.Error, match="bounds must be two values"):
+        people.execute(f"""FROM simdiv{CALL.format(", bounds := {'age': ['1'') ; DROP TABLE t; --', '2']}")}""")
+    assert rows(people, "SELECT count(*) FROM t") == [(60,)]
+
+
+def test_a_materialized_view_keeps_to_it(tmp_path: Path) -> None:
+    with dbanon.connect(tmp_path / "c.duckdb") as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT i AS pid, 20 + i % 20 AS age, 'd' || i % 2 AS disease FROM range(60) AS r (i)"
+        )
+        con.execute("INSERT INTO t VALUES (900, 500, 'Flu')")
+        dbanon.declare(con, "t", age="quasi", disease="sensitive")
+        given: dict[str, Any] = {"k": 3, "influence": "weights", "drop_duplicates": True, "bounds": {"age": [0, 99]}}
+        made = dbanon.materialize(con, "safe", "simdiv", "t", key="pid", **given)
+        assert made.records == 20
+        con.execute("INSERT INTO t SELECT 1000 + i, 60 + i, 'HIV' FROM range(6) AS r (i)")
+        status = con.execute("SELECT status FROM release_status()").fetchall()
+        assert status == [("stale",)]
+        with pytest.warns(dbanon.DisclosureWarning):
+            made = dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+        assert made.records == 26
+        assert con.execute("SELECT value FROM safe_metrics WHERE metric = 'left_out:bounds'").fetchall() == [(1.0,)]
