@@ -282,6 +282,8 @@ class Certificate:
             yield Line("risk", item, _number(float(value)), sql)
         yield from measured("left out", "as outliers", "suppressed:outlier")
         yield from measured("left out", "for a NULL", "dropped")
+        yield from measured("left out", "beyond bounds", "left_out:bounds")
+        yield from measured("left out", "as duplicates", "left_out:duplicate")
         if self.shape.sensitive:
             yield from measured("not protected", "share of records in homogeneous classes", "homogeneous_share")
         for column, _ in self.shape.sensitive:

@@ -134,3 +134,5 @@ def test_a_materialized_view_keeps_to_it(tmp_path: Path) -> None:
             made = dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
         assert made.records == 26
         assert con.execute("SELECT value FROM safe_metrics WHERE metric = 'left_out:bounds'").fetchall() == [(1.0,)]
+        told = dict(con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall())
+        assert (told["beyond bounds"], told["as duplicates"]) == ("1", "40")
