@@ -254,6 +254,7 @@ GOOD: dict[type, Callable[[Any], list[object]]] = {
     kinds.Flag: lambda kind: [True, False],
     kinds.Text: lambda kind: ["a", "odd name", "*"],
     kinds.Scalar: lambda kind: [0, -1.5, "2020-01-01"],
+    kinds.Ends: lambda kind: [[0, 1], ["2020-01-01", "2021-01-01"], (1.5, 2)],
     kinds.Columns: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",), []],
     kinds.Integers: lambda kind: [[kind.low], [4, 3] if kind.descending else [3, 4]],
     kinds.Words: lambda kind: [[kind.words[0]], list(kind.words), [kind.words[-1].upper()]],
