@@ -122,8 +122,9 @@ def _closeness(model: Model, sensitive: Sensitive, counts: Floats, sizes: Floats
     if model.emd == "equal":
         return np.asarray(np.abs(off).sum(axis=1) / 2)
     if model.emd == "ordered":
-        ranks = sensitive.values + (sensitive.share[-1] > 0)
-        return np.asarray(np.abs(np.cumsum(off, axis=1)[:, :ranks]).sum(axis=1) / max(ranks - 1, 1))
+        there = sensitive.share > 0  # values that are not released have no rank: no reader knows of them
+        between = np.abs(np.cumsum(off[:, there], axis=1))
+        return np.asarray(between.sum(axis=1) / max(int(there.sum()) - 1, 1))
     parent, node, length = sensitive.edges()
     extra = np.zeros((len(off), len(parent)))
     for value, at in enumerate(node.tolist()):

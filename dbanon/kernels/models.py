@@ -33,11 +33,14 @@ def distance(s, counts, size, free, rules, extra):
             total += max(counts[v] / goal - share[v], 0.0)
         return total
     if kind == 1:
-        ranks = end - begin if share[end - 1] > 0 else end - begin - 1
+        ranks = 0
         held, whole = np.int64(0), 0.0
-        for i in range(ranks):
-            held += counts[begin + i]
-            whole += share[begin + i]
+        for v in range(begin, end):
+            if share[v] <= 0:  # not released, so without a rank
+                continue
+            ranks += 1
+            held += counts[v]
+            whole += share[v]
             total += max(held / goal - whole, whole - (held + free) / goal, 0.0)
         return total / max(ranks - 1, 1)
     first, last = node_at[s], node_at[s + 1]
