@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dbanon import errors, names
+from dbanon import errors, files, names
 from dbanon.policy import Declared, Settings
 from dbanon.quote import Sql, identifier, literal, qualified, text
 
@@ -66,8 +66,8 @@ def resolve(
     """The table, view, file or known temporary relation that a source argument names.
 
     `local` holds relations that only the caller's connection sees by lower-case name, where they are known: temporary
-    ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, AmbiguousTable or
-    UnreadableFile.
+    ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, AmbiguousTable,
+    UnreadableFile or RemoteFile.
     """
     parts = names.table_parts(given)
     single = parts[0] if parts and len(parts) == 1 else given
@@ -92,11 +92,12 @@ def resolve(
             bare=bare,
         )
     if names.is_file(given):
-        sql = text(given)
+        files.allowed(function, given, cursor)
+        sql = files.relation(given)
         try:
             columns = _described(cursor, sql)
         except Exception as error:
-            raise errors.UnreadableFile(function, given, str(error).split("\n")[0]) from None
+            raise errors.UnreadableFile(function, given, files.why(error)) from None
         return Source(given, sql, columns, path.database, "main", given)
     if parts is None:
         raise errors.NotATable(function, given)

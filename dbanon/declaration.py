@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dbanon import catalog, errors, hierarchy, install, lineage, policy, session, template
+from dbanon import catalog, errors, files, hierarchy, install, lineage, policy, session, template
 from dbanon.hierarchy import Inline
 from dbanon.quote import identifier, literal, qualified, text
 
@@ -92,7 +92,7 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
     """Writes a hierarchy to `dbanon.hierarchy` of the current database, replacing one of that name.
 
     `rows` is an ARX file (`value;level1;...;*`), rows from the leaf to the root, or None for the shipped hierarchy of
-    that name. Raises MalformedHierarchy, UnreadableFile, UnknownHierarchy; nothing is written then.
+    that name. Raises MalformedHierarchy, UnreadableFile, RemoteFile, UnknownHierarchy; nothing is written then.
     """
     found: Inline | None
     if rows is None:
@@ -102,7 +102,8 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
 
             raise errors.UnknownHierarchy("load_hierarchy", name, "shipped", resources.shipped_hierarchies())
     elif isinstance(rows, (str, Path)):
-        found = hierarchy.read_file(name, str(rows))
+        with connection.cursor() as cursor:
+            found = hierarchy.read_arx(name, files.content("load_hierarchy", str(rows), cursor))
     else:
         found = hierarchy.from_rows(name, rows)
     install.create_catalog(connection)

@@ -11,7 +11,6 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from dbanon import errors, resources
 
@@ -94,16 +93,6 @@ def shipped(name: str) -> Inline | None:
     except KeyError:
         return None
     return read_arx(name, path.read_text(encoding="utf-8-sig"))
-
-
-def read_file(name: str, path: str) -> Inline:
-    """The hierarchy of an ARX file. Raises MalformedHierarchy or UnreadableFile."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise errors.UnreadableFile("hierarchy_file", path, str(why)) from None
-    return read_arx(name, text)
 
 
 def is_inline(text: str) -> bool:

@@ -48,3 +48,35 @@ def path_entries(setting: str) -> list[tuple[str, ...]]:
 def is_file(text: str) -> bool:
     """Whether the text ends like a file that DuckDB scans by name."""
     return _FILE.search(text) is not None
+
+
+def file_ending(text: str) -> str:
+    """The ending of such a text in lower case, without that of its compression; empty where it is none.
+
+    >>> file_ending('Patients.CSV.gz')
+    'csv'
+    """
+    match = _FILE.search(text)
+    return match[1].lower() if match else ""
+
+
+def as_pattern(path: str) -> str:
+    """The pattern that DuckDB matches with this file and no other.
+
+    >>> as_pattern('p[12]*.csv')
+    'p[[]12][*].csv'
+    """
+    return re.sub(r"[\[*?]", r"[\g<0>]", path)
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+
+
+def scheme(path: str) -> str | None:
+    """The scheme of a name such as `s3://bucket/x.csv` in lower case; None for a path.
+
+    >>> scheme('S3://bucket/x.csv'), scheme('C:/x.csv')
+    ('s3', None)
+    """
+    match = _SCHEME.match(path)
+    return match[1].lower() if match else None

@@ -105,6 +105,6 @@ def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Rel
         if catalog.applies((row.database, "main", name), row.schema, row.table):
             yield Relation(identifier(name), partial(dict, columns), seen=False)
     if names.is_file(row.table) and row.schema.lower() == "main":
-        with contextlib.suppress(errors.UnreadableFile):
+        with contextlib.suppress(errors.UnreadableFile, errors.RemoteFile):
             source = catalog.resolve("policy_problems", row.table, call.cursor, call.path, {})
             yield Relation(source.sql, partial(dict, source.columns))

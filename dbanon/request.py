@@ -16,6 +16,7 @@ from dbanon import (
     certified,
     cluster,
     errors,
+    files,
     hierarchy,
     influence,
     ledger,
@@ -123,7 +124,9 @@ def _named_rows(call: Call, paths: Sql) -> Sql:
 
 
 def _hierarchy_file(call: Call) -> Sql:
-    return _named_rows(call, lineage.paths(hierarchy.read_file(call.text("name"), call.text("path"))))
+    name = call.text("name")
+    arx = files.content(call.function.name, call.text("path"), call.cursor)
+    return _named_rows(call, lineage.paths(hierarchy.read_arx(name, arx)))
 
 
 def _hierarchy_shipped(call: Call) -> Sql:

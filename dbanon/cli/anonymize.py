@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from dbanon import files
 from dbanon.cli.common import errors_as_messages, improvement, parameter, progress, searched
 from dbanon.quote import identifier, text
 
@@ -117,11 +118,11 @@ def _load(con: Any, source: Path, table: str | None) -> None:
     if suffix not in (".duckdb", ".db"):
         if table is not None:
             raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
-        con.raw.execute(f"CREATE TABLE input AS FROM {text(str(source))}")
+        con.raw.execute(f"CREATE TABLE input AS FROM {files.relation(str(source))}")
         return
     if table is None:
         raise click.BadParameter("name the table of the database.", param_hint="--table")
-    con.raw.execute(f"ATTACH {text(str(source))} AS origin (READ_ONLY)")
+    con.raw.execute(f"ATTACH {text(str(source))} AS origin (READ_ONLY, TYPE duckdb)")
     parts = table.split(".")
     con.raw.execute(f"CREATE TABLE input AS FROM origin.{'.'.join(identifier(p) for p in parts)}")
     have = con.raw.execute(
@@ -141,7 +142,7 @@ def _policy(path: Path) -> dict[str, dict[str, Any]]:
     """Roles by column: a TOML table a column, or a CSV with column_name, role and any of the policy's columns."""
     if path.suffix.lower() == ".toml":
         try:
-            read: Mapping[str, Any] = tomllib.loads(path.read_text())
+            read: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise click.BadParameter(f"{path} is not TOML: {error}.", param_hint="--policy") from None
         columns = read.get("columns", read)

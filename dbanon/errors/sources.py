@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, near
@@ -51,10 +52,25 @@ class ShadowedTable(DbanonError):
 
 
 class UnreadableFile(DbanonError):
-    """DuckDB cannot read the file named as source."""
+    """DuckDB cannot read a file, or the settings of the connection forbid it."""
 
     def __init__(self, function: str, path: str, why: str) -> None:
-        super().__init__(f"{function}: cannot read the file '{path}': {why}")
+        hint = (
+            " Hint: a name means one file; for several, CREATE VIEW patients AS FROM 'patients*.csv' and name the view."
+            if re.search(r"[*?\[]", path)
+            else ""
+        )
+        super().__init__(f"{function}: cannot read the file '{path}': {why}{hint}")
+
+
+class RemoteFile(DbanonError):
+    """A file on a network, and the extension of DuckDB that reads such files is not loaded."""
+
+    def __init__(self, function: str, path: str, extension: str) -> None:
+        super().__init__(
+            f"{function}: '{path}' is on a network, and DuckDB's extension {extension}, which reads such files, is not "
+            f"loaded. Nothing was fetched. Hint: copy the file here, or LOAD {extension} on this connection first."
+        )
 
 
 class ReadOnly(DbanonError):

@@ -78,8 +78,12 @@ def sources() -> Iterator[Mistake]:
         "plain.execute(\"FROM kacpc('patients', k = 10)\")",
     )
     yield sql(
-        errors.UnreadableFile("kacpc", "missing.csv", 'IO Error: No files found that match the pattern "missing.csv"'),
+        errors.UnreadableFile("kacpc", "missing.csv", "there is no such file."),
         "FROM kacpc('missing.csv', k = 10);",
+    )
+    yield sql(
+        errors.RemoteFile("kacpc", "https://example.org/patients.csv", "httpfs"),
+        "FROM kacpc('https://example.org/patients.csv', k = 10);",
     )
     yield python(
         errors.ReadOnly("declare", "clinic"),

@@ -1,0 +1,114 @@
+"""Files: a call reads what the connection may read, the file of that name and no other, and fetches nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon import errors
+from dbanon.cli import main
+
+TREE = "a;x;*\nb;x;*\n"
+
+FORBIDDEN = {
+    "enable_external_access": "SET enable_external_access = false",
+    "disabled_filesystems": "SET disabled_filesystems = 'LocalFileSystem'",
+}
+
+
+@pytest.fixture
+def attached() -> Any:
+    with duckdb.connect() as connection:
+        yield dbanon.attach(connection)
+
+
+def asked(connection: Any, path: Path) -> Iterator[Callable[[], Any]]:
+    """Every way to name a file in a call."""
+    yield lambda: dbanon.load_hierarchy(connection, "x", path)
+    for query in (
+        f"FROM hierarchy_file('x', '{path}')",
+        f"FROM kacpc('{path}', k = 2, qi = ['a'])",
+        f"FROM profile('{path}')",
+        f"FROM k_anonymity('{path}', qi = ['a'])",
+        f"FROM uncovered('{path}', 'a', hierarchy := 'sex')",
+    ):
+        yield partial(connection.execute, query)
+
+
+@pytest.mark.parametrize("setting", FORBIDDEN)
+def test_no_call_reads_what_the_connection_may_not_read(attached: Any, tmp_path: Path, setting: str) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text(TREE)
+    attached.execute(FORBIDDEN[setting])
+    for call in asked(attached, secret):
+        with pytest.raises((duckdb.Error, errors.UnreadableFile), match=r"cannot read the file.*disabled by configur"):
+            call()
+
+
+def test_allowed_directories_and_paths_are_read_and_others_are_not(attached: Any, tmp_path: Path) -> None:
+    for folder in ("open", "closed"):
+        (tmp_path / folder).mkdir()
+        for name in ("x.csv", "y.csv"):
+            (tmp_path / folder / name).write_text(TREE)
+    attached.execute(f"SET allowed_directories = ['{tmp_path}/open/']")
+    attached.execute(f"SET allowed_paths = ['{tmp_path}/closed/y.csv']")
+    attached.execute("SET enable_external_access = false")
+    query = "SELECT count(*) FROM hierarchy_file('x', ?)"
+    for path in ("open/x.csv", "closed/y.csv"):
+        assert attached.execute(query, [str(tmp_path / path)]).fetchall() == [(4,)]
+    for path in ("closed/x.csv", "open/../closed/x.csv"):
+        with pytest.raises(duckdb.Error, match="disabled by configuration"):
+            attached.execute(query, [str(tmp_path / path)])
+
+
+def test_a_name_is_that_file_and_no_other(attached: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for other in ("p1.csv", "p2.csv", "pp.csv", "[1.csv"):
+        Path(other).write_text("a\n1\n1\n1\n")
+    for name in ("p[12].csv", "p*.csv", "p?.csv", "[[]1.csv", "{p1,p2}.csv", "p1.csv"):
+        Path(name).write_text("a\n2\n2\n")
+        query = f"SELECT * FROM kacpc_classes('{name}', k = 2, qi = ['a'])"
+        assert attached.execute(query).fetchall() == [(1, 2, "2", 0.0)]
+        Path(name).write_text(TREE)
+        assert attached.execute(f"SELECT count(*) FROM hierarchy_file('x', '{name}')").fetchall() == [(4,)]
+    Path("p[12].csv").write_text("a\n2\n2\n")
+    result = CliRunner().invoke(main, ["anonymize", "p[12].csv", "-k", "2", "--qi", "a", "-o", "out.csv"])
+    assert result.exit_code == 0, result.output
+    assert Path("out.csv").read_text().splitlines() == ["a,class_id", "2,1", "2,1"]
+
+
+def test_a_name_on_a_network_fetches_no_extension(attached: Any) -> None:
+    attached.execute("SET custom_extension_repository = 'http://127.0.0.1:1'")
+    state = "FROM duckdb_extensions() WHERE loaded OR installed"
+    before = attached.execute(state).fetchall()
+    for scheme in ("http", "https", "HTTPS", "s3", "gs", "r2", "hf", "az", "abfss"):
+        path = f"{scheme}://bucket/x.csv"
+        for query in (f"FROM hierarchy_file('x', '{path}')", f"FROM kacpc('{path}', k = 2, qi = ['a'])"):
+            with pytest.raises(duckdb.Error, match=r"is on a network, and .* not loaded\. Nothing was fetched"):
+                attached.execute(query)
+        with pytest.raises(errors.RemoteFile, match="LOAD"):
+            dbanon.load_hierarchy(attached, "x", path)
+    assert attached.execute(state).fetchall() == before
+
+
+def test_a_file_system_that_the_user_registered_is_read(attached: Any) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    with memory.open("/x.csv", "w") as file:
+        file.write(TREE)
+    attached.register_filesystem(memory)
+    assert attached.execute("SELECT count(*) FROM hierarchy_file('x', 'memory://x.csv')").fetchall() == [(4,)]
+
+
+def test_text_files_of_other_endings_are_read(attached: Any, tmp_path: Path) -> None:
+    for name, text in {"x.txt": "a\n2\n2\n", "x.tsv": "a\tb\n2\t1\n2\t1\n", "x.jsonl": '{"a": 2}\n{"a": 2}\n'}.items():
+        (tmp_path / name).write_text(text)
+        query = f"SELECT a FROM kacpc('{tmp_path / name}', k = 2, qi = ['a'])"
+        assert attached.execute(query).fetchall() == [("2",)] * 2
