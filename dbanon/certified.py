@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from dbanon import catalog, demand, errors, ledger, plan, publishing, recompute, session
+from dbanon import catalog, demand, errors, ledger, metric, plan, publishing, recompute, session
 from dbanon.call import Call, literal_rows
 from dbanon.catalog import SCHEMA, SearchPath
 from dbanon.demand import Demand
@@ -192,11 +192,9 @@ class Certificate:
         if set(self.columns) != self.shape.published:
             yield "its columns are not those that were released"
             return
-        found = self.cursor.execute(f"SELECT metric, value FROM {self.entry.table('_metrics')}").fetchall()
-        if (
-            set(self._columns("_metrics")) != {"metric", "value", "better", "description"}
-            or dict(found) != self.metrics
-        ):
+        found = dict(self.cursor.execute(f"SELECT metric, value FROM {self.entry.table('_metrics')}").fetchall())
+        outgoing = {name: value for name, value in self.metrics.items() if metric.goes_out(name)}
+        if set(self._columns("_metrics")) != {"metric", "value", "better", "description"} or found != outgoing:
             yield "its metrics are not those that were released"
         of = self.shape
         named = joined(identifier(n) for n in (of.class_id, *(n for n, _ in of.quasi)))

@@ -45,7 +45,8 @@ class TableFunction:
 _GIVES = {
     "release": "The released rows: quasi-identifiers generalized, then class_id.",
     "classes": "One row an equivalence class: size, published values, loss, sensitive values with counts.",
-    "metrics": "One row a measure: metric, value, better ('higher' or 'lower'), description.",
+    "metrics": "One row a measure: metric, value, better ('higher' or 'lower'), description, published (whether it "
+    "follows from the released rows alone; the others are the custodian's).",
     "inference": "Published values that narrow a class's quasi-identifiers below what is published (prostate cancer "
     "and sex). It shows raw values: for the custodian, before a release.",
 }

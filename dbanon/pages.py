@@ -85,10 +85,13 @@ def _metrics() -> str:
     parts = [
         "# Metrics",
         "Each is one row of the functions that end in `_metrics`: `SELECT metric, value FROM kacpc_metrics('patients', "
-        "k = 10);`. Where there are several values, as for each sensitive column, the name goes on after a colon.",
+        "k = 10);`. Where there are several values, as for each sensitive column, the name goes on after a colon. "
+        "`published` says whether a measure follows from the released rows alone and goes out with them; the others "
+        "are the custodian's.",
     ]
     for one in metric.all_metrics():
         facts = {"better": one.better, "source": one.source.strip("-"), "only with": one.needs}
+        facts["goes out with a release"] = "no, it is the custodian's" if one.custodian else "yes"
         lines = (f"- {name}: {prose(fact)}" for name, fact in facts.items() if fact)
         parts += [f"## {one.name}", prose(one.what.replace("{unit}", "records (persons)")), "\n".join(lines)]
     return _page(*parts)

@@ -9,7 +9,7 @@ from typing import cast
 from dbanon import column, errors, metric
 from dbanon.attribute import Attribute
 from dbanon.publication import Publication
-from dbanon.quote import Sql, as_json, identifier, text
+from dbanon.quote import Sql, as_json, identifier, literal, text
 from dbanon.template import fill, fill_text, later, message
 
 
@@ -236,6 +236,7 @@ def _metrics(values: Mapping[str, object], divergence: bool, noise: bool) -> lis
     have |= {"divergence": divergence, "prepared": bool(values["bounds"] or values["distinct"]), "": True}
     tested = cast(Sequence[Mapping[str, Sequence[Mapping[str, object]]]], values["tested"])
     parameters = {str(m["parameter"]) for s in tested for m in s["models"]}
+    kind = "noise" if noise else "classes"
     unit = "distinct persons" if have["person"] else "records (no person column: one person may have several)"
     return [
         {
@@ -243,8 +244,9 @@ def _metrics(values: Mapping[str, object], divergence: bool, noise: bool) -> lis
             "better": text(m.better),
             "what": text(m.what.replace("{unit}", unit)),
             "position": m.place,
+            "published": literal(kind not in m.custodian),
             "sql": fill_text(m.sql, values),
         }
         for m in metric.all_metrics()
-        if have.get(m.needs, m.needs in parameters) and ("noise" if noise else "classes") in m.of
+        if have.get(m.needs, m.needs in parameters) and kind in m.of
     ]

@@ -16,7 +16,7 @@ from typing import Any
 
 from dbanon import __version__, errors, ledger, plan, publishing
 from dbanon.catalog import SCHEMA
-from dbanon.ledger import TABLES, Entry
+from dbanon.ledger import Entry
 from dbanon.publication import Publication
 from dbanon.quote import Sql, identifier, joined, literal, qualified, text
 
@@ -51,8 +51,9 @@ def build(
 ) -> Release:
     """Tables, membership and ledger row of a version, inside a transaction."""
     made = publishing.keyed(made, entry.person_key)
-    for ending, kind in zip(TABLES, ("release", "classes", "metrics"), strict=True):
+    for ending, kind in (("", "release"), ("_classes", "classes")):
         cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(made, kind=kind))}")
+    metrics = _measured(cursor, entry, made)
     members = plan.statement(replace(made, kind="ledger/membership"))
     cursor.execute(
         f"INSERT INTO {qualified(entry.database, SCHEMA, 'membership')} BY NAME "
@@ -65,7 +66,7 @@ def build(
         if short and not allow_delta:
             raise errors.DeltaRefused(old.shown, short)
     together = _composition(cursor, entry)
-    _insert(cursor, entry, made, how, allow_delta, short, together)
+    _insert(cursor, entry, made, metrics, how, allow_delta, short, together)
     exposed = {name: people for name, people in (together or {}).items() if people}
     if exposed and composition == "refuse":
         raise errors.CompositionRefused(entry.shown, exposed)
@@ -80,6 +81,16 @@ def build(
         f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
     ).fetchall()[0]
     return Release(entry.shown, entry.version, records, classes, together)
+
+
+def _measured(cursor: Any, entry: Entry, made: Publication) -> dict[str, float]:
+    """Makes the table of the measures that go out; gives all of them, which the ledger keeps."""
+    rows = cursor.execute(plan.statement(replace(made, kind="metrics"))).fetchall()
+    types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
+    table = entry.table("_metrics")
+    cursor.execute(f"CREATE TABLE {table} ({joined(f'{name} {type_}' for name, type_ in types.items())})")
+    cursor.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", [row[:4] for row in rows if row[4]])
+    return {row[0]: row[1] for row in rows}
 
 
 def _warn(message: str) -> None:
@@ -152,13 +163,13 @@ def _insert(
     cursor: Any,
     entry: Entry,
     made: Publication,
+    metrics: Mapping[str, float],
     how: str,
     allow_delta: bool,
     short: int,
     together: Mapping[str, int] | None,
 ) -> None:
     """The row of the ledger."""
-    metrics = dict(cursor.execute(f"SELECT metric, value FROM {entry.table('_metrics')}").fetchall())
     achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED}
     fingerprint, source_records = cursor.execute(
         f"SELECT coalesce(sum(row_hash::HUGEINT * records), 0)::VARCHAR, coalesce(sum(records), 0) FROM {entry.members}"

@@ -70,13 +70,19 @@ def span(low: Any, high: Any) -> float:
     return float(width.days if isinstance(width, datetime.timedelta) else width)
 
 
-def loss(attribute: Attribute, part: Sequence[Any], column: Sequence[Any], kind: str, bare: bool) -> float:
-    """What one record of a group loses. `kind`: edges or leaves; `bare`: NULLs alone are published as all is."""
+def published_span(attribute: Attribute, parts: Sequence[Sequence[Any]]) -> float:
+    """From the least to the greatest end that is published; a group with NULLs publishes none."""
+    ends = [attribute.ends(part) for part in parts if None not in part] if isinstance(attribute, Number) else []
+    return span(min(low for low, _ in ends), max(high for _, high in ends)) if ends else 0.0
+
+
+def loss(attribute: Attribute, part: Sequence[Any], whole: float, kind: str, bare: bool) -> float:
+    """What one record of a group loses, `whole` being the span of all that is published. `kind`: edges or leaves;
+    `bare`: NULLs alone are published as all is."""
     known = [v for v in part if v is not None]
     if len(known) < len(part):
         return 1.0 if known or (bare and isinstance(attribute, Number)) else 0.0
     if isinstance(attribute, Number):
-        whole = span(*attribute.ends([v for v in column if v is not None]))
         return span(*attribute.ends(known)) / whole if whole else 0.0
     tree, node = attribute.tree, attribute.common(known)
     if not tree.children[node]:
@@ -88,17 +94,17 @@ def total_loss(
     records: Sequence[Sequence[Any]],
     attributes: Sequence[Attribute],
     groups: Groups,
-    columns: Sequence[Sequence[Any]],
     kind: str,
     bare: bool = False,
 ) -> float:
     """S2 Eq. 1-2, S4 Def. 5-6 (edges); the NCP form (leaves); S3 Eq. 7 as a sum (numbers)."""
-    return math.fsum(
-        len(group) * loss(a, [records[r][j] for r in group], columns[j], kind, bare)
-        for j, a in enumerate(attributes)
-        if kind != "numbers" or isinstance(a, Number)
-        for group in groups
-    )
+    total = []
+    for j, a in enumerate(attributes):
+        if kind != "numbers" or isinstance(a, Number):
+            parts = [[records[r][j] for r in group] for group in groups]
+            whole = published_span(a, parts)
+            total += [len(part) * loss(a, part, whole, kind, bare) for part in parts]
+    return math.fsum(total)
 
 
 def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any], unit: float | None = None) -> float:
@@ -173,14 +179,14 @@ def measures(
     records: Sequence[Sequence[Any]],
     attributes: Sequence[Attribute],
     classes: Groups,
-    columns: Sequence[Sequence[Any]],
     k: int,
     left_out: int,
     names: Sequence[str],
     suffix: str = "",
     bare: bool = False,
 ) -> dict[str, float]:
-    """Every measure of a partition of released records; `columns` are those of all clustered records."""
+    """Every measure of a partition of released records: nothing else counts."""
+    columns = list(zip(*records, strict=True))
     n, numbers = len(records), [isinstance(a, Number) for a in attributes]
     plain = sum(len(c) ** 2 for c in classes)
     errors = [
@@ -200,9 +206,7 @@ def measures(
             )
     if suffix:
         return found
-    lost = {
-        kind: total_loss(records, attributes, classes, columns, kind, bare) for kind in ("edges", "leaves", "numbers")
-    }
+    lost = {kind: total_loss(records, attributes, classes, kind, bare) for kind in ("edges", "leaves", "numbers")}
     found |= {
         "total_information_loss": lost["edges"],
         "ncp": lost["leaves"],

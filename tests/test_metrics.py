@@ -174,9 +174,8 @@ def test_measures_of_clusters_as_formed_are_those_of_the_plain_loops(con: Any, s
     kinds: list[Number | Category] = [
         Category(a.tree) if isinstance(a, reference.Category) else Number() for a in table.attributes
     ]
-    columns = list(zip(*made.records, strict=True))
     names = [f"q{j}" for j in range(len(kinds))]
-    expected = measures(made.records, kinds, clusters, columns, table.k, 0, names, "_clusters")
+    expected = measures(made.records, kinds, clusters, table.k, 0, names, "_clusters")
     said = found(con, f"mondrian_metrics({stored(con, table)})")
     assert {name: said[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -244,7 +243,7 @@ def test_measures_of_random_releases_are_those_of_the_plain_loops(con: Any, seed
     columns = list(zip(*original.values(), strict=True))
     expected = measures(
         records, [_flat(a, column) for a, column in zip(attributes, columns, strict=True)], list(classes.values()),
-        columns, k, n - len(records), qi, bare="intervals" in options,
+        k, n - len(records), qi, bare="intervals" in options,
     )  # fmt: skip
     said = found(con, _with_divergence(call))
     assert {name: said[name] for name in expected} == pytest.approx(expected, rel=1e-8, abs=1e-8), call

@@ -73,7 +73,8 @@ class Shape:
 
     def _metrics(self) -> list[tuple[str, Type]]:
         text = sa.String()
-        return [("metric", text), ("value", sa.Double()), ("better", text), ("description", text)]
+        return [("metric", text), ("value", sa.Double()), ("better", text), ("description", text),
+                ("published", sa.Boolean())]  # fmt: skip
 
     def _published(self, unchanged: bool = True) -> dict[str, list[tuple[str, Type]]]:
         """Published columns by the column that they are made of."""

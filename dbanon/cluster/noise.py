@@ -21,7 +21,7 @@ value they were made from."""
 @dataclass(frozen=True)
 class Noise:
     """What is published instead of classes. Numbers get Laplace noise of scale range / `epsilon`: of the range in the
-    cluster, and kept within the table's; or, with `by_column`, of the table's range, and not kept within it.
+    cluster, and kept within that of the release; or, with `by_column`, of the release's range, and not kept within it.
     `categories` are drawn too; else they are published as those of classes. `asked` is how the call says so."""
 
     asked: str
@@ -33,7 +33,8 @@ class Noise:
 @dataclass(frozen=True)
 class Drawn:
     """What is published of every record that is not left out: its cluster and its seat there (from 1), (records,); the
-    code of a value of the table (-1: none) or the position of a noisy number (NaN: none), (records, attributes). A NULL
+    code of a value of the table (-1: none) or the place of a noisy number beside the least value that is released (NaN:
+    none), (records, attributes). A NULL
     has neither, and nor has what is published as that of a class."""
 
     cluster: Ints
@@ -90,7 +91,9 @@ def _noisy(number: Number, own: Ints, first: Ints, group: Ints, noise: Noise, ch
         return np.full(len(own), -1, np.int64), np.full(len(own), np.nan)
     low = np.minimum.reduceat(np.where(known, own, number.values), first)
     high = np.maximum.reduceat(np.where(known, own, -1), first)
-    place, last = np.append(number.positions, np.nan), float(number.positions[-1])
+    # What is left out has no part in it: neither in the range of the column, nor in its ends.
+    place = np.append(number.positions - number.positions[low.min()], np.nan)
+    last = float(place[high.max()])
     at = place[own]
     with np.errstate(over="ignore"):  # beyond the greatest double lies infinity, and the end of the column
         spread = np.full(len(first), last) if noise.by_column else np.where(high > low, place[high] - place[low], 0.0)
@@ -104,7 +107,7 @@ def _noisy(number: Number, own: Ints, first: Ints, group: Ints, noise: Noise, ch
         noisy = np.rint(noisy / step) * step
     if not noise.by_column:
         noisy = np.minimum(noisy, last)
-    hidden = known & ((high > low)[group] | (noise.by_column & (number.values > 1)))
+    hidden = known & ((high > low)[group] | (noise.by_column & (last > 0)))
     return np.where(known & ~hidden, own, -1), np.where(hidden, noisy, np.nan)
 
 

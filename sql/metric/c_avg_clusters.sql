@@ -3,4 +3,5 @@
 -- source: review of clustering methods (S3), Equation 13
 -- place: 92
 -- of: classes, noise
+-- custodian: classes
 SELECT NULL AS detail, records::DOUBLE / clusters / k AS value FROM run

@@ -3,4 +3,5 @@
 -- source: -
 -- place: 60
 -- of: classes, noise
+-- custodian: classes
 SELECT NULL AS detail, clusters AS value FROM run

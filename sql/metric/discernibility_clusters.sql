@@ -3,4 +3,5 @@
 -- source: review of clustering methods (S3), Equation 10, first part
 -- place: 121
 -- of: classes, noise
+-- custodian: classes
 SELECT NULL AS detail, squares_of_clusters AS value FROM run

@@ -2,4 +2,5 @@
 -- better: lower
 -- source: three-variants paper (S2), Equation 3
 -- place: 123
+-- custodian: classes
 SELECT NULL AS detail, squares_of_clusters + (records_in - records)::HUGEINT * records_in AS value FROM run

@@ -3,6 +3,7 @@
 -- source: review of clustering methods (S3), Equation 11
 -- place: 128
 -- needs: divergence
+-- custodian: classes
 {#- Of released records. A cell of a category is a leaf, or an inner node that is a value of the column; of a number a
     step of an integer, decimal or date, else one of the column's own values (a step of a float or an instant means
     nothing); and NULL, where the column has any. An open end reaches to the least or greatest value of the column, and

@@ -3,5 +3,6 @@
 -- source: Wasserstein distance; total variation
 -- place: 106
 -- of: noise
+-- custodian: noise
 {% from 'noise/distance.sql' import distances with context %}
 {{ distances(false) }}

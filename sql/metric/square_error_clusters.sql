@@ -2,4 +2,5 @@
 -- better: lower
 -- source: three-variants paper (S2), Equation 4
 -- place: 125
+-- custodian: classes
 SELECT NULL AS detail, categories{% for q in quasi if q.is_number %} + error{{ q.i }}{% endfor %} AS value FROM spread WHERE level = 'cluster'

@@ -3,6 +3,7 @@
 -- source: three-variants paper (S2), Equation 4
 -- place: 127
 -- needs: number
+-- custodian: classes
 {% for q in quasi if q.is_number %}
 SELECT {{ q.label }} AS detail, s.error{{ q.i }} * r.width * r.width AS value
 FROM spread AS s, reach_{{ q.i }} AS r

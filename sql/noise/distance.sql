@@ -20,7 +20,7 @@ SELECT detail, value FROM (
         FROM (SELECT {{ where }} AS part, p{{ q.i }} AS value, unnest(range(size)) FROM released)
         WHERE value IS NOT NULL
     ) AS b ON b.part = a.part AND b.place = a.place
-    CROSS JOIN (SELECT min(value) AS low, max(value) AS high FROM domain_{{ q.i }}) AS e
+    CROSS JOIN range_{{ q.i }} AS e
     {% else %}
     SELECT {{ q.label }}, sum(abs(coalesce(a.size, 0) - coalesce(b.size, 0))) / 2 / (SELECT records FROM run)
     FROM (

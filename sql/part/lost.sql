@@ -17,23 +17,40 @@ lost_{{ q.i }} AS MATERIALIZED (
     ) AS s ON s.node = p.node
 ),
 {% endfor %}
-lost AS MATERIALIZED (
+{# Clusters that publish the same lose the same, so a class says it all: how many there were shows nowhere. #}
+lost_of AS MATERIALIZED (
     SELECT
-        {% for kind in ('edges', 'leaves', 'numbers') %}
-        sum((size * (0.0
-            {% for q in quasi %}
-            {% if q.is_number %}
-            + loss{{ q.i }}
-            {% elif kind != 'numbers' %}
-            + CASE WHEN filled{{ q.i }} = size THEN l{{ q.i }}.{{ sql(kind) }} WHEN filled{{ q.i }} > 0 THEN 1.0 ELSE 0.0 END
-            {% endif %}
-            {% endfor %}
-        ))::DECIMAL(38, 12))::DOUBLE AS {{ sql(kind) }}{% if not loop.last %},{% endif %}
-
+        g.class_id
+        {% for q in quasi %}
+        {% if q.is_number %}
+        , any_value(g.loss{{ q.i }}) AS loss{{ q.i }}
+        {% else %}
+        {% for kind in ('edges', 'leaves') %}
+        , any_value(CASE WHEN x.filled{{ q.i }} = x.size THEN l{{ q.i }}.{{ sql(kind) }} WHEN x.filled{{ q.i }} > 0 THEN 1.0 ELSE 0.0 END) AS {{ sql(kind) }}{{ q.i }}
+        {% endfor %}
+        {% endif %}
         {% endfor %}
     FROM extent AS x
     JOIN generalized AS g USING (cluster)
     {% for q in quasi if not q.is_number %}
     LEFT JOIN lost_{{ q.i }} AS l{{ q.i }} ON l{{ q.i }}.low = x.low{{ q.i }} AND l{{ q.i }}.high = x.high{{ q.i }}
     {% endfor %}
+    GROUP BY g.class_id
+),
+lost AS MATERIALIZED (
+    SELECT
+        {% for kind in ('edges', 'leaves', 'numbers') %}
+        sum((c.size * (0.0
+            {% for q in quasi %}
+            {% if q.is_number %}
+            + l.loss{{ q.i }}
+            {% elif kind != 'numbers' %}
+            + l.{{ sql(kind) }}{{ q.i }}
+            {% endif %}
+            {% endfor %}
+        ))::DECIMAL(38, 12))::DOUBLE AS {{ sql(kind) }}{% if not loop.last %},{% endif %}
+
+        {% endfor %}
+    FROM lost_of AS l
+    JOIN class_of AS c USING (class_id)
 ),

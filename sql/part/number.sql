@@ -92,25 +92,30 @@
 {%- endmacro %}
 
 {#- What a cluster publishes whose least and greatest codes are low and high, and its loss (KACPC paper, Eq. 1, first
-    sum): the published width over the published width of the whole table. -#}
+    sum): the published width over the width of all that is published. Values that nobody sees, of records that are left
+    out or lie under `*`, do not count: the loss would tell of them. -#}
 {% macro published_intervals(q) %}
 published_{{ q.i }} AS MATERIALIZED (
     {{ few() }}
     SELECT
-        pair.*,
+        pair.* EXCLUDE (seen_low, seen_high),
         {% if not typed %}{{ interval_text(q, sql('low_value'), sql('high_value')) }} AS published,{% endif %}
 
-        coalesce({{ width(q, sql('high_value'), sql('low_value')) }} / nullif({{ width(q, sql('whole.high_end'), sql('whole.low_end')) }}, 0), 0.0) AS loss
+        coalesce({{ width(q, sql('high_value'), sql('low_value')) }} / nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0), 0.0) AS loss
     FROM (
-        SELECT p.low, p.high, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
-        FROM (SELECT DISTINCT low{{ q.i }} AS low, high{{ q.i }} AS high FROM extent WHERE low{{ q.i }} IS NOT NULL) AS p
-        JOIN domain_{{ q.i }} AS a ON a.code = p.low
-        JOIN domain_{{ q.i }} AS b ON b.code = p.high
+        SELECT *, min(low_value) FILTER (WHERE seen) OVER () AS seen_low, max(high_value) FILTER (WHERE seen) OVER () AS seen_high
+        FROM (
+            SELECT p.low, p.high, p.seen, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
+            FROM (
+                SELECT low{{ q.i }} AS low, high{{ q.i }} AS high, bool_or(filled{{ q.i }} = size) AS seen
+                FROM extent
+                WHERE low{{ q.i }} IS NOT NULL
+                GROUP BY ALL
+            ) AS p
+            JOIN domain_{{ q.i }} AS a ON a.code = p.low
+            JOIN domain_{{ q.i }} AS b ON b.code = p.high
+        )
     ) AS pair
-    CROSS JOIN (
-        SELECT {{ low_end(q, sql('first_value')) }} AS low_end, {{ high_end(q, sql('last_value')) }} AS high_end
-        FROM (SELECT min(value) AS first_value, max(value) AS last_value FROM domain_{{ q.i }})
-    ) AS whole
     {{ end_few() }}
 ),
 {% endmacro %}

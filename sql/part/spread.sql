@@ -1,21 +1,29 @@
 {#- How records lie around the middle of their cluster or class: `spread` has a row for each of these two levels, with the
-    square error of every number, over the range of the column, and of all categories together: the records that do not
-    have the mode. A group of NULLs has none, one that mixes NULL and values counts each record as 1. Values are those that
+    square error of every number, over the range of the column in the records that are released, and of all categories
+    together: the records that do not have the mode. A group of NULLs has none, one that mixes NULL and values counts each record as 1. Values are those that
     are clustered: after top and bottom coding and min_level. Sums are exact integers, so they do not depend on order.
     Only records of classes in which something varies are read. -#}
 {%- from 'part/few.sql' import few, end_few -%}
 {% for q in quasi if q.is_number %}
+{% if suppress %}
+{# Values of records that are released. #}
+shown_{{ q.i }} AS MATERIALIZED (
+    SELECT code, position - min(position) OVER () AS position
+    FROM domain_{{ q.i }}
+    WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1)
+),
+{% endif %}
 {# Numbers in whole steps: those of the type where they are not too many, else 2^40 over the range. #}
 reach_{{ q.i }} AS MATERIALIZED (
     SELECT reach, {% if q.family not in ('float', 'huge') %}CASE WHEN reach = 0 THEN 1 WHEN reach <= 1099511627776 THEN reach ELSE 1099511627776 END{% else %}1099511627776{% endif %}::DOUBLE AS steps,
         {#- The range in the unit of the column, or in days. #}
         {% if q.family == 'decimal' %}reach / {{ q.scale }}{% elif q.family == 'float' %}reach * 2{% elif q.family == 'nanos' %}reach / 86400e9{% elif q.family in ('timestamp', 'time') %}reach / 86400e6{% else %}reach{% endif %} AS width
-    FROM (SELECT max(position) AS reach FROM domain_{{ q.i }})
+    FROM (SELECT max(position) AS reach FROM {{ sql('shown_', q.i) if suppress else sql('domain_', q.i) }})
 ),
 step_{{ q.i }} AS MATERIALIZED (
     {{ few() }}
     SELECT d.code, (CASE WHEN r.reach = 0 THEN 0 WHEN r.reach = r.steps THEN d.position ELSE round(d.position / r.reach * r.steps) END)::HUGEINT AS step
-    FROM domain_{{ q.i }} AS d, reach_{{ q.i }} AS r
+    FROM {{ sql('shown_', q.i) if suppress else sql('domain_', q.i) }} AS d, reach_{{ q.i }} AS r
     {{ end_few() }}
 ),
 {% endfor %}

@@ -10,10 +10,10 @@ run AS MATERIALIZED (
     FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM class_of) AS class,
         (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM {% if noise %}class_of{% else %}extent{% endif %}) AS cluster
 )
-SELECT metric, value, better, description
+SELECT metric, value, better, description, published
 FROM (
     {% for m in metrics %}
-    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.what }} AS description
+    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.what }} AS description, {{ m.published }} AS published
     FROM ({{ m.sql }})
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}

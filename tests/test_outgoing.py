@@ -1,0 +1,262 @@
+"""What goes out with a release follows from its rows: nothing tells of a value that they do not show."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dbanon
+from dbanon.cluster.registry import algorithms
+
+TABLES = ("", "_classes", "_metrics")
+
+
+def outgoing(con: Any, name: str = "safe") -> list[list[tuple[Any, ...]]]:
+    """The release, its classes and its measures, in their order."""
+    return [con.execute(f"FROM {name}{ending}").fetchall() for ending in TABLES]
+
+
+def made(rows: Sequence[tuple[Any, ...]], columns: str, algorithm: str, **call: Any) -> list[list[tuple[Any, ...]]]:
+    with dbanon.connect() as con:
+        con.execute(f"CREATE TABLE t ({columns})")
+        con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        dbanon.materialize(con, "safe", algorithm, "t", **call)
+        return outgoing(con)
+
+
+# --- an attacker with two tables --------------------------------------------------------------------------------------
+
+PEOPLE = [(20 + i % 30, "MF"[i % 2], ["Flu", "Cold", "HIV"][i % 3]) for i in range(60)]
+CALL: dict[str, Any] = {"k": 5, "qi": ["age", "sex"], "sensitive": ["disease"]}
+COLUMNS = "age INTEGER, sex VARCHAR, disease VARCHAR"
+
+
+@pytest.mark.parametrize("algorithm", ["kacpc", "mondrian", "simdiv"])
+def test_every_value_of_a_record_that_is_left_out_gives_the_same_release_classes_and_measures(algorithm: str) -> None:
+    """Who else had 500, 5,000 or 60,000 for the age of the outlier would have to publish something else."""
+    own = {"influence": "weights"} if algorithm == "simdiv" else {}
+    found = [
+        made([*PEOPLE, (age, "M", "Flu")], COLUMNS, algorithm, suppress=0.12, **CALL, **own)
+        for age in (5_000, 6_000, 60_000)
+    ]
+    assert "5000" not in str(found[0][0])
+    assert found[0] == found[1] == found[2]
+    assert ("suppressed:outlier", 0.0) not in [row[:2] for row in found[0][2]]
+
+
+@pytest.mark.parametrize(
+    ("options", "records"),
+    [
+        ({"nulls": "drop"}, [(age, None, "Flu") for age in (300, 9_000)]),
+        ({"bounds": {"age": [0, 100]}, "influence": "weights"}, [(age, "M", "Flu") for age in (300, 9_000)]),
+    ],
+)
+def test_every_record_that_is_left_out_before_counts_by_its_number_alone(
+    options: dict[str, Any], records: Sequence[tuple[Any, ...]]
+) -> None:
+    algorithm = "simdiv" if "bounds" in options else "kacpc"
+    found = [made([*PEOPLE, record], COLUMNS, algorithm, **CALL, **options) for record in records]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("intervals", ["text", "bounds"])
+def test_every_value_under_a_star_is_unknown(intervals: str) -> None:
+    """One class of ten holds a NULL and publishes `*`: what its greatest number is, the loss of others must not say."""
+    near = [(20 + i, "F", "Flu") for i in range(20)]
+    found = []
+    for far in (200, 900):
+        rows = [*near, *((age, "M", "Flu") for age in (None, far, *range(60, 68)))]
+        found.append(
+            made(rows, COLUMNS, "mondrian", k=10, qi=["age", "sex"], max_level={"sex": 0}, intervals=intervals)
+        )
+    assert len(found[0][1]) > 1
+    assert found[0] == found[1]
+
+
+def test_every_inner_value_of_a_class_is_unknown() -> None:
+    """Classes keep their ends, and what lies between them is another in each table."""
+    found = [
+        made([(age, "M", "Flu") for age in (20, *inner, 29, 60, *other, 69)], COLUMNS, "mondrian", **CALL)
+        for inner, other in [((21, 22, 23), (61, 62, 63)), ((28, 28, 20), (68, 64, 60)), ((22, 24, 27), (60, 60, 60))]
+    ]
+    assert len(found[0][1]) == 2
+    assert found[0] == found[1] == found[2]
+
+
+def test_clusters_that_publish_the_same_are_not_told_apart() -> None:
+    """With a grid of ten, four records are two clusters or one; the class and its measures are the same."""
+    found = [
+        made([(age, "M", "x") for age in ages], COLUMNS, "mondrian", k=2, qi=["age"], grid={"age": 10})
+        for ages in ((20, 20, 20, 29), (20, 21, 28, 29), (21, 21, 28, 28))
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_range_is_never_widened_to_a_value_that_is_left_out(seed: int) -> None:
+    """Clusters of little diversity publish more than their records span: as far as released records go."""
+    rnd = random.Random(seed)
+    rows = [(rnd.randint(20, 40), "M", "Flu") for _ in range(40)] + [(1_000 + seed, "M", "Flu")]
+    release, _, measures = made(
+        rows, COLUMNS, "simdiv", k=4, qi=["age"], sensitive=["disease"], suppress=0.15, influence="weights",
+        levels=3, intervals="bounds",
+    )  # fmt: skip
+    if ("suppressed:outlier", 0.0) not in [row[:2] for row in measures]:
+        assert max(row[1] for row in release) <= 40
+
+
+@pytest.mark.parametrize("call", ["rka('t', release := 'noise', %s)", "mr_mondrian('t', noise_epsilon := 1, %s)"])
+def test_noise_is_drawn_from_the_range_of_the_released_records(con: Any, call: str) -> None:
+    """An outlier of 1,000,000 that is left out would give noise of that scale, or numbers that are cut there."""
+    con.execute("CREATE TABLE t AS SELECT 20 + i % 30 AS age FROM range(60) AS r (i) UNION ALL SELECT 1000000")
+    query = call % "k := 5, qi := ['age'], suppress := 0.12"
+    ages = [row[0] for row in con.execute(f"SELECT age FROM {query}").fetchall()]
+    assert len(ages) <= 60 and max(ages) < 1_000
+
+
+# --- every number, from the rows and the hierarchies ------------------------------------------------------------------
+
+TREE = [["rome", "south", "*"], ["naples", "south", "*"], ["oslo", "*"], ["bonn", "west", "mid", "*"],
+        ["lyon", "west", "mid", "*"]]  # fmt: skip
+LEFT_OUT = ("dropped", "suppressed:outlier")
+"""Counts of records that are left out: all that is said of them."""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_outgoing_number_follows_from_the_released_rows(seed: int) -> None:
+    rnd = random.Random(seed)
+    nulls = rnd.choice([0, 0.15])
+    rows = [
+        tuple(
+            None if rnd.random() < nulls else value
+            for value in (rnd.choice([rnd.randint(20, 60), 25]), rnd.choice(TREE)[0], rnd.choice("abc"),
+                          rnd.choice(["Flu", "Cold", "HIV", "TB"]))
+        )
+        for _ in range(rnd.randint(30, 60))
+    ]  # fmt: skip
+    rows.append((4_000, "oslo", "a", "Flu"))
+    options: dict[str, Any] = {"suppress": rnd.choice([0, 0.2]), "intervals": rnd.choice(["text", "bounds", "struct"])}
+    options |= rnd.choice([{}, {"grid": {"age": 10}}, {"top": {"age": 50}, "bottom": {"age": 30}}])
+    options |= rnd.choice([{}, {"nulls": "drop"}, {"alpha": 0.9}, {"eloss_height": "sub"}])
+    every = [a.name for a in algorithms() if a.widen is None and not a.defaults]
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t (age INTEGER, city VARCHAR, job VARCHAR, disease VARCHAR)")
+        con.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+        dbanon.load_hierarchy(con, "cities", TREE)
+        dbanon.materialize(
+            con, "safe", every[seed % len(every)], "t", k=4, qi=["age", "city", "job"], sensitive=["disease"],
+            hierarchies={"city": "cities"}, **options,
+        )  # fmt: skip
+        release, classes, metrics = (con.execute(f"FROM safe{ending}").df() for ending in TABLES)
+    ends = [c for c in release.columns if c.startswith("age")]
+    shown = ["_".join(map(str, cell)) for cell in release[ends].itertuples(index=False)]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for i, cells in enumerate(zip(shown, release["city"].tolist(), release["job"].tolist(), strict=True)):
+        groups.setdefault(tuple(map(str, cells)), []).append(i)
+    read = [_ends(tuple(cell)) for cell in release[ends].itertuples(index=False)]
+    known = [r for r in read if r is not None]
+    whole = max(high for _, high in known) - min(low for low, _ in known) if known else 0
+    lost = {
+        form: [
+            [_number(read[i], options["intervals"], release[ends[0]][i], whole),
+             _node(release["city"][i], TREE, form), _node(release["job"][i], [[v, "*"] for v in "abc"], form)]
+            for i in range(len(release))
+        ]
+        for form in ("levels", "edges", "leaves")
+    }  # fmt: skip
+    form = "edges" if "eloss_height" in options else "levels"
+    told = classes[classes["class_id"].notna()]
+    for class_id, size, loss, values in zip(told["class_id"], told["size"], told["loss"], told["disease"], strict=True):
+        members = [i for i in range(len(release)) if release["class_id"][i] == class_id]
+        assert size == len(members)
+        assert loss == pytest.approx(sum(lost[form][members[0]]) / 3)
+        counted = {v["value"]: v["size"] for v in values}
+        assert counted == Counter(_text(release["disease"][i]) for i in members)
+    found = dict(zip(metrics["metric"], metrics["value"], strict=True))
+    expected = _measures(groups.values(), [_text(v) for v in release["disease"]], lost, form)
+    left_out = {name: found.pop(name) for name in LEFT_OUT}
+    n, out = len(release), sum(left_out.values())
+    expected["discernibility_suppression"] = expected["discernibility"] + out * (n + out)
+    assert found == pytest.approx({name: expected[name] for name in found}, abs=1e-9)
+    assert not {"clusters", "square_error", "square_error_raw:age"} & set(found)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _ends(cells: tuple[Any, ...]) -> tuple[float, float] | None:
+    """The ends of a published interval in any of its forms; None for `*` and NULL."""
+    if len(cells) == 1 and isinstance(cells[0], dict):
+        cells = (cells[0]["low"], cells[0]["high"])
+    if len(cells) == 2:
+        return None if any(map(pd.isna, cells)) else (float(cells[0]), float(cells[1]))
+    text = _text(cells[0])
+    if text is None or text == "*":
+        return None
+    low, _, high = text.strip("[]").partition(", ")
+    return float(low.lstrip("<=>")), float((high or low).lstrip("<=>"))
+
+
+def _number(ends: tuple[float, float] | None, intervals: str, cell: Any, whole: float) -> float:
+    if ends is None:
+        return 1.0 if intervals != "text" or cell == "*" else 0.0
+    return (ends[1] - ends[0]) / whole if whole else 0.0
+
+
+def _node(label: Any, tree: Sequence[Sequence[str]], form: str) -> float:
+    """The loss of a published node in a hierarchy."""
+    if _text(label) is None or label in {line[0] for line in tree}:
+        return 0.0
+    under = [line for line in tree if label in line]
+    if form == "leaves":
+        return len(under) / len(tree)
+    longest = max(map(len, tree)) - 1
+    if form == "levels":
+        return (longest - (len(under[0]) - 1 - under[0].index(label))) / longest
+    return max(line.index(label) for line in under) / longest
+
+
+def _measures(
+    groups: Any, diseases: list[str | None], lost: dict[str, list[list[float]]], form: str
+) -> dict[str, float]:
+    sizes = [len(group) for group in groups]
+    n, k = sum(sizes), min(sizes)
+    held = [Counter(diseases[i] for i in group) for group in groups]
+    rare = {v: c for v, c in Counter(diseases).items() if c < 4}
+    total = {name: math.fsum(itertools.chain.from_iterable(cells)) for name, cells in lost.items()}
+    numbers = math.fsum(cells[0] for cells in lost[form])
+    homogeneous = sum(size for size, values in zip(sizes, held, strict=True) if len(values) == 1) / n
+    return {
+        "records": n, "k": k, "classes": len(sizes), "class_size_average": n / len(sizes),
+        "class_size_greatest": max(sizes), "c_avg": n / len(sizes) / 4, "precision": 1 - total[form] / (3 * n),
+        "information_loss": total[form], "total_information_loss": total["edges"], "ncp": total["leaves"],
+        "gcp": total["leaves"] / (3 * n), "numeric_information_loss": numbers,
+        "numeric_information_loss_average": numbers / n, "discernibility": sum(size**2 for size in sizes),
+        "risk_highest": 1 / k, "risk_average": len(sizes) / n, "homogeneous_share": homogeneous,
+        "homogeneous_share:disease": homogeneous, "rare_sensitive_values:disease": len(rare),
+        "flat_hierarchies": 1,
+        "alpha:disease": max(c / sum(values.values()) for values in held for c in values.values()),
+    } | {f"rare_sensitive_value:disease={'NULL' if v is None else v}": c for v, c in rare.items()}  # fmt: skip
+
+
+def test_the_ledger_keeps_what_does_not_go_out(tmp_path: Path) -> None:
+    with dbanon.connect(tmp_path / "a.duckdb") as con:
+        con.execute(f"CREATE TABLE t ({COLUMNS})")
+        con.executemany("INSERT INTO t VALUES (?, ?, ?)", PEOPLE)
+        dbanon.materialize(con, "safe", "kacpc", "t", **CALL)
+        every = "FROM kacpc_metrics('t', k := 5, qi := ['age', 'sex'], sensitive := ['disease'])"
+        shown = con.execute(f"SELECT metric, value, published {every}").fetchall()
+        kept = con.execute("SELECT metrics FROM releases()").fetchall()[0][0]
+        out = con.execute("SELECT metric, value FROM safe_metrics").fetchall()
+    assert kept == {name: value for name, value, _ in shown}
+    assert out == [(name, value) for name, value, published in shown if published]
+    assert {"square_error_raw:age", "clusters"} <= kept.keys() - dict(out).keys()
