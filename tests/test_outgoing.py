@@ -6,7 +6,7 @@ import itertools
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,40 +16,44 @@ import pytest
 import dbanon
 from dbanon.cluster.registry import algorithms
 
-TABLES = ("", "_classes", "_metrics")
 
-
-def outgoing(con: Any, name: str = "safe") -> list[list[tuple[Any, ...]]]:
-    """The release, its classes and its measures, in their order."""
-    return [con.execute(f"FROM {name}{ending}").fetchall() for ending in TABLES]
-
-
-def made(rows: Sequence[tuple[Any, ...]], columns: str, algorithm: str, **call: Any) -> list[list[tuple[Any, ...]]]:
+@pytest.fixture(scope="module")
+def db() -> Iterator[Any]:
     with dbanon.connect() as con:
-        con.execute(f"CREATE TABLE t ({columns})")
-        con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(rows[0]))})", rows)
-        dbanon.materialize(con, "safe", algorithm, "t", **call)
-        return outgoing(con)
+        dbanon.load_hierarchy(con, "cities", TREE)
+        yield con
+
+
+def outgoing(con: Any, algorithm: str, call: dict[str, Any]) -> list[Any]:
+    """What a materialized view of the call would hold: the release, its classes, the measures that go out."""
+    given = "".join(f", {name} := ${name}" for name in call)
+    queries = [f"{algorithm}{ending}('t'{given})" for ending in ("", "_classes", "_metrics")]
+    queries[2] = f"(SELECT metric, value FROM {queries[2]} WHERE published)"
+    return [con.execute(f"FROM {query}", call).df() for query in queries]
+
+
+def made(con: Any, rows: Sequence[tuple[Any, ...]], algorithm: str, **call: Any) -> list[list[tuple[Any, ...]]]:
+    con.execute("CREATE OR REPLACE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
+    con.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    return [[tuple(map(str, row)) for row in frame.itertuples(index=False)] for frame in outgoing(con, algorithm, call)]
 
 
 # --- an attacker with two tables --------------------------------------------------------------------------------------
 
 PEOPLE = [(20 + i % 30, "MF"[i % 2], ["Flu", "Cold", "HIV"][i % 3]) for i in range(60)]
 CALL: dict[str, Any] = {"k": 5, "qi": ["age", "sex"], "sensitive": ["disease"]}
-COLUMNS = "age INTEGER, sex VARCHAR, disease VARCHAR"
 
 
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian", "simdiv"])
-def test_every_value_of_a_record_that_is_left_out_gives_the_same_release_classes_and_measures(algorithm: str) -> None:
+def test_every_value_of_a_record_that_is_left_out_gives_the_same_release_classes_and_measures(
+    db: Any, algorithm: str
+) -> None:
     """Who else had 500, 5,000 or 60,000 for the age of the outlier would have to publish something else."""
     own = {"influence": "weights"} if algorithm == "simdiv" else {}
-    found = [
-        made([*PEOPLE, (age, "M", "Flu")], COLUMNS, algorithm, suppress=0.12, **CALL, **own)
-        for age in (5_000, 6_000, 60_000)
-    ]
+    found = [made(db, [*PEOPLE, (age, "M", "Flu")], algorithm, suppress=0.12, **CALL, **own) for age in (5_000, 60_000)]
     assert "5000" not in str(found[0][0])
-    assert found[0] == found[1] == found[2]
-    assert ("suppressed:outlier", 0.0) not in [row[:2] for row in found[0][2]]
+    assert found[0] == found[1]
+    assert ("suppressed:outlier", "0.0") not in found[0][2]
 
 
 @pytest.mark.parametrize(
@@ -60,57 +64,55 @@ def test_every_value_of_a_record_that_is_left_out_gives_the_same_release_classes
     ],
 )
 def test_every_record_that_is_left_out_before_counts_by_its_number_alone(
-    options: dict[str, Any], records: Sequence[tuple[Any, ...]]
+    db: Any, options: dict[str, Any], records: Sequence[tuple[Any, ...]]
 ) -> None:
     algorithm = "simdiv" if "bounds" in options else "kacpc"
-    found = [made([*PEOPLE, record], COLUMNS, algorithm, **CALL, **options) for record in records]
+    found = [made(db, [*PEOPLE, record], algorithm, **CALL, **options) for record in records]
     assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("intervals", ["text", "bounds"])
-def test_every_value_under_a_star_is_unknown(intervals: str) -> None:
+def test_every_value_under_a_star_is_unknown(db: Any, intervals: str) -> None:
     """One class of ten holds a NULL and publishes `*`: what its greatest number is, the loss of others must not say."""
     near = [(20 + i, "F", "Flu") for i in range(20)]
     found = []
     for far in (200, 900):
         rows = [*near, *((age, "M", "Flu") for age in (None, far, *range(60, 68)))]
-        found.append(
-            made(rows, COLUMNS, "mondrian", k=10, qi=["age", "sex"], max_level={"sex": 0}, intervals=intervals)
-        )
+        found.append(made(db, rows, "mondrian", k=10, qi=["age", "sex"], max_level={"sex": 0}, intervals=intervals))
     assert len(found[0][1]) > 1
     assert found[0] == found[1]
 
 
-def test_every_inner_value_of_a_class_is_unknown() -> None:
+def test_every_inner_value_of_a_class_is_unknown(db: Any) -> None:
     """Classes keep their ends, and what lies between them is another in each table."""
     found = [
-        made([(age, "M", "Flu") for age in (20, *inner, 29, 60, *other, 69)], COLUMNS, "mondrian", **CALL)
+        made(db, [(age, "M", "Flu") for age in (20, *inner, 29, 60, *other, 69)], "mondrian", **CALL)
         for inner, other in [((21, 22, 23), (61, 62, 63)), ((28, 28, 20), (68, 64, 60)), ((22, 24, 27), (60, 60, 60))]
     ]
     assert len(found[0][1]) == 2
     assert found[0] == found[1] == found[2]
 
 
-def test_clusters_that_publish_the_same_are_not_told_apart() -> None:
+def test_clusters_that_publish_the_same_are_not_told_apart(db: Any) -> None:
     """With a grid of ten, four records are two clusters or one; the class and its measures are the same."""
     found = [
-        made([(age, "M", "x") for age in ages], COLUMNS, "mondrian", k=2, qi=["age"], grid={"age": 10})
+        made(db, [(age, "M", "x") for age in ages], "mondrian", k=2, qi=["age"], grid={"age": 10})
         for ages in ((20, 20, 20, 29), (20, 21, 28, 29), (21, 21, 28, 28))
     ]
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_range_is_never_widened_to_a_value_that_is_left_out(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(2))
+def test_a_range_is_never_widened_to_a_value_that_is_left_out(db: Any, seed: int) -> None:
     """Clusters of little diversity publish more than their records span: as far as released records go."""
     rnd = random.Random(seed)
     rows = [(rnd.randint(20, 40), "M", "Flu") for _ in range(40)] + [(1_000 + seed, "M", "Flu")]
     release, _, measures = made(
-        rows, COLUMNS, "simdiv", k=4, qi=["age"], sensitive=["disease"], suppress=0.15, influence="weights",
+        db, rows, "simdiv", k=4, qi=["age"], sensitive=["disease"], suppress=0.15, influence="weights",
         levels=3, intervals="bounds",
     )  # fmt: skip
-    if ("suppressed:outlier", 0.0) not in [row[:2] for row in measures]:
-        assert max(row[1] for row in release) <= 40
+    if ("suppressed:outlier", "0.0") not in measures:
+        assert max(int(row[1]) for row in release) <= 40
 
 
 @pytest.mark.parametrize("call", ["rka('t', release := 'noise', %s)", "mr_mondrian('t', noise_epsilon := 1, %s)"])
@@ -130,8 +132,8 @@ LEFT_OUT = ("dropped", "suppressed:outlier")
 """Counts of records that are left out: all that is said of them."""
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_every_outgoing_number_follows_from_the_released_rows(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(6))
+def test_every_outgoing_number_follows_from_the_released_rows(db: Any, seed: int) -> None:
     rnd = random.Random(seed)
     nulls = rnd.choice([0, 0.15])
     rows = [
@@ -147,15 +149,10 @@ def test_every_outgoing_number_follows_from_the_released_rows(seed: int) -> None
     options |= rnd.choice([{}, {"grid": {"age": 10}}, {"top": {"age": 50}, "bottom": {"age": 30}}])
     options |= rnd.choice([{}, {"nulls": "drop"}, {"alpha": 0.9}, {"eloss_height": "sub"}])
     every = [a.name for a in algorithms() if a.widen is None and not a.defaults]
-    with dbanon.connect() as con:
-        con.execute("CREATE TABLE t (age INTEGER, city VARCHAR, job VARCHAR, disease VARCHAR)")
-        con.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
-        dbanon.load_hierarchy(con, "cities", TREE)
-        dbanon.materialize(
-            con, "safe", every[seed % len(every)], "t", k=4, qi=["age", "city", "job"], sensitive=["disease"],
-            hierarchies={"city": "cities"}, **options,
-        )  # fmt: skip
-        release, classes, metrics = (con.execute(f"FROM safe{ending}").df() for ending in TABLES)
+    db.execute("CREATE OR REPLACE TABLE t (age INTEGER, city VARCHAR, job VARCHAR, disease VARCHAR)")
+    db.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    call = {"k": 4, "qi": ["age", "city", "job"], "sensitive": ["disease"], "hierarchies": {"city": "cities"}} | options
+    release, classes, metrics = outgoing(db, every[seed % len(every)], call)
     ends = [c for c in release.columns if c.startswith("age")]
     shown = ["_".join(map(str, cell)) for cell in release[ends].itertuples(index=False)]
     groups: dict[tuple[Any, ...], list[int]] = {}
@@ -250,7 +247,7 @@ def _measures(
 
 def test_the_ledger_keeps_what_does_not_go_out(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "a.duckdb") as con:
-        con.execute(f"CREATE TABLE t ({COLUMNS})")
+        con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
         con.executemany("INSERT INTO t VALUES (?, ?, ?)", PEOPLE)
         dbanon.materialize(con, "safe", "kacpc", "t", **CALL)
         every = "FROM kacpc_metrics('t', k := 5, qi := ['age', 'sex'], sensitive := ['disease'])"
