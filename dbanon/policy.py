@@ -78,7 +78,8 @@ def resolve(
 
     `columns` maps the table's column names to types; `asked` holds validated parameters; `looser` says whether a
     setting of the call would tell a reader more than the declared one. Raises UnknownColumn,
-    UnknownRole, TwoRoles, LoosensPolicy or NoPolicy.
+    UnknownRole, TwoRoles, LoosensPolicy, Undeclared or NoPolicy. Where the policy says anything of the table, a column
+    it does not name is withheld whatever the call asks.
     """
     spelled = {name.lower(): name for name in columns}
 
@@ -94,6 +95,8 @@ def resolve(
     for name in columns:
         before = policy[name].role if name in policy else None
         roles[name] = _allowed(function, table, name, before, request.get(name), asked)
+        if policy and before is None and roles[name] in _PUBLISHED:
+            raise errors.Undeclared(function, table, name, roles[name])
     if asked["qi"] is not None:
         order = [column(name, "qi") for name in _names(asked["qi"])]
     else:
@@ -105,7 +108,7 @@ def resolve(
             function,
             table,
             name,
-            policy[name].settings if name in policy else None,
+            policy.get(name),
             asked,
             column,
             columns[name],
@@ -193,6 +196,8 @@ _TIGHTER: dict[str, tuple[str, ...]] = {
 }
 """What a call may make of a declared role: the same or what tells a reader less."""
 
+_PUBLISHED = ("quasi", "sensitive", "other")
+
 _LISTS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "person": "person"}
 
 
@@ -216,26 +221,32 @@ def _settings(
     function: str,
     table: str,
     name: str,
-    declared: Settings | None,
+    declared: Declared | None,
     asked: Mapping[str, object],
     column: Callable[[str, str], str],
     type_: str,
     looser: Looser,
 ) -> Settings:
     """Declared settings of a quasi-identifier with the call's on top, which may only coarsen."""
-    settings = declared or Settings()
+    settings = declared.settings if declared else Settings()
     for setting in SETTINGS:
         parameter = {"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting)
         given = {column(key, parameter): value for key, value in per_column(asked, parameter).items()}
         if name not in given:
             continue
         value, before = given[name], getattr(settings, setting)
-        if declared is not None and looser(setting, type_, value, before):
+        if setting == "hierarchy":
+            held = _held(declared, type_, looser) if value != before else None
+            if held is not None:
+                raise errors.LoosensPolicy(function, table, name, held, "another hierarchy")
+        elif declared is not None and looser(setting, type_, value, before):
             shown = f"{setting} = {'its default' if before is None else before}"
             raise errors.LoosensPolicy(function, table, name, shown, f"{setting} = {value}")
-        if setting == "hierarchy" and settings.min_level and settings.hierarchy != value:
-            raise errors.LoosensPolicy(function, table, name, f"min_level = {settings.min_level}", "another hierarchy")
         settings = replace(settings, **{setting: value})  # type: ignore[arg-type]
+    if name.lower() in {key.lower() for key in per_column(asked, "bounds")}:
+        held = _held(declared, type_, looser, hierarchy=False)
+        if held is not None:  # whose records are within bounds has a value that is narrower than what is published
+            raise errors.LoosensPolicy(function, table, name, held, "bounds")
     rounds = {column(key, "round"): value for key, value in per_column(asked, "round").items()}
     if name not in rounds:
         return settings
@@ -249,9 +260,21 @@ def _settings(
     return replace(settings, round=str(rounds[name]))
 
 
+def _held(declared: Declared | None, type_: str, looser: Looser, hierarchy: bool = True) -> str | None:
+    """The declared or default setting by which a quasi-identifier is published, as it is shown; None where there is
+    none, or where the policy publishes the column as it is."""
+    if declared is None or declared.role == "other":
+        return None
+    for setting in ("hierarchy", "min_level", "top", "bottom", "grid"):
+        value = getattr(declared.settings, setting)
+        if value and (hierarchy or setting not in ("hierarchy", "min_level")) and str(value).lower() != "none":
+            return f"{setting} = {value}"
+    return "grid = its default" if looser("grid", type_, "none", declared.settings.grid) else None
+
+
 def per_column(asked: Mapping[str, object], parameter: str) -> Mapping[str, object]:
     """What a call says of single columns; nothing where a word stands for all of them."""
-    given = asked[parameter]
+    given = asked.get(parameter)
     return given if isinstance(given, Mapping) else {}
 
 

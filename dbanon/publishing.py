@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from dbanon import attribute, catalog, cluster, demand, errors, forest, functions, lineage, parameters, policy
+from dbanon import attribute, behind, catalog, cluster, demand, errors, forest, functions, lineage, parameters, policy
 from dbanon.attribute import Attribute, Hierarchy
 from dbanon.call import Call
 from dbanon.column import value_type
@@ -110,6 +110,9 @@ def prepared(call: Call, options: Mapping[str, object], algorithm: str, kind: st
     name = call.function.name
     source = call.source()
     declared, fingerprint_sql, fingerprint = catalog.policy_of(source, call.cursor)
+    declared_there = None if declared else behind.declared_table(source, call.cursor)
+    if declared_there is not None:
+        raise errors.ViewOverPolicy(name, source.shown, declared_there, next(iter(source.columns)))
     looser = partial(attribute.looser, holds=call.holds)
     roles = policy.resolve(name, source.shown, source.columns, declared, options, looser)
     return Publication(

@@ -61,7 +61,7 @@ LAYERS = [
     {"cluster.best"},
     {"cluster"},
     {"template", "publication"},
-    {"lineage"},
+    {"behind", "lineage"},
     {"column", "read"},
     {"measure", "threats"},
     {"functions", "plan", "session"},

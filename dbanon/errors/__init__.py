@@ -81,11 +81,13 @@ from dbanon.errors.roles import (
     RareOther,
     RepeatedIdentifier,
     TwoRoles,
+    Undeclared,
     UnknownColumn,
     UnknownRole,
     UnsupportedPerson,
     UnsupportedSetting,
     UnsupportedType,
+    ViewOverPolicy,
 )
 from dbanon.errors.sources import (
     AmbiguousTable,
@@ -156,6 +158,7 @@ __all__ = [
     "TooManyLevels",
     "TooSmallBlock",
     "TwoRoles",
+    "Undeclared",
     "Uncovered",
     "UnknownAlgorithm",
     "UnknownColumn",
@@ -177,6 +180,7 @@ __all__ = [
     "UnsupportedSetting",
     "UnsupportedType",
     "UnusedArgument",
+    "ViewOverPolicy",
     "listed",
     "near",
 ]

@@ -48,6 +48,30 @@ class LoosensPolicy(DbanonError):
         )
 
 
+class Undeclared(DbanonError):
+    """A call asks for a column that the table's policy does not name."""
+
+    def __init__(self, function: str, table: str, column: str, asked: str) -> None:
+        super().__init__(
+            f"{function}: {table} has a policy, in which {column} has no role, so it is withheld, and the call asks for "
+            f"{asked}, which would loosen the policy. Hint: a call may only tighten it; to publish the column, "
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
+            f"({text(table)}, {text(column)}, {text(asked)})."
+        )
+
+
+class ViewOverPolicy(DbanonError):
+    """A view without a policy reads a table that has one."""
+
+    def __init__(self, function: str, view: str, table: str, column: str) -> None:
+        super().__init__(
+            f"{function}: {view} has no policy of its own and reads {table}, which has one: a call must not publish "
+            f"through a view what the policy of {table} withholds. Hint: declare the view's columns too, "
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
+            f"({text(view)}, {text(column)}, 'quasi'), ..."
+        )
+
+
 class NoPolicy(DbanonError):
     """Neither the policy nor the call names a quasi-identifier."""
 

@@ -125,6 +125,17 @@ def roles() -> Iterator[Mistake]:
         errors.LoosensPolicy("kacpc", "patients", "name", "identifier", "sensitive"),
         "FROM kacpc('patients', k = 10, sensitive = ['name']);",
     )
+    yield sql(
+        errors.Undeclared("kacpc", "few", "zip", "other"),
+        "FROM kacpc('few', k = 10, other = ['zip']);",
+        FEW,
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'age', 'quasi');",
+    )
+    yield sql(
+        errors.ViewOverPolicy("kacpc", "young", "clinic.main.patients", "age"),
+        "FROM kacpc('young', k = 10, qi = ['age']);",
+        "CREATE VIEW young AS SELECT age, disease FROM patients WHERE age < 30;",
+    )
     yield sql(errors.NoPolicy("kacpc", "few", _PATIENTS), "FROM kacpc('few', k = 10);", FEW)
     yield sql(
         errors.UnsupportedType("kacpc", "shapes", "zips", "VARCHAR[]"),
