@@ -600,7 +600,9 @@ def test_no_call_publishes_a_column_that_the_policy_does_not_name(clinic: Any, a
 
 def test_a_view_over_a_table_with_a_policy_needs_one_of_its_own(clinic: Any) -> None:
     clinic.execute("CREATE VIEW near AS SELECT age, note AS remark FROM patients")
-    clinic.execute("CREATE VIEW far (years, remark) AS SELECT * FROM memory.near WHERE age IN (SELECT age FROM patients)")
+    clinic.execute(
+        "CREATE VIEW far (years, remark) AS SELECT * FROM memory.near WHERE age IN (SELECT age FROM patients)"
+    )
     clinic.execute("CREATE VIEW apart AS SELECT i AS age, i AS rid FROM range(12) AS r (i)")
     try:
         assert published(clinic, "k := 2, qi := ['age']", "near") == ["age"]
