@@ -53,8 +53,8 @@ class Undeclared(DbanonError):
 
     def __init__(self, function: str, table: str, column: str, asked: str) -> None:
         super().__init__(
-            f"{function}: {table} has a policy, in which {column} has no role, so it is withheld, and the call asks for "
-            f"{asked}, which would loosen the policy. Hint: a call may only tighten it; to publish the column, "
+            f"{function}: {table} has a policy, in which {column} has no role, so it is withheld, and the call asks "
+            f"for {asked}, which would loosen the policy. Hint: a call may only tighten it; to publish the column, "
             "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
             f"({text(table)}, {text(column)}, {text(asked)})."
         )
