@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from dbanon import catalog, demand, errors, ledger, metric, plan, publishing, recompute, session
+from dbanon import catalog, demand, errors, ledger, plan, publishing, recompute, seal, session
 from dbanon.call import Call, literal_rows
 from dbanon.catalog import SCHEMA, SearchPath
 from dbanon.demand import Demand
@@ -46,14 +46,21 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
     place = "SELECT current_database(), current_schema(), current_setting('search_path')"
     path = SearchPath.of(*connection.execute(place).fetchall()[0])
     with current.cursor() as cursor:
-        found = Certificate(published("certificate", name, cursor, path), current, cursor).lines()
+        found = _unbroken(Certificate(published("certificate", name, cursor, path), current, cursor)).lines()
     return (as_text if form == "text" else as_json)(found)
 
 
 def statement(call: Call) -> Sql:
     """The SQL of certificate('name')."""
     entry = published(call.function.name, call.text("release"), call.cursor, call.path)
-    return rows(Certificate(entry, call.session, call.cursor).lines())
+    return rows(_unbroken(Certificate(entry, call.session, call.cursor)).lines())
+
+
+def _unbroken(certificate: Certificate) -> Certificate:
+    """The certificate of a release that is as it was made, as far as that is known; ReleaseChanged."""
+    for problem in seal.broken(certificate.cursor, certificate.entry) or ():
+        raise errors.ReleaseChanged("certificate", certificate.entry.shown, problem)
+    return certificate
 
 
 def published(function: str, name: str, cursor: Any, path: SearchPath) -> Entry:
@@ -188,22 +195,14 @@ class Certificate:
         ]
 
     def problems(self) -> Iterator[str]:
-        """Numbers that the tables no longer give, and columns that they did not have: somebody changed them."""
-        if set(self.columns) != self.shape.published:
-            yield "its columns are not those that were released"
+        """What is not as it was released: tables and the ledger by their hashes, then numbers that the tables no longer
+        give. ReleaseUnsealed where no hashes were kept."""
+        broken = seal.broken(self.cursor, self.entry)
+        if broken is None:
+            raise errors.ReleaseUnsealed("publish", self.entry.shown)
+        yield from broken
+        if broken:
             return
-        found = dict(self.cursor.execute(f"SELECT metric, value FROM {self.entry.table('_metrics')}").fetchall())
-        outgoing = {name: value for name, value in self.metrics.items() if metric.goes_out(name)}
-        if set(self._columns("_metrics")) != {"metric", "value", "better", "description"} or found != outgoing:
-            yield "its metrics are not those that were released"
-        of = self.shape
-        named = joined(identifier(n) for n in (of.class_id, *(n for n, _ in of.quasi)))
-        sizes = f"SELECT {named}, count(*) AS size FROM {self.entry.table()} GROUP BY ALL"
-        known = f"SELECT {named}, {identifier(of.size)} FROM {self.entry.table('_classes')}"
-        known += f" WHERE {identifier(of.class_id)} IS NOT NULL"
-        differ = f"SELECT count(*) FROM (({sizes} EXCEPT {known}) UNION ALL ({known} EXCEPT {sizes}))"
-        if self.cursor.execute(differ).fetchall()[0][0]:
-            yield "its classes are not those that were released"
         there = {line.item: line for line in self._numbers(self.recompute(self.full)) if line.sql}
         for item, line in there.items():
             found = self.cursor.execute(line.sql).fetchall()[0][0]
@@ -230,6 +229,8 @@ class Certificate:
         yield say("policy fingerprint", row["policy_fingerprint"])
         yield say("hierarchy fingerprint", row["hierarchy_fingerprint"])
         yield say("statement", row["statement"])
+        unknown = "unknown: it was made by an earlier version of dbanon, which kept no hashes. Hint: refresh it"
+        yield say("tables", "as they were released, by the hashes in the ledger" if row.get("hashes") else unknown)
 
     def _given(self, outside: bool) -> Iterator[Line]:
         for name, value in self.parameters.items():

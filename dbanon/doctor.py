@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from dbanon import ledger, session
+from dbanon import ledger, seal, session
 from dbanon.functions import table_functions
 from dbanon.quote import qualified
 
@@ -28,7 +28,7 @@ def problems(connection: Any) -> list[Problem]:
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT current_database()").fetchall()[0][0])
     with session.of_connection(raw).cursor() as plain:
-        return [*_views(plain, database), *_lost(plain, database), *_asked(raw, database)]
+        return [*_views(plain, database), *_changed(plain, database), *_asked(raw, database)]
 
 
 _UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
@@ -50,16 +50,14 @@ def _views(plain: Any, database: str) -> Iterator[Problem]:
                 yield Problem("view", _shown(schema, view), said)
 
 
-def _lost(plain: Any, database: str) -> Iterator[Problem]:
-    """Published releases whose tables are gone."""
+def _changed(plain: Any, database: str) -> Iterator[Problem]:
+    """Published releases whose tables are gone or are not what was released."""
     for entry in ledger.entries(plain, database, "status = 'published'"):
-        for ending in ledger.TABLES:
-            rows = plain.execute(
-                "SELECT 1 FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
-                [database, entry.schema, entry.name + ending],
-            ).fetchall()
-            if not rows:
-                yield Problem("release", entry.shown, f"table {entry.name + ending} is missing")
+        broken = seal.broken(plain, entry)
+        if broken is None:
+            said = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
+            yield Problem("release", entry.shown, said)
+        yield from (Problem("release", entry.shown, said) for said in broken or ())
 
 
 def _asked(raw: Any, database: str) -> Iterator[Problem]:

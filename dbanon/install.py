@@ -56,10 +56,10 @@ def create_catalog(connection: Any, database: str | None = None) -> None:
         have = cursor.execute(
             "SELECT count(*) FROM duckdb_columns() WHERE (database_name, schema_name, column_name) IN "
             "((?, 'dbanon', 'grid'), (?, 'dbanon', 'ord'), (?, 'dbanon', 'height_sub'), (?, 'dbanon', 'leaf'), "
-            "(?, 'dbanon', 'delta_classes'), (?, 'dbanon', 'value_hash'))",
-            [database] * 6,
+            "(?, 'dbanon', 'delta_classes'), (?, 'dbanon', 'value_hash'), (?, 'dbanon', 'hashes'))",
+            [database] * 7,
         ).fetchall()[0]
-        if have[0] < 6:
+        if have[0] < 7:
             cursor.execute(f"USE {identifier(database)}")
             cursor.execute(resources.sql("catalog.sql"))
 

@@ -119,7 +119,7 @@ def releases(call: Call) -> Sql:
         return literal_rows({"database_name": "VARCHAR", "schema_name": "VARCHAR", "name": "VARCHAR"}, [])
     return Sql(
         "FROM ("
-        + " UNION ALL ".join(
+        + " UNION ALL BY NAME ".join(
             f"SELECT {text(d)} AS database_name, * FROM {qualified(d, SCHEMA, 'release')}" for d in found
         )
         + ") ORDER BY database_name, schema_name, name, version"

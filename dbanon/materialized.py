@@ -101,6 +101,7 @@ def refresh(
     with current.cursor() as cursor:
         old = _published("refresh", name, cursor, _place(connection))
         _writable(cursor, "refresh", old.database)
+        install.create_catalog(connection, old.database)
         made = ledger.publication(old, current, cursor)
         target = (old.database, old.schema, old.name)
         entry = _entry(target, old.call, made, old.person_key, old.version + 1, cursor)

@@ -14,7 +14,7 @@ from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
-from dbanon import __version__, errors, ledger, plan, publishing
+from dbanon import __version__, errors, ledger, plan, publishing, seal
 from dbanon.catalog import SCHEMA
 from dbanon.ledger import Entry
 from dbanon.publication import Publication
@@ -205,6 +205,9 @@ def _insert(
         if together is None
         else _map({k: literal(v) for k, v in together.items()}, "BIGINT"),
     }
+    said = joined(f"{row[c]} AS {identifier(c)}" for c in seal.LEDGER)
+    hashes = seal.of_tables(cursor, entry) | {"ledger": seal.of_ledger(cursor, entry.database, Sql(f"(SELECT {said})"))}
+    row["hashes"] = _map({k: text(v) for k, v in hashes.items()}, "VARCHAR")
     columns = joined(identifier(c) for c in row)
     cursor.execute(
         f"INSERT INTO {qualified(entry.database, SCHEMA, 'release')} ({columns}) SELECT {joined(row.values())}"

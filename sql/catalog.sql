@@ -121,3 +121,6 @@ CREATE TABLE IF NOT EXISTS dbanon.membership (
     value_hash   UBIGINT NOT NULL,  -- of what is published as it is
     records      BIGINT NOT NULL
 );
+
+-- What came later. Versions that were made before have NULL there.
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR);  -- of its tables by their endings, of this row

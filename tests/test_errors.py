@@ -520,6 +520,7 @@ ELSEWHERE = {
     "NothingShared": "test_query_error.py",
     "NotWritten": "test_publish.py",
     "ReleaseChanged": "test_publish.py",
+    "ReleaseUnsealed": "test_seal.py",
     "TargetExists": "test_publish.py",
     "TargetInUse": "test_publish.py",
     "UnreadableScript": "test_shell.py",

@@ -72,7 +72,7 @@ LAYERS = [
     {"beside"},
     {"influence", "problems", "profile", "query_error", "risk"},
     {"attack"},
-    {"ledger", "recompute"},
+    {"ledger", "recompute", "seal"},
     {"certified"},
     {"request"},
     {"udf", "udf_attack"},

@@ -160,6 +160,16 @@ class ReleaseChanged(DbanonError):
         )
 
 
+class ReleaseUnsealed(DbanonError):
+    """A release of which nobody knows whether it was changed."""
+
+    def __init__(self, function: str, name: str) -> None:
+        super().__init__(
+            f"{function}: nobody knows whether {name} is what was released: an earlier version of dbanon made it, "
+            "which kept no hashes of it, and whose measures tell of records that were left out. Hint: refresh it."
+        )
+
+
 class TargetExists(DbanonError):
     """Files that would be overwritten."""
 

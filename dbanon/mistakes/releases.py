@@ -95,6 +95,12 @@ def publishing() -> Iterator[Mistake]:
         "DROP TABLE safe_metrics;",
     )
     yield python(
+        errors.ReleaseUnsealed("publish", "safe"),
+        'dbanon.publish(con, "safe", "out.duckdb")',
+        *SAFE,
+        "UPDATE dbanon.release SET hashes = NULL;",
+    )
+    yield python(
         errors.TargetExists("out.duckdb", ["out.duckdb"]),
         'dbanon.publish(con, "safe", "out.duckdb")\ndbanon.publish(con, "safe", "out.duckdb")',
         *SAFE,
