@@ -1,12 +1,12 @@
 """From what DuckDB binds to Python values: named arguments, and `k=10` on a plain connection.
 
-A table macro has no `name = value` arguments: `kacpc('t', k=10)` passes a comparison in a positional slot, with
-`k` an unknown column. A lambda parameter of the same name, nested around `alias(slot)`, gives `k` a meaning, and
-`alias` yields the bound text `(CAST(k AS INTEGER) = CAST(10 AS INTEGER))`. `capture` writes those lambdas and
-`slot` reads the text back: a name, `=`, a literal, whole, or an error.
+A table macro has no `name = value` arguments: `kacpc('t', k=10)` passes a comparison in a positional slot, in which
+`k` is no column and so becomes a text. `alias` gives what DuckDB bound, `(CAST('k' AS INTEGER) = CAST(10 AS INTEGER))`;
+in a branch that is never taken, `CASE WHEN false THEN slot END`, the text is not cast, which would fail. `capture`
+writes that and `slot` reads it back: a name, `=`, a literal, whole, or an error.
 
-Binding doubles with every nested lambda, so only the names in `CAPTURED` are; others take `:=` or `=>`, and
-`=` too where the value is a text (the name then arrives as a quoted word).
+Where the statement reads another table, `k` may be a column of that one: a lambda parameter of the same name, around
+the slots, comes first. Binding doubles with every nested lambda, so only the names in `CAPTURED` are, two a lambda.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from dbanon import errors
 
 CAPTURED = ("k", "qi", "sensitive", "hierarchies", "weights", "l", "t", "alpha")
-"""Names that `=` is understood for, whatever their value, on a connection that was only attached."""
+"""Names that `=` is understood for even beside a table with a column of that name, on a connection that was only
+attached."""
 
 SLOTS = 12
 """How many `name = value` arguments one call can have."""
@@ -26,14 +27,25 @@ SLOTS = 12
 
 def capture(slots: Sequence[str], names: Sequence[str]) -> str:
     """SQL for a VARCHAR[] of the bound texts of positional slots, with `names` captured."""
-    inner = "[" + ", ".join(f"alias({s})" for s in slots) + "]::VARCHAR[]"
-    for name in names:
+    inner = "to_json([" + ", ".join(f"alias(CASE WHEN false THEN {s} END)" for s in slots) + "])::VARCHAR"
+    alone, paired = names[: len(names) % 2], names[len(names) % 2 :]
+    for one, two in zip(paired[::2], paired[1::2], strict=True):
+        inner = f"list_reduce([NULL::VARCHAR, NULL], lambda {one}, {two}: {inner})"
+    for name in alone:
         inner = f"list_transform([NULL], lambda {name}: {inner})[1]"
-    return inner
+    return f"""from_json({inner}, '["VARCHAR"]')"""
+
+
+_SLOT = re.compile(
+    r"CASE\s+WHEN \((?:false|CAST\('f' AS BOOLEAN\))\) THEN \((?P<given>.*)\) ELSE (?:NULL|CAST\(NULL AS .*\)) END",
+    re.DOTALL,
+)
 
 
 def slot(function: str, text: str) -> tuple[str, object] | None:
     """`(name, value)` of one positional slot; None where the slot is empty."""
+    branch = _SLOT.fullmatch(text)
+    text = branch["given"] if branch else text
     if text == "NULL":
         return None
     try:
@@ -197,7 +209,7 @@ class _Reader:
             return _plain_value(inner, fields)
         if boolean and inner in ("t", "f"):
             return inner == "t"
-        return _Cast(inner, ()) if isinstance(inner, str) else inner
+        return _Cast(inner, fields) if isinstance(inner, str) else inner
 
     def type(self) -> tuple[str, ...]:
         """Skips a type up to the closing bracket; gives the names of a struct's fields."""

@@ -29,7 +29,7 @@ def bound() -> Iterator[Callable[..., list[str]]]:
 
     def texts(call: str, *values: object) -> list[str]:
         found = connection.execute(f"FROM f('t', {call})", list(values)).fetchall()
-        return [text for (text,) in found if text != "NULL"]
+        return [text for (text,) in found if "THEN (NULL)" not in text]
 
     yield texts
     connection.close()
@@ -140,7 +140,7 @@ def test_long_arguments_are_not_cut_short(bound: Any) -> None:
 UNREADABLE = [
     "k=2+3",
     "10=k",
-    "k<10",
+    "k<'x'",
     "k<>10",
     "k",
     "10",

@@ -124,11 +124,6 @@ def call(case: Case, form: str | None) -> str:
     return f"FROM {case.function}({', '.join(arguments)})"
 
 
-def takes_equals(case: Case) -> bool:
-    """Whether `name = value` is promised on a plain connection: captured names, and any name with a text."""
-    return case.parameter in CAPTURED or case.value.startswith("'")
-
-
 # --- name = value, name := value, name => value -------------------------------------------------------------
 
 
@@ -142,8 +137,7 @@ def test_every_parameter_has_its_effect_in_all_its_forms(shared: Any, case: Case
         without = answer(shared, call(case, None))
     except duckdb.Error as error:  # the parameter is what makes the call possible
         without = ([str(error)], [])
-    forms = FORMS if takes_equals(case) else FORMS[1:]
-    answers = [answer(shared, call(case, form)) for form in forms]
+    answers = [answer(shared, call(case, form)) for form in FORMS]
     assert answers[0][1]
     assert answers[0] != without
     assert all(found == answers[0] for found in answers)
@@ -158,11 +152,10 @@ def test_captured_parameters_take_equals_after_others_and_in_any_letter_case(sha
     assert answer(shared, written) == answer(shared, call(case, ":="))
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if not takes_equals(c)], ids=lambda c: c.parameter)
-def test_a_parameter_that_equals_cannot_give_is_refused_not_ignored(shared: Any, case: Case) -> None:
-    with pytest.raises(duckdb.Error, match=case.parameter):
-        answer(shared, call(case, "="))
-    assert answer(shared, call(case, ":="))[1]
+def test_captured_parameters_take_equals_beside_a_table_with_columns_of_that_name(own: Any) -> None:
+    own.execute("CREATE TABLE beside AS SELECT 1 AS k, 2 AS qi, 3 AS l")
+    found = answer(own, "SELECT count(*) FROM beside, kacpc('people', k = 4, qi = ['age'])")
+    assert found[1] == answer(own, "SELECT count(*) FROM kacpc('people', k := 4, qi := ['age'])")[1]
 
 
 @pytest.mark.parametrize("function", [f.name for f in table_functions().values() if f.algorithm])
@@ -262,7 +255,7 @@ def test_dbanon_connect_takes_equals_everywhere_and_names_every_misspelling() ->
     with dbanon.connect() as connection:
         prepare(connection)
         for case in CASES:
-            if not takes_equals(case):
+            if case.parameter not in CAPTURED:
                 assert answer(connection, call(case, "=").replace(":=", "=")) == answer(connection, call(case, ":="))
             for form in FORMS:
                 wrong = case.parameter + "x"
