@@ -16,7 +16,7 @@ from dbanon.catalog import SCHEMA, SearchPath
 from dbanon.demand import Demand
 from dbanon.ledger import Entry
 from dbanon.publication import Publication
-from dbanon.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.quote import Sql, identifier, joined, literal, one_line, qualified, text
 from dbanon.recompute import Place, Recompute
 from dbanon.session import Session
 
@@ -82,8 +82,10 @@ def as_text(lines: Sequence[Line]) -> str:
     """The certificate to read: sections, then the SQL of each number."""
     pieces = []
     for section, group in itertools.groupby(lines, key=lambda line: line.section):
-        pieces.append(f"{section}\n" + "".join(f"  {line.item}: {line.value}\n" for line in group))
-    queries = "".join(f"-- {line.section}, {line.item}: {line.value}\n{line.sql};\n" for line in lines if line.sql)
+        pieces.append(f"{section}\n" + "".join(f"  {one_line(f'{line.item}: {line.value}')}\n" for line in group))
+    queries = "".join(
+        f"-- {one_line(f'{line.section}, {line.item}: {line.value}')}\n{line.sql};\n" for line in lines if line.sql
+    )
     return "\n".join(pieces) + f"\nhow to compute the numbers anew, in any DuckDB\n\n{queries}"
 
 

@@ -55,6 +55,16 @@ def text(value: str) -> Sql:
     return Sql(pieces[0] if len(pieces) == 1 else "(" + " || chr(0) || ".join(pieces) + ")")
 
 
+def one_line(value: str) -> str:
+    """Text for a comment or a line of output: what is no printable character is escaped, so that nothing ends the
+    comment or begins another line.
+
+    >>> print(one_line("d\\nDROP TABLE t"))
+    d\\nDROP TABLE t
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in value)
+
+
 def as_json(value: object) -> Sql:
     """A JSON document as a string literal."""
     return text(json.dumps(value, ensure_ascii=False))

@@ -172,3 +172,22 @@ def test_a_release_that_is_gone_or_unknown(tmp_path: Path) -> None:
         dbanon.drop(con, "safe")
         with pytest.raises(dbanon.DbanonError, match="no published release safe"):
             dbanon.certificate(con, "safe")
+
+
+def test_no_name_ends_a_comment_of_the_sql_in_a_certificate(tmp_path: Path) -> None:
+    """Who runs the SQL to compute the numbers anew runs that and nothing else."""
+    end = "\r\u2028\x0b\x85*/\n"
+    column = f"d{end}CREATE TABLE pwned AS SELECT 1; -- \x1b[2J"
+    path = tmp_path / "clinic.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute(f'CREATE TABLE t AS SELECT i % 4 AS q, i % 3 AS "{column}" FROM range(40) AS r (i)')
+        dbanon.declare(con, "t", **{"q": "quasi", column: "sensitive"})
+        dbanon.materialize(con, f"safe{end}x", "mondrian", "t", k=5, l=2)
+        said = dbanon.certificate(con, f"safe{end}x")
+    script = said[said.index("how to compute the numbers anew") :].split("\n", 1)[1]
+    assert script.count(";\n-- ") > 10
+    with duckdb.connect(path) as plain:
+        plain.execute(script)
+        assert plain.execute("FROM duckdb_tables() WHERE table_name = 'pwned'").fetchall() == []
+    comments = [line for line in script.split("\n") if line.startswith("-- ") and "CREATE TABLE" in line]
+    assert comments and all(line.isprintable() for line in comments)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dbanon.cli.common import DATABASE, errors_as_messages, opened, show
+from dbanon.quote import one_line
 
 
 @click.command("policy")
@@ -29,7 +30,7 @@ def policy(context: click.Context, database: Path, table: str | None, as_json: b
         )
         problems = con.execute("SELECT problem, statement FROM policy_problems()").fetchall()
     for problem, statement in problems:
-        click.echo(problem, err=True)
+        click.echo(one_line(problem), err=True)
         if statement:
             click.echo(f"    {statement};", err=True)
     if problems:
@@ -87,7 +88,7 @@ def check(context: click.Context, database: Path) -> None:
     with errors_as_messages(), opened(database, read_only=True) as con:
         found: list[Any] = con.execute("FROM hierarchy_problems()").fetchall()
     for row in found:
-        click.echo(": ".join(str(cell) for cell in row if cell is not None))
+        click.echo(one_line(": ".join(str(cell) for cell in row if cell is not None)))
     if found:
         context.exit(1)
     click.echo("No problems found.")

@@ -18,6 +18,7 @@ from dbanon.cli.common import (
     searched,
     show,
 )
+from dbanon.quote import one_line
 
 _COMPOSITION = click.option(
     "--composition",
@@ -157,7 +158,7 @@ def doctor(context: click.Context, database: Path) -> None:
     with errors_as_messages(), opened(database, read_only=True) as con:
         found = examined.problems(con)
     for problem in found:
-        click.echo(f"{problem.kind} {problem.about}: {problem.problem}")
+        click.echo(one_line(f"{problem.kind} {problem.about}: {problem.problem}"))
     if found:
         context.exit(1)
     click.echo("No problems found.")
