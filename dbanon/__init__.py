@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dbanon.handout import publish
     from dbanon.install import attach
     from dbanon.materialized import DisclosureWarning, Release, drop, forget_release, materialize, refresh
+    from dbanon.verified import verify
 
 _HOMES = {
     "Anonymized": "frame",
@@ -42,6 +43,7 @@ _HOMES = {
     "publish": "handout",
     "refresh": "materialized",
     "save_hierarchy": "declaration",
+    "verify": "verified",
 }
 
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "publish",
     "refresh",
     "save_hierarchy",
+    "verify",
 ]
 
 

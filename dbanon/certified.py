@@ -21,6 +21,8 @@ from dbanon.recompute import Place, Recompute
 from dbanon.session import Session
 
 FORMS = ("text", "json")
+FILES = "SHA-256"
+"""The section of the hashes of the files that a certificate lies beside."""
 COLUMNS = ("section", "item", "value", "sql")
 
 

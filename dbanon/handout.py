@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
-import secrets
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from dbanon import catalog, certified, errors, install, session
-from dbanon.certified import Certificate
+from dbanon import catalog, certified, drafts, errors, install, names, session
+from dbanon.certified import Certificate, Line
 from dbanon.ledger import Entry
 from dbanon.quote import Sql, identifier, joined, text
 from dbanon.recompute import Place
@@ -40,8 +41,9 @@ def publish(
     `source` is the path of a database, or an attached connection. `to` ends in .duckdb (tables NAME, NAME_metrics and
     NAME_certificate), in .parquet or .csv (the release there, `_metrics` and `_certificate` beside it), or is a folder
     (the same by the release's name, in Parquet). `classes` adds NAME_classes; `storage_version`, such as 'v1.2.0', is
-    the oldest DuckDB that shall open a .duckdb file. Each file appears whole or not at all, the release last; existing
-    ones are refused unless `overwrite`. So is a release whose tables no longer give the numbers of its certificate.
+    the oldest DuckDB that shall open a .duckdb file. Each file appears whole or not at all, the release last, and a
+    folder that is new with all of its files at once; the certificate names the SHA-256 of the others, which `verify`
+    compares. Existing files are refused unless `overwrite`. So is a release that is not what it was when it was made.
 
     A recipient sees the published columns with their roles, the algorithm and the version of dbanon, the model and its
     parameters, what was achieved, how many records were left out and why (with the released ones that is the size of
@@ -56,11 +58,11 @@ def publish(
             raise errors.InvalidArgument("publish", "storage_version", "left out where to is no .duckdb file", to)
         files.check(cursor, overwrite)
         handout = _Handout(current, cursor, entry, files)
-        with files.drafts() as drafts:
+        with files.drafts() as written:
             if files.form == ".duckdb":
-                handout.database(drafts[""], storage_version)
+                handout.database(written[""], storage_version)
             else:
-                handout.tables(drafts)
+                handout.tables(written)
         return [files.final[kind] for kind in files.final if kind != "_classes" or classes]
 
 
@@ -87,7 +89,7 @@ class _Files:
         final = {"": path}
         if form != ".duckdb":
             endings = {e: e + path.suffix for e in ("_metrics", "_classes", "_certificate")}
-            endings["_text"] = "_certificate.txt"
+            endings["_text"] = f"_certificate{path.suffix}.txt"
             final |= {kind: path.with_name(path.stem + ending) for kind, ending in endings.items()}
         return cls(to, form, final, classes)
 
@@ -102,31 +104,12 @@ class _Files:
         if there and not overwrite:
             raise errors.TargetExists(self.asked, there)
 
-    @contextlib.contextmanager
-    def drafts(self) -> Iterator[dict[str, Path]]:
+    def drafts(self) -> AbstractContextManager[dict[str, Path]]:
         """Files to be written beside the final ones, which they become once all are whole; else nothing remains."""
-        folder = self.final[""].parent
-        made = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
-        mark = secrets.token_hex(4)
-        wanted = [kind for kind in self.final if kind != "_classes" or self.classes]
-        drafts = {kind: self.final[kind].with_name(f".{self.final[kind].name}.{mark}") for kind in wanted}
-        try:
-            yield drafts
-            for kind in self.final.keys() - drafts.keys():  # an earlier file's classes are not of this one
-                self.final[kind].unlink(missing_ok=True)
-            if self.form == ".duckdb":
-                _log(self.final[""]).unlink(missing_ok=True)
-            for kind in reversed(wanted):
-                drafts[kind].replace(self.final[kind])
-        except BaseException:
-            for draft in drafts.values():
-                draft.unlink(missing_ok=True)
-                _log(draft).unlink(missing_ok=True)
-            if made:
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
-            raise
+        wanted = {kind: path for kind, path in self.final.items() if kind != "_classes" or self.classes}
+        # An earlier file's classes, and its log, are not of this one.
+        gone = [_log(self.final[""])] if self.form == ".duckdb" else [self.final[k] for k in self.final.keys() - wanted]
+        return drafts.drafts(wanted, gone)
 
 
 def _log(path: Path) -> Path:
@@ -170,14 +153,24 @@ class _Handout:
                 part.unlink(missing_ok=True)
 
     def tables(self, drafts: Mapping[str, Path]) -> None:
-        """A file each."""
+        """A file each; the certificate names the hash of every other."""
         with self._transaction() as certificate:
             read = {ending: self._reads(ending) for ending in self._endings()}
             lines = certificate.lines(Place(read[""], read["_metrics"], read.get("_classes")))
             for ending in self._endings():
                 self._copy(Sql(f"FROM {self.entry.table(ending)}"), drafts[ending])
+            lines += [self._hash(ending, drafts[ending]) for ending in self._endings()]
             self._copy(certified.rows(lines), drafts["_certificate"])
             drafts["_text"].write_text(certified.as_text(lines), encoding="utf-8")
+
+    def _hash(self, ending: str, draft: Path) -> Line:
+        """What the file of a table is known by."""
+        name = self.files.final[ending].name
+        with draft.open("rb") as file:
+            value = hashlib.file_digest(file, "sha256").hexdigest()
+        return Line(
+            certified.FILES, name, value, Sql(f"SELECT sha256(content) FROM read_blob({text(names.pattern(name))})")
+        )
 
     def _endings(self) -> list[str]:
         return ["", "_metrics", *(["_classes"] if self.files.classes else [])]
@@ -188,7 +181,7 @@ class _Handout:
 
     def _reads(self, ending: str) -> Sql:
         """How a recipient in the folder of the files reads a table."""
-        name = text(self.files.final[ending].name)
+        name = text(names.pattern(self.files.final[ending].name))
         if self.files.form == ".parquet":
             return Sql(f"read_parquet({name})")
         columns = joined(f"{text(n)}: {text(t)}" for n, t in self._columns(ending).items())

@@ -80,3 +80,8 @@ def scheme(path: str) -> str | None:
     """
     match = _SCHEME.match(path)
     return match[1].lower() if match else None
+
+
+def pattern(file: str) -> str:
+    """The name of a file as the pattern that it alone fits, as functions that read files take it."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", file)

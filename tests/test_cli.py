@@ -172,7 +172,8 @@ def test_a_file_becomes_files(people: str, tmp_path: Path, ending: str) -> None:
             least = con.execute("SELECT min(size) FROM safe_classes").fetchall()[0]
     else:
         assert made == sorted(
-            [f"safe{e}{ending}" for e in ("", "_classes", "_metrics", "_certificate")] + ["safe_certificate.txt"]
+            [f"safe{e}{ending}" for e in ("", "_classes", "_metrics", "_certificate")]
+            + [f"safe_certificate{ending}.txt"]
         )
         rows = duckdb.sql(f"SELECT count(*), count(DISTINCT class_id) FROM '{out}'").fetchall()[0]
         least = duckdb.sql(f"SELECT min(size) FROM '{out.with_name('safe_classes' + ending)}'").fetchall()[0]

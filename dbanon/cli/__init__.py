@@ -10,7 +10,7 @@ from dbanon.cli.browse import algorithms, hierarchy, policy
 from dbanon.cli.demo import demo
 from dbanon.cli.docs import docs
 from dbanon.cli.init import init
-from dbanon.cli.releases import certificate, doctor, drop, materialize, publish, refresh, releases
+from dbanon.cli.releases import certificate, doctor, drop, materialize, publish, refresh, releases, verify
 from dbanon.shell.command import shell
 
 
@@ -36,5 +36,6 @@ for command in (
     refresh,
     releases,
     shell,
+    verify,
 ):
     main.add_command(command)

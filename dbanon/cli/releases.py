@@ -1,4 +1,4 @@
-"""Commands about releases: materialize, refresh, drop, releases, certificate, publish, doctor."""
+"""Commands about releases: materialize, refresh, drop, releases, certificate, publish, verify, doctor."""
 
 from __future__ import annotations
 
@@ -146,6 +146,22 @@ def publish(database: Path, release: str, to: str, classes: bool, storage_versio
         )
     for path in made:
         click.echo(path)
+
+
+@click.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.pass_context
+def verify(context: click.Context, path: Path) -> None:
+    """Compare published files with their certificate: PATH is the release (.parquet, .csv) or a folder."""
+    from dbanon.verified import verify as compared
+
+    with errors_as_messages():
+        found = compared(path)
+    for problem in found:
+        click.echo(one_line(problem))
+    if found:
+        context.exit(1)
+    click.echo("The files are those of their certificate.")
 
 
 @click.command()
