@@ -22,6 +22,7 @@ from dbanon.attribute import family, is_category
 from dbanon.call import Call, literal_rows
 from dbanon.catalog import Source
 from dbanon.column import person_value
+from dbanon.policy import WITHHELD
 from dbanon.quote import Sql, identifier, literal, qualified, text
 from dbanon.template import fill, message
 
@@ -36,6 +37,10 @@ PARTNERS = 3
 
 GROUPS = 65536
 """Groups of equal rows up to which combinations are counted exactly."""
+
+
+_SHAPES = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIRST", "TITLED")
+"""Forms of values in dbanon/proposal.py."""
 
 
 def statement(call: Call) -> Sql:
@@ -65,6 +70,10 @@ def statement(call: Call) -> Sql:
             },
             patterns=[{"what": text(what), "pattern": text(p)} for what, p in proposal.PATTERNS.items()],
             diagnosis=text(proposal.DIAGNOSIS),
+            shapes={name: text(getattr(proposal, name)) for name in _SHAPES},
+            keys=[c for c in columns if c["may_be_person"]],
+            neutral=[c for c in columns if c["is_neutral"]],
+            withheld=Sql(WITHHELD),
             leaves=_leaves(call, known),
             affinities=_affinities(source, [name for _, name in known]),
             sensitive_hierarchies=[text(name) for name in proposal.SENSITIVE_HIERARCHIES],
@@ -105,6 +114,10 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         "is_keylike": is_text or type_ == "UUID",
         "generalizes": kind is not None or is_category(type_),
         "tells_persons": person_value(name, type_) is not None,
+        "is_time": kind in ("date", "timestamp", "nanos", "time"),
+        "is_neutral": hints.neutral is not None,
+        "may_be_person": any((hints.number, hints.subject, hints.key)),
+        "may_be_unchanged": any((hints.neutral, hints.sensitive)),
         "hints": {hint: text(word) if (word := getattr(hints, hint)) else Sql("NULL") for hint in proposal.KINDS},
     }
 

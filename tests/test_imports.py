@@ -10,7 +10,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
 
 LAYERS = [
-    {"quote", "names", "proposal", "resources"},
+    {"quote", "names", "resources", "vocabulary"},
+    {"proposal"},
     {"errors.base"},
     {
         "errors.arguments",

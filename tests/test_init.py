@@ -17,7 +17,7 @@ PROPOSED = [
     ("age", "quasi", None),
     ("sex", "quasi", "sex"),
     ("disease", "sensitive", None),
-    ("flag", "other", None),
+    ("ward", "other", None),
 ]
 
 
@@ -28,7 +28,7 @@ def clinic(tmp_path: Path) -> Path:
     with dbanon.connect(path) as con:
         con.execute(
             "CREATE TABLE patients AS SELECT i // 2 AS patient_nbr, 'n' || i AS name, i % 40 + 20 AS age, "
-            "['F', 'M'][i % 2 + 1] AS sex, ['flu', 'cold'][i % 2 + 1] AS disease, i % 2 = 0 AS flag "
+            "['F', 'M'][i % 2 + 1] AS sex, ['flu', 'cold'][i % 2 + 1] AS disease, ['A', 'B'][i % 2 + 1] AS ward "
             "FROM range(200) AS r (i)"
         )
     return path
@@ -56,8 +56,8 @@ def test_yes_takes_every_proposal_and_the_policy_releases(clinic: Path) -> None:
 
 
 def test_enter_accepts_and_answers_change(clinic: Path) -> None:
-    # person, name: skip, age: enter, sex: no hierarchy, disease: an unknown role, then other; flag: a second person
-    answers = ["", "skip", "", "", "-", "what", "other", "person", "quasi", "y"]
+    # person, name: skip, age: enter, sex: no hierarchy, disease: an unknown role, then other; ward: a second person
+    answers = ["", "skip", "", "", "-", "what", "other", "person", "quasi", "", "y"]
     result = run(clinic, "patients", answers="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     assert "patient_nbr is the person already" in result.output
@@ -67,7 +67,7 @@ def test_enter_accepts_and_answers_change(clinic: Path) -> None:
         ("age", "quasi", None),
         ("sex", "quasi", None),
         ("disease", "other", None),
-        ("flag", "quasi", None),
+        ("ward", "quasi", None),
     ]
 
 
@@ -135,10 +135,11 @@ def test_hostile_names(tmp_path: Path) -> None:
     path = tmp_path / "odd.duckdb"
     with dbanon.connect(path) as con:
         con.execute(
-            """CREATE TABLE "x'); DROP TABLE t; --" AS SELECT i % 3 AS "🦆 '; --", i % 9 AS age FROM range(90) r(i)"""
+            """CREATE TABLE "x'); DROP TABLE t; --" AS """
+            """SELECT i % 3 AS "🦆 zip '; --", i % 9 AS age FROM range(90) AS r (i)"""
         )
     result = run(path, '"x\'); DROP TABLE t; --"', "--yes")
     assert result.exit_code == 0, result.output
     with dbanon.connect(path) as con:
         rows = con.execute("SELECT table_name, column_name FROM dbanon.policy ORDER BY ALL").fetchall()
-    assert rows == [("x'); DROP TABLE t; --", "age"), ("x'); DROP TABLE t; --", "🦆 '; --")]
+    assert rows == [("x'); DROP TABLE t; --", "age"), ("x'); DROP TABLE t; --", "🦆 zip '; --")]

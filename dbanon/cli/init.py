@@ -19,7 +19,7 @@ NONE = "-"
 
 @dataclass(frozen=True)
 class Proposal:
-    """What profile() says about one column, and the role and hierarchy that are written; role None: none."""
+    """What profile() says about one column, and the role and hierarchy that are written; role None: it is withheld."""
 
     column: str
     type: str
@@ -41,7 +41,8 @@ def init(database: Path, table: str, yes: bool, force: bool) -> None:
     """Propose a policy for TABLE of DATABASE, column by column, and write it.
 
     Enter takes the proposal. A role is identifier, person, quasi, sensitive or other; skip leaves a column without
-    one, so that it is withheld. Nothing is written before the last question.
+    one, so that it is withheld. Columns of which neither the name nor the values say what they are, are listed for
+    review and withheld unless you say what they are. Nothing is written before the last question.
     """
     with _opened(database) as con:
         source = catalog.resolve("init", table, con.cursor(), _path(con), {})
@@ -57,6 +58,8 @@ def init(database: Path, table: str, yes: bool, force: bool) -> None:
             proposals = _asked(proposals, known)
         written = [p for p in proposals if p.role is not None]
         _show(source, written, len(proposals) - len(written), len(old))
+        if yes:
+            _review(con, source, [p for p in proposals if p.role is None])
         if not written:
             click.echo("Nothing to write.")
             return
@@ -96,7 +99,8 @@ def _path(con: Any) -> catalog.SearchPath:
 def _proposals(con: Any, table: str) -> list[Proposal]:
     """The proposals of profile(); a hierarchy that misses values is not proposed, as a release would be refused."""
     rows = con.execute(
-        "SELECT column_name, type, distinct_values, missing, unique_alone, proposed_role, reason, "
+        "SELECT column_name, type, distinct_values, missing, unique_alone, "
+        f"nullif(proposed_role, {text(policy.WITHHELD)}), reason, "
         "CASE WHEN covered_values = distinct_values THEN proposed_hierarchy END, covered_values "
         f"FROM profile({text(table)})"
     ).fetchall()
@@ -123,7 +127,7 @@ def _asked(proposals: list[Proposal], known: set[str]) -> list[Proposal]:
 
 def _with_role(proposal: Proposal, person: str | None) -> Proposal:
     roles = click.Choice([*policy.ROLES, SKIP], case_sensitive=False)
-    proposed = "identifier" if person and proposal.role == "person" else proposal.role
+    proposed = "identifier" if person and proposal.role == "person" else proposal.role or SKIP
     while True:
         role = click.prompt("  role", default=proposed, type=roles)
         if role != "person" or person is None:
@@ -163,6 +167,22 @@ def _show(source: catalog.Source, written: list[Proposal], skipped: int, old: in
         click.echo(f"  replaces the policy of {_columns(old)}")
     if not any(p.role == "quasi" for p in written):
         click.echo("  No column is a quasi-identifier: a release needs one.")
+
+
+def _review(con: Any, source: catalog.Source, withheld: list[Proposal]) -> None:
+    """Which columns nobody has said anything about, why, and what publishes them."""
+    if not withheld:
+        return
+    click.echo("\nTo be reviewed, and withheld until then:")
+    width = max(len(p.column) for p in withheld)
+    for proposal in withheld:
+        click.echo(f"  {proposal.column:<{width}}  {proposal.reason.removeprefix('review: ')}")
+    place = joined(text(part) for part in (source.schema, source.table, withheld[0].column))
+    policies = qualified(source.database, catalog.SCHEMA, "policy")
+    click.echo(
+        "To publish one, say what it is (quasi: generalized; sensitive, other: as it is), here or with\n"
+        f"  INSERT INTO {policies} (schema_name, table_name, column_name, role) VALUES ({place}, 'quasi');"
+    )
 
 
 def _columns(count: int) -> str:

@@ -43,9 +43,9 @@ SELECT
     j.reason,
     j.hierarchy AS proposed_hierarchy,
     j.covered AS covered_values,
-    {{ insert }} || CASE WHEN j.applies THEN ', hierarchy' ELSE '' END || ') VALUES (' || {{ place }} || j.literal
+    CASE WHEN j.role <> '{{ withheld }}' THEN {{ insert }} || CASE WHEN j.applies THEN ', hierarchy' ELSE '' END || ') VALUES (' || {{ place }} || j.literal
         || ', ''' || j.role || '''' || CASE WHEN j.applies THEN ', ''' || replace(j.hierarchy, '''', '''''') || '''' ELSE '' END
-        || ')' AS statement
+        || ')' END AS statement
 FROM judged AS j
 LEFT JOIN slot AS s USING (place)
 LEFT JOIN best AS p ON p.place = j.place AND p.size = 2

@@ -25,22 +25,41 @@ outside_{{ c.i }} AS MATERIALIZED (
     FROM (SELECT {{ c.number }} AS number, records FROM value_{{ c.i }} WHERE value IS NOT NULL), spread_{{ c.i }}
 ),
 {% endif %}
-{% if c.is_text %}
-looks_{{ c.i }} AS MATERIALIZED (
+{% endfor %}
+{# Texts beside the forms that values can have; all columns at once, as preparing a pattern costs more than comparing it. #}
+sampled AS MATERIALIZED (
+    {% for c in columns if c.is_text %}
+    (
+        SELECT {{ c.i }} AS place, value
+        FROM value_{{ c.i }}
+        WHERE value IS NOT NULL
+        ORDER BY hash(value) ASC, value ASC
+        LIMIT {% if c.may_be_unchanged %}{{ limits.SAMPLE_UNCHANGED }}{% else %}{{ limits.SAMPLE }}{% endif %}
+
+    )
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% else %}
+    SELECT NULL::INTEGER AS place, NULL::VARCHAR AS value WHERE false
+    {% endfor %}
+),
+looks AS MATERIALIZED (
     SELECT
-        count(*) AS looked,
+        place,
+        count(*)::DOUBLE AS looked,
         {% for p in patterns %}
         count(*) FILTER (WHERE regexp_full_match(trim(value), {{ p.pattern }})) AS pattern_{{ loop.index0 }},
         {% endfor %}
-        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ diagnosis }})) AS diagnoses,
-        count(*) FILTER (WHERE isfinite(TRY_CAST(value AS DOUBLE))) AS numbers,
-        count(*) FILTER (WHERE TRY_CAST(value AS DATE) IS NOT NULL) AS dates,
-        avg(length(value)) AS length,
-        count(*) FILTER (WHERE contains(trim(value), ' ')) AS several_words
-    FROM (FROM value_{{ c.i }} WHERE value IS NOT NULL ORDER BY hash(value) ASC, value ASC LIMIT {{ limits.SAMPLE }})
+        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ diagnosis }})) / looked AS diagnoses,
+        count(*) FILTER (WHERE isfinite(TRY_CAST(value AS DOUBLE))) / looked AS numbers,
+        count(*) FILTER (WHERE TRY_CAST(value AS TIMESTAMP) IS NOT NULL OR regexp_full_match(trim(value), {{ shapes.DATE }})) / looked AS dates,
+        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ shapes.SURNAME_FIRST }}) OR regexp_full_match(trim(value), {{ shapes.TITLED }})) / looked AS names,
+        count(*) FILTER (WHERE regexp_full_match(trim(value), {{ shapes.GIVEN_FIRST }})) / looked AS capitalised,
+        count(*) FILTER (WHERE regexp_matches(value, {{ shapes.CONTACT }}) AND regexp_matches(value, '\pL')) AS contacts,
+        count(*) FILTER (WHERE regexp_matches(value, {{ shapes.SENTENCE }})) / looked AS sentences,
+        avg(length(value)) >= {{ limits.PROSE }} AND 2 * count(*) FILTER (WHERE contains(trim(value), ' ')) >= looked AS is_wordy
+    FROM sampled
+    GROUP BY place
 ),
-{% endif %}
-{% endfor %}
 leaf AS MATERIALIZED (
     SELECT DISTINCT name, label COLLATE POSIX AS label
     FROM ({% for l in leaves %}({{ l }}){% if not loop.last %} UNION ALL {% endif %}{% endfor %})
@@ -70,6 +89,15 @@ hierarchy AS MATERIALIZED (
     ) = 1
 ),
 fact AS MATERIALIZED (
+    SELECT
+        f.*,
+        k.diagnoses, k.numbers, coalesce(k.dates, CASE WHEN f.is_time THEN 1 ELSE 0 END) AS dates,
+        coalesce(k.names, 0) AS names, coalesce(k.capitalised, 0) AS capitalised,
+        coalesce(k.contacts, 0) AS contacts, coalesce(k.contacts / k.looked, 0) AS contact_share,
+        coalesce(k.sentences, 0) AS sentences, coalesce(k.is_wordy, false) AS is_wordy,
+        CASE {% for p in patterns %}WHEN k.pattern_{{ loop.index0 }} >= {{ limits.NEARLY }} * k.looked THEN {{ p.what }}
+        {% endfor %}END AS form
+    FROM (
     {% for c in columns %}
     SELECT
         {{ c.i }} AS place, {{ c.name }} AS column_name, {{ c.literal }} AS literal, {{ c.type }} AS type,
@@ -80,14 +108,7 @@ fact AS MATERIALIZED (
         v.*,
         {% if c.number %}o.middle, o.wild, o.records AS outside,{% else %}NULL::INTEGER AS middle, 0 AS wild, NULL::BIGINT AS outside,{% endif %}
 
-        {% if c.is_text %}
-        k.diagnoses / k.looked AS diagnoses, k.numbers / k.looked AS numbers, k.dates / k.looked AS dates,
-        CASE {% for p in patterns %}WHEN k.pattern_{{ loop.index0 }} >= {{ limits.NEARLY }} * k.looked AND k.looked > 0 THEN {{ p.what }}
-        {% endfor %}END AS form,
-        coalesce(k.length >= {{ limits.PROSE }} AND 2 * k.several_words >= k.looked, false) AS is_prose
-        {% else %}
-        NULL::DOUBLE AS diagnoses, NULL::DOUBLE AS numbers, NULL::DOUBLE AS dates, NULL::VARCHAR AS form, false AS is_prose
-        {% endif %}
+        {{ c.is_time }} AS is_time
     FROM (
         SELECT
             coalesce(sum(records), 0)::BIGINT AS records,
@@ -98,8 +119,10 @@ fact AS MATERIALIZED (
             coalesce(sum(records) FILTER (WHERE records < {{ limits.RARE }}), 0)::BIGINT AS rare,
             sum(records::DOUBLE * (records - 1)) AS alike
         FROM value_{{ c.i }}
-    ) AS v{% if c.number %}, outside_{{ c.i }} AS o{% endif %}{% if c.is_text %}, looks_{{ c.i }} AS k{% endif %}
+    ) AS v{% if c.number %}, outside_{{ c.i }} AS o{% endif %}
 
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
+    ) AS f
+    LEFT JOIN looks AS k USING (place)
 )

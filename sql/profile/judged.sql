@@ -1,4 +1,5 @@
-{#- A role for each column, with the reason: by its name where its values do not contradict, else by its values. -#}
+{#- A role for each column, with the reason: by its name where its values do not contradict, else by its values. What
+    neither tells is withheld. -#}
 measured AS (
     SELECT
         f.*,
@@ -9,7 +10,14 @@ measured AS (
         CASE WHEN f.records > 1 THEN 1 - f.alike / (f.records::DOUBLE * (f.records - 1)) ELSE 0 END AS separation,
         CASE WHEN h.covered >= CASE WHEN h.affinity > 0 THEN {{ limits.COVERED }} ELSE {{ limits.NEARLY }} END * f.distinct_values THEN h.name END AS near_hierarchy,
         h.covered AS near_covered,
-        h.covered = f.distinct_values AND (f.distinct_values > 1 OR h.affinity > 0) AS fits
+        h.covered = f.distinct_values AND (f.distinct_values > 1 OR h.affinity > 0) AS fits,
+        f.dates >= {{ limits.NEARLY }} AS is_date,
+        f.names >= {{ limits.NAMELIKE }} AS has_names,
+        f.names + f.capitalised >= {{ limits.NAMELIKE }} AS may_be_names,
+        coalesce(f.is_wordy AND (
+            own >= {{ limits.PROSE_SHARE }}
+            OR (f.distinct_values >= {{ limits.PROSE_TEXTS }} AND own >= {{ limits.PROSE_REPEATED }})
+        ) OR (f.sentences >= {{ limits.SENTENCES }} AND f.distinct_values >= {{ limits.RARE }}), false) AS is_prose
     FROM fact AS f
     LEFT JOIN hierarchy AS h USING (place)
 ),
@@ -26,7 +34,7 @@ keyed AS (
         END AS person_rank
     FROM measured
 ),
-ranked AS (
+ranked AS MATERIALIZED (
     SELECT
         *,
         CASE WHEN person_rank IS NOT NULL THEN row_number() OVER (
@@ -34,9 +42,27 @@ ranked AS (
         ) = 1 END AS is_person
     FROM keyed
 ),
-decided AS (
+{# The column whose values are counted as persons; none where no column is one. #}
+chosen AS MATERIALIZED (SELECT place FROM ranked WHERE is_person),
+{%- set who %}{% if keys %}CASE (SELECT place FROM chosen) {% for c in keys %}WHEN {{ c.i }} THEN CASE WHEN c{{ c.i }} IS NOT NULL THEN hash(c{{ c.i }}) END {% endfor %}END{% else %}NULL{% endif %}{% endset %}
+{%- set people %}CASE WHEN EXISTS (FROM chosen) THEN count(DISTINCT who) ELSE count(*) END{% endset %}
+{# Of what could be published as it is: records with values of few records, or of few persons. #}
+few AS MATERIALIZED (
+    {% for c in neutral %}
+    SELECT {{ c.i }} AS place, coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE }}), 0)::BIGINT AS in_few
+    FROM (
+        SELECT count(*) AS records, {{ people }} AS people
+        FROM (SELECT c{{ c.i }} AS value, {{ who }} AS who FROM source)
+        GROUP BY value
+    )
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% else %}
+    SELECT NULL::INTEGER AS place, 0 AS in_few WHERE false
+    {% endfor %}
+),
+decided AS MATERIALIZED (
     SELECT
-        *,
+        r.*, in_few,
         CASE
             WHEN is_person THEN ['person', 'its name says ' || coalesce(named_subject, named_number, named_key)
                 || ', and its values repeat: ' || distinct_values || ' in ' || filled || ' records']
@@ -44,37 +70,78 @@ decided AS (
                 || coalesce(named_subject, named_number, named_key) || ', and its values repeat, but another column is the person']
             WHEN named_number IS NOT NULL OR named_direct IS NOT NULL THEN
                 ['identifier', 'its name says ' || coalesce(named_number, named_direct)]
-            WHEN records > 0 AND filled = 0 THEN ['other', 'it has no values']
+            WHEN named_prose IS NOT NULL THEN ['identifier', 'its name says ' || named_prose || ': free text, which may name people']
+            WHEN records > 0 AND filled = 0 THEN ['{{ withheld }}', 'review: it has no values']
             WHEN coalesce(named_subject, named_key) IS NOT NULL AND (records = 0 OR own >= {{ limits.NEARLY }})
                 AND named_quasi IS NULL AND named_sensitive IS NULL THEN
                 ['identifier', 'its name says ' || coalesce(named_subject, named_key)
                     || CASE WHEN records > 0 THEN ', and nearly every record has a value of its own' ELSE '' END]
+            WHEN named_event IS NOT NULL AND named_key IS NOT NULL AND distinct_values > {{ limits.FEW_VALUES }} AND own >= {{ limits.KEY_SHARE }} THEN
+                ['identifier', 'its name says ' || named_key || ', and its values are many']
             WHEN form IS NOT NULL THEN ['identifier', 'its values look like ' || form]
-            WHEN named_sensitive IS NOT NULL THEN ['sensitive', 'its name says ' || named_sensitive]
+            WHEN contact_share >= {{ limits.CONTACTS }} OR (contacts > 0 AND named_quasi IS NULL) THEN
+                ['identifier', 'some of its texts hold telephone numbers or e-mail addresses']
+            WHEN is_prose THEN ['identifier', 'its texts are prose, which may name people']
+            WHEN (has_names AND named_proper IS NULL) OR (may_be_names AND named_proper IS NULL AND named_sensitive IS NULL
+                AND (named_quasi IS NOT NULL OR distinct_values > {{ limits.FEW_VALUES }})) THEN
+                ['identifier', 'its values are written as names of people are']
+            {# What happened when is known to who was there, be it the day of a diagnosis. #}
+            WHEN is_date AND generalizes AND filled > 0 THEN ['quasi', 'its values are dates or times']
+            WHEN named_sensitive IS NOT NULL AND filled >= {{ limits.FEW_ROWS }} AND own >= {{ limits.NEARLY }} THEN
+                ['{{ withheld }}', 'review: its name says ' || named_sensitive
+                    || ', and nearly every record has a value of its own, by which it would be found']
+            WHEN named_sensitive IS NOT NULL AND generalizes THEN ['sensitive', 'its name says ' || named_sensitive]
             WHEN named_quasi IS NOT NULL AND generalizes THEN ['quasi', 'its name says ' || named_quasi]
-            WHEN is_text AND distinct_values >= {{ limits.DIAGNOSES }} AND diagnoses >= {{ limits.NEARLY }} THEN
-                ['sensitive', 'its values look like ICD-10 codes']
             WHEN filled >= {{ limits.FEW_ROWS }} AND is_keylike AND own >= {{ limits.NEARLY }} THEN
                 ['identifier', 'nearly every record has a value of its own']
             WHEN filled >= {{ limits.WHOLE_ROWS }} AND is_whole AND distinct_values = filled THEN
                 ['identifier', 'every record has a whole number of its own, as keys do']
-            WHEN is_prose AND own >= {{ limits.PROSE_SHARE }} THEN ['identifier', 'its texts are prose, which may name people']
             WHEN is_text AND fits AND near_hierarchy IN ({% for h in sensitive_hierarchies %}{{ h }}{% if not loop.last %}, {% endif %}{% endfor %}) THEN
-                ['sensitive', 'its values are those of hierarchy ' || near_hierarchy]
+                CASE
+                    WHEN diagnoses < {{ limits.NEARLY }} OR distinct_values >= {{ limits.DIAGNOSES }} THEN
+                        ['sensitive', 'its values are those of hierarchy ' || near_hierarchy]
+                    ELSE ['{{ withheld }}', 'review: its few values could be codes of diseases or of anything']
+                END
             WHEN is_text AND fits THEN ['quasi', 'its values are those of hierarchy ' || near_hierarchy]
-            WHEN records = 0 THEN ['other', 'the table has no records, and its name says nothing']
-            WHEN groups = 1 THEN ['other', 'all records have the same value']
-            WHEN NOT generalizes AND (rare > 0 OR named_quasi IS NOT NULL) THEN
-                ['identifier', 'values of its type cannot be generalized, and they can single people out']
-            WHEN rare > 0 THEN ['quasi', 'its name says nothing; records with values of fewer than {{ limits.RARE }}: ' || rare]
-            ELSE ['other', 'its name says nothing; every value belongs to {{ limits.RARE }} records or more']
+            WHEN is_text AND distinct_values >= {{ limits.DIAGNOSES }} AND diagnoses >= {{ limits.NEARLY }} THEN
+                ['{{ withheld }}', 'review: its values look like ICD-10 codes, but not all are']
+            WHEN records = 0 THEN ['{{ withheld }}', 'review: the table has no records'
+                || CASE WHEN named_neutral IS NULL THEN ', and its name says nothing that is known' ELSE '' END]
+            WHEN named_neutral IS NOT NULL AND groups <= {{ limits.FEW_VALUES }} AND in_few = 0 THEN
+                ['other', 'its name says ' || named_neutral || ', and each of its ' || groups || ' values belongs to {{ limits.RARE }} '
+                    || CASE WHEN EXISTS (FROM chosen) THEN 'persons' ELSE 'records' END || ' or more']
+            WHEN named_neutral IS NOT NULL AND generalizes THEN
+                ['quasi', 'its name says ' || named_neutral || CASE WHEN in_few > 0
+                    THEN '; records with values of fewer than {{ limits.RARE }}' || CASE WHEN EXISTS (FROM chosen) THEN ' persons' ELSE '' END || ': ' || in_few
+                    ELSE ', and it has ' || groups || ' values' END]
+            ELSE ['{{ withheld }}', 'review: '
+                || CASE WHEN named_sensitive IS NULL AND named_quasi IS NULL AND named_neutral IS NULL
+                    THEN 'neither its name nor its values say what it is' ELSE 'values of its type cannot be generalized' END]
         END AS verdict
-    FROM ranked
+    FROM ranked AS r
+    LEFT JOIN few USING (place)
+),
+{# Columns that would be published as they are single out together whom none of them singles out. #}
+together AS MATERIALIZED (
+    {% if neutral %}
+    SELECT coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE }}), 0)::BIGINT AS in_few
+    FROM (
+        SELECT count(*) AS records, {{ people }} AS people
+        FROM (
+            SELECT {% for c in neutral %}CASE WHEN o.p[{{ c.i + 1 }}] THEN hash(c{{ c.i }}) END AS h{{ c.i }}, {% endfor %}{{ who }} AS who
+            FROM source, (SELECT list(verdict[1] = 'other' ORDER BY place ASC) AS p FROM decided) AS o
+        )
+        GROUP BY ALL
+    )
+    {% else %}
+    SELECT 0 AS in_few
+    {% endif %}
 ),
 judged AS MATERIALIZED (
     SELECT
-        *,
-        verdict[1] AS role,
+        * EXCLUDE (in_few),
+        verdict[1] = 'other' AND t.in_few > 0 AS is_telling,
+        CASE WHEN NOT is_telling THEN verdict[1] WHEN generalizes THEN 'quasi' ELSE '{{ withheld }}' END AS role,
         role IN ('quasi', 'sensitive') AND near_hierarchy IS NOT NULL AS has_hierarchy,
         CASE WHEN has_hierarchy THEN near_hierarchy END AS hierarchy,
         CASE WHEN has_hierarchy THEN near_covered END AS covered,
@@ -90,7 +157,11 @@ judged AS MATERIALIZED (
             WHEN outside IS NOT NULL THEN 'beyond the middle ' || middle || ' % by more than 3 times their width'
             WHEN is_text AND role NOT IN ('identifier', 'person') THEN 'values of fewer than {{ limits.RARE }} records'
         END || CASE WHEN wild > 0 THEN ', or not finite' ELSE '' END AS outliers_by,
-        verdict[2]
+        CASE
+            WHEN is_telling THEN CASE WHEN role = 'quasi' THEN '' ELSE 'review: ' END || 'its name says ' || named_neutral
+                || ', but with others like it, it singles out records: ' || t.in_few
+            ELSE verdict[2]
+        END
             || CASE WHEN role = 'quasi' AND wild > 0 THEN '; NaN or infinite values, to be replaced before a release: ' || wild ELSE '' END
             || CASE
                 WHEN role = 'quasi' AND is_text AND has_hierarchy AND NOT applies THEN
@@ -98,8 +169,8 @@ judged AS MATERIALIZED (
                 WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND numbers = 1 AND regexp_matches(named_quasi, 'zip|post|plz') THEN
                     '; build a hierarchy with hierarchy_prefix'
                 WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND numbers = 1 THEN '; its texts are numbers: if they are quantities, CAST them in a view to publish ranges'
-                WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND dates = 1 THEN '; its texts are dates: CAST them in a view to publish ranges'
+                WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND is_date THEN '; its texts are dates: CAST them in a view to publish ranges'
                 WHEN role = 'quasi' AND is_text AND NOT has_hierarchy THEN '; no known hierarchy covers it'
                 ELSE '' END AS reason
-    FROM decided
+    FROM decided, together AS t
 )
