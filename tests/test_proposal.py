@@ -191,7 +191,7 @@ VARIED = {
     "'/page/' || i % 30 AS path, ['GET', 'POST'][i % 2 + 1] AS method, i * 13 % 900 AS bytes, 200 AS status",
     "orders": "i // 3 AS order_id, i // 9 AS customer_id, 'P' || i % 40 AS product, i % 5 AS quantity, "
     "round((i * 7 % 400) * 1.1, 2) AS unit_price, DATE '2024-01-01' + (i % 90)::INTEGER AS order_date",
-    "school": "'S' || i // 8 AS Schüler, ['Mathe', 'Deutsch'][i % 2 + 1] AS Fach, i % 6 + 1 AS Zensur, i % 40 + 6 AS Alter",
+    "school": "'S' || i // 8 AS Schüler, ['Mathe', 'Deutsch'][i % 2 + 1] AS Fach, i % 6 AS Zensur, 6 + i % 9 AS Alter",
     "claims": "'C' || i AS claim_no, i // 2 AS insured_id, i * 17 % 5000 AS claim_amount, 18 + i % 60 AS age, "
     "['fire', 'water'][i % 2 + 1] AS damage, lpad((i % 50)::VARCHAR, 5, '0') AS codigo_postal",
     "sensor": "i % 5 AS sensor_id, TIMESTAMP '2024-01-01' + INTERVAL (i) SECOND AS ts, 20 + i % 17 / 10 AS temperature",
@@ -199,12 +199,18 @@ VARIED = {
 
 
 @pytest.mark.parametrize("name", VARIED)
-def test_what_init_proposes_can_be_anonymized(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "t.duckdb"
-    with dbanon.connect(path) as con:
-        con.execute(f"CREATE TABLE t AS SELECT {VARIED[name]} FROM range(600) AS r (i)")
-    said = run("init", path, "t", "--yes")
-    assert said.exit_code == 0, said.output
-    assert "No column is a quasi-identifier" not in said.output
-    released = run("anonymize", path, "--table", "t", "-k", 10, "-o", tmp_path / "out.parquet")
-    assert released.exit_code == 0, released.output
+def test_what_is_proposed_can_be_anonymized(con: Any, name: str) -> None:
+    con.execute(f"CREATE TABLE {name} AS SELECT {VARIED[name]} FROM range(600) AS r (i)")
+    statements = con.execute(f"SELECT statement FROM profile('{name}') WHERE statement IS NOT NULL").fetchall()
+    for (statement,) in statements:
+        con.execute(statement)
+    assert con.execute(f"SELECT value >= 10 FROM kacpc_metrics('{name}', k=10) WHERE metric = 'k'").fetchall() == [
+        (True,)
+    ]
+
+
+def test_what_is_proposed_for_hospital_stays_with_many_columns_can_be_anonymized(con: Any, data: Path) -> None:
+    con.execute(f"CREATE TABLE stays AS FROM '{data / 'diabetes130.parquet'}' WHERE hash(patient_nbr) % 30 = 0")
+    for (statement,) in con.execute("SELECT statement FROM profile('stays') WHERE statement IS NOT NULL").fetchall():
+        con.execute(statement)
+    assert con.execute("SELECT min(persons) >= 10 FROM kacpc_classes('stays', k=10)").fetchall() == [(True,)]
