@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dbanon import catalog, errors, files, hierarchy, install, lineage, policy, session, template
+from dbanon import catalog, errors, files, hierarchy, install, lineage, policy, session, targets, template
 from dbanon.hierarchy import Inline
 from dbanon.quote import identifier, literal, qualified, text
 
@@ -120,14 +120,20 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
 
 
 def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
-    """Writes a stored hierarchy of the current database to an ARX file. Raises UnknownHierarchy."""
+    """Writes a stored hierarchy of the current database to an ARX file, in place of one that is there.
+
+    Raises UnknownHierarchy, TargetNotLocal, NotWritten, and TargetInUse for a file that the connection reads.
+    """
+    target = targets.local("save_hierarchy", path)
+    targets.apart("save_hierarchy", [target], targets.read_by(connection))
     stored = catalog.hierarchy_table(name, connection, [_path(connection).database])
     if stored is None:
         known = catalog.stored_hierarchies(connection, _path(connection).database)
         raise errors.UnknownHierarchy("save_hierarchy", name, "stored", known)
     rows = lineage.rows(hierarchy.Stored(*stored))
     lines = connection.execute(template.fill("hierarchy/arx.sql", rows=rows)).fetchall()
-    Path(path).write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")
+    with targets.draft("save_hierarchy", target) as draft:
+        draft.write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")
 
 
 def clear_cache(connection: Any) -> None:

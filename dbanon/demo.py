@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dbanon import errors, targets
 from dbanon.connection import Connection, connect
 from dbanon.declaration import declare, load_hierarchy
-from dbanon.errors import DbanonError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,15 +121,40 @@ def _pick(random: np.random.Generator, weights: Any) -> Any:
     return (shares < random.random(weights.shape[1])).sum(axis=0).clip(max=len(weights) - 1)
 
 
-def build(path: Path) -> Connection:
-    """Makes the demo database, replacing an earlier one, and opens it. Refuses to touch any other file."""
-    if path.exists():
+def build(path: Path, *, overwrite: bool = False) -> Connection:
+    """Makes the demo database and opens it; it appears whole or not at all.
+
+    Raises TargetExists for a file that is there: one that this made is replaced if `overwrite`, with all that somebody
+    added to it, and any other file never.
+    """
+    targets.local("demo", path)
+    if path.exists() and not (overwrite and is_demo(path)):
+        raise errors.DemoExists(str(path), is_demo(path))
+    with targets.draft("demo", path) as draft:
+        try:
+            _fill(draft)
+        finally:
+            targets.log(draft).unlink(missing_ok=True)
+        targets.log(path).unlink(missing_ok=True)
+    return connect(path)
+
+
+def is_demo(path: Path) -> bool:
+    """Whether a file is a database that `build` made, whatever was added to it."""
+    try:
         with connect(path, read_only=True) as old:
             found = old.execute("SELECT comment FROM duckdb_tables() WHERE table_name = 'patients'").fetchall()
-        if found != [(MARK,)]:
-            raise DbanonError(f"{path} exists and is not a demo database. Hint: choose another file with --database.")
-        path.unlink()
-    con = connect(path)
+    except Exception:  # no database, or one that another process has open
+        return False
+    return bool(found == [(MARK,)])
+
+
+def _fill(path: Path) -> None:
+    with connect(path) as con:
+        _patients(con)
+
+
+def _patients(con: Connection) -> None:
     con.register("made", patients())
     con.execute("CREATE TABLE patients AS SELECT * REPLACE (birth_date::DATE AS birth_date) FROM made")
     con.execute(f"COMMENT ON TABLE patients IS '{MARK}'")
@@ -149,4 +174,3 @@ def build(path: Path) -> Connection:
         occupation=("quasi", "adult_occupation"),
         disease="sensitive",
     )
-    return con

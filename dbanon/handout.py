@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from dbanon import catalog, certified, drafts, errors, install, names, session
+from dbanon import catalog, certified, drafts, errors, install, names, session, targets
 from dbanon.certified import Certificate, Line
 from dbanon.ledger import Entry
 from dbanon.quote import Sql, identifier, joined, text
@@ -56,14 +56,20 @@ def publish(
         files = _Files.of(str(to), entry.name, classes)
         if storage_version is not None and files.form != ".duckdb":
             raise errors.InvalidArgument("publish", "storage_version", "left out where to is no .duckdb file", to)
-        files.check(cursor, overwrite)
+        made_of = str(entry.call["source"])
+        files.check(cursor, overwrite, [Path(made_of)] if names.is_file(made_of) else [])
         handout = _Handout(current, cursor, entry, files)
-        with files.drafts() as written:
+        with targets.written("publish", to), files.drafts() as written:
             if files.form == ".duckdb":
                 handout.database(written[""], storage_version)
             else:
                 handout.tables(written)
         return [files.final[kind] for kind in files.final if kind != "_classes" or classes]
+
+
+def files_of(to: str | Path, name: str) -> list[Path]:
+    """Every file that `publish` of a release of that name may write or remove; InvalidArgument, TargetNotLocal."""
+    return list(_Files.of(str(to), name, True).final.values())
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -80,7 +86,7 @@ class _Files:
 
     @classmethod
     def of(cls, to: str, name: str, classes: bool) -> _Files:
-        path = Path(to)
+        path = targets.local("publish", to)
         if to.endswith(("/", os.sep)) or path.is_dir() or not path.suffix:
             path = path / (re.sub(r"[^\w.-]", "_", name) + ".parquet")
         form = path.suffix.lower()
@@ -93,14 +99,11 @@ class _Files:
             final |= {kind: path.with_name(path.stem + ending) for kind, ending in endings.items()}
         return cls(to, form, final, classes)
 
-    def check(self, cursor: Any, overwrite: bool) -> None:
-        """Raises TargetInUse for attached databases, TargetExists for files."""
-        rows = cursor.execute("SELECT path FROM duckdb_databases() WHERE path IS NOT NULL").fetchall()
-        used = {Path(row[0]).resolve() for row in rows}
-        for path in self.final.values():
-            if path.resolve() in used:
-                raise errors.TargetInUse(str(path))
-        there = [str(p) for p in self.final.values() if p.exists()]
+    def check(self, cursor: Any, overwrite: bool, read: Sequence[Path]) -> None:
+        """Raises TargetInUse for files that are read, TargetExists for others."""
+        targets.apart("publish", self.final.values(), [*targets.read_by(cursor), *read])
+        with targets.written("publish", self.asked):
+            there = [str(p) for p in self.final.values() if p.exists()]
         if there and not overwrite:
             raise errors.TargetExists(self.asked, there)
 

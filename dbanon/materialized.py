@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from dbanon import catalog, errors, functions, install, ledger, names, plan, publishing, session, timed
+from dbanon import catalog, errors, functions, install, ledger, names, plan, publishing, session, targets, timed
 from dbanon.catalog import SCHEMA
 from dbanon.ledger import TABLES, Entry
 from dbanon.publication import Publication
@@ -320,6 +320,8 @@ def _transaction(cursor: Any, function: str, name: str) -> Iterator[None]:
     except BaseException as error:
         with contextlib.suppress(duckdb.Error):
             cursor.execute("ROLLBACK")
+        if isinstance(error, duckdb.Error) and (reason := targets.why(error)) is not None:
+            raise errors.NotWritten(name, reason, function) from None
         if isinstance(error, duckdb.TransactionException):
             raise errors.Busy(function, name, _first_line(error)) from None
         raise

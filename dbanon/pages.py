@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from dbanon import function_page, metric
+from dbanon import errors, function_page, metric, targets
 from dbanon.cli import main
 from dbanon.errors import DbanonError
 from dbanon.function_page import SCALARS, block, prose, table
@@ -40,15 +40,20 @@ def topics() -> dict[str, str]:
     return found
 
 
-def write(folder: str | Path) -> list[Path]:
-    """Writes all pages below a folder, which is made where it is missing; gives their paths."""
-    written = []
-    for path, text in pages().items():
-        target = Path(folder) / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-        written.append(target)
-    return written
+def write(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Writes all pages below a folder, which is made where it is missing; gives their paths.
+
+    Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
+    """
+    made = {targets.local("docs", folder) / path: text for path, text in pages().items()}
+    if not overwrite and (there := [str(path) for path in made if path.exists()]):
+        raise errors.TargetExists(str(folder), there, "docs")
+    for path, text in made.items():
+        with targets.written("docs", path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with targets.draft("docs", path) as draft:
+            draft.write_text(text, encoding="utf-8")
+    return list(made)
 
 
 # --- the pages ---------------------------------------------------------------------------------------------

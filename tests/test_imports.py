@@ -41,7 +41,7 @@ LAYERS = [
     {"kernels.rebuild"},
     {"kernels"},
     {"arguments", "demand", "hierarchy", "kinds", "parameters", "metric", "policy", "space"},
-    {"files"},
+    {"files", "targets"},
     {"catalog", "attribute", "distance", "forest", "index", "constraint", "model"},
     {"cluster.labels", "cluster.loss", "cluster.noise", "cluster.registry"},
     {"cluster.diverse", "cluster.extent", "cluster.lattice", "cluster.needs", "cluster.outliers", "cluster.repair"},
@@ -101,6 +101,7 @@ LAYERS = [
     {"shell.completion"},
     {"shell.prompt"},
     {"shell.command"},
+    {"cli.spelling"},
     {"cli.common"},
     {"cli.anonymize", "cli.browse", "cli.demo", "cli.init", "cli.releases"},
     {"cli", "cli.docs", "pages"},
@@ -131,6 +132,7 @@ ROOMS = {
     "pandas": {"frame", "demo"},
     "click": {
         "cli", "cli.anonymize", "cli.browse", "cli.common", "cli.demo", "cli.init", "cli.releases", "cli.docs",
+        "cli.spelling",
         "pages", "shell.command", "shell.prompt",
     },
     "sqlalchemy": {

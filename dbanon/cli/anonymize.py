@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from dbanon import files
+from dbanon import files, targets
 from dbanon.cli.common import errors_as_messages, improvement, parameter, progress, searched
 from dbanon.quote import identifier, text
 
@@ -68,21 +68,25 @@ def anonymize(
     from dbanon.materialized import materialize
 
     name = _name(output)
+    declared = _policy(policy) if policy else {}
+    for column in qi:
+        plain, _, hierarchy = column.partition("=")
+        declared[plain] = {"role": "quasi", **({"hierarchy": hierarchy} if hierarchy else {})}
+    roles = {
+        "sensitive": sensitive,
+        "identifier": identifiers,
+        "other": other,
+        "person": [person] if person else [],
+    }
+    for role, columns in roles.items():
+        declared |= {column: {"role": role} for column in columns}
+    with errors_as_messages():
+        read = [source, *([policy] if policy else []), *map(Path, _hierarchy_files(declared).values())]
+        written = handout.files_of(output, name)
+        targets.apart("anonymize", written, read)
     with errors_as_messages(), connect() as con, progress(quiet or as_json) as step:
         step("Reading")
-        _load(con, source, table)
-        declared = _policy(policy) if policy else {}
-        for column in qi:
-            plain, _, hierarchy = column.partition("=")
-            declared[plain] = {"role": "quasi", **({"hierarchy": hierarchy} if hierarchy else {})}
-        roles = {
-            "sensitive": sensitive,
-            "identifier": identifiers,
-            "other": other,
-            "person": [person] if person else [],
-        }
-        for role, columns in roles.items():
-            declared |= {column: {"role": role} for column in columns}
+        targets.apart("anonymize", written, _load(con, source, table))
         _declare(con, declared)
         step("Clustering and checking")
         parameters = dict(parameter(p) for p in given) | improvement(improve)
@@ -108,8 +112,8 @@ def _name(output: str) -> str:
     return "release" if stem in ("input", "input_classes", "input_metrics") else stem
 
 
-def _load(con: Any, source: Path, table: str | None) -> None:
-    """Makes the table `input`."""
+def _load(con: Any, source: Path, table: str | None) -> list[Path]:
+    """Makes the table `input`; gives the files that it is from."""
     suffix = source.suffix.lower()
     if source.name.lower().endswith((".gz", ".zst")):
         suffix = Path(source.stem).suffix.lower()
@@ -119,7 +123,7 @@ def _load(con: Any, source: Path, table: str | None) -> None:
         if table is not None:
             raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
         con.raw.execute(f"CREATE TABLE input AS FROM {files.relation(str(source))}")
-        return
+        return [source]
     if table is None:
         raise click.BadParameter("name the table of the database.", param_hint="--table")
     con.raw.execute(f"ATTACH {text(str(source))} AS origin (READ_ONLY, TYPE duckdb)")
@@ -135,7 +139,9 @@ def _load(con: Any, source: Path, table: str | None) -> None:
             "FROM origin.dbanon.policy WHERE (schema_name, table_name) = (?, ?)",
             [parts[-2] if len(parts) > 1 else "main", parts[-1]],
         )
+    read = targets.read_by(con.raw)
     con.raw.execute("DETACH origin")
+    return read
 
 
 def _policy(path: Path) -> dict[str, dict[str, Any]]:
@@ -155,14 +161,18 @@ def _policy(path: Path) -> dict[str, dict[str, Any]]:
     return {row["column_name"]: {s: numbers.get(s, str)(row[s]) for s in _SETTINGS if row.get(s)} for row in rows}
 
 
+def _hierarchy_files(declared: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """Hierarchies that are files, by column."""
+    given = {column: str(settings.get("hierarchy")) for column, settings in declared.items()}
+    return {column: name for column, name in given.items() if name.lower().endswith(".csv")}
+
+
 def _declare(con: Any, declared: Mapping[str, dict[str, Any]]) -> None:
     """Writes the roles; hierarchies that are files are loaded under the column's name."""
     from dbanon.declaration import declare, load_hierarchy
 
-    for column, settings in declared.items():
-        hierarchy = settings.get("hierarchy")
-        if isinstance(hierarchy, str) and hierarchy.lower().endswith(".csv"):
-            load_hierarchy(con, f"{column} of {Path(hierarchy).name}", hierarchy)
-            settings["hierarchy"] = f"{column} of {Path(hierarchy).name}"
+    for column, file in _hierarchy_files(declared).items():
+        load_hierarchy(con, f"{column} of {Path(file).name}", file)
+        declared[column]["hierarchy"] = f"{column} of {Path(file).name}"
     if declared:
         declare(con, "input", **declared)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dbanon import errors, targets
 from dbanon.cli.common import DATABASE, errors_as_messages, opened, show
 from dbanon.quote import one_line
 
@@ -73,8 +74,10 @@ def save(database: Path, name: str, file: Path, force: bool) -> None:
     """Write the hierarchy NAME as an ARX file."""
     from dbanon.declaration import save_hierarchy
 
-    if file.exists() and not force:
-        raise click.ClickException(f"{file} exists already. Hint: --force replaces it.")
+    with errors_as_messages():
+        targets.apart("hierarchy save", [file], [database])
+        if file.exists() and not force:
+            raise errors.TargetExists(str(file), [str(file)], "hierarchy save")
     with errors_as_messages(), opened(database, read_only=True) as con:
         save_hierarchy(con, name, file)
     click.echo(str(file))

@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from dbanon import session, targets
+from dbanon.cli.spelling import spelled
 from dbanon.errors import DbanonError
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -26,18 +28,29 @@ def opened(database: Path, read_only: bool = False) -> Any:
 
 @contextlib.contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Errors as one line, and warnings too."""
+    """Errors as one line, in the words of the command line, and warnings too; what Ctrl-C caused as
+    KeyboardInterrupt."""
     import duckdb
 
+    before = session.ctrl_c_count()
+    session.watch_ctrl_c()
+    context = click.get_current_context(silent=True)
     try:
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             yield
-    except (DbanonError, duckdb.Error, OSError) as error:
-        raise click.ClickException(str(error).split("\n")[0].removeprefix("Invalid Input Error: ")) from None
+    except (DbanonError, duckdb.Error, OSError, RuntimeError) as error:
+        if session.ctrl_c_count() != before:
+            raise KeyboardInterrupt from None
+        if isinstance(error, RuntimeError):
+            raise
+        said = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
+        reason = None if isinstance(error, DbanonError) else targets.why(error)
+        shown = said if reason is None else f"{reason[0].upper()}{reason[1:]}: {said}"
+        raise click.ClickException(spelled(shown, context)) from None
     finally:
-        for warning in said:
-            click.echo(f"Warning: {warning.message}", err=True)
+        for warning in warned:
+            click.echo(f"Warning: {spelled(str(warning.message), context)}", err=True)
 
 
 def parameter(given: str) -> tuple[str, Any]:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from dbanon.cli.common import show
-from dbanon.errors import DbanonError
+from dbanon.cli.common import errors_as_messages, show
 
 
 @click.command()
@@ -18,16 +17,13 @@ from dbanon.errors import DbanonError
     show_default=True,
     help="The database file to make.",
 )
+@click.option("--force", is_flag=True, help="Make a demo database that is there anew.")
 @click.option("-k", type=click.IntRange(min=2), default=10, show_default=True, help="Least persons in a class.")
-def demo(database: Path, k: int) -> None:
+def demo(database: Path, force: bool, k: int) -> None:
     """Make a database of 20,000 made-up patients, anonymize it and show what comes out."""
     from dbanon import demo as hospital
 
-    try:
-        con = hospital.build(database)
-    except DbanonError as error:
-        raise click.ClickException(str(error)) from None
-    with con:
+    with errors_as_messages(), hospital.build(database, overwrite=force) as con:
         show(con, "The source, as only its custodian sees it", "FROM patients LIMIT 3")
         show(con, "Its policy", "SELECT column_name, role, hierarchy, grid FROM dbanon.policy")
         show(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
+from dbanon.cli.common import errors_as_messages
 from dbanon.errors import near
 
 
 @click.command("docs")
 @click.argument("name", default="index")
-@click.option("--to", type=click.Path(file_okay=False, path_type=Path), help="Write all pages to this folder instead.")
-def docs(name: str, to: Path | None) -> None:
+@click.option("--to", type=click.Path(file_okay=False), help="Write all pages to this folder instead.")
+@click.option("--force", is_flag=True, help="Replace pages that are there.")
+def docs(name: str, to: str | None, force: bool) -> None:
     """Print what the manual says about NAME, a function, command, metric or error; without NAME its contents.
 
     The pages are Markdown.
@@ -27,8 +27,6 @@ def docs(name: str, to: Path | None) -> None:
             )
         click.echo(found[name.lower()], nl=False)
         return
-    try:
-        written = pages.write(to)
-    except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror}.") from None
+    with errors_as_messages():
+        written = pages.write(to, overwrite=force)
     click.echo(f"{len(written)} pages are in {to}.")

@@ -173,21 +173,46 @@ class ReleaseUnsealed(DbanonError):
 class TargetExists(DbanonError):
     """Files that would be overwritten."""
 
-    def __init__(self, target: str, files: Iterable[str]) -> None:
+    def __init__(self, target: str, files: Iterable[str], function: str = "publish") -> None:
         super().__init__(
-            f"publish: {listed(files)} exists already. Hint: overwrite = True, or another name than {target}."
+            f"{function}: {listed(files)} exists already. Hint: overwrite = True, or another name than {target}."
         )
 
 
-class TargetInUse(DbanonError):
-    """A file to hand out that is an open database."""
+class DemoExists(DbanonError):
+    """A file where `dbanon demo` would make its database."""
 
-    def __init__(self, target: str) -> None:
-        super().__init__(f"publish: {target} is the database of the release or is attached. Hint: choose another file.")
+    def __init__(self, path: str, is_demo: bool) -> None:
+        hint = (
+            "overwrite = True makes it anew, and what was added to it is lost;"
+            if is_demo
+            else "it is no demo database and is never replaced;"
+        )
+        super().__init__(f"demo: {path} exists already. Hint: {hint} another file: database = 'other.duckdb'.")
+
+
+class TargetInUse(DbanonError):
+    """A file to be written that is read: the source, a database that is open, or the same by a link."""
+
+    def __init__(self, target: str, function: str = "publish") -> None:
+        super().__init__(
+            f"{function}: {target} is a file that this reads: the source, an attached database, or a link to one. "
+            "It is never overwritten. Hint: choose another file."
+        )
+
+
+class TargetNotLocal(DbanonError):
+    """A place to write to that is no path on this machine."""
+
+    def __init__(self, function: str, target: str) -> None:
+        super().__init__(
+            f"{function}: {target} is no path on this machine, and only such are written. "
+            "Hint: write to a folder here and copy the files from there."
+        )
 
 
 class NotWritten(DbanonError):
-    """A database to hand out that could not be made."""
+    """A file or a database that could not be written: a full disk, a missing right, too long a name."""
 
-    def __init__(self, target: str, why: str) -> None:
-        super().__init__(f"publish: {target} could not be written: {why.rstrip('.')}.")
+    def __init__(self, target: str, why: str, function: str = "publish") -> None:
+        super().__init__(f"{function}: {target} could not be written: {why.rstrip('.')}. Nothing was changed.")

@@ -107,7 +107,16 @@ def publishing() -> Iterator[Mistake]:
     )
     yield python(errors.TargetInUse("dbanon_demo.duckdb"), 'dbanon.publish(con, "safe", "dbanon_demo.duckdb")', *SAFE)
     yield Mistake(
-        errors.NotWritten("out.duckdb", 'IO Error: Could not write file "out.duckdb": No space left on device'),
+        errors.DemoExists("dbanon_demo.duckdb", True),
+        when="It comes when `dbanon demo` finds a file where it would make its database.",
+    )
+    yield python(
+        errors.TargetNotLocal("publish", "s3://bucket/safe.csv"),
+        'dbanon.publish(con, "safe", "s3://bucket/safe.csv")',
+        *SAFE,
+    )
+    yield Mistake(
+        errors.NotWritten("out.duckdb", "the disk is full"),
         when="It comes when the disk is full, or the folder cannot be written.",
     )
 

@@ -1,0 +1,89 @@
+"""How a message is read on the command line: `overwrite = True` is `--force` there, or whatever the command calls it.
+
+Messages name an option as Python and SQL write it, `name = value`. What a command accepts is known to the command, so
+nothing has to be told twice: its own option where it has one, else `-p name=value` where it takes parameters.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+
+import click
+
+from dbanon.functions import table_functions
+
+_NAMED = re.compile(
+    r"\b([a-z_]+) :?= ('(?:[^']|'')*'|\[[^\[\]]*\]|\{[^{}]*\}|[Tt]rue|[Ff]alse|-?\d+(?:\.\d+)?)", re.IGNORECASE
+)
+_OTHER = {"overwrite": "force", "parameters": "given"}
+"""Options of a command that have another name in Python."""
+
+_STATEMENTS = {
+    "FROM policy_problems()": "dbanon policy",
+    "FROM releases()": "dbanon releases",
+    "FROM hierarchies()": "dbanon hierarchy list",
+    "FROM hierarchy_problems()": "dbanon hierarchy check",
+}
+"""Statements that are commands."""
+
+
+def spelled(message: str, context: click.Context | None) -> str:
+    """The message as the user of a command writes it; unchanged outside of one."""
+    if context is None:
+        return message
+    flags = {p.name: p for p in context.command.params if isinstance(p, click.Option) and p.name}
+    parameters = {p.name for f in table_functions().values() for p in f.parameters}
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match[1].lower(), match[2]
+        inside = message.count("(", 0, match.start()) - message.count(")", 0, match.start())
+        if inside > 0 and not _prose(message, match.start()):
+            return match[0]
+        found = flags.get(name) or flags.get(_OTHER.get(name, ""))
+        if found is not None and found.name != "given":
+            return _flag(found, value)
+        if (word := flags.get(_text(value))) is not None and word.is_flag:  # refresh = 'recluster' is --recluster
+            return str(word.opts[-1])
+        if name in parameters and "given" in flags:
+            return f"-p {shlex.quote(f'{name}={value}')}"
+        return match[0]
+
+    made = _NAMED.sub(option, message)
+    database = context.params.get("database")
+    if database is not None:
+        for statement, command in _STATEMENTS.items():
+            made = made.replace(statement, f"{command} {shlex.quote(str(database))}")
+    return made
+
+
+def _prose(message: str, at: int) -> bool:
+    """Whether the bracket that is open at a place belongs to the text, not to a call such as `kacpc('t', k = 10)`."""
+    opened = message.rfind("(", 0, at)
+    return opened == 0 or message[opened - 1] in " \n"
+
+
+def _flag(option: click.Option, value: str) -> str:
+    """An option with its value: `--force`, `--qi age --qi zip`."""
+    name = str(max(option.opts, key=len))
+    if option.is_flag:
+        return name
+    return " ".join(f"{name} {shlex.quote(one) if one != '...' else one}" for one in _each(value, option.multiple))
+
+
+def _each(value: str, several: bool) -> Iterator[str]:
+    if several and value.startswith("["):
+        for item in value[1:-1].split(","):
+            yield _text(item.strip())
+    else:
+        yield _text(value)
+
+
+def _text(value: str) -> str:
+    """What a literal says."""
+    try:
+        return str(ast.literal_eval(value))
+    except (ValueError, SyntaxError):
+        return value
