@@ -92,6 +92,7 @@ LAYERS = [
     {"alchemy.policy", "alchemy.selectable"},
     {"alchemy.engine"},
     {"alchemy.view"},
+    {"alchemy.migration"},
     {"alchemy"},
     {"frame", "demo"},
     {"harlequin_adapter"},
@@ -105,6 +106,7 @@ LAYERS = [
     {"cli.common"},
     {"cli.anonymize", "cli.browse", "cli.demo", "cli.init", "cli.releases"},
     {"cli", "cli.docs", "pages"},
+    {"__main__"},
 ]
 """A module may import from the layers before its own, and from its own."""
 
@@ -126,7 +128,8 @@ ROOMS = {
     "sklearn": {"forest", "guessing"},
     "duckdb": {
         "cli.common", "doctor", "handout", "install", "verified", "connection", "materialized", "statement",
-        "alchemy.engine", "alchemy.raw", "alchemy.view", "shell.shell", "shell.command", "harlequin_adapter",
+        "alchemy.engine", "alchemy.raw", "alchemy.view", "alchemy.migration", "shell.shell", "shell.command",
+        "harlequin_adapter",
     },
     "jinja2": {"template"},
     "pandas": {"frame", "demo"},
@@ -137,8 +140,9 @@ ROOMS = {
     },
     "sqlalchemy": {
         "alchemy", "alchemy.element", "alchemy.engine", "alchemy.info", "alchemy.policy", "alchemy.raw",
-        "alchemy.selectable", "alchemy.shape", "alchemy.view",
+        "alchemy.selectable", "alchemy.shape", "alchemy.view", "alchemy.migration",
     },
+    "alembic": {"alchemy.migration"},
     "duckdb_sqlalchemy": {"alchemy", "alchemy.shape"},
     "rich": {"cli.anonymize", "cli.common", "shell.commands", "shell.render", "shell.shell"},
     "prompt_toolkit": {"shell.prompt"},

@@ -115,11 +115,11 @@ def _create_query_table(element: CreateQueryTable, compiler: Any, **kw: Any) -> 
     return f"CREATE OR REPLACE TEMP TABLE {identifier(element.table)} AS {compiler.process(element.query, **kw)}"
 
 
-def create_view(name: str, number: str, columns: Sequence[str], call: str, order: Sequence[str]) -> Sql:
-    """CREATE VIEW of a call, with a column that numbers its rows by what is published."""
+def view_query(number: str, columns: Sequence[str], call: str, order: Sequence[str]) -> Sql:
+    """The query of a view of a call, with a column that numbers its rows by what is published."""
     ordered = joined(identifier(c) for c in order)
     return Sql(
-        f"CREATE OR REPLACE VIEW {name} AS SELECT row_number() OVER (ORDER BY {ordered}) AS {identifier(number)}, "
+        f"SELECT row_number() OVER (ORDER BY {ordered}) AS {identifier(number)}, "
         f"{joined(identifier(c) for c in columns)} FROM {call}"
     )
 

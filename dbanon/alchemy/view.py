@@ -19,7 +19,7 @@ from dbanon.alchemy import element, policy
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.alchemy.selectable import request
-from dbanon.quote import qualified
+from dbanon.quote import Sql, qualified
 
 _VIEWS = "dbanon_views"
 """Key in `info` of a MetaData: the views that belong to it, in a MetaData of their own, where create_all does not make
@@ -108,8 +108,8 @@ class AnonymizedView:
                 raise errors.OpenTransaction("refresh")
             raw = raw_connection(connection)
             name = written(cls.__table__, connection)
-            old = _published(raw, name)
-            if old is not None and not _differs(view, old, connection):
+            old = published(raw, name)
+            if old is not None and not differs(view, old, connection):
                 made = releases.refresh(raw, name, refresh=refresh, allow_delta=allow_delta, composition=composition)
             else:
                 made = _materialize(raw, view, connection, name, composition, replace=old is not None)
@@ -124,7 +124,7 @@ class AnonymizedView:
         with _bound(cls, session) as connection:
             raw = raw_connection(connection)
             name = written(cls.__table__, connection)
-            old = _published(raw, name)
+            old = published(raw, name)
             if old is None:
                 return Status(None, "missing")
             with raw.cursor() as cursor:
@@ -133,7 +133,7 @@ class AnonymizedView:
                     "FROM release_status() WHERE (database_name, schema_name, name) = (?, ?, ?)",
                     [old.database, old.schema, old.name],
                 ).fetchall()[0]  # fmt: skip
-            return replace(Status(*row), definition_changed=_differs(view, old, connection))
+            return replace(Status(*row), definition_changed=differs(view, old, connection))
 
 
 def _refuse(mapper: Any, connection: Connection, target: Any) -> None:
@@ -216,6 +216,11 @@ class _Open:
         """Nothing: it is not ours."""
 
 
+def views_of(metadata: MetaData) -> list[Table]:
+    """The tables of the views that belong to a MetaData."""
+    return list(metadata.info[_VIEWS].tables.values()) if _VIEWS in metadata.info else []
+
+
 # --- creating and dropping -----------------------------------------------------------------------------------
 
 
@@ -223,44 +228,60 @@ def _create(metadata: MetaData, connection: Connection, **_: Any) -> None:
     """After the tables: policy, views and materialized views, where their sources are there."""
     if connection.dialect.name != "duckdb":
         return
-    for table in metadata.info[_VIEWS].tables.values():
+    for table in views_of(metadata):
         view: View = table.info[READ_ONLY]
-        if not sa.inspect(connection).has_table(view.source.name, schema=_schema(view.source, connection)):
+        if not sa.inspect(connection).has_table(view.source.name, schema=schema_of(view.source, connection)):
             continue
         if not policy.is_declared(connection, view.source):
             policy.declare(connection, [view.source])
         if view.materialized:
-            _first(connection, table, view)
+            first(connection, table, view)
         else:
             _create_view(connection, table, view)
 
 
 def _create_view(connection: Connection, table: Table, view: View) -> None:
-    """CREATE VIEW. DuckDB binds the call, and the planner has to be told of a source that is not committed yet."""
+    """CREATE VIEW."""
     wrapper: Any = connection.connection.dbapi_connection
     source = catalog.resolve(view.algorithm, written(view.source, connection), wrapper, place(wrapper), {})
-    call = element.call(view.algorithm, (source.schema, source.table), view.parameters)
-    order = (view.class_id, *(c for c in view.columns if c != view.class_id))
-    current = session.of_connection(raw_connection(connection))
-    before = current.local
-    in_main = source.schema.lower() == "main"
-    key = source.table if in_main else f"{source.schema}.{source.table}"
     # Asked first: a statement that fails leaves a transaction that answers nothing.
     drift = list(policy.drifts(connection, view.algorithm, {view.source: policy.roles(view.source)}))
-    current.local = {**before, key.lower(): source.columns}
+    asked = query(view, (source.schema, source.table))
     try:
-        wrapper.execute(element.create_view(written(table, connection), view.number, view.columns, call, order))
+        with_source(connection, view.source, f"CREATE OR REPLACE VIEW {written(table, connection)} AS {asked}")
     except duckdb.Error as error:
         raise drift[0] if drift else error from None
+
+
+def query(view: View, source: tuple[str, str]) -> Sql:
+    """What a view stores; `source` is schema and table."""
+    call = element.call(view.algorithm, source, view.parameters)
+    order = (view.class_id, *(c for c in view.columns if c != view.class_id))
+    return element.view_query(view.number, view.columns, call, order)
+
+
+def with_source(connection: Connection, source: Table | None, statement: str) -> None:
+    """Runs a statement. DuckDB binds calls in it, and the planner has to be told of a source that is not committed."""
+    wrapper: Any = connection.connection.dbapi_connection
+    current = session.of_connection(raw_connection(connection))
+    before = current.local
+    if source is not None:
+        found = catalog.resolve("create_view", written(source, connection), wrapper, place(wrapper), {})
+        key = found.table if found.schema.lower() == "main" else f"{found.schema}.{found.table}"
+        current.local = {**before, key.lower(): found.columns}
+    try:
+        wrapper.execute(statement)
     finally:
         current.local = before
 
 
-def _first(connection: Connection, table: Table, view: View) -> None:
-    """The first version, if the source has rows that are committed: a release is made in a transaction of its own."""
+def first(connection: Connection, table: Table, view: View, *, replace: bool = False) -> None:
+    """The first version (with `replace` also the next one, of another definition), if the source has rows that are
+    committed: a release is made in a transaction of its own."""
     raw = raw_connection(connection)
     name = written(table, connection)
-    if _published(raw, name) is not None:
+    old = published(raw, name)
+    if old is not None and not (replace and differs(view, old, connection)):
         return
     with raw.cursor() as cursor:
         attach(cursor)
@@ -269,7 +290,7 @@ def _first(connection: Connection, table: Table, view: View) -> None:
         except errors.UnknownTable:
             return
         if cursor.execute(f"SELECT 1 FROM {found.sql} LIMIT 1").fetchall():
-            _materialize(cursor, view, connection, name, "warn", replace=False)
+            _materialize(cursor, view, connection, name, "warn", replace=old is not None)
 
 
 def _materialize(
@@ -286,25 +307,31 @@ def _drop(metadata: MetaData, connection: Connection, *, tables: Any = (), **_: 
     if connection.dialect.name != "duckdb":
         return
     going = {id(t) for t in tables or ()}
-    for table in reversed(list(metadata.info[_VIEWS].tables.values())):
+    for table in reversed(views_of(metadata)):
         view: View = table.info[READ_ONLY]
         if id(view.source) not in going:
             continue
-        if view.materialized:
-            with raw_connection(connection).cursor() as cursor:
-                releases.drop(attach(cursor), written(table, connection), if_exists=True)
-        else:
-            wrapper: Any = connection.connection.dbapi_connection
-            wrapper.execute(f"DROP VIEW IF EXISTS {written(table, connection)}")
+        dropped(connection, table, materialized=view.materialized)
 
 
-def _schema(table: Table, connection: Connection) -> str | None:
+def dropped(connection: Connection, table: Table, *, materialized: bool) -> None:
+    """Drops a view where it is there, a materialized one in a transaction of its own."""
+    if materialized:
+        with raw_connection(connection).cursor() as cursor:
+            releases.drop(attach(cursor), written(table, connection), if_exists=True)
+    else:
+        wrapper: Any = connection.connection.dbapi_connection
+        wrapper.execute(f"DROP VIEW IF EXISTS {written(table, connection)}")
+
+
+def schema_of(table: Table, connection: Connection) -> str | None:
+    """The schema of a table as this connection has it."""
     translated = connection.get_execution_options().get("schema_translate_map") or {}
     schema: str | None = translated.get(table.schema, table.schema)
     return schema
 
 
-def _published(raw: Any, name: str) -> ledger.Entry | None:
+def published(raw: Any, name: str) -> ledger.Entry | None:
     """The published version of a release, if there is one."""
     with raw.cursor() as cursor:
         try:
@@ -314,7 +341,7 @@ def _published(raw: Any, name: str) -> ledger.Entry | None:
     return entry if entry.status == "published" else None
 
 
-def _differs(view: View, entry: ledger.Entry, connection: Connection) -> bool:
+def differs(view: View, entry: ledger.Entry, connection: Connection) -> bool:
     """Whether a release is another one than the class asks for."""
     raw = raw_connection(connection)
     with raw.cursor() as cursor:

@@ -25,7 +25,7 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):
-                click.echo("Interrupted. Nothing was changed.", err=True)
+                click.echo("Interrupted.", err=True)
             ctx.exit(INTERRUPTED)
 
 

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 
 import click
 
-from dbanon.functions import table_functions
-
 _NAMED = re.compile(
     r"\b([a-z_]+) :?= ('(?:[^']|'')*'|\[[^\[\]]*\]|\{[^{}]*\}|[Tt]rue|[Ff]alse|-?\d+(?:\.\d+)?)", re.IGNORECASE
 )
@@ -34,6 +32,8 @@ def spelled(message: str, context: click.Context | None) -> str:
     """The message as the user of a command writes it; unchanged outside of one."""
     if context is None:
         return message
+    from dbanon.functions import table_functions
+
     flags = {p.name: p for p in context.command.params if isinstance(p, click.Option) and p.name}
     parameters = {p.name for f in table_functions().values() for p in f.parameters}
 
