@@ -29,7 +29,9 @@ class Call:
         """A positional argument, which must be a text."""
         value = self.positional.get(name)
         if value is None:
-            raise errors.MissingArgument(self.function.name, name, "a text", f"see {self.function.name} in the README")
+            raise errors.MissingArgument(
+                self.function.name, name, "a text", f"dbanon docs {self.function.name} shows the call"
+            )
         if not isinstance(value, str):
             raise errors.InvalidArgument(self.function.name, name, "a text", parameters.shown(value))
         return value

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from dbanon import errors, function_page, metric, targets
+from dbanon import errors, function_page, metric_page, targets
 from dbanon.cli import main
 from dbanon.errors import DbanonError
 from dbanon.function_page import SCALARS, block, prose, table
@@ -22,7 +22,7 @@ def pages() -> dict[str, str]:
     functions = {f"functions/{name}.md": function_page.page(name) for name in function_page.names()}
     return {
         "index.md": _index(),
-        "metrics.md": _metrics(),
+        "metrics.md": metric_page.page(),
         "commands.md": _commands(),
         "errors.md": _errors(),
         **functions,
@@ -83,22 +83,6 @@ def _index() -> str:
     for title, names in groups.items():
         rows = ((f"[{name}](functions/{name}.md)", prose(docs[name])) for name in names)
         parts += [f"## {title}", table(("function", "gives"), rows)]
-    return _page(*parts)
-
-
-def _metrics() -> str:
-    parts = [
-        "# Metrics",
-        "Each is one row of the functions that end in `_metrics`: `SELECT metric, value FROM kacpc_metrics('patients', "
-        "k = 10);`. Where there are several values, as for each sensitive column, the name goes on after a colon. "
-        "`published` says whether a measure follows from the released rows alone and goes out with them; the others "
-        "are the custodian's.",
-    ]
-    for one in metric.all_metrics():
-        facts = {"better": one.better, "source": one.source.strip("-"), "only with": one.needs}
-        facts["goes out with a release"] = "no, it is the custodian's" if one.custodian else "yes"
-        lines = (f"- {name}: {prose(fact)}" for name, fact in facts.items() if fact)
-        parts += [f"## {one.name}", prose(one.what.replace("{unit}", "records (persons)")), "\n".join(lines)]
     return _page(*parts)
 
 

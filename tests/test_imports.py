@@ -68,6 +68,7 @@ LAYERS = [
     {"functions", "plan", "session"},
     {"examples"},
     {"function_page"},
+    {"metric_page"},
     {"call", "repeated"},
     {"publishing"},
     {"beside"},

@@ -19,7 +19,9 @@ class UnknownCommand(DbanonError):
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         known = list(known)
-        super().__init__(f"{name}: there is no such command or function.{near(name, known)} Hint: .help lists them.")
+        super().__init__(
+            f"{name}: there is no such command, function or metric.{near(name, known)} Hint: .help lists them."
+        )
 
 
 class UnreadableCommand(DbanonError):

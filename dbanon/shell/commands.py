@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbanon import errors, function_page
+from dbanon import errors, function_page, metric_page
 from dbanon.functions import table_functions
 from dbanon.shell.render import MODES
 
@@ -162,21 +162,30 @@ def _help(shell: Shell, words: list[str]) -> None:
     if words and words[0].lower() not in function_page.names():
         name = ALIASES.get(words[0], words[0])
         found = COMMANDS.get(name if name.startswith(".") else f".{name}")
-        if found is None:
-            raise errors.UnknownCommand(words[0], [*COMMANDS, *function_page.names()])
-        shell.say(f"{found.usage}\n    {found.doc}")
+        measures = metric_page.page() if words[0].lower() == "metrics" else metric_page.section(words[0])
+        if measures is not None:
+            _page(shell, measures)
+        elif found is not None:
+            shell.say(f"{found.usage}\n    {found.doc}")
+        else:
+            raise errors.UnknownCommand(words[0], [*COMMANDS, *function_page.names(), *metric_page.names()])
     elif words:
-        from rich.markdown import Markdown  # imports pygments, which only a page needs
-
-        shell.print(Markdown(function_page.page(words[0].lower())))
+        _page(shell, function_page.page(words[0].lower()))
     else:
         width = max(len(c.usage) for c in COMMANDS.values())
         shell.say("\n".join(f"{c.usage:{width}}  {c.doc}" for c in COMMANDS.values()))
         shell.say(
             "\nA statement ends with a semicolon and may have many lines. Tab completes; Ctrl-R searches what was "
             "typed before; a line that begins with a blank is not kept. Ctrl-C stops a statement, Ctrl-D leaves.\n"
-            f"Functions (.help kacpc): {', '.join(f for f in function_page.names() if not _variant(f))}."
+            f"Functions (.help kacpc): {', '.join(f for f in function_page.names() if not _variant(f))}.\n"
+            "Measures: .help metrics."
         )
+
+
+def _page(shell: Shell, text: str) -> None:
+    from rich.markdown import Markdown  # imports pygments, which only a page needs
+
+    shell.print(Markdown(text))
 
 
 def _variant(name: str) -> bool:
@@ -213,7 +222,14 @@ def _quit(shell: Shell, words: list[str]) -> None:
 COMMANDS = {
     c.name: c
     for c in (
-        Command(".help", ".help [NAME]", "This list, or all about a function or command: .help kacpc.", _help, 0, 1),
+        Command(
+            ".help",
+            ".help [NAME]",
+            "This list, or all about a function, command or metric: .help kacpc, .help metrics.",
+            _help,
+            0,
+            1,
+        ),
         Command(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
         Command(".quit", ".quit", "Leaves (Ctrl-D).", _quit),
         Command(".read", ".read FILE", "Runs a file: statements and dot commands, up to the first error.", _read, 1, 1),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from dbanon import metric_page
 from dbanon.cluster import algorithms
 from dbanon.function_page import signature
 from dbanon.functions import TableFunction, table_functions
@@ -300,7 +301,7 @@ def _command(line: str, known: Known) -> list[Candidate]:
         ".mode": MODES,
         ".timer": ("on", "off"),
         ".rows": ("auto", "all"),
-        ".help": (*table_functions(), *COMMANDS),
+        ".help": (*table_functions(), *metric_page.names(), *COMMANDS),
         ".schema": tuple(r.name for r in known.relations),
         ".tables": (),
     }.get(name, ())
