@@ -35,7 +35,12 @@ def connect(database: str | Path = ":memory:", *, progress: Progress | None = No
     ...     con.sql("SELECT name FROM algorithms() WHERE family = 'search'").fetchall()
     [('best',)]
     """
-    return Connection(duckdb.connect(str(database), **options), progress)
+    raw = duckdb.connect(str(database), **options)
+    try:
+        return Connection(raw, progress)
+    except BaseException:  # Ctrl-C, too, must not leave the file open
+        raw.close()
+        raise
 
 
 class Connection:

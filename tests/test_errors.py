@@ -518,7 +518,10 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 ELSEWHERE = {
     "NotAPublishedForm": "test_query_error.py",
     "NothingShared": "test_query_error.py",
+    "DemoExists": "test_targets.py",
     "NotWritten": "test_publish.py",
+    "RemoteFile": "test_files.py",
+    "TargetNotLocal": "test_targets.py",
     "ReleaseChanged": "test_publish.py",
     "ReleaseUnsealed": "test_seal.py",
     "TargetExists": "test_publish.py",

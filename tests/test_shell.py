@@ -375,7 +375,8 @@ def test_settings_say_what_they_are_and_refuse_what_they_do_not_know(shell: Any)
         assert "Accepted: " in told(shell), line
     assert not shell.run(".tabels")
     assert told(shell) == (
-        "Error: .tabels: there is no such command, function or metric. Did you mean '.tables'?\nHint: .help lists them.\n"
+        "Error: .tabels: there is no such command, function or metric. Did you mean '.tables'?\n"
+        "Hint: .help lists them.\n"
     )
 
 

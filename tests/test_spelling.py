@@ -46,7 +46,7 @@ def shown(path: str, message: str, **given: Any) -> str:
         ("refresh", "with refresh = 'recluster' (whoever", "with --recluster (whoever"),
         ("refresh", "with allow_delta = true, which", "with --allow-delta, which"),
         ("materialize", "use nulls = 'keep' or nulls = 'drop'", "use -p 'nulls='\"'\"'keep'\"'\"'' or"),
-        ("anonymize", "in the call, qi = ['age', ...].", "in the call, --qi age --qi ...."),
+        ("anonymize", "in the call, qi = ['age', ...].", "in the call, --qi age."),
         ("anonymize", "with sensitive = ['disease'],", "with --sensitive disease,"),
         ("anonymize", "Hint: k = 10.", "Hint: -k 10."),
         ("materialize", "Hint: k = 10.", "Hint: -p k=10."),
@@ -91,7 +91,7 @@ def pointers(text: str) -> list[str]:
     lost += [n for n in re.findall(r"(?<!\S)\.[a-z]+", text) if n not in COMMANDS]
     for words in re.findall(r"\bdbanon ((?:[a-z]+ ?)+)", text):
         first = words.split()[0]
-        if f"dbanon {first}" not in commands and first not in ("is", "on", "which", "and"):
+        if f"dbanon {first}" not in commands and first not in ("is", "on", "which", "and", "made"):
             lost.append(f"dbanon {words}")
     return lost
 

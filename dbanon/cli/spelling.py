@@ -70,13 +70,12 @@ def _flag(option: click.Option, value: str) -> str:
     name = str(max(option.opts, key=len))
     if option.is_flag:
         return name
-    return " ".join(f"{name} {shlex.quote(one) if one != '...' else one}" for one in _each(value, option.multiple))
+    return " ".join(f"{name} {shlex.quote(one)}" for one in _each(value, option.multiple))
 
 
 def _each(value: str, several: bool) -> Iterator[str]:
     if several and value.startswith("["):
-        for item in value[1:-1].split(","):
-            yield _text(item.strip())
+        yield from (_text(item) for item in map(str.strip, value[1:-1].split(",")) if item != "...")
     else:
         yield _text(value)
 

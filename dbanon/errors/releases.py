@@ -114,9 +114,9 @@ class DeltaRefused(DbanonError):
     def __init__(self, name: str, classes: int) -> None:
         super().__init__(
             f"refresh: {classes} classes of {name} would gain or lose so few records (persons) that the difference of "
-            "the versions tells about them. The old version stays. Hint: FROM delta_problems({text(name)}) shows them; wait for more "
-            "records, cluster anew with refresh = 'recluster' (whoever has both versions can then intersect their "
-            "classes), or publish anyway with allow_delta = true, which the ledger records."
+            f"the versions tells about them. The old version stays. Hint: FROM delta_problems({text(name)}) shows "
+            "them; wait for more records, cluster anew with refresh = 'recluster' (whoever has both versions can then "
+            "intersect their classes), or publish anyway with allow_delta = true, which the ledger records."
         )
 
 

@@ -225,7 +225,7 @@ COMMANDS = {
         Command(
             ".help",
             ".help [NAME]",
-            "This list, or all about a function, command or metric: .help kacpc, .help metrics.",
+            "This list, or all about a function, command or metric: .help kacpc.",
             _help,
             0,
             1,
