@@ -27,7 +27,7 @@ def relation(path: str) -> Sql:
     "system.main.read_csv('p[[]12].csv')"
     """
     reader = _READERS.get(names.file_ending(path), "read_json")
-    return Sql(f"system.main.{reader}({text(names.as_pattern(path))})")
+    return Sql(f"system.main.{reader}({text(names.pattern(path))})")
 
 
 def allowed(function: str, path: str, cursor: Any) -> None:
@@ -48,7 +48,7 @@ def allowed(function: str, path: str, cursor: Any) -> None:
 def content(function: str, path: str, cursor: Any) -> str:
     """The text of a file. Raises UnreadableFile, RemoteFile."""
     allowed(function, path, cursor)
-    query = f"SELECT content FROM system.main.read_blob({text(names.as_pattern(path))})"
+    query = f"SELECT content FROM system.main.read_blob({text(names.pattern(path))})"
     try:
         rows = cursor.execute(query).fetchall()
     except Exception as error:

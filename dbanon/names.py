@@ -60,15 +60,6 @@ def file_ending(text: str) -> str:
     return match[1].lower() if match else ""
 
 
-def as_pattern(path: str) -> str:
-    """The pattern that DuckDB matches with this file and no other.
-
-    >>> as_pattern('p[12]*.csv')
-    'p[[]12][*].csv'
-    """
-    return re.sub(r"[\[*?]", r"[\g<0>]", path)
-
-
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
@@ -83,5 +74,9 @@ def scheme(path: str) -> str | None:
 
 
 def pattern(file: str) -> str:
-    """The name of a file as the pattern that it alone fits, as functions that read files take it."""
+    """The name of a file as the pattern that it alone fits, as functions that read files take it.
+
+    >>> pattern('p[12]*.csv')
+    'p[[]12][*].csv'
+    """
     return re.sub(r"[*?\[]", r"[\g<0>]", file)
