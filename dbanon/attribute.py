@@ -36,7 +36,7 @@ class Attribute:
     """One quasi-identifier, ready to be planned.
 
     `family` is None for categories; for numbers it selects the arithmetic: integer, huge, decimal, float, date,
-    timestamp, nanos or time. `scale` is the number of decimals of a DECIMAL. Inner nodes of a category are published
+    timestamp, nanos or time. `scale` is the number of decimals of a DECIMAL and of its grid. Inner nodes of a category are published
     where their number of steps from the root is a multiple of `round`.
     """
 
@@ -54,7 +54,7 @@ class Attribute:
     @property
     def is_integral(self) -> bool:
         """Whether distances are whole multiples of the type's step."""
-        return self.family not in (None, "float", "huge")
+        return self.family not in (None, "float")
 
     @property
     def zoned(self) -> bool:
@@ -109,7 +109,11 @@ def attribute(
         if given is not None and kind in _ENDLESS and not holds(f"isfinite(CAST({text(given)} AS {value_type}))"):
             raise refuse(setting, f"{given!r} is not finite.")
     setting = "grid" if settings.round is None else "round"
-    grid = _grid(kind, getattr(settings, setting), lambda why: refuse(setting, why))
+    grid = _grid(kind, quasi.type, getattr(settings, setting), lambda why: refuse(setting, why))
+    if kind == "decimal" and grid is not None:
+        scale = max(scale, _decimals(Decimal(grid)))
+    if kind == "nanos" and grid is not None:  # the day of an instant does not depend on its nanoseconds
+        kind = "timestamp"
     if settings.top is not None and settings.bottom is not None:
         ends = [f"CAST({text(given)} AS {value_type})" for given in (settings.bottom, settings.top)]
         days = kind in _CALENDAR and grid is not None
@@ -136,13 +140,13 @@ def family(type_: str) -> tuple[str | None, int]:
     if type_ in ("FLOAT", "DOUBLE"):
         return "float", 0
     if match := re.match(r"DECIMAL\((\d+),(\d+)\)$", type_):
-        return ("huge" if int(match[1]) > 37 else "decimal"), int(match[2])
+        return "decimal", int(match[2])
     if type_ == "DATE":
         return "date", 0
     return _TIMES.get(type_), 0
 
 
-def _grid(family: str, given: str | None, refuse: Callable[[str], errors.DbanonError]) -> str | None:
+def _grid(family: str, type_: str, given: str | None, refuse: Callable[[str], errors.DbanonError]) -> str | None:
     """The grid that holds: as given, month for dates, none for numbers."""
     if given is None:
         return DEFAULT_DATE_GRID if family in _CALENDAR else None
@@ -154,14 +158,33 @@ def _grid(family: str, given: str | None, refuse: Callable[[str], errors.DbanonE
         return given.lower()
     if family == "time":
         raise refuse("times have no grid; use none.")
-    whole = family == "integer"
+    whole = family in ("integer", "huge")
     try:
-        size = float(given)
-    except ValueError:
-        size = 0.0
-    if not 0 < size < float("inf") or (whole and size != int(size)):
+        size = Decimal(given)
+    except InvalidOperation:
+        size = Decimal(0)
+    # Beyond these no number of any type is: arithmetic with them would take long, or have no digits left.
+    fits = size.is_finite() and size > 0 and abs(size.adjusted()) < 400
+    if not fits or (whole and size != size.to_integral_value()):
         raise refuse(f"{given!r} is not a positive {'integer' if whole else 'number'} or none.")
-    return str(int(size)) if whole else repr(size)
+    if family == "float":
+        if not 0 < float(size) < float("inf"):
+            raise refuse(f"{given!r} is beyond what a DOUBLE holds.")
+        return repr(float(size))
+    if whole:
+        if size >= (2**128 if type_ == "UHUGEINT" else 2**127):
+            raise refuse(f"{given!r} is beyond what {'UHUGEINT' if type_ == 'UHUGEINT' else 'HUGEINT'} holds.")
+        return str(int(size))
+    _, digits, decimals = re.split(r"[(,]", type_.rstrip(")"))
+    scale = max(int(decimals), _decimals(size))
+    if max(size.adjusted() + 1, int(digits) - int(decimals)) + scale > 38:
+        raise refuse(f"{given!r} and values of type {type_} have more than 38 digits together.")
+    return f"{size.normalize():f}"
+
+
+def _decimals(number: Decimal) -> int:
+    """Digits after the point."""
+    return max(-int(number.normalize().as_tuple().exponent), 0)
 
 
 _DEEPEST = 2**31 - 1

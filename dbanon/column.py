@@ -71,7 +71,12 @@ def _number_values(attribute: Attribute, i: int, name: Sql) -> dict[str, object]
     family, settings = attribute.family, attribute.quasi.settings
     type_ = value_type(attribute)
     value = Sql(f"{name} AT TIME ZONE 'UTC'") if attribute.zoned else name
-    if family == "timestamp":
+    if attribute.quasi.type == "TIMESTAMP_NS" and family == "timestamp":
+        # A cast would round, to the next day perhaps.
+        nanos = f"epoch_ns({value})"
+        whole = f"({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000"
+        value = Sql(f"CASE WHEN isfinite({value}) THEN make_timestamp({whole}) ELSE ({value})::TIMESTAMP END")
+    elif family == "timestamp":
         value = Sql(f"({value})::TIMESTAMP")
     if family == "float":
         value = Sql(f"({value} + 0::{type_})")
@@ -79,9 +84,10 @@ def _number_values(attribute: Attribute, i: int, name: Sql) -> dict[str, object]
     calendar = family in ("date", "timestamp", "nanos")
     grid: Sql | None = None
     if attribute.grid is not None:
-        grid = text(attribute.grid) if calendar else Sql(attribute.grid)
-    steps = {"quarter": "3 MONTH", "decade": "10 YEAR", "century": "100 YEAR"}
-    step = steps.get(attribute.grid or "", f"1 {attribute.grid}")
+        exact = family in ("integer", "huge", "decimal")
+        number = f"{text(attribute.grid)}::{_end_type(attribute)}" if exact else f"{text(attribute.grid)}::DOUBLE"
+        grid = text(attribute.grid) if calendar else Sql(number)
+    months = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 
     def coded(given: str | None) -> Sql | None:
         """top or bottom; on a calendar grid they are whole days."""
@@ -100,7 +106,8 @@ def _number_values(attribute: Attribute, i: int, name: Sql) -> dict[str, object]
         "top": coded(settings.top),
         "bottom": coded(settings.bottom),
         "grid": grid,
-        "grid_step": Sql(f"INTERVAL {step}") if calendar and grid else None,
+        "months": months.get(attribute.grid or "") if calendar else None,
+        "is_week": attribute.grid == "week",
         "end_type": _end_type(attribute),
         "low_limit": low_limit,
         "high_limit": high_limit,
@@ -136,8 +143,10 @@ def _limits(attribute: Attribute) -> tuple[Sql, Sql]:
     elif type_.startswith("DECIMAL"):
         digits = "9" * (38 - attribute.scale) + ("." + "9" * attribute.scale if attribute.scale else "")
         ends = f"-{digits}", digits
+    elif type_ == "FLOAT":
+        ends = "-3.4028234663852886e38", "3.4028234663852886e38"
     else:
-        ends = "-inf", "inf"
+        ends = "-1.7976931348623157e308", "1.7976931348623157e308"
     return Sql(f"{text(ends[0])}::{type_}"), Sql(f"{text(ends[1])}::{type_}")
 
 

@@ -9,7 +9,7 @@ SELECT detail, value FROM (
     {% for q in quasi if q.drawn %}
     UNION ALL
     {% if q.is_number %}
-    SELECT {{ q.label }}, coalesce(avg(abs({{ gap(q, sql('a.value'), sql('b.value')) }}) / nullif({{ gap(q, sql('e.high'), sql('e.low')) }}, 0)), 0)
+    SELECT {{ q.label }}, coalesce(avg({{ gap(q, sql('greatest(a.value, b.value)'), sql('least(a.value, b.value)')) }} / nullif({{ gap(q, sql('e.high'), sql('e.low')) }}, 0)), 0)
     FROM (
         SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value ASC) AS place
         FROM (SELECT {{ where }} AS part, s.q{{ q.i }} AS value FROM {{ records() }})

@@ -48,9 +48,13 @@ gate AS MATERIALIZED (
 
                     {% if q.grid %}
                     AND (t.value = {{ q.low_limit }}{% if q.bottom %} OR t.value = {{ q.bottom }}{% endif %} OR
-                        {%- if q.end_is_day %} date_trunc({{ q.grid }}, t.value) = t.value
-                        {%- elif q.family == 'integer' %} t.value % {{ q.grid }} = 0
-                        {%- else %} abs(t.value::DOUBLE / {{ q.grid }} - round(t.value::DOUBLE / {{ q.grid }})) < 1e-6{% endif %})
+                        {%- if q.months %} day(t.value) = 1 AND (year(t.value) * 12 + month(t.value) + 95999999) % {{ q.months }} = 0
+                        {%- elif q.is_week %} isodow(t.value) = 1
+                        {%- elif q.end_is_day %} true
+                        {%- elif q.family == 'float' %} abs(t.value::DOUBLE / {{ q.grid }}) >= {% if q.type == 'FLOAT' %}4194304{% else %}2251799813685248{% endif %}
+
+                            OR (round(t.value::DOUBLE / {{ q.grid }}) * {{ q.grid }})::{{ q.type }} = t.value
+                        {%- else %} t.value % {{ q.grid }} = 0{% endif %})
                     {% endif %}
                 )) AS beyond
             FROM told_{{ q.i }} AS t

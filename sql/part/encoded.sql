@@ -18,8 +18,11 @@ domain_{{ q.i }} AS MATERIALIZED (
     SELECT
         value,
         (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code,
-        {{ gap(q, sql('value'), sql('min(value) OVER ()')) }} AS position
-    FROM (SELECT DISTINCT {{ coded(q, sql('q', q.i)) }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL{{ q.is_finite }})
+        {{ gap(q, sql('value'), sql('least_value')) }} AS position
+    FROM (
+        SELECT value, min(value) OVER () AS least_value
+        FROM (SELECT DISTINCT {{ coded(q, sql('q', q.i)) }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL{{ q.is_finite }})
+    )
     {{ end_few() }}
 ),
 {% else %}
@@ -34,13 +37,19 @@ domain_{{ q.i }} AS MATERIALIZED (
 sense_{{ s.i }} AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
-    SELECT DISTINCT k.u{{ s.u }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.u', s.u), sql('(SELECT min(u', s.u, ') FROM kept)')) }} AS position{% endif %}
+    SELECT DISTINCT k.u{{ s.u }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.u', s.u), sql('l.value')) }} AS position{% endif %}
 
     FROM kept AS k JOIN domain_{{ s.tree.i }} AS d ON d.value = k.q{{ s.tree.i }}
-    {% else %}
-    SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, {{ gap(s.number, sql('value'), sql('min(value) OVER ()')) }} AS position{% endif %}
+    {% if s.number %}CROSS JOIN (SELECT min(u{{ s.u }}) AS value FROM kept) AS l{% endif %}
 
-    FROM (SELECT DISTINCT u{{ s.u }} AS value FROM kept WHERE u{{ s.u }} IS NOT NULL)
+    {% else %}
+    SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, {{ gap(s.number, sql('value'), sql('least_value')) }} AS position{% endif %}
+
+    FROM (
+        SELECT value{% if s.number %}, min(value) OVER () AS least_value{% endif %}
+
+        FROM (SELECT DISTINCT u{{ s.u }} AS value FROM kept WHERE u{{ s.u }} IS NOT NULL)
+    )
     {% endif %}
     {{ end_few() }}
 ),

@@ -1,11 +1,16 @@
 {#- Numbers, dates and times: how far apart two values are, where interval ends snap to, and their text. -#}
 {%- from 'part/few.sql' import few, end_few -%}
 
-{#- Distance of two values of a column as DOUBLE, in the smallest step of its type; exact below 2^53. -#}
+{#- How many steps of its type a decimal number is, as a whole number. -#}
+{% macro steps(value) -%} replace(({{ value }})::VARCHAR, '.', '')::HUGEINT {%- endmacro %}
+
+{#- Distance of two values of a column, the greater one first, as DOUBLE, in the smallest step of its type; exact below
+    2^53. Where the difference is beyond the type, which has 38 digits then, it is that of the values as DOUBLE. -#}
 {% macro gap(q, high, low) -%}
     {%- if q.family == 'integer' -%} ({{ high }}::HUGEINT - {{ low }}::HUGEINT)::DOUBLE
-    {%- elif q.family == 'huge' -%} ({{ high }}::DOUBLE - {{ low }}::DOUBLE)
-    {%- elif q.family == 'decimal' -%} round(({{ high }}::{{ q.wide }} - {{ low }}::{{ q.wide }})::DOUBLE * {{ q.scale }})
+    {%- elif q.family == 'huge' -%} coalesce(TRY({{ high }} - {{ low }})::DOUBLE, {{ high }}::DOUBLE - {{ low }}::DOUBLE)
+    {%- elif q.family == 'decimal' -%}
+        coalesce({{ steps(sql('TRY(', high, '::', q.wide, ' - ', low, '::', q.wide, ')')) }}::DOUBLE, {{ high }}::DOUBLE * {{ q.scale }} - {{ low }}::DOUBLE * {{ q.scale }})
     {%- elif q.family == 'float' -%} ({{ high }}::DOUBLE / 2 - {{ low }}::DOUBLE / 2)
     {%- elif q.family == 'date' -%} ({{ high }} - {{ low }})::DOUBLE
     {%- elif q.family == 'nanos' -%} (epoch_ns({{ high }})::HUGEINT - epoch_ns({{ low }})::HUGEINT)::DOUBLE
@@ -24,8 +29,14 @@
     coalesce(
         TRY(
     {%- if q.family == 'integer' -%} ({{ low }}::HUGEINT + {{ distance }}::HUGEINT)::{{ q.type }}
-    {%- elif q.family == 'huge' -%} ({{ low }}::DOUBLE + {{ distance }})::{{ q.type }}
-    {%- elif q.family == 'decimal' -%} ({{ low }}::{{ q.wide }} + ({{ distance }} / {{ q.scale }})::{{ q.wide }})::{{ q.type }}
+    {%- elif q.family == 'huge' -%}
+        {#- In two halves, as the whole may be beyond the type; down by a positive number, as UHUGEINT has no other. -#}
+        CASE WHEN {{ distance }} < 0
+            THEN {{ low }} - floor(-{{ distance }} / 2)::{{ q.type }} - ceil(-{{ distance }} / 2)::{{ q.type }}
+            ELSE {{ low }} + floor({{ distance }} / 2)::{{ q.type }} + ceil({{ distance }} / 2)::{{ q.type }}
+        END
+    {%- elif q.family == 'decimal' -%}
+        ({{ low }}::{{ q.wide }} + (floor({{ distance }} / 2) / {{ q.scale }})::{{ q.wide }} + (ceil({{ distance }} / 2) / {{ q.scale }})::{{ q.wide }})::{{ q.type }}
     {%- elif q.family == 'float' -%} CASE WHEN isfinite({{ low }}::DOUBLE + {{ distance }} + {{ distance }}) THEN ({{ low }}::DOUBLE + {{ distance }} + {{ distance }})::{{ q.type }} END
     {%- elif q.family == 'date' -%} ({{ low }} + {{ distance }}::INTEGER)
     {%- elif q.family == 'time' -%} (TIME '00:00:00' + to_microseconds(greatest(least(epoch_us({{ low }}) + {{ distance }}, 86399999999), 0)::BIGINT))
@@ -57,21 +68,56 @@
 {#- An end that lies beyond its type is the limit of the type. -#}
 {% macro snapped_low(q, value) -%}
     {%- if not q.grid -%} {{ value }}
-    {%- elif q.family == 'integer' -%}
-        ({{ value }}::HUGEINT - (({{ value }}::HUGEINT % {{ q.grid }}) + {{ q.grid }}) % {{ q.grid }})
-    {%- elif q.family in ('decimal', 'float', 'huge') -%}
-        least({{ value }}, coalesce(TRY((floor({{ value }}::DOUBLE / {{ q.grid }}) * {{ q.grid }})::{{ q.end_type }}), {{ q.low_limit }}))
-    {%- else -%} coalesce(TRY(date_trunc({{ q.grid }}, {{ value }})::DATE), {{ q.low_limit }}) {%- endif -%}
+    {%- elif q.family in ('integer', 'huge', 'decimal') -%} coalesce(TRY({{ of_end(q, value) }} - {{ over(q, value) }}), {{ q.low_limit }})
+    {%- elif q.family == 'float' -%}
+        CASE WHEN {{ coarser(q, value) }} THEN {{ value }}
+            ELSE least({{ value }}, greatest(coalesce(TRY(({{ cell(q, value) }} * {{ q.grid }})::{{ q.end_type }}), {{ q.low_limit }}), {{ q.low_limit }}))
+        END
+    {%- else -%} coalesce(TRY({{ first_day(q, value) }}), {{ q.low_limit }}) {%- endif -%}
 {%- endmacro %}
 
 {% macro snapped_high(q, value) -%}
     {%- if not q.grid -%} {{ value }}
-    {%- elif q.family == 'integer' -%}
-        ({{ value }}::HUGEINT - (({{ value }}::HUGEINT % {{ q.grid }}) + {{ q.grid }}) % {{ q.grid }} + {{ q.grid }} - 1)
-    {%- elif q.family in ('decimal', 'float', 'huge') -%}
-        greatest({{ value }}, coalesce(TRY(((floor({{ value }}::DOUBLE / {{ q.grid }}) + 1) * {{ q.grid }})::{{ q.end_type }}), {{ q.high_limit }}))
-    {%- else -%} coalesce(TRY((date_trunc({{ q.grid }}, {{ value }}) + {{ q.grid_step }} - INTERVAL 1 DAY)::DATE), {{ q.high_limit }}) {%- endif -%}
+    {%- elif q.family in ('integer', 'huge') -%} coalesce(TRY({{ of_end(q, value) }} + ({{ q.grid }} - 1 - {{ over(q, value) }})), {{ q.high_limit }})
+    {%- elif q.family == 'decimal' -%} coalesce(TRY({{ of_end(q, value) }} + ({{ q.grid }} - {{ over(q, value) }})), {{ q.high_limit }})
+    {%- elif q.family == 'float' -%}
+        CASE WHEN {{ coarser(q, value) }} THEN {{ value }}
+            ELSE greatest({{ value }}, least(coalesce(TRY((({{ cell(q, value) }} + 1) * {{ q.grid }})::{{ q.end_type }}), {{ q.high_limit }}), {{ q.high_limit }}))
+        END
+    {%- else -%} coalesce(TRY({{ last_day(q, value) }}), {{ q.high_limit }}) {%- endif -%}
 {%- endmacro %}
+
+{#- Exact numbers: how far a value is above the greatest multiple of the grid that is not above it. -#}
+{% macro of_end(q, value) -%} ({{ value }})::{{ q.end_type }} {%- endmacro %}
+{% macro over(q, value) -%}
+    {%- set rest -%} ({{ of_end(q, value) }} % {{ q.grid }}) {%- endset -%}
+    {%- if q.type.startswith('U') -%} {{ rest }} {%- else -%} CASE WHEN {{ rest }} < 0 THEN {{ rest }} + {{ q.grid }} ELSE {{ rest }} END {%- endif -%}
+{%- endmacro %}
+
+{#- DOUBLE and FLOAT: the number of the grid's cell that a value lies in; a quotient may be too small for a DOUBLE. -#}
+{% macro cell(q, value) -%}
+    CASE WHEN {{ value }} < 0 THEN least(floor({{ value }}::DOUBLE / {{ q.grid }}), -1) ELSE floor({{ value }}::DOUBLE / {{ q.grid }}) END
+{%- endmacro %}
+{#- Whether numbers of this size are further apart than the grid: they are their own ends then. -#}
+{% macro coarser(q, value) -%} abs({{ value }}::DOUBLE / {{ q.grid }}) >= 9007199254740992 {%- endmacro %}
+
+{#- First and last day of the week, or of the months, that a day is in. Months are counted from a year so early that
+    none has a negative number. -#}
+{% macro day(value) -%} ({{ value }})::DATE {%- endmacro %}
+{% macro first_day(q, value) -%}
+    {%- if q.months -%} {{ month_start(block(q, value)) }}
+    {%- elif q.is_week -%} {{ day(value) }} - {{ weekday(value) }}
+    {%- else -%} {{ day(value) }} {%- endif -%}
+{%- endmacro %}
+{% macro last_day(q, value) -%}
+    {%- if q.months -%} {{ month_start(sql('(', block(q, value), ' + ', q.months, ')')) }} - 1
+    {%- elif q.is_week -%} {{ day(value) }} + (6 - {{ weekday(value) }})
+    {%- else -%} {{ day(value) }} {%- endif -%}
+{%- endmacro %}
+{% macro weekday(value) -%} ((({{ day(value) }} - DATE '1970-01-01') + 7000000003) % 7)::INTEGER {%- endmacro %}
+{% macro month_of(value) -%} (year({{ day(value) }}) * 12 + month({{ day(value) }}) + 95999999) {%- endmacro %}
+{% macro block(q, value) -%} ({{ month_of(value) }} - {{ month_of(value) }} % {{ q.months }}) {%- endmacro %}
+{% macro month_start(month) -%} make_date({{ month }} // 12 - 8000000, {{ month }} % 12 + 1, 1) {%- endmacro %}
 
 {#- The published text of an interval: `25`, `[25, 29]`, `[85, >=90]`, `<=18`. -#}
 {% macro interval_text(q, low, high) -%}

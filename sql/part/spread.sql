@@ -15,7 +15,7 @@ shown_{{ q.i }} AS MATERIALIZED (
 {% endif %}
 {# Numbers in whole steps: those of the type where they are not too many, else 2^40 over the range. #}
 reach_{{ q.i }} AS MATERIALIZED (
-    SELECT reach, {% if q.family not in ('float', 'huge') %}CASE WHEN reach = 0 THEN 1 WHEN reach <= 1099511627776 THEN reach ELSE 1099511627776 END{% else %}1099511627776{% endif %}::DOUBLE AS steps,
+    SELECT reach, {% if q.family != 'float' %}CASE WHEN reach = 0 THEN 1 WHEN reach <= 1099511627776 THEN reach ELSE 1099511627776 END{% else %}1099511627776{% endif %}::DOUBLE AS steps,
         {#- The range in the unit of the column, or in days. #}
         {% if q.family == 'decimal' %}reach / {{ q.scale }}{% elif q.family == 'float' %}reach * 2{% elif q.family == 'nanos' %}reach / 86400e9{% elif q.family in ('timestamp', 'time') %}reach / 86400e6{% else %}reach{% endif %} AS width
     FROM (SELECT max(position) AS reach FROM {{ sql('shown_', q.i) if suppress else sql('domain_', q.i) }})
