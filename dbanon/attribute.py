@@ -36,8 +36,8 @@ class Attribute:
     """One quasi-identifier, ready to be planned.
 
     `family` is None for categories; for numbers it selects the arithmetic: integer, huge, decimal, float, date,
-    timestamp, nanos or time. `scale` is the number of decimals of a DECIMAL and of its grid. Inner nodes of a category are published
-    where their number of steps from the root is a multiple of `round`.
+    timestamp, nanos or time. `scale` is the number of decimals of a DECIMAL and of its grid. Inner nodes of a category
+    are published where their number of steps from the root is a multiple of `round`.
     """
 
     quasi: Quasi

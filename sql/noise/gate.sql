@@ -58,7 +58,7 @@ gate AS MATERIALIZED (
                     {% endif %}
                 )) AS beyond
             FROM told_{{ q.i }} AS t
-            CROSS JOIN (SELECT min(q{{ q.i }}) AS low, max(q{{ q.i }}) AS high FROM source) AS e
+            CROSS JOIN (SELECT min(q{{ q.i }}){% if q.end_is_day %}::DATE{% endif %} AS low, max(q{{ q.i }}){% if q.end_is_day %}::DATE{% endif %} AS high FROM source) AS e
             GROUP BY t.class_id
         ) AS t
         FULL JOIN (
