@@ -137,7 +137,10 @@ def covered(con: Any, type_: str, rows: Sequence[tuple[Any, ...]], whole_days: b
     con.execute("CREATE OR REPLACE TEMP TABLE shown (uid INTEGER, low VARCHAR, high VARCHAR)")
     con.executemany("INSERT INTO shown VALUES (?, ?, ?)", [(row[0], *interval(row[1])) for row in rows])
     cast = f"::{type_}"
-    value, cast = ("t.v::TIMESTAMP::DATE", "::DATE") if whole_days else ("t.v", cast)
+    if whole_days:  # a cast would round nanoseconds
+        value, cast = r"regexp_replace(t.v::VARCHAR, ' \d\d:\d\d:\d\d.*$', '')::DATE", "::DATE"
+    else:
+        value = "t.v"
     wrong = con.execute(
         f"SELECT uid, low, high FROM shown JOIN t USING (uid) WHERE NOT {value} BETWEEN low{cast} AND high{cast}"
     ).fetchall()
