@@ -33,7 +33,7 @@ SCORE = Parameter(
     "deviation over mean, as the paper prints it (paper), or mean.",
     "zeta_over_sigma",
 )
-TREES = Parameter("trees", Integer(1), "Trees of the random forest; the paper has 221 to 491.", 291)
+TREES = Parameter("trees", Integer(1, 100_000), "Trees of the random forest; the paper has 221 to 491.", 291)
 MTRY = Parameter("mtry", Integer(1), "Attributes that a split may choose from; default all.")
 NODE_SIZE = Parameter("node_size", Integer(1), "Least number of records in a leaf of a tree.", 1)
 FRACTION = Parameter(

@@ -8,7 +8,7 @@ from functools import cache
 
 from dbanon import arguments, forest, measure, threats
 from dbanon.cluster import algorithms, find
-from dbanon.kinds import Choice, Columns, Flag, Integer, Integers, PerColumn, Real, Text, Words
+from dbanon.kinds import SEEDS, Choice, Columns, Flag, Integer, Integers, PerColumn, Real, Text, Words
 from dbanon.parameters import COMMON, Parameter
 
 KINDS = {"": "release", "_classes": "classes", "_metrics": "metrics"}
@@ -147,8 +147,8 @@ _HELPERS = (
         "query_error",
         ("release", "source"),
         (
-            Parameter("queries", Integer(1), "How many random queries, one to three predicates in turn.", 1000),
-            Parameter("seed", Integer(0), "Another seed, other queries.", 1),
+            Parameter("queries", Integer(1, 1_000_000), "How many random queries, one to three predicates in turn.", 1000),
+            Parameter("seed", Integer(0, SEEDS), "Another seed, other queries.", 1),
             Parameter(
                 "qi", Columns(), "Columns of the predicates; default: declared quasi-identifiers that were released."
             ),
@@ -175,7 +175,7 @@ _HELPERS = (
             *(p for p in COMMON if p.name in _INFLUENCE),
             forest.SCORE,
             *forest.PARAMETERS,
-            Parameter("seed", Integer(0), "Another seed, other samples.", 0),
+            Parameter("seed", Integer(0, SEEDS), "Another seed, other samples.", 0),
         ),
         "What each quasi-identifier tells of each sensitive column: drop in a random forest's accuracy when it is "
         "shuffled. Computed once for the same data and parameters; weights = 'influence' uses it.",
@@ -210,7 +210,7 @@ _HELPERS = (
         (
             Parameter(
                 "widths",
-                Integers(1, descending=False),
+                Integers(1, descending=False, high=2**63 - 1),
                 "Widths of the intervals on each level, each a multiple of the one before.",
                 required=True,
                 example="widths = [5, 10, 20]",

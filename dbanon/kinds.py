@@ -1,12 +1,13 @@
 """What the values of parameters must be: kinds that validate values and print themselves.
 
-`check(value)` returns the accepted value or raises ValueError, `str(kind)` completes the sentence "k must be ...", and
-`invalid` lists values that must be refused (the tests use them).
+`check(value)` returns the accepted value or raises ValueError, `str(kind)` completes the sentence "k must be ..." unless
+the ValueError has words for it, and `invalid` lists values that must be refused (the tests use them).
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,19 +22,26 @@ class Kind(Protocol):
     def check(self, value: object) -> object: ...
 
 
+SEEDS = 2**63 - 1
+"""The greatest seed."""
+
+
 @dataclass(frozen=True)
 class Integer:
-    """A whole number of at least `low`."""
+    """A whole number of at least `low`, and at most `high`: what nobody means and no table or memory can follow."""
 
     low: int
+    high: int = 2**31 - 1
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        return (self.low - 1, 2.5, "ten", True, [self.low])
+        return (self.low - 1, 2.5, "ten", True, [self.low], self.high + 1, 2**127)
 
     def check(self, value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < self.low:
             raise ValueError
+        if value > self.high:
+            raise ValueError(f"an integer of at most {self.high}")
         return value
 
     def __str__(self) -> str:
@@ -60,9 +68,7 @@ class Weight:
     invalid: tuple[object, ...] = (0, -1, "heavy", True, 1e-7, 1e7, float("nan"))
 
     def check(self, value: object) -> float:
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            raise ValueError
-        if not (math.isfinite(value) and 1e-6 <= value <= 1e6):
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not 1e-6 <= value <= 1e6:
             raise ValueError
         return float(value)
 
@@ -84,7 +90,7 @@ class Real:
         return (self.low if self.above else self.low - 0.1, "much", True, float("nan"), float("inf"), *past)
 
     def check(self, value: object) -> float:
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
             raise ValueError
         if value > self.high or value < self.low or (self.above and value == self.low):
             raise ValueError
@@ -200,15 +206,16 @@ class Integers:
 
     low: int
     descending: bool
+    high: int = 2**31 - 1
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        return (5, [], [self.low - 1], [1.5], [2, 2], [4, 3] if not self.descending else [3, 4])
+        return (5, [], [self.low - 1], [self.high + 1], [1.5], [2, 2], [4, 3] if not self.descending else [3, 4])
 
     def check(self, value: object) -> tuple[int, ...]:
         if not isinstance(value, (list, tuple)) or not value:
             raise ValueError
-        numbers = tuple(Integer(self.low).check(item) for item in value)
+        numbers = tuple(Integer(self.low, self.high).check(item) for item in value)
         if list(numbers) != sorted(set(numbers), reverse=self.descending):
             raise ValueError
         return numbers
@@ -257,7 +264,10 @@ class PerColumn:
         lowered = [str(name).lower() for name in value]
         if len(set(lowered)) < len(lowered):
             raise ValueError
-        return {str(name): self.kind.check(item) for name, item in value.items()}
+        try:
+            return {str(name): self.kind.check(item) for name, item in value.items()}
+        except ValueError as error:
+            raise ValueError(*(f"{self.example} ({said} a column)" for said in error.args)) from None
 
     def __str__(self) -> str:
         return " or ".join([f"{self.example} ({self.kind} a column)", *(f"'{w}'" for w in self.words)])

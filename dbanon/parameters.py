@@ -154,8 +154,9 @@ def validated(function: str, parameters: tuple[Parameter, ...], given: Mapping[s
             continue
         try:
             accepted[name] = parameter.kind.check(value)
-        except ValueError:
-            raise errors.InvalidArgument(function, name, str(parameter.kind), shown(value)) from None
+        except ValueError as error:
+            accepts = str(error) or str(parameter.kind)
+            raise errors.InvalidArgument(function, name, accepts, shown(value)) from None
     return accepted
 
 

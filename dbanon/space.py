@@ -151,7 +151,7 @@ class Tree:
     def block(self, level: int) -> Ints:
         """The ancestor `level` steps above each value, by code; NULL is a block of its own (-1)."""
         node = self.node.astype(np.int64)
-        for _ in range(level):
+        for _ in range(min(level, int(self.depth.max(initial=0)))):
             node = np.where(node > 0, self.parent[node], 0)
         return np.append(node, -1)
 

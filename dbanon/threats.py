@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbanon.kinds import Choice, Columns, Flag, Integer, PerColumn, Real, Text
+from dbanon.kinds import SEEDS, Choice, Columns, Flag, Integer, PerColumn, Real, Text
 from dbanon.parameters import Parameter
 
 _SOURCE = Parameter(
@@ -111,7 +111,7 @@ RISKS = (
         "exposure",
         (
             *(_SOURCE, _QI, _SENSITIVE, _PERSON, _CLASSES, _TIES, _SAMPLE),
-            Parameter("seed", Integer(0), "Another seed, another sample.", 0),
+            Parameter("seed", Integer(0, SEEDS), "Another seed, another sample.", 0),
         ),
         "Share of the table's most frequent sensitive value that lies in classes where it leads (paper S1, Eq. 15); "
         "NULL where it does not occur in the sample.",
@@ -190,7 +190,7 @@ _ATTACK = (
     Parameter(
         "alpha", Real(0, 1, above=True), "minimality: the release lets no value have a greater share in a class."
     ),
-    Parameter("seed", Integer(0), "prediction: another seed, another split and forest.", 1),
+    Parameter("seed", Integer(0, SEEDS), "prediction: another seed, another split and forest.", 1),
     Parameter(
         "train",
         Real(0, 1, above=True),

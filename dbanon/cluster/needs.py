@@ -44,7 +44,10 @@ def raised(
         some = np.flatnonzero(poor & (high[:, j] < attribute.values))
         for _ in range(levels):
             raise_ = _interval if isinstance(attribute, Number) else _node
-            low[some, j], high[some, j] = raise_(attribute, low[some, j], high[some, j])  # type: ignore[arg-type]
+            before = low[some, j], high[some, j]
+            low[some, j], high[some, j] = after = raise_(attribute, *before)  # type: ignore[arg-type]
+            if np.array_equal(before, after):  # nothing is above: of the levels that are left, none is
+                break
     return low, high
 
 

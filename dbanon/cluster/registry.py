@@ -10,7 +10,7 @@ from dbanon import errors
 from dbanon.cluster.noise import Noise
 from dbanon.constraint import Constraint
 from dbanon.index import Index, Question
-from dbanon.kinds import Choice, Integer
+from dbanon.kinds import SEEDS, Choice, Integer
 from dbanon.parameters import COMMON, Parameter
 from dbanon.space import Ints, Space
 
@@ -28,7 +28,7 @@ attributes): those of its records or further apart."""
 EVERY_MODEL = ("k", "l", "t", "alpha", "p", "beta", "person")
 """What algorithms meet that ask the privacy model itself whether a cluster is enough."""
 
-SEED = Parameter("seed", Integer(0), "Seed of the random choices; the same seed gives the same release.", 0)
+SEED = Parameter("seed", Integer(0, SEEDS), "Seed of the random choices; the same seed gives the same release.", 0)
 MODE = Parameter(
     "mode",
     Choice(("random", "deterministic")),

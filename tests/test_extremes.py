@@ -1,0 +1,101 @@
+"""Arguments and tables at the ends of what can be written: each ends soon, with our error or a right answer."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors, kinds, parameters
+from dbanon.functions import TableFunction, table_functions
+from dbanon.parameters import Parameter
+
+SECONDS = 20
+"""Far above what any of these takes, far below what a loop of 2^31 steps does."""
+
+TEN = """
+    CREATE TABLE ten AS SELECT 20 + i AS age, ['a', 'b'][1 + i % 2] AS sex, ['x', 'y', 'z'][1 + i % 3] AS d,
+        DATE '2000-01-01' + i::INTEGER AS born, i // 2 AS pid FROM range(10) AS r (i);
+"""
+NUMBERS = (0, -1, 1, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**127, -(2**127), 1e308, float("nan"), float("inf"))
+WORDS = ("", "\0", "x" * 10_000, "'); DROP TABLE ten; --")
+
+
+@pytest.fixture(scope="module")
+def ten() -> Any:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        dbanon.attach(connection)
+        connection.execute(TEN)
+        yield connection
+
+
+def swept() -> list[tuple[TableFunction, Parameter]]:
+    """Each parameter of numbers, once with each kind, in the first function that has it."""
+    found: dict[tuple[str, str], tuple[TableFunction, Parameter]] = {}
+    for function in table_functions().values():
+        for parameter in function.parameters:
+            found.setdefault((parameter.name, repr(parameter.kind)), (function, parameter))
+    return list(found.values())
+
+
+NUMERIC = (kinds.Integer, kinds.Integers, kinds.Moves, kinds.Real, kinds.Weight, kinds.Scalar, kinds.Ends)
+
+
+def extremes(parameter: Parameter) -> list[Any]:
+    """Values for a parameter: one a place where it might break; as a whole, in a list, or of a column."""
+    kind = parameter.kind
+    inner = kind.kind if isinstance(kind, kinds.PerColumn) else kind
+    if not isinstance(inner, NUMERIC):
+        return [2**127, "\0"]
+    values: list[Any] = [*NUMBERS, *WORDS]
+    if isinstance(inner, kinds.Moves):
+        values.remove(2**31 - 1)  # so many moves are made, until somebody stops them
+    if parameter.name in ("grid", "round"):
+        values = [value for value in values if value not in (2**127, 1e308)]
+    if isinstance(inner, kinds.Ends):
+        values = [[low, 90] for low in values] + [[1, "x"]]
+    if isinstance(inner, kinds.Integers):
+        values = [[value] for value in values]
+    return [{column: value} for value in values for column in ("age", "sex")] if kind is not inner else values
+
+
+def given(function: TableFunction, parameter: Parameter, value: Any) -> dict[str, Any]:
+    """The arguments of a call that is about one parameter."""
+    names = {p.name for p in function.parameters}
+    arguments = {p.name: 2 if p.name == "k" else [10] for p in function.parameters if p.required and p.name != "kind"}
+    arguments |= {"kind": "minimality"} if "kind" in names else {}
+    arguments |= {"source": "ten"} if "source" in names else {}
+    arguments |= {"qi": ["age", "sex"]} if "qi" in names else {}
+    arguments |= {"sensitive": ["d"]} if "sensitive" in names else {}
+    return arguments | {parameter.name: value}
+
+
+@pytest.mark.parametrize(("function", "parameter"), swept(), ids=lambda of: of.name)
+def test_every_extreme_value_of_every_parameter_ends_soon(
+    ten: Any, function: TableFunction, parameter: Parameter
+) -> None:
+    positional = [{"tbl": "ten", "release": "ten", "source": "ten", "col": "age"}.get(p, "h") for p in function.positional]
+    began = time.process_time()
+    for value in extremes(parameter):
+        arguments = given(function, parameter, value)
+        try:
+            parameters.validated(function.name, function.parameters, arguments)
+        except errors.InvalidArgument as error:
+            assert parameter.name in str(error)
+            assert len(str(error)) < 500
+            continue
+        call = ", ".join([*("?" for _ in positional), *(f"{name} := ?" for name in arguments)])
+        try:
+            ten.execute(f"FROM {function.name}({call})", [*positional, *arguments.values()]).fetchall()
+        except duckdb.Error as error:
+            assert ours(error), (value, str(error))
+    assert time.process_time() - began < SECONDS
+
+
+def ours(error: duckdb.Error) -> bool:
+    """Whether an error is one that we raise: DuckDB gives it out as an invalid input, and calls it nothing else."""
+    text = str(error)
+    return text.startswith("Invalid Input Error: ") and "Python exception" not in text and "Error: " not in text[21:]
