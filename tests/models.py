@@ -90,9 +90,11 @@ def _achieved(
     joint: bool,
     worst: Callable[[Iterable[Number]], Number],
     measure: Callable[[Class], Number],
+    most: Number = math.inf,
 ) -> Achieved:
-    """The worst part of every class, and the worst class. A class of nobody achieves nothing."""
-    nothing: Number = 0 if worst is min else math.inf
+    """The worst part of every class, and the worst class. A class of nobody achieves nothing: 0, or the most there
+    can be."""
+    nothing: Number = 0 if worst is min else most
     by_class = tuple(worst([measure(p) for p in parts_of(part, column, joint)] or [nothing]) for part in classes)
     return Achieved(by_class, worst(by_class))
 
@@ -143,7 +145,7 @@ def alpha(classes: Sequence[Class], column: int = 0, joint: bool = False) -> Ach
     def measure(part: Class) -> Fraction:
         return Fraction(max(held(part, column).values()), size(part))
 
-    return _achieved(classes, column, joint, max, measure)
+    return _achieved(classes, column, joint, max, measure, most=1)
 
 
 def beta(classes: Sequence[Class], column: int = 0, joint: bool = False, enhanced: bool = False) -> Achieved:
@@ -194,7 +196,7 @@ def _closeness(
     classes: Sequence[Class], column: int, joint: bool, distance: Callable[[Shares, Shares], Fraction]
 ) -> Achieved:
     whole = table_shares(classes, column)
-    return _achieved(classes, column, joint, max, lambda part: distance(shares(part, column), whole))
+    return _achieved(classes, column, joint, max, lambda part: distance(shares(part, column), whole), most=1)
 
 
 # Earth mover's distances (Li, Li and Venkatasubramanian 2007)

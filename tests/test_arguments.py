@@ -246,7 +246,7 @@ def test_an_argument_given_twice_is_refused(slots: list[str]) -> None:
 
 
 GOOD: dict[type, Callable[[Any], list[object]]] = {
-    kinds.Integer: lambda kind: [kind.low, kind.low + 1, 10**6],
+    kinds.Integer: lambda kind: [kind.low, kind.low + 1, min(10**6, kind.high)],
     kinds.Real: lambda kind: [kind.low + 0.25, 1, *([] if kind.above else [kind.low])],
     kinds.Moves: lambda kind: [0, 1, 20_000],
     kinds.Weight: lambda kind: [1, 0.5, 1e-6, 1_000_000],

@@ -77,7 +77,9 @@ def given(function: TableFunction, parameter: Parameter, value: Any) -> dict[str
 def test_every_extreme_value_of_every_parameter_ends_soon(
     ten: Any, function: TableFunction, parameter: Parameter
 ) -> None:
-    positional = [{"tbl": "ten", "release": "ten", "source": "ten", "col": "age"}.get(p, "h") for p in function.positional]
+    positional = [
+        {"tbl": "ten", "release": "ten", "source": "ten", "col": "age"}.get(p, "h") for p in function.positional
+    ]
     began = time.process_time()
     for value in extremes(parameter):
         arguments = given(function, parameter, value)

@@ -1,5 +1,6 @@
 {#- The value of each class by one model: a SELECT of (class_id, value). A class is as good as its worst part, and one
-    without any known person achieves nothing. Rounded, so that equal classes have equal values. -#}
+    without any known person achieves nothing: 0, or where less is better the most there can be, which of a share and
+    of a distance is 1. Rounded, so that equal classes have equal values. -#}
 {%- from 'part/model.sql' import distinct_values, entropy, recursive_length, greatest_share, greatest_gain, mover_distance, mover_distance_ordered -%}
 {% macro value(m) %}
 SELECT class_id, round(value, 12) + 0.0::DOUBLE AS value
@@ -7,7 +8,7 @@ FROM (
     {% if m.kind == 'k' %}
     SELECT class_id, size::DOUBLE AS value FROM classes
     {% else %}
-    SELECT k.class_id, coalesce({% if m.higher %}min(v.value), 0.0{% else %}max(v.value), 'inf'::DOUBLE{% endif %}) AS value
+    SELECT k.class_id, coalesce({% if m.higher %}min(v.value), 0.0{% else %}max(v.value), {% if m.kind in ('recursive', 'gain', 'enhanced') %}'inf'{% else %}1.0{% endif %}::DOUBLE{% endif %}) AS value
     FROM classes AS k
     LEFT JOIN (
         SELECT p.whole, j.value

@@ -56,13 +56,16 @@
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
 
-{#- Where the lower and the upper end of an interval are published: snapped outward to the grid, coded at top and bottom. -#}
+{#- Where the lower and the upper end of an interval are published: snapped outward to the grid, coded at top and bottom.
+    A value that is coded stays there, wherever the grid has its multiples: [<=10, 19] would be read as up to 19. -#}
 {% macro low_end(q, value) -%}
-    {%- if q.bottom -%} greatest({{ snapped_low(q, value) }}, {{ q.bottom }}) {%- else -%} {{ snapped_low(q, value) }} {%- endif -%}
+    {%- set low -%} {%- if q.bottom -%} greatest({{ snapped_low(q, value) }}, {{ q.bottom }}) {%- else -%} {{ snapped_low(q, value) }} {%- endif -%} {%- endset -%}
+    {%- if q.top and q.grid -%} CASE WHEN {{ value }}{% if q.end_is_day %}::DATE{% endif %} >= {{ q.top }} THEN {{ q.top }} ELSE {{ low }} END {%- else -%} {{ low }} {%- endif -%}
 {%- endmacro %}
 
 {% macro high_end(q, value) -%}
-    {%- if q.top -%} least({{ snapped_high(q, value) }}, {{ q.top }}) {%- else -%} {{ snapped_high(q, value) }} {%- endif -%}
+    {%- set high -%} {%- if q.top -%} least({{ snapped_high(q, value) }}, {{ q.top }}) {%- else -%} {{ snapped_high(q, value) }} {%- endif -%} {%- endset -%}
+    {%- if q.bottom and q.grid -%} CASE WHEN {{ value }}{% if q.end_is_day %}::DATE{% endif %} <= {{ q.bottom }} THEN {{ q.bottom }} ELSE {{ high }} END {%- else -%} {{ high }} {%- endif -%}
 {%- endmacro %}
 
 {#- An end that lies beyond its type is the limit of the type. -#}
