@@ -147,7 +147,7 @@ _HELPERS = (
         "query_error",
         ("release", "source"),
         (
-            Parameter("queries", Integer(1, 1_000_000), "How many random queries, one to three predicates in turn.", 1000),
+            Parameter("queries", Integer(1, 10**6), "How many random queries, one to three predicates in turn.", 1000),
             Parameter("seed", Integer(0, SEEDS), "Another seed, other queries.", 1),
             Parameter(
                 "qi", Columns(), "Columns of the predicates; default: declared quasi-identifiers that were released."

@@ -1,7 +1,7 @@
 """What the values of parameters must be: kinds that validate values and print themselves.
 
-`check(value)` returns the accepted value or raises ValueError, `str(kind)` completes the sentence "k must be ..." unless
-the ValueError has words for it, and `invalid` lists values that must be refused (the tests use them).
+`check(value)` returns the accepted value or raises ValueError, `str(kind)` completes the sentence "k must be ..." where
+the ValueError has no words for that, and `invalid` lists values that must be refused (the tests use them).
 """
 
 from __future__ import annotations

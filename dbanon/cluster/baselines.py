@@ -183,7 +183,7 @@ register(
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",
         own=(
-            Parameter("bins", Integer(1, 1_000_000), "Equal intervals in which the values of a number are counted.", 10),
+            Parameter("bins", Integer(1, 1_000_000), "Equal intervals in which values of a number are counted.", 10),
             SEED,
             MODE,
         ),
