@@ -79,7 +79,7 @@ def resolve(
         return Source(given, identifier(single), columns, path.database, "main", single)
     if parts is not None and len(parts) == 2 and ".".join(parts).lower() in local:  # not committed yet
         return Source(given, qualified(*parts), local[".".join(parts).lower()], path.database, *parts)
-    found = _find(function, cursor, given, parts, path)
+    found = stored(function, cursor, given, parts, path)
     if found is not None:
         database, schema, table = found
         return Source(
@@ -110,7 +110,7 @@ _RELATIONS = """
 """
 
 
-def _find(
+def stored(
     function: str, cursor: Cursor, given: str, parts: tuple[str, ...] | None, path: SearchPath
 ) -> tuple[str, str, str] | None:
     """The one stored relation that the name can mean, or None."""

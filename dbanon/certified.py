@@ -285,6 +285,8 @@ class Certificate:
             yield Line("risk", item, _number(float(value)), sql)
         yield from measured("left out", "as outliers", "suppressed:outlier")
         yield from measured("left out", "for a NULL", "dropped")
+        if self.row.get("held_back"):
+            yield Line("left out", "held back since an erasure", str(self.row["held_back"]))
         yield from measured("left out", "beyond bounds", "left_out:bounds")
         yield from measured("left out", "as duplicates", "left_out:duplicate")
         if self.shape.sensitive:
@@ -306,13 +308,19 @@ class Certificate:
         """What the ledger knows of other versions and releases; a recipient is told what was checked, not of whom."""
         row = self.row
         say = partial(Line, "other releases")
+        unchecked = row.get("unchecked") or []
         if row["composition"] is None:
             yield say("composition", "not checkable: nothing told the people of the source apart")
         elif outside:
-            yield say("composition", "checked against the custodian's other releases of the same source")
+            yield say("composition", "checked against the custodian's other releases of the same people")
+        elif row.get("bases") is None:
+            yield say("composition", "checked by an earlier version of the library, for shared people only")
         else:
             said = [f"{people} people with {other}" for other, people in row["composition"].items() if people]
-            yield say("composition", "narrowed below k or l: " + ", ".join(said) if said else "nobody below k or l")
+            held = f"nobody below k or l, beside {len(row['composition'])} other versions of the same people"
+            yield say("composition", "narrowed or told apart below k or l: " + ", ".join(said) if said else held)
+        if unchecked and not outside:
+            yield say("compared by published counts only", ", ".join(unchecked))
         if row["version"] == 1:
             return
         how = {"keep": "records stayed in their classes", "recluster": "clustered anew"}.get(row["refresh"], "first")

@@ -56,7 +56,7 @@ def create_catalog(connection: Any, database: str | None = None) -> None:
         have = cursor.execute(
             "SELECT count(*) FROM duckdb_columns() WHERE (database_name, schema_name, column_name) IN "
             "((?, 'dbanon', 'grid'), (?, 'dbanon', 'ord'), (?, 'dbanon', 'height_sub'), (?, 'dbanon', 'leaf'), "
-            "(?, 'dbanon', 'delta_classes'), (?, 'dbanon', 'value_hash'), (?, 'dbanon', 'hashes'))",
+            "(?, 'dbanon', 'delta_classes'), (?, 'dbanon', 'hashes'), (?, 'dbanon', 'held'))",
             [database] * 7,
         ).fetchall()[0]
         if have[0] < 7:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbanon import catalog, errors, functions, names, plan, publishing, template
 from dbanon.call import Call, literal_rows
 from dbanon.catalog import SCHEMA, Cursor
 from dbanon.publication import Publication
-from dbanon.quote import Sql, identifier, qualified, text
+from dbanon.quote import Sql, qualified, text
 from dbanon.session import Session
 
 TABLES = ("", "_classes", "_metrics")
@@ -34,6 +34,25 @@ class Entry:
     person_key: tuple[str, ...] | None
     k: int
     roles: Mapping[str, str]
+    how: str = "first"
+    """How it was made: first, keep or recluster."""
+    bases: tuple[str, ...] | None = None
+    """Tables and files behind its source; None where it was made before they were kept."""
+
+    @property
+    def place(self) -> tuple[str, str, str, int]:
+        """Database, schema, name and version, however the name is spelled."""
+        return self.database, self.schema, self.name.lower(), self.version
+
+    @property
+    def named(self) -> str:
+        """Name and version as messages show them."""
+        return f"{self.shown} version {self.version}"
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns that are published as they are, in the order of their hashes."""
+        return tuple(c for c, role in self.roles.items() if role in ("sensitive", "other"))
 
     @property
     def shown(self) -> str:
@@ -48,34 +67,49 @@ class Entry:
     def members(self) -> Sql:
         """Its rows of dbanon.membership."""
         return Sql(
-            "(SELECT person_key, class_id, cluster_id, row_hash, value_hash, records "
+            f"(SELECT person_key, class_id, cluster_id, row_hash, value_hash, records{self._later} "
             f"FROM {qualified(self.database, SCHEMA, 'membership')} "
             f"WHERE (schema_name, release, version) = ({text(self.schema)}, {text(self.name)}, {self.version}))"
         )
+
+    @property
+    def _later(self) -> str:
+        """Columns of the membership that came later."""
+        return "" if self.bases is None else ", label_hash, cells"
 
 
 def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence[object] = ()) -> list[Entry]:
     """Versions in a database's ledger, latest last; none where it has no ledger."""
     if not catalog.has_table(cursor, database, "release"):
         return []
-    rows = cursor.execute(
-        "SELECT schema_name, name, version, status, call, statement, policy_fingerprint, hierarchy_fingerprint, "
-        "person_key, CAST(json_extract(parameters, '$.k') AS INTEGER), roles "
+    found = cursor.execute(
+        "SELECT * EXCLUDE (library_versions, achieved, metrics) "
         f"FROM {qualified(database, SCHEMA, 'release')} WHERE {where} ORDER BY schema_name, name, version",
         list(values),
-    ).fetchall()
-    return [_entry(database, *row) for row in rows]
+    )
+    columns = [column[0] for column in found.description]
+    return [_entry(database, dict(zip(columns, row, strict=True))) for row in found.fetchall()]
 
 
-def _entry(
-    database: str, schema: str, name: str, version: int, status: str, call: str, statement: str, policy: str,
-    hierarchy: str, key: list[str] | None, k: int, roles: str,
-) -> Entry:  # fmt: skip
-    columns = None if key is None else tuple(key)
+def _entry(database: str, row: Mapping[str, Any]) -> Entry:
+    """A row of the ledger; one that cannot be written may lack the columns that came later."""
+    bases = row.get("bases")
     return Entry(
-        database, schema, name, version, status, json.loads(call), statement, policy, hierarchy, columns, k,
-        json.loads(roles),
-    )  # fmt: skip
+        database,
+        row["schema_name"],
+        row["name"],
+        row["version"],
+        row["status"],
+        json.loads(row["call"]),
+        row["statement"],
+        row["policy_fingerprint"],
+        row["hierarchy_fingerprint"],
+        None if row["person_key"] is None else tuple(row["person_key"]),
+        int(json.loads(row["parameters"])["k"]),
+        json.loads(row["roles"]),
+        row["refresh"],
+        None if bases is None else tuple(bases),
+    )
 
 
 def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
@@ -142,7 +176,7 @@ def _state(call: Call, entry: Entry) -> dict[str, object]:
     policy_changed = hierarchy_changed = None
     try:
         now = publication(entry, call.session, call.cursor)
-        changes = Sql(plan.filled("ledger/changes.sql", now, members=entry.members))
+        changes = _changes(entry, now)
         policy_changed = now.fingerprint != entry.policy_fingerprint
         hierarchy_changed = publishing.hierarchy_fingerprint(now, call.cursor) != entry.hierarchy_fingerprint
         call.cursor.execute(f"EXPLAIN {changes}").fetchall()
@@ -160,6 +194,20 @@ def _state(call: Call, entry: Entry) -> dict[str, object]:
     }
 
 
+def _changes(entry: Entry, now: Publication) -> Sql:
+    """How many records came, went and changed since a version."""
+    return Sql(plan.filled("ledger/changes.sql", now, members=entry.members))
+
+
+def is_fresh(entry: Entry, now: Publication, cursor: Any) -> bool:
+    """Whether source, policy and hierarchies are as they were when the version was made: release_status() of one."""
+    if now.fingerprint != entry.policy_fingerprint:
+        return False
+    if publishing.hierarchy_fingerprint(now, cursor) != entry.hierarchy_fingerprint:
+        return False
+    return not any(cursor.execute(_changes(entry, now)).fetchall()[0])
+
+
 def _flag(value: bool | None) -> Sql:
     return Sql("NULL::BOOLEAN" if value is None else str(value).lower())
 
@@ -167,7 +215,26 @@ def _flag(value: bool | None) -> Sql:
 def delta_problems(call: Call) -> Sql:
     """delta_problems(release): what a refresh would show of too few people."""
     entry = find(call.function.name, call.text("release"), call.cursor, call.path)
-    return pending(entry, publication(entry, call.session, call.cursor))
+    made = publication(entry, call.session, call.cursor)
+    return pending(entry, replace(made, left_out=held_back(entry, call.cursor)))
+
+
+def held_back(entry: Entry, cursor: Cursor) -> dict[str, Sql]:
+    """`left_out` of what follows a version: who is held back since an erasure, as long as some version shows them."""
+    members = qualified(entry.database, SCHEMA, "membership")
+    same = f"(schema_name, release) = ({text(entry.schema)}, {text(entry.name)})"
+    if entry.bases is None:
+        return {}
+    who = "person_key IS NOT DISTINCT FROM w.person_key AND "
+    who += "value_hash = w.value_hash" if entry.person_key else "row_hash = w.row_hash"
+    relation = Sql(
+        f"(SELECT person_key, row_hash, value_hash, records FROM {members} AS w "
+        f"WHERE {same} AND version = {entry.version} AND held AND EXISTS "
+        f"(SELECT 1 FROM {members} WHERE {same} AND class_id IS NOT NULL AND {who}))"
+    )
+    if not cursor.execute(f"SELECT 1 FROM {relation} LIMIT 1").fetchall():
+        return {}
+    return {"held": relation}
 
 
 def pending(entry: Entry, now: Publication) -> Sql:
@@ -188,8 +255,19 @@ def check_roles(entry: Entry, now: Publication) -> None:
     """Raises KeepRefused where a record is no longer known by the same columns."""
     if now.widens:
         raise errors.KeepRefused(entry.shown, f"{now.algorithm} publishes more of a class than its records span.")
-    if not same_roles(entry, plan.roles(now)):
-        raise errors.KeepRefused(entry.shown, "other columns of the source are published, or in another role.")
+    changed = changed_roles(entry, plan.roles(now))
+    if changed:
+        raise errors.KeepRefused(entry.shown, f"columns have another role: {', '.join(changed)}.")
+
+
+def changed_roles(entry: Entry, now: Mapping[str, str]) -> list[str]:
+    """Columns that a record was or is known by and that have another role now, in words."""
+    found = []
+    for column in {**entry.roles, **now}:
+        was, known = (of.get(column, "not there") for of in (entry.roles, now))
+        if was != known and (was in ROLES or known in ROLES):
+            found.append(f"{column} was {was} and is {known}")
+    return found
 
 
 def same_roles(entry: Entry, now: Mapping[str, str]) -> bool:
@@ -206,31 +284,34 @@ def composition(call: Call) -> Sql:
     """composition(a, b): people whose candidate set over two releases is too small."""
     name = call.function.name
     first, second = (find(name, call.text(p), call.cursor, call.path) for p in ("a", "b"))
-    return composed(name, first, second, call.cursor)
+    return composed(name, first, second)
 
 
-def composed(function: str, first: Entry, second: Entry, cursor: Cursor) -> Sql:
+def composed(function: str, first: Entry, second: Entry) -> Sql:
     """The same for two versions that are known. CompositionUnknown where people cannot be told apart."""
     for entry in (first, second):
         if entry.person_key is None:
             raise errors.CompositionUnknown(function, entry.shown)
     sides = {"a": first, "b": second}
-    known = {side: _sensitive_columns(entry, cursor) for side, entry in sides.items()}
-    shared = sorted(known["a"].keys() & known["b"].keys()) if first.status == second.status == "published" else []
+    known = {side: _sensitive(entry) for side, entry in sides.items()}
+    shared = sorted(known["a"].keys() & known["b"].keys())
     least = [_least(e) for e in sides.values()]
     return Sql(
         template.fill(
             "ledger/composition.sql",
             members={side: entry.members for side, entry in sides.items()},
-            classes={side: entry.table("_classes") for side, entry in sides.items()},
-            class_id={side: identifier(_class_id(entry, cursor)) for side, entry in sides.items()},
-            shared=[
-                {"i": i, "a": identifier(known["a"][n]), "b": identifier(known["b"][n])} for i, n in enumerate(shared)
-            ],
+            shared=[{"i": i, "a": known["a"][n], "b": known["b"][n]} for i, n in enumerate(shared)],
             k=max(first.k, second.k),
             l=max(least),
         )
     )
+
+
+def _sensitive(entry: Entry) -> dict[str, int]:
+    """Where the hash of each sensitive column stands among those of a version, by lower-case name."""
+    if entry.bases is None:
+        return {}
+    return {c.lower(): i + 1 for i, c in enumerate(entry.values) if entry.roles[c] == "sensitive"}
 
 
 def _least(entry: Entry) -> int:
@@ -248,13 +329,3 @@ def columns(entry: Entry, ending: str, cursor: Cursor) -> dict[str, str]:
         [entry.database, entry.schema, entry.name + ending],
     ).fetchall()
     return {str(name): str(type_) for name, type_ in rows}
-
-
-def _class_id(entry: Entry, cursor: Cursor) -> str:
-    return next(iter(columns(entry, "_classes", cursor)), "class_id")
-
-
-def _sensitive_columns(entry: Entry, cursor: Cursor) -> dict[str, str]:
-    """Sensitive columns of a release's classes by lower-case name."""
-    found = columns(entry, "_classes", cursor)
-    return {n.lower(): n for n, type_ in found.items() if type_.startswith('STRUCT("value"') and type_.endswith("[]")}

@@ -7,17 +7,31 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import replace as replace_
 from typing import Any
 
 import duckdb
 
-from dbanon import catalog, errors, functions, install, ledger, names, plan, publishing, session, targets, timed
+from dbanon import (
+    catalog,
+    erasure,
+    errors,
+    functions,
+    install,
+    ledger,
+    names,
+    plan,
+    publishing,
+    related,
+    session,
+    targets,
+    timed,
+)
 from dbanon.catalog import SCHEMA
 from dbanon.ledger import TABLES, Entry
 from dbanon.publication import Publication
 from dbanon.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.version import INTERRUPTED, OLD, DisclosureWarning, Release, build
+from dbanon.version import INTERRUPTED, OLD, DisclosureWarning, Release, build, current_release
 
 
 def materialize(
@@ -28,6 +42,7 @@ def materialize(
     *,
     key: str | Sequence[str] | None = None,
     composition: str = "warn",
+    allow_delta: bool = False,
     replace: bool = False,
     progress: Callable[[float, float], None] | None = None,
     **parameters: Any,
@@ -70,13 +85,16 @@ def materialize(
         made = publishing.publication(publishing.call(current, cursor, algorithm, {"tbl": source}, given, place))
         call = {"function": algorithm, "source": _durable(made.source, source), "schema": made.source.schema,
                 "parameters": given}  # fmt: skip
-        entry = _entry(target, call, made, columns, max((e.version for e in earlier), default=0) + 1, cursor)
+        how = "recluster" if published else "first"
+        entry = _entry(target, call, made, columns, max((e.version for e in earlier), default=0) + 1, how, cursor)
         if published:
-            return _next(cursor, "materialize", entry, made, "recluster", True, composition, published[-1])
+            if published[-1].person_key == columns:
+                made = replace_(publishing.keyed(made, columns), left_out=ledger.held_back(published[-1], cursor))
+            return _next(cursor, "materialize", entry, made, allow_delta, composition, published[-1])
         with _transaction(cursor, "materialize", name):
             if _taken(cursor, target):
                 raise errors.Busy("materialize", name, "its tables were made meanwhile")
-            return build(cursor, entry, made, "first", False, 0, composition)
+            return build(cursor, entry, made, "materialize", allow_delta, 0, composition)
 
 
 def refresh(
@@ -86,13 +104,21 @@ def refresh(
     refresh: str = "keep",
     allow_delta: bool = False,
     composition: str = "warn",
+    if_stale: bool = False,
+    erase: bool = False,
 ) -> Release:
     """Makes the next version of a release from its source as it is now; readers see the old one until it is whole.
 
     `refresh="keep"` leaves published records in their classes and clusters only those that came; "recluster" clusters
     all anew, and a reader of both versions can intersect their classes. Rows that a class gains or loses between the
     versions must be none or meet the model by themselves, else DeltaRefused is raised and the old version stays;
-    `allow_delta` publishes them anyway, and the ledger says so.
+    `allow_delta` publishes them anyway, and the ledger says so. Where classes cannot be kept, KeepRefused says why;
+    nothing but `refresh="recluster"` clusters anew. `if_stale` makes no new version where source, policy and
+    hierarchies are as they were (see `release_status`), and gives the one that is there.
+
+    `erase` honours an erasure that would be refused, in one statement: classes that somebody left go whole, who is
+    left of them stays out until the versions that show them are forgotten, and nobody new comes; the next refresh takes
+    those. DisclosureWarning says how many are held back and what readers of earlier versions can still tell apart.
     """
     _closed_transaction("refresh", connection)
     _word("refresh", "refresh", refresh, ("keep", "recluster"))
@@ -103,19 +129,22 @@ def refresh(
         _writable(cursor, "refresh", old.database)
         install.create_catalog(connection, old.database)
         made = ledger.publication(old, current, cursor)
+        if if_stale and ledger.is_fresh(old, made, cursor):
+            return current_release(cursor, old)
         target = (old.database, old.schema, old.name)
-        entry = _entry(target, old.call, made, old.person_key, old.version + 1, cursor)
-        if refresh == "recluster":
-            return _next(cursor, "refresh", entry, made, refresh, allow_delta, composition, old)
-        try:
+        entry = _entry(target, old.call, made, old.person_key, old.version + 1, refresh, cursor)
+        if refresh == "keep" or erase:
             ledger.check_roles(old, made)
-            return _next(
-                cursor, "refresh", entry, replace(made, keep=old.members), refresh, allow_delta, composition, old
-            )
-        except errors.KeepRefused:
-            if not allow_delta:
-                raise
-            return _next(cursor, "refresh", entry, made, "recluster", True, composition, old)
+        made = publishing.keyed(made, old.person_key)
+        made = replace_(made, left_out=ledger.held_back(old, cursor))
+        if refresh == "keep":
+            made = replace_(made, keep=old.members)
+        if erase:
+            made = erasure.without(old, made, cursor)
+            if not cursor.execute(f"SELECT 1 FROM {made.left_out['only']} LIMIT 1").fetchall():
+                raise errors.NothingLeftToErase(old.shown)
+            made = made if refresh == "keep" else replace_(made, keep=None)
+        return _next(cursor, "refresh", entry, made, allow_delta, composition, old, erase)
 
 
 def _next(
@@ -123,10 +152,10 @@ def _next(
     function: str,
     entry: Entry,
     made: Publication,
-    how: str,
     allow_delta: bool,
     composition: str,
     old: Entry,
+    erase: bool = False,
 ) -> Release:
     """The next version in place of the old one, in one transaction."""
     with _transaction(cursor, function, old.shown):
@@ -134,17 +163,17 @@ def _next(
         if not ledger.entries(cursor, old.database, where, [old.schema, old.name, old.version]):
             raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
         short = 0
-        if how == "keep":
+        if entry.how == "keep" and not erase:
             short = len({row[1] for row in cursor.execute(ledger.pending(old, made)).fetchall()})
             if short and not allow_delta:
-                raise errors.DeltaRefused(old.shown, short)
+                raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
         for ending in TABLES:
             cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD)}")
         _status(cursor, old, "replaced")
         try:
-            result = build(cursor, entry, made, how, allow_delta, short, composition, old)
+            result = build(cursor, entry, made, function, allow_delta, short, composition, old, erase)
         except duckdb.InvalidInputException as error:  # what the statements themselves refuse
-            if how == "keep" and not INTERRUPTED.search(str(error)):
+            if entry.how == "keep" and not INTERRUPTED.search(str(error)):
                 raise errors.KeepRefused(old.shown, _reason(error)) from None
             raise
         for ending in TABLES:
@@ -208,6 +237,7 @@ def _entry(
     made: Publication,
     key: tuple[str, ...] | None,
     version: int,
+    how: str,
     cursor: Any,
 ) -> Entry:
     arguments = "".join(f", {identifier(n)} := {_argument(v)}" for n, v in call["parameters"].items())
@@ -222,6 +252,8 @@ def _entry(
         person_key=key,
         k=made.k,
         roles=plan.roles(made),
+        how=how,
+        bases=related.bases(made.source, cursor),
     )
 
 

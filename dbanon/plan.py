@@ -64,8 +64,15 @@ def _values(call: Publication) -> dict[str, object]:
     records, persons = later("kept_facts.records"), later("kept_facts.persons")
     class_name = _free("class_id", {str(o["plain"]) for o in output})
     own_names = {str(c["plain"]) for c in (*quasi_output, *unchanged)}
+    who = {"person": column.person(call), "key": column.key(call)}
+    source = call.source.sql
+    held = {"whole": source, "left_out": {"only": None, **call.left_out}}
+    if call.left_out:
+        source = Sql(fill("part/left.sql", quasi=quasi, unchanged=unchanged, held=None, **who, **held))
     return {
-        "source": call.source.sql,
+        **who,
+        **held,
+        "source": source,
         "quasi": quasi,
         "ranged": [q for q in quasi if not q["drawn"]],
         "unchanged": unchanged,
@@ -82,8 +89,6 @@ def _values(call: Publication) -> dict[str, object]:
             if q["plain"] in call.bounds
         ],
         "by_column": call.noise is not None and call.noise.by_column,
-        "person": column.person(call),
-        "key": column.key(call),
         "keep": call.keep,
         "version": None,
         "k": call.k,
@@ -179,7 +184,9 @@ def _published(call: Publication, quasi: list[dict[str, object]], of: str) -> di
         else:
             made = {name: f"{of}p{i}"}
         taken.update(made)
-        columns[name] = [{"plain": n, "name": identifier(n), "expression": Sql(e)} for n, e in made.items()]
+        columns[name] = [
+            {"plain": n, "name": identifier(n), "label": text(n), "expression": Sql(e)} for n, e in made.items()
+        ]
     return columns
 
 

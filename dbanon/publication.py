@@ -19,12 +19,13 @@ class Publication:
 
     `demands` are models of the sensitive columns and `orders` hierarchies of these, by column; `key` are columns that
     tell people apart where no column is the person, and `keep` is the membership of a version whose records stay in
-    their classes; `kind` is release, classes, metrics, inference or ledger/membership; `options` are the common
-    parameters, `own_options` those of the algorithm alone; the fingerprint is the policy's when the call was planned,
-    and SQL for what it is when the call runs. `reads` is what the algorithm looks at beside codes, `forest` the
-    settings of the influence that is asked for (None: of none), `widens` whether clusters are published with more than
-    their records span, `noise` what is published instead of classes (None: classes are). `bounds` are the ends, as SQL,
-    of columns beyond which records are left out, `distinct` whether duplicates are.
+    their classes; `left_out` are members that are held back since an erasure (`held`) and, where nobody new is
+    published, those who stay (`only`); `kind` is release, classes, metrics, inference or ledger/membership; `options`
+    are the common parameters, `own_options` those of the algorithm alone; the fingerprint is the policy's when the call
+    was planned, and SQL for what it is when the call runs. `reads` is what the algorithm looks at beside codes,
+    `forest` the settings of the influence that is asked for (None: of none), `widens` whether clusters are published
+    with more than their records span, `noise` what is published instead of classes (None: classes are). `bounds` are
+    the ends, as SQL, of columns beyond which records are left out, `distinct` whether duplicates are.
     """
 
     function: str
@@ -49,3 +50,4 @@ class Publication:
     distinct: bool = False
     key: tuple[str, ...] = ()
     keep: Sql | None = None
+    left_out: Mapping[str, Sql] = field(default_factory=dict)

@@ -22,12 +22,18 @@ DROP = "DROP MATERIALIZED ANONYMIZED VIEW"
 
 FORMS = {
     CREATE: "CREATE [OR REPLACE] MATERIALIZED ANONYMIZED VIEW [IF NOT EXISTS] name [KEY (column, ...)] "
-    "[WITH (composition = 'refuse')] AS SELECT * FROM kacpc('table', k = 10)",
+    "[WITH (composition = 'refuse', allow_delta = true)] AS SELECT * FROM kacpc('table', k = 10)",
     REFRESH: "REFRESH MATERIALIZED ANONYMIZED VIEW name "
-    "[WITH (refresh = 'recluster', allow_delta = true, composition = 'refuse')]",
+    "[WITH (refresh = 'recluster', allow_delta = true, if_stale = true, erase = true, composition = 'refuse')]",
     DROP: "DROP MATERIALIZED ANONYMIZED VIEW [IF EXISTS] name",
 }
 """What is accepted, by statement."""
+
+_OPTIONS = {
+    CREATE: ("composition", "allow_delta"),
+    REFRESH: ("refresh", "allow_delta", "composition", "if_stale", "erase"),
+}
+_FLAGS = ("allow_delta", "if_stale", "erase")
 
 
 # --- tokens ----------------------------------------------------------------------------------------------
@@ -218,7 +224,7 @@ class _Reader:
 
     def options(self) -> dict[str, str | bool]:
         """(name = value, ...): texts, words, true and false."""
-        known = ("composition",) if self.statement == CREATE else ("refresh", "allow_delta", "composition")
+        known = _OPTIONS[self.statement]
         found: dict[str, str | bool] = {}
         self.expect("(")
         while True:
@@ -238,8 +244,8 @@ class _Reader:
                 found[name] = word[1:-1].replace("''", "'")
             else:
                 found[name] = {"true": True, "false": False}.get(word.lower(), word.lower())
-            if isinstance(found[name], bool) != (name == "allow_delta"):
-                accepts = "true or false" if name == "allow_delta" else "a text"
+            if isinstance(found[name], bool) != (name in _FLAGS):
+                accepts = "true or false" if name in _FLAGS else "a text"
                 raise errors.InvalidArgument(self.statement, name, accepts, word)
             if not self.took(","):
                 break

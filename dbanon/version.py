@@ -14,7 +14,7 @@ from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
-from dbanon import __version__, errors, ledger, plan, publishing, seal
+from dbanon import __version__, erasure, errors, ledger, plan, publishing, related, seal, sequence
 from dbanon.catalog import SCHEMA
 from dbanon.ledger import Entry
 from dbanon.publication import Publication
@@ -43,44 +43,95 @@ def build(
     cursor: Any,
     entry: Entry,
     made: Publication,
-    how: str,
+    function: str,
     allow_delta: bool,
     short: int,
     composition: str,
     old: Entry | None = None,
+    erase: bool = False,
 ) -> Release:
-    """Tables, membership and ledger row of a version, inside a transaction."""
+    """Tables, membership and ledger row of a version, inside a transaction. `old` is the one it stands in place of.
+
+    With `erase` what its differences to earlier versions show is said, not refused.
+    """
     made = publishing.keyed(made, entry.person_key)
     for ending, kind in (("", "release"), ("_classes", "classes")):
         cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(made, kind=kind))}")
     metrics = _measured(cursor, entry, made)
     members = plan.statement(replace(made, kind="ledger/membership"))
+    _remember(cursor, entry, members)
+    _one_table(cursor, entry, made)
+    if made.left_out:
+        _remember(cursor, entry, erasure.statement(made))
+    allow_delta = allow_delta or erase
+    if old is not None:
+        short += _delta(cursor, entry, old, made)
+        if short and not allow_delta:
+            raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
+    others = related.related(entry, cursor)
+    mine = sequence.same_name(entry, others)
+    told = sequence.apart(cursor, entry, made, mine, moved=OLD)
+    short += sum(t.sets for t in told)
+    if told and not allow_delta:
+        versions = sorted({o.version for t in told for o in t.others})
+        raise errors.DeltaRefused(function, entry.shown, short, [f"version {v}" for v in versions])
+    checked = [o for o in others if not (allow_delta and o in mine)]
+    unchecked = [o for o in others if not sequence.comparable(entry, o)]
+    if composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
+        raise errors.CompositionUnchecked(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
+    together = _together(cursor, entry, others)
+    elsewhere = [] if len(others) == len(mine) else sequence.apart(cursor, entry, made, others, moved=OLD)
+    if composition == "refuse":
+        elsewhere += sequence.apart(cursor, entry, made, checked, refined=True, moved=OLD)
+    exposed = _exposed(together, elsewhere)
+    if together is not None:
+        together = dict.fromkeys(together, 0) | _exposed(together, [*elsewhere, *told])
+    _insert(cursor, entry, made, metrics, allow_delta, short, together, [o.named for o in unchecked])
+    refused = {name: people for name, people in exposed.items() if name in {o.named for o in checked}}
+    if composition == "refuse" and refused:
+        raise errors.CompositionRefused(entry.shown, refused)
+    if erase:
+        by_version = _exposed(None, told)
+        for said in erasure.learned(entry.shown, _held_back(cursor, entry), by_version):
+            _warn(said)
+    if entry.how == "recluster" and old is not None:
+        narrowed = {o.named: exposed.pop(o.named) for o in mine if o.named in exposed}
+        counts = ", ".join(f"{people} with {name}" for name, people in narrowed.items())
+        _warn(
+            f"{entry.shown} was clustered anew: who has version {old.version} too can intersect its classes with those "
+            f"of version {entry.version}" + (f"; candidate sets fall below k or l: people {counts}." if counts else ".")
+        )
+        changed = ledger.changed_roles(old, entry.roles)
+        if changed:
+            _warn(f"{entry.shown}: roles have changed since version {old.version}: {', '.join(changed)}.")
+    if exposed:
+        _warn(str(errors.CompositionRefused(entry.shown, exposed)))
+    return current_release(cursor, entry, together)
+
+
+def current_release(cursor: Any, entry: Entry, together: Mapping[str, int] | None = None) -> Release:
+    """A version as its tables are."""
+    records, classes = cursor.execute(
+        f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
+    ).fetchall()[0]
+    return Release(entry.shown, entry.version, records, classes, together)
+
+
+def _remember(cursor: Any, entry: Entry, members: str) -> None:
+    """Writes who is in a version."""
     cursor.execute(
         f"INSERT INTO {qualified(entry.database, SCHEMA, 'membership')} BY NAME "
         f'SELECT {text(entry.schema)} AS schema_name, {text(entry.name)} AS "release", {entry.version} AS version, * '
         f"FROM ({members})"
     )
-    _one_table(cursor, entry, made)
-    if old is not None:
-        short += _delta(cursor, entry, old, made, how)
-        if short and not allow_delta:
-            raise errors.DeltaRefused(old.shown, short)
-    together = _composition(cursor, entry)
-    _insert(cursor, entry, made, metrics, how, allow_delta, short, together)
-    exposed = {name: people for name, people in (together or {}).items() if people}
-    if exposed and composition == "refuse":
-        raise errors.CompositionRefused(entry.shown, exposed)
-    if exposed:
-        _warn(str(errors.CompositionRefused(entry.shown, exposed)))
-    if how == "recluster" and old is not None:
-        _warn(
-            f"{entry.shown} was clustered anew: who has version {old.version} too can intersect its classes with those "
-            f"of version {entry.version}."
-        )
-    records, classes = cursor.execute(
-        f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
-    ).fetchall()[0]
-    return Release(entry.shown, entry.version, records, classes, together)
+
+
+def _held_back(cursor: Any, entry: Entry) -> int:
+    """Records of the source that are left out since an erasure."""
+    table = qualified(entry.database, SCHEMA, "membership")
+    key = f"({text(entry.schema)}, {text(entry.name)}, {entry.version})"
+    query = f"SELECT coalesce(sum(records), 0) FROM {table} WHERE (schema_name, release, version) = {key} AND held"
+    return int(cursor.execute(query).fetchall()[0][0])
 
 
 def _measured(cursor: Any, entry: Entry, made: Publication) -> dict[str, float]:
@@ -110,7 +161,7 @@ def _one_table(cursor: Any, entry: Entry, made: Publication) -> None:
         raise errors.UnstableSource(entry.shown, made.source.shown)
 
 
-def _delta(cursor: Any, entry: Entry, old: Entry, made: Publication, how: str) -> int:
+def _delta(cursor: Any, entry: Entry, old: Entry, made: Publication) -> int:
     """How many sets of records tell two versions apart and are too little, either way."""
     before = qualified(old.database, old.schema, old.name + OLD)
     # Versions that show other columns are compared by those that both show, record by record.
@@ -133,7 +184,7 @@ def _delta(cursor: Any, entry: Entry, old: Entry, made: Publication, how: str) -
             other_members=other_members,
             class_id=identifier(list(shown if is_new else shown_before)[-1]),
             other_class_id=identifier(list(shown_before if is_new else shown)[-1]),
-            kept_clusters=how == "keep",
+            kept_clusters=entry.how == "keep",
             is_new=is_new,
             person=Sql("person") if by_person else None,
             nulls=None,
@@ -143,19 +194,33 @@ def _delta(cursor: Any, entry: Entry, old: Entry, made: Publication, how: str) -
     return total
 
 
-def _composition(cursor: Any, entry: Entry) -> dict[str, int] | None:
-    """People whose candidate set is too small over this and another release of the same source, by release."""
+def _together(cursor: Any, entry: Entry, others: Sequence[Entry]) -> dict[str, int] | None:
+    """People whose candidate set is too small over this and another version, by version; None: nobody knows who is who.
+
+    Versions whose clusters were kept are left out: what they have in common is judged by what each gained and lost.
+    """
     if entry.person_key is None:
         return None
+    kept = sequence.kept_since(entry, others)
     found = {}
-    for other in ledger.entries(cursor, entry.database, "source = ?", [entry.call["source"]]):
-        of_it = (other.schema, other.name.lower()) == (entry.schema, entry.name.lower())
-        same = of_it and other.status != "dropped"  # versions that follow each other are held against each other
-        if same or other.person_key is None or other.person_key != entry.person_key:
-            continue
-        query = ledger.composed("composition", entry, other, cursor)
-        people = cursor.execute(f"SELECT count(DISTINCT person_key) FROM ({query})").fetchall()[0][0]
-        found[f"{other.shown} version {other.version}"] = people
+    for other in others:
+        if sequence.comparable(entry, other):
+            query = "SELECT NULL AS person_key WHERE false"
+            if other not in kept:
+                query = ledger.composed("composition", entry, other)
+            found[other.named] = cursor.execute(f"SELECT count(DISTINCT person_key) FROM ({query})").fetchall()[0][0]
+    return found
+
+
+def _exposed(together: Mapping[str, int] | None, told: Sequence[sequence.Apart]) -> dict[str, int]:
+    """How many people each other version helps to narrow or tell apart; versions that do not are left out."""
+    found = {name: people for name, people in (together or {}).items() if people}
+    by_kind: dict[tuple[str, str], int] = {}
+    for t in told:
+        for other in t.others:
+            by_kind[other.named, t.kind] = by_kind.get((other.named, t.kind), 0) + t.people
+    for (name, _), people in by_kind.items():
+        found[name] = max(found.get(name, 0), people)
     return found
 
 
@@ -164,10 +229,10 @@ def _insert(
     entry: Entry,
     made: Publication,
     metrics: Mapping[str, float],
-    how: str,
     allow_delta: bool,
     short: int,
     together: Mapping[str, int] | None,
+    unchecked: Sequence[str],
 ) -> None:
     """The row of the ledger."""
     achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED}
@@ -198,12 +263,15 @@ def _insert(
         "achieved": _map({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
         "metrics": _map({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
         "person_key": Sql("NULL") if entry.person_key is None else _list(entry.person_key),
-        "refresh": text(how),
+        "refresh": text(entry.how),
         "delta_classes": literal(short),
         "allow_delta": literal(allow_delta),
         "composition": Sql("NULL")
         if together is None
         else _map({k: literal(v) for k, v in together.items()}, "BIGINT"),
+        "bases": _list(entry.bases or ()),
+        "unchecked": _list(unchecked),
+        "held_back": literal(_held_back(cursor, entry)),
     }
     said = joined(f"{row[c]} AS {identifier(c)}" for c in seal.LEDGER)
     hashes = seal.of_tables(cursor, entry) | {"ledger": seal.of_ledger(cursor, entry.database, Sql(f"(SELECT {said})"))}
@@ -219,10 +287,6 @@ _ACHIEVED = ("k", "l_diversity", "recursive_c", "t_closeness", "alpha", "p_sensi
 
 def _versions() -> dict[str, str]:
     return {"dbanon": __version__, "duckdb": installed("duckdb"), "python": platform.python_version()}
-
-
-def _counts(people: Mapping[str, int] | None) -> Sql:
-    return Sql("NULL") if people is None else _map({k: literal(v) for k, v in people.items()}, "BIGINT")
 
 
 def _list(items: Sequence[str]) -> Sql:

@@ -124,3 +124,9 @@ CREATE TABLE IF NOT EXISTS dbanon.membership (
 
 -- What came later. Versions that were made before have NULL there.
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR);  -- of its tables by their endings, of this row
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS bases VARCHAR[];        -- tables and files behind the source
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS unchecked VARCHAR[];    -- versions compared by published counts only
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS held_back BIGINT;       -- records left out since an erasure
+ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS label_hash UBIGINT;  -- of the published quasi-identifiers
+ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS cells UBIGINT[];     -- of what is published as it is, by column
+ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS held BOOLEAN;        -- left out since an erasure

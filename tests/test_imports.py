@@ -75,6 +75,7 @@ LAYERS = [
     {"influence", "problems", "profile", "query_error", "risk"},
     {"attack"},
     {"ledger", "recompute", "seal"},
+    {"erasure", "related", "sequence"},
     {"certified"},
     {"request"},
     {"udf", "udf_attack"},

@@ -324,7 +324,7 @@ def test_replace_makes_the_next_version_of_another_definition(con: Any) -> None:
     assert made.version == 2
     whole(con, "safe")
     rows = con.execute("SELECT algorithm, status, allow_delta FROM releases()").fetchall()
-    assert rows == [("kacpc", "replaced", False), ("mondrian", "published", True)]
+    assert rows == [("kacpc", "replaced", False), ("mondrian", "published", False)]
     before = con.execute("FROM safe").fetchall()
     with pytest.raises(duckdb.Error):
         dbanon.materialize(con, "safe", "kacpc", "patients", k=99, replace=True)

@@ -220,8 +220,9 @@ def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
     dbanon.materialize(con, "safe", "kacpc", "patients", k=4, t=0.2)
     con.execute("INSERT INTO patients SELECT 100 + i, 60 + i % 2, 'TB' FROM range(60) AS r (i)")
     unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.KeepRefused)
+    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe", allow_delta=True), errors.KeepRefused)
     with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
-        dbanon.refresh(con, "safe", allow_delta=True)
+        dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
     assert con.execute("SELECT refresh, allow_delta FROM dbanon.release WHERE version = 2").fetchall() == [
         ("recluster", True)
     ]
@@ -231,8 +232,9 @@ def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
     two_groups(con)
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
     con.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")
-    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.KeepRefused)
-    with pytest.warns(dbanon.DisclosureWarning):
+    error = unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.KeepRefused)
+    assert "disease was sensitive and is withheld" in str(error)
+    with pytest.warns(dbanon.DisclosureWarning, match="disease was sensitive and is withheld"):
         assert dbanon.refresh(con, "safe", refresh="recluster").version == 2
     assert [c[0] for c in con.execute("FROM safe").description] == ["age", "class_id"]
 
@@ -257,6 +259,21 @@ def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
         made = dbanon.refresh(con, "safe", refresh="recluster")
     assert (made.version, made.records) == (2, 29)
     assert con.execute("SELECT refresh FROM dbanon.release WHERE version = 2").fetchall() == [("recluster",)]
+
+
+def test_if_stale_does_nothing_where_the_release_is_fresh(con: Any) -> None:
+    two_groups(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    before = everything(con, "safe")
+    made = dbanon.refresh(con, "safe", if_stale=True)
+    assert (made.version, made.records, made.classes) == (1, 20, 4)
+    rows = con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (if_stale = true)").fetchall()
+    assert rows == [("safe", 1, 20, 4)]
+    assert everything(con, "safe") == before
+    con.execute("INSERT INTO patients SELECT 100 + i, 25 + i, 'Flu' FROM range(9) AS r (i)")
+    assert dbanon.refresh(con, "safe", if_stale=True).version == 2
+    con.execute("UPDATE dbanon.policy SET weight = 3 WHERE column_name = 'age'")
+    assert dbanon.refresh(con, "safe", if_stale=True).version == 3
 
 
 def test_a_failing_gate_leaves_the_old_version(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:

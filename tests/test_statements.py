@@ -259,9 +259,12 @@ def test_or_replace_makes_the_next_version_of_a_release_only(con: Any) -> None:
     con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=5)")
     with pytest.raises(errors.ReleaseExists, match="OR REPLACE"):
         con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=8)")
+    replace = "create or replace materialized anonymized view safe"
+    with pytest.raises(errors.DeltaRefused, match="^materialize: "):  # no more than a refresh may do
+        con.execute(f"{replace} AS FROM mondrian('patients', k=8)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        con.execute("create or replace materialized anonymized view safe AS FROM mondrian('patients', k=8)")
+        con.execute(f"{replace} WITH (allow_delta = true) AS FROM mondrian('patients', k=8)")
     assert con.execute("SELECT version, algorithm, status FROM releases()").fetchall() == [
         (1, "kacpc", "replaced"),
         (2, "mondrian", "published"),
@@ -358,7 +361,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     *((f"{CREATE} s AS {query}", errors.NotOneCall, "must be one call and nothing else") for query in OTHER_QUERIES),
     (f"{CREATE} s AS FROM kacp('patients')", errors.NotOneCall, "Did you mean 'kacpc'"),
     (f"{CREATE} s WITH (compositon = 'warn') AS {FINE}", errors.UnknownParameter, "Did you mean 'composition'"),
-    (f"{CREATE} s WITH (refresh = 'keep') AS {FINE}", errors.UnknownParameter, "Accepted: composition"),
+    (f"{CREATE} s WITH (refresh = 'keep') AS {FINE}", errors.UnknownParameter, "Accepted: composition, allow_delta"),
     (f"{CREATE} s WITH (composition = 'maybe') AS {FINE}", errors.InvalidArgument, "'warn', 'refuse'"),
     (f"{CREATE} s WITH (composition = true) AS {FINE}", errors.InvalidArgument, "composition must be a text"),
     (f"{REFRESH} kept WITH (allow_delta = 'yes')", errors.InvalidArgument, "true or false"),

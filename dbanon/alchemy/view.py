@@ -112,7 +112,7 @@ class AnonymizedView:
             if old is not None and not differs(view, old, connection):
                 made = releases.refresh(raw, name, refresh=refresh, allow_delta=allow_delta, composition=composition)
             else:
-                made = _materialize(raw, view, connection, name, composition, replace=old is not None)
+                made = _materialize(raw, view, connection, name, composition, allow_delta, replace=old is not None)
         for item in [item for item in session if isinstance(item, cls)]:
             session.expunge(item)
         return made
@@ -290,15 +290,22 @@ def first(connection: Connection, table: Table, view: View, *, replace: bool = F
         except errors.UnknownTable:
             return
         if cursor.execute(f"SELECT 1 FROM {found.sql} LIMIT 1").fetchall():
-            _materialize(cursor, view, connection, name, "warn", replace=old is not None)
+            _materialize(cursor, view, connection, name, "warn", False, replace=old is not None)
 
 
 def _materialize(
-    raw: Any, view: View, connection: Connection, name: str, composition: str, *, replace: bool
+    raw: Any, view: View, connection: Connection, name: str, composition: str, allow_delta: bool, *, replace: bool
 ) -> releases.Release:
     source = written(view.source, connection)
     return releases.materialize(
-        raw, name, view.algorithm, source, composition=composition, replace=replace, **dict(view.parameters)
+        raw,
+        name,
+        view.algorithm,
+        source,
+        composition=composition,
+        allow_delta=allow_delta,
+        replace=replace,
+        **dict(view.parameters),
     )
 
 

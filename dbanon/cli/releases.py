@@ -40,6 +40,7 @@ _COMPOSITION = click.option(
 @click.option(
     "--improve", metavar="MOVES|TIME", help="Lower the loss by a search: 20000, or 5s (Ctrl-C: the best so far)."
 )
+@click.option("--allow-delta", is_flag=True, help="Publish though versions differ by too few; the ledger says so.")
 @click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
 def materialize(
     database: Path,
@@ -50,6 +51,7 @@ def materialize(
     key: Sequence[str],
     composition: str,
     improve: str | None,
+    allow_delta: bool,
     replace: bool,
 ) -> None:
     """Publish SOURCE by ALGORITHM as the table NAME, with its classes and metrics. Values are SQL literals."""
@@ -65,6 +67,7 @@ def materialize(
                 source,
                 key=list(key) or None,
                 composition=composition,
+                allow_delta=allow_delta,
                 replace=replace,
                 progress=searched(step),
                 **parameters,
@@ -77,14 +80,22 @@ def materialize(
 @click.argument("name")
 @click.option("--recluster", is_flag=True, help="Cluster all records anew instead of keeping their classes.")
 @click.option("--allow-delta", is_flag=True, help="Publish though classes differ by too few; the ledger says so.")
+@click.option(
+    "--erase", is_flag=True, help="Honour an erasure: classes that somebody left go whole, and nobody new comes."
+)
+@click.option("--if-stale", is_flag=True, help="Do nothing where the release is as its source, policy and hierarchies.")
 @_COMPOSITION
-def refresh(database: Path, name: str, recluster: bool, allow_delta: bool, composition: str) -> None:
+def refresh(
+    database: Path, name: str, recluster: bool, allow_delta: bool, erase: bool, if_stale: bool, composition: str
+) -> None:
     """Make the next version of the release NAME from its source as it is now."""
     from dbanon import materialized
 
     with errors_as_messages(), opened(database) as con:
         how = "recluster" if recluster else "keep"
-        made = materialized.refresh(con, name, refresh=how, allow_delta=allow_delta, composition=composition)
+        made = materialized.refresh(
+            con, name, refresh=how, allow_delta=allow_delta, composition=composition, if_stale=if_stale, erase=erase
+        )
     _released(made)
 
 

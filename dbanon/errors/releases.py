@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from dbanon.errors.base import DbanonError, listed, near
 from dbanon.quote import text
@@ -109,14 +109,27 @@ class Busy(DbanonError):
 
 
 class DeltaRefused(DbanonError):
-    """Two versions whose difference shows too few people."""
+    """Versions whose difference shows too few people."""
 
-    def __init__(self, name: str, classes: int) -> None:
+    def __init__(self, function: str, name: str, sets: int, versions: Sequence[str]) -> None:
+        kept = "The old version stays" if function == "refresh" else "Nothing was changed"
         super().__init__(
-            f"refresh: {classes} classes of {name} would gain or lose so few records (persons) that the difference of "
-            f"the versions tells about them. The old version stays. Hint: FROM delta_problems({text(name)}) shows "
-            "them; wait for more records, cluster anew with refresh = 'recluster' (whoever has both versions can then "
-            "intersect their classes), or publish anyway with allow_delta = true, which the ledger records."
+            f"{function}: {sets} sets of records of {name} would come or go that are too few records (persons), or "
+            f"miss the model, by themselves: who also has {', '.join(versions)} could subtract them. {kept}. "
+            f"Hint: FROM delta_problems({text(name)}) shows them where classes are kept; wait for more records, "
+            "cluster anew with refresh = 'recluster' where classes are what differs (whoever has both versions can "
+            "then intersect them), honour an erasure with erase = true (the classes of those who went go whole), or "
+            "publish anyway with allow_delta = true, which the ledger records."
+        )
+
+
+class NothingLeftToErase(DbanonError):
+    """An erasure that leaves no class of a release."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"refresh: somebody has left every class of {name}, and nothing would be left with erase = true. "
+            "The old version stays. Hint: drop it, which takes its tables away."
         )
 
 
@@ -131,13 +144,29 @@ class KeepRefused(DbanonError):
 
 
 class CompositionRefused(DbanonError):
-    """Releases that together narrow people below k or l."""
+    """Releases that together narrow people below k or l, or tell too few of them apart."""
 
     def __init__(self, name: str, people: Mapping[str, int]) -> None:
         counts = ", ".join(f"{count} with {other}" for other, count in people.items())
         super().__init__(
-            f"{name}: over two releases the candidate sets of people fall below k or l: {counts}. "
-            "Hint: FROM composition(...) lists them; publish one of the releases only."
+            f"{name}: beside other releases of the same people, candidate sets fall below k or l, or sets of so few "
+            f"can be subtracted: people {counts}. Hint: FROM composition(...) lists them; publish one of the releases "
+            "only."
+        )
+
+
+class CompositionUnchecked(DbanonError):
+    """composition = 'refuse' where it cannot be known who is in two releases."""
+
+    def __init__(self, name: str, key: Sequence[str] | None, others: Mapping[str, Sequence[str] | None]) -> None:
+        def told(of: Sequence[str] | None) -> str:
+            return f"told apart by {', '.join(of)}" if of else "not told apart"
+
+        shown = ", ".join(f"{other} ({told(of)})" for other, of in others.items())
+        super().__init__(
+            f"{name}: composition = 'refuse', but nobody knows who is in it ({told(key)}) and in {shown}. "
+            "Hint: declare the column that tells people apart with role person, or name it as key (KEY in SQL), the "
+            "same in each release; or forget_release what nobody has any more."
         )
 
 

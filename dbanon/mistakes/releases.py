@@ -63,13 +63,19 @@ def releases() -> Iterator[Mistake]:
         when="It comes when two connections refresh, replace or drop one release at the same time.",
     )
     yield sql(
-        errors.DeltaRefused("safe_few", 1),
+        errors.DeltaRefused("refresh", "safe_few", 1, ["version 1"]),
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few;",
         *_VISITS,
         "DELETE FROM few WHERE patient_number = 100007;",
     )
     yield sql(
-        errors.KeepRefused("safe_few", "other columns of the source are published, or in another role."),
+        errors.NothingLeftToErase("safe_few"),
+        "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few WITH (erase = true);",
+        *_VISITS,
+        "DELETE FROM few WHERE patient_number % 2 = 0;",
+    )
+    yield sql(
+        errors.KeepRefused("safe_few", "columns have another role: disease was sensitive and is withheld."),
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few;",
         *_VISITS,
         "DELETE FROM dbanon.policy WHERE table_name = 'few' AND column_name = 'disease';",
@@ -80,6 +86,11 @@ def releases() -> Iterator[Mistake]:
         "CREATE TABLE people (id INTEGER PRIMARY KEY, age INTEGER, size INTEGER);",
         "INSERT INTO people SELECT i, 20 + i, 150 + i * 7 % 20 FROM range(20) AS r (i);",
         f"{make} by_age AS SELECT * FROM kacpc('people', k = 5, qi = ['age']);",
+    )
+    yield sql(
+        errors.CompositionUnchecked("by_sex", None, {"safe_few version 1": None}),
+        f"{make} by_sex WITH (composition = 'refuse') AS SELECT * FROM kacpc('few', k = 5);",
+        *_VISITS,
     )
     yield sql(
         errors.CompositionUnknown("composition", "safe_few"), "FROM composition('safe_few', 'safe_few');", *_VISITS

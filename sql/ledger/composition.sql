@@ -14,10 +14,10 @@ pair AS MATERIALIZED (
 candidates AS (SELECT class_a, class_b, count(DISTINCT person_key) AS candidates FROM pair GROUP BY ALL),
 {% for s in shared %}
 left_{{ s.i }} AS MATERIALIZED (
-    SELECT x.class_a, x.class_b, count(DISTINCT v.value) AS remaining
+    SELECT x.class_a, x.class_b, count(*) AS remaining
     FROM candidates AS x
-    JOIN (SELECT {{ class_id.a }} AS id, unnest({{ s.a }}, max_depth := 2) FROM {{ classes.a }}) AS v ON v.id = x.class_a
-    JOIN (SELECT {{ class_id.b }} AS id, unnest({{ s.b }}, max_depth := 2) FROM {{ classes.b }}) AS w ON w.id = x.class_b AND w.value = v.value
+    JOIN (SELECT DISTINCT class_id, cells[{{ s.a }}] AS value FROM {{ members.a }}) AS v ON v.class_id = x.class_a
+    JOIN (SELECT DISTINCT class_id, cells[{{ s.b }}] AS value FROM {{ members.b }}) AS w ON w.class_id = x.class_b AND w.value = v.value
     GROUP BY ALL
 ),
 {% endfor %}

@@ -1,0 +1,306 @@
+"""Releases of the same people, one after another: what a reader of all of them can subtract, by the definitions."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+
+WORLDS = int(os.environ.get("DBANON_WORLDS", "2"))
+"""Random sequences of up to ten releases."""
+
+DISEASES = ["Flu", "HIV", "TB", "Cold"]
+K, L = 3, 2
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    connection = dbanon.connect()
+    yield connection
+    connection.close()
+
+
+def patients(con: Any, count: int = 30, key: str = "PRIMARY KEY", person: bool = False) -> None:
+    """Patients of 20 to 49 years with alternating diseases."""
+    con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, disease VARCHAR)")
+    con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])
+    declared(con, "patients", person)
+
+
+def declared(con: Any, source: str, person: bool = False) -> None:
+    dbanon.declare(con, source, pid="person" if person else "identifier", age="quasi", disease="sensitive")
+
+
+def ledger(con: Any) -> list[tuple[Any, ...]]:
+    return con.execute("SELECT name, version, status, delta_classes, composition FROM releases()").fetchall()
+
+
+# --- one person --------------------------------------------------------------------------------------------
+
+
+def test_one_who_is_in_only_one_of_two_releases_is_found_whatever_its_name(con: Any) -> None:
+    """The difference of the two is one person's disease."""
+    patients(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("DELETE FROM patients WHERE pid = 7")
+    for work in (
+        lambda: dbanon.materialize(con, "other", "mondrian", "patients", k=5, composition="refuse"),
+        lambda: dbanon.materialize(con, "safe", "mondrian", "patients", k=5, replace=True),
+        lambda: dbanon.refresh(con, "safe", refresh="recluster"),
+    ):
+        with pytest.raises((errors.CompositionRefused, errors.DeltaRefused), match="version 1"):
+            work()
+    dbanon.drop(con, "safe")
+    with pytest.raises(errors.DeltaRefused, match=r"^materialize: .* version 1 "):
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    assert ledger(con) == [("safe", 1, "dropped", 0, {})]
+    with pytest.warns(dbanon.DisclosureWarning, match="with safe version 1"):
+        dbanon.materialize(con, "other", "kacpc", "patients", k=5)
+    (found,) = con.execute("SELECT composition FROM releases() WHERE name = 'other'").fetchall()
+    assert found[0]["safe version 1"] > 0
+    history = con.execute("SELECT value FROM certificate('other') WHERE section = 'other releases'").fetchall()
+    assert "told apart" in history[0][0]
+    with pytest.warns(dbanon.DisclosureWarning):
+        made = dbanon.materialize(con, "safe", "kacpc", "patients", k=5, allow_delta=True)
+    assert made.version == 2
+    row = con.execute("SELECT delta_classes > 0, allow_delta FROM releases() WHERE name = 'safe' AND version = 2")
+    assert row.fetchall() == [(True, True)]
+
+
+def test_the_first_version_is_held_against_the_third(con: Any) -> None:
+    """A class of ten goes, nine of them and another come back: each step alone shows ten people."""
+    patients(con, 40)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=10)
+    con.execute("CREATE TABLE went AS FROM patients WHERE age < 30")
+    con.execute("DELETE FROM patients WHERE age < 30")
+    assert dbanon.refresh(con, "safe").records == 30
+    con.execute("INSERT INTO patients FROM went WHERE pid <> 4")
+    con.execute("INSERT INTO patients VALUES (100, 24, 'Cut')")
+    for how in ("keep", "recluster"):
+        with pytest.raises(errors.DeltaRefused, match="version 1"):
+            dbanon.refresh(con, "safe", refresh=how)
+    con.execute("DELETE FROM patients WHERE pid = 100")
+    con.execute("INSERT INTO patients FROM went WHERE pid = 4")
+    assert dbanon.refresh(con, "safe").records == 40
+
+
+def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> None:
+    patients(con)
+    con.execute("CREATE VIEW everybody AS FROM patients; CREATE VIEW most AS FROM everybody WHERE pid <> 7")
+    for view in ("everybody", "most"):
+        declared(con, view)
+    dbanon.materialize(con, "a", "kacpc", "everybody", k=5, key="pid")
+    with pytest.raises(errors.CompositionRefused, match="with a version 1"):
+        dbanon.materialize(con, "b", "kacpc", "most", k=5, key="pid", composition="refuse")
+    assert con.execute("SELECT bases FROM releases()").fetchall() == [(['"main"."patients"'],)]
+    con.execute("CREATE TABLE others AS FROM patients WHERE pid <> 7")
+    declared(con, "others")
+    dbanon.materialize(con, "c", "kacpc", "others", k=5, key="pid", composition="refuse")
+
+
+def test_what_cannot_be_checked_is_refused_if_asked(con: Any) -> None:
+    patients(con, key="")
+    dbanon.materialize(con, "a", "kacpc", "patients", k=5, composition="refuse")
+    with pytest.raises(errors.CompositionUnchecked, match="role person"):
+        dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
+    con.execute("DELETE FROM patients WHERE pid = 7")
+    with pytest.warns(dbanon.DisclosureWarning, match="with a version 1"):  # by published counts
+        dbanon.materialize(con, "b", "mondrian", "patients", k=6)
+    assert con.execute("SELECT unchecked FROM releases() WHERE name = 'b'").fetchall() == [(["a version 1"],)]
+
+
+def test_a_changed_value_is_one_record_that_went_and_one_that_came(con: Any) -> None:
+    patients(con)
+    dbanon.materialize(con, "a", "kacpc", "patients", k=5)
+    con.execute("UPDATE patients SET disease = 'Cut' WHERE pid = 7")
+    with pytest.raises(errors.CompositionRefused):
+        dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
+
+
+def test_versions_that_show_other_columns_are_compared_by_what_both_show(con: Any) -> None:
+    con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR, ward VARCHAR)")
+    values = "['Flu', 'HIV'][1 + i % 2], ['a', 'b'][1 + i % 2]"
+    con.execute(f"INSERT INTO patients SELECT i, 20 + i, {values} FROM range(20) AS r (i)")
+    dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive", ward="sensitive")
+    dbanon.materialize(con, "a", "kacpc", "patients", k=5)
+    dbanon.materialize(con, "b", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
+    con.execute("UPDATE patients SET disease = 'TB' WHERE pid = 7")
+    with pytest.raises(errors.CompositionRefused):
+        dbanon.materialize(con, "c", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
+
+
+# --- erasure -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["PRIMARY KEY", ""])
+def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con: Any, key: str) -> None:
+    """Six classes of five. One of the first is erased, one of the third changed; four and four stay out."""
+    patients(con, 30, key)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    classes = con.execute("SELECT class_id, list(disease) FROM safe GROUP BY ALL").fetchall()
+    con.execute("CREATE TABLE old AS SELECT * EXCLUDE (class_id) FROM safe")
+    con.execute("DELETE FROM patients WHERE pid = 2; UPDATE patients SET disease = 'Cut' WHERE pid = 12")
+    con.execute("INSERT INTO patients VALUES (100, 33, 'Cut')")
+    with pytest.raises(errors.DeltaRefused, match="erase = true"):
+        dbanon.refresh(con, "safe")
+    with pytest.warns(dbanon.DisclosureWarning, match="8 records are held back"):
+        made = dbanon.refresh(con, "safe", erase=True)
+    assert (made.version, made.records, len(classes)) == (2, 20, 6)
+    assert con.execute("SELECT * EXCLUDE (class_id) FROM safe EXCEPT ALL FROM old").fetchall() == []
+    assert con.execute("SELECT held_back, delta_classes FROM releases() WHERE version = 2").fetchall() == [(8, 0)]
+    said = con.execute("SELECT value FROM certificate('safe') WHERE item = 'held back since an erasure'").fetchall()
+    assert said == [("8",)]
+    # The two who came or changed are to come; the eight stay out, whoever comes with them.
+    assert con.execute("SELECT status, came, went FROM release_status()").fetchall() == [("stale", 2, 0)]
+    con.execute("INSERT INTO patients SELECT 200 + i, 60 + i, 'Flu' FROM range(4) AS r (i)")
+    assert con.execute("FROM delta_problems('safe')").fetchall() == []
+    assert dbanon.refresh(con, "safe").records == 26
+    assert con.execute("SELECT count(*) FROM patients").fetchall() == [(34,)]
+    assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
+    # Nobody has the first version any more: they may come back.
+    dbanon.forget_release(con, "safe", 1)
+    with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
+        made = dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+    assert made.records == 34
+
+
+def test_an_erasure_that_leaves_nothing_is_refused(con: Any) -> None:
+    patients(con, 10)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("DELETE FROM patients WHERE pid IN (1, 8)")
+    with pytest.raises(errors.NothingLeftToErase):
+        dbanon.refresh(con, "safe", erase=True)
+
+
+# --- random sequences ------------------------------------------------------------------------------------------
+
+
+class World:
+    """Patients who come, go and change, and what was published of them: for the checker, who is where with what."""
+
+    def __init__(self, con: Any, seed: int) -> None:
+        self.con, self.rng = con, random.Random(seed)
+        self.names: set[str] = set()
+        self.versions: list[dict[Any, tuple[Any, Any]]] = []
+        """For each version: label and cluster of each (person, disease)."""
+        self.lineage = 0
+        self.went: list[tuple[Any, ...]] = []
+        self.next = 0
+        con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
+        con.execute("CREATE VIEW part AS FROM patients WHERE pid % 13 <> 3")
+        for source in ("patients", "part"):
+            declared(con, source)
+        self.insert(26)
+
+    def insert(self, count: int) -> None:
+        rows = [(self.next + i, 20 + self.rng.randrange(12), self.rng.choice(DISEASES)) for i in range(count)]
+        self.next += count
+        self.con.executemany("INSERT INTO patients VALUES (?, ?, ?)", rows)
+
+    def change(self) -> None:
+        rng, con = self.rng, self.con
+        what = rng.choice(["none", "many", "many", "one", "delete", "class", "update", "back"])
+        if what in ("many", "one"):
+            self.insert(6 if what == "many" else 1)
+        elif what == "update":
+            con.execute("UPDATE patients SET disease = 'Cut' WHERE pid = (SELECT min(pid) FROM patients)")
+        elif what == "back" and self.went:
+            con.executemany("INSERT INTO patients VALUES (?, ?, ?)", self.went)
+            self.went = []
+        elif what in ("delete", "class"):
+            where = f"pid = {rng.randrange(self.next)}"
+            if what == "class" and self.versions:
+                last = self.versions[-1]
+                label = rng.choice(sorted({label for label, _ in last.values()}))
+                people = ", ".join(str(pid) for (pid, _), (of, _) in last.items() if of == label)
+                where = f"pid IN ({people})"
+            self.went += con.execute(f"SELECT * FROM patients WHERE {where}").fetchall()
+            con.execute(f"DELETE FROM patients WHERE {where}")
+
+    def release(self, composition: str) -> str:
+        """Some release, published if it is allowed; tells how it went."""
+        rng, con = self.rng, self.con
+        what = rng.choice(["keep", "keep", "keep", "recluster", "replace", "again", "other", "part"])
+        name = "other" if what == "other" else "part" if what == "part" else "safe"
+        source = "part" if what == "part" else "patients"
+        try:
+            if what in ("keep", "recluster") and name in self.names:
+                made = dbanon.refresh(con, name, refresh=what, composition=composition)
+            else:
+                if name in self.names and what != "replace":
+                    dbanon.drop(con, name)
+                    self.names.discard(name)
+                algorithm = rng.choice(["kacpc", "mondrian"])
+                asked: dict[str, Any] = {"k": K, "l": L, "key": "pid", "replace": name in self.names}
+                made = dbanon.materialize(con, name, algorithm, source, composition=composition, **asked)
+        except (errors.DbanonError, duckdb.Error):
+            return "refused"
+        self.names.add(name)
+        self.lineage += what != "keep"
+        rows = con.execute(
+            f"SELECT DISTINCT m.person_key::INTEGER, m.cluster_id, r.age, p.disease FROM dbanon.membership AS m "
+            f"JOIN {name} AS r USING (class_id) JOIN patients AS p ON p.pid = m.person_key::INTEGER "
+            "WHERE m.release = ? AND m.version = ?",
+            [name, made.version],
+        ).fetchall()
+        assert len(rows) == made.records
+        self.versions.append({(pid, d): (age, (self.lineage, cluster)) for pid, cluster, age, d in rows})
+        return "released"
+
+
+def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
+    """Differences that show fewer than k people or l diseases, by all sums of versions with signs: of everybody, of
+    each label, of each kept cluster."""
+    sets: list[list[set[Any]]] = [[set(v) for v in versions]]
+    for place in (0, 1):
+        labels = {found[place] for v in versions for found in v.values()}
+        sets += [[{r for r, found in v.items() if found[place] == label} for v in versions] for label in labels]
+    found = []
+    for tracked in sets:
+        atoms: dict[tuple[bool, ...], set[Any]] = {}
+        for record in set().union(*tracked):
+            atoms.setdefault(tuple(record in version for version in tracked), set()).add(record)
+        sides = set()
+        for signs in itertools.product((-1, 0, 1), repeat=len(versions)):
+            sums = {a: sum(s for s, there in zip(signs, a, strict=True) if there) for a in atoms}
+            sides |= {frozenset(a for a in atoms if sums[a] > 0), frozenset(a for a in atoms if sums[a] < 0)}
+        for side in sides - {frozenset()}:
+            records = set().union(*(atoms[a] for a in side))
+            if len({pid for pid, _ in records}) < K or len({d for _, d in records}) < L:
+                found.append(records)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_no_sum_of_releases_shows_fewer_than_k_or_l(con: Any, seed: int) -> None:
+    world = World(con, seed)
+    ends = [world.release("refuse")]
+    for _ in range(9):
+        world.change()
+        ends.append(world.release("refuse"))
+        if len(world.versions) == 6:  # 729 sums
+            break
+    assert ends.count("released") >= 2, ends
+    assert exposed(world.versions) == [], ends
+
+
+def test_the_checker_finds_what_it_looks_for() -> None:
+    """All, all but one, and the sum of three versions of which no two differ by too few."""
+    everybody = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(20)}
+    most = {r: found for r, found in everybody.items() if r[0] != 7}
+    found = exposed([everybody, most])
+    assert found
+    assert all(records == {(7, DISEASES[3])} for records in found)
+    first = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(10)}
+    second = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(10, 20)}
+    both = {**first, **second, (99, "HIV"): ("*", (0, 0))}
+    assert {(99, "HIV")} in exposed([first, second, both])
