@@ -260,7 +260,7 @@ def test_or_replace_makes_the_next_version_of_a_release_only(con: Any) -> None:
     with pytest.raises(errors.ReleaseExists, match="OR REPLACE"):
         con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=8)")
     replace = "create or replace materialized anonymized view safe"
-    with pytest.raises(errors.DeltaRefused, match="^materialize: "):  # no more than a refresh may do
+    with pytest.raises(errors.DeltaRefused, match=r"^materialize: "):  # no more than a refresh may do
         con.execute(f"{replace} AS FROM mondrian('patients', k=8)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
