@@ -257,3 +257,20 @@ def test_the_ledger_keeps_what_does_not_go_out(tmp_path: Path) -> None:
     assert kept == {name: value for name, value, _ in shown}
     assert out == [(name, value) for name, value, published in shown if published]
     assert {"square_error_raw:age", "clusters"} <= kept.keys() - dict(out).keys()
+
+
+def test_every_published_file_is_the_same_whatever_the_values_that_nobody_sees(tmp_path: Path) -> None:
+    """The outlier has another age, and only the time of the release differs."""
+    found = []
+    for far in (5_000, 90_000):
+        folder = tmp_path / str(far)
+        with dbanon.connect() as con:
+            con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
+            con.executemany("INSERT INTO t VALUES (?, ?, ?)", [*PEOPLE, (far, "M", "Flu")])
+            dbanon.materialize(con, "safe", "kacpc", "t", suppress=0.12, **CALL)
+            assert con.execute("SELECT suppressed > 0 FROM releases()").fetchall() == [(True,)]
+            dbanon.publish(con, "safe", f"{folder}/safe.csv", classes=True)
+        written = {p.name: p.read_text().split("\n") for p in folder.iterdir()}
+        found.append({name: [line for line in lines if "released at" not in line] for name, lines in written.items()})
+    assert found[0] == found[1]
+    assert len(found[0]) == 5 and all(map(len, found[0].values()))
