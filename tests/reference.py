@@ -556,14 +556,23 @@ def loss(attribute: Attribute, part: Sequence[Value], column: Sequence[Value]) -
 
 
 def eloss_precision(
-    records: Sequence[Record], attributes: Sequence[Attribute], clusters: Sequence[Sequence[int]]
+    records: Sequence[Record],
+    attributes: Sequence[Attribute],
+    clusters: Sequence[Sequence[int]],
+    shown: Sequence[Sequence[int]] | None = None,
 ) -> float:
-    """KACPC paper, Eq. 2: 1 - sum of Eloss / (records * attributes); 1.0 for an empty table."""
+    """KACPC paper, Eq. 2: 1 - sum of Eloss / (records * attributes); 1.0 for an empty table.
+
+    `shown`: the range of a number is that of the intervals which these clusters publish, not that of the table.
+    """
     total = 0.0
     for j, attribute in enumerate(attributes):
-        column = _column(records, j)
+        column = seen = _column(records, j)
+        if shown is not None:
+            parts = [[column[r] for r in cluster] for cluster in shown]
+            seen = [value for part in parts if None not in part for value in part]
         for cluster in clusters:
-            total += len(cluster) * loss(attribute, [column[r] for r in cluster], column)
+            total += len(cluster) * loss(attribute, [column[r] for r in cluster], seen)
     cells = len(records) * len(attributes)
     return 1 - total / cells if cells else 1.0
 

@@ -305,7 +305,7 @@ def test_published_classes_and_precision_are_those_of_the_plain_loop_in_sql(con:
     assert {tuple(values): size for size, *values in rows} == published(table, made.records, clusters)
     assert len(rows) == len({tuple(values) for _, *values in rows})
     query = f"SELECT value FROM kacpc_metrics({call}) WHERE metric = 'precision'"
-    precision = reference.eloss_precision(made.records, table.attributes, clusters)
+    precision = reference.eloss_precision(made.records, table.attributes, clusters, clusters)
     assert con.execute(query).fetchall()[0][0] == pytest.approx(precision, abs=1e-9)
 
 

@@ -77,6 +77,8 @@ def test_three_tables_a_ledger_row_and_a_membership_are_made(con: Any) -> None:
     whole(con, "safe")
     for ending in ENDINGS:
         called = con.execute(f"FROM kacpc{ending}('patients', k=5)").fetchall()
+        if ending == "_metrics":
+            called = [row[:4] for row in called if row[4]]
         assert con.execute(f"FROM safe{ending}").fetchall() == called
 
 

@@ -101,7 +101,7 @@ def test_published_classes_and_precision_are_those_of_the_plain_recursion_in_sql
     rows = con.execute(f"SELECT size, {columns} FROM mondrian_classes({call})").fetchall()
     assert {tuple(values): size for size, *values in rows} == published(table, made.records, parts)
     query = f"SELECT value FROM mondrian_metrics({call}) WHERE metric = 'precision'"
-    precision = reference.eloss_precision(made.records, table.attributes, parts)
+    precision = reference.eloss_precision(made.records, table.attributes, parts, parts)
     assert con.execute(query).fetchall()[0][0] == pytest.approx(precision, abs=1e-9)
 
 

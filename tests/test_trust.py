@@ -194,11 +194,11 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
     place_of = {row["uid"]: i for i, row in enumerate(table.rows)}
     clusters = [[place_of[r["uid"]] for r in rows] for rows in members.values()]
     records = [[row[name] for name in qi] for row in table.rows]
-    precision = eloss_precision(records, table.attributes, clusters)
+    precision = eloss_precision(records, table.attributes, clusters, clusters)
     loss = {c["class_id"]: c["loss"] for c in classes}
     for c, rows in members.items():
         own = [[place_of[r["uid"]] for r in rows]]
-        alone = len(records) * (1 - eloss_precision(records, table.attributes, own)) / len(rows)
+        alone = len(records) * (1 - eloss_precision(records, table.attributes, own, clusters)) / len(rows)
         assert loss[c] == pytest.approx(alone, abs=1e-9)
     homogeneous = {
         name: {c for c, rows in members.items() if len({r[name] for r in rows}) == 1} for name in ("uid", "disease")
