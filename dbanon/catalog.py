@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dbanon import errors, files, names
+from dbanon.builtin import bound
 from dbanon.policy import Declared, Settings
 from dbanon.quote import Sql, identifier, literal, qualified, text
 
@@ -40,6 +41,12 @@ class SearchPath:
             if len(parts) <= 2
         ]
         return cls(database, schema, tuple(entries))
+
+    @classmethod
+    def here(cls, connection: Cursor) -> SearchPath:
+        """Of a connection."""
+        query = bound("SELECT current_database(), current_schema(), current_setting('search_path')")
+        return cls.of(*connection.execute(query).fetchall()[0])
 
     @property
     def places(self) -> list[tuple[str, str]]:
@@ -105,8 +112,8 @@ def resolve(
 
 
 _RELATIONS = """
-    SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal
-    UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal
+    SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() WHERE NOT internal
+    UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal
 """
 
 
@@ -116,7 +123,9 @@ def stored(
     """The one stored relation that the name can mean, or None."""
     wanted = {(parts or (given,))[-1].lower(), given.lower()}
     rows: list[tuple[str, str, str]] = cursor.execute(
-        f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT unnest(?)) AND database_name <> 'temp'",
+        bound(
+            f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT unnest(?)) AND database_name <> 'temp'"
+        ),
         [list(wanted)],
     ).fetchall()
     by_name = {tuple(p.lower() for p in row): row for row in rows}
@@ -146,8 +155,8 @@ def _columns(cursor: Cursor, found: tuple[str, str, str]) -> dict[str, str]:
         return _described(cursor, qualified(*found))
     except Exception:
         rows = cursor.execute(
-            "SELECT column_name, data_type FROM duckdb_columns() WHERE (database_name, schema_name, table_name) "
-            "= (?, ?, ?) ORDER BY column_index",
+            "SELECT column_name, data_type FROM system.main.duckdb_columns() "
+            "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
             list(found),
         ).fetchall()
         return dict(rows)
@@ -183,7 +192,7 @@ def _known(cursor: Cursor, path: SearchPath, local: Mapping[str, object]) -> lis
 def has_table(cursor: Cursor, database: str, table: str) -> bool:
     """Whether the database has `dbanon.<table>`."""
     rows = cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
+        "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
         [database, SCHEMA, table],
     ).fetchall()
     return bool(rows)
@@ -192,7 +201,8 @@ def has_table(cursor: Cursor, database: str, table: str) -> bool:
 def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
     """Whether the database has the schema."""
     rows = cursor.execute(
-        "SELECT 1 FROM duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)", [database, schema]
+        bound("SELECT 1 FROM duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)"),
+        [database, schema],
     ).fetchall()
     return bool(rows)
 
@@ -215,7 +225,7 @@ def _near(source: Source) -> Sql:
     """SQL condition that holds for every policy row about the source, and for few others."""
     name = source.table.lower()
     spelled = {name, name.replace('"', '""')}
-    return Sql("(" + " OR ".join(f"contains(lower(table_name), {text(n)})" for n in sorted(spelled)) + ")")
+    return bound("(" + " OR ".join(f"contains(lower(table_name), {text(n)})" for n in sorted(spelled)) + ")")
 
 
 @dataclass(frozen=True)
@@ -253,12 +263,12 @@ def policy_of(source: Source, cursor: Cursor) -> tuple[list[Declared], Sql, str]
 def _fingerprint_sql(source: Source, exists: bool) -> Sql:
     """A scalar subquery that changes when the policy of the source does."""
     if not exists:
-        return Sql(
+        return bound(
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
             f"({text(source.database)}, {text(SCHEMA)}, 'policy'))"
         )
-    return Sql(
-        "(SELECT coalesce(md5(string_agg(p::VARCHAR, chr(10) ORDER BY p::VARCHAR)), '') "
+    return bound(
+        "(SELECT coalesce(md5(string_agg(p::VARCHAR, chr(10) ORDER BY p::VARCHAR COLLATE POSIX ASC)), '') "
         f"FROM (SELECT p FROM {qualified(source.database, SCHEMA, 'policy')} AS p WHERE {_near(source)}) AS rows)"
     )
 

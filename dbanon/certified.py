@@ -45,8 +45,7 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
         accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)
         raise errors.InvalidArgument("certificate", "form", accepts, repr(form))
     current = session.of_connection(getattr(connection, "raw", connection))
-    place = "SELECT current_database(), current_schema(), current_setting('search_path')"
-    path = SearchPath.of(*connection.execute(place).fetchall()[0])
+    path = SearchPath.here(connection)
     with current.cursor() as cursor:
         found = _unbroken(Certificate(published("certificate", name, cursor, path), current, cursor)).lines()
     return (as_text if form == "text" else as_json)(found)

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors, session, statement
+from dbanon.builtin import bound
 from dbanon.functions import TableFunction, table_functions
 from dbanon.install import attach
 from dbanon.quote import text
@@ -149,8 +150,10 @@ class Connection:
             if type(value).__module__.split(".")[0] not in ("pandas", "pyarrow", "polars"):
                 continue
             taken = read(
-                f"SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower({text(name)}) UNION ALL "
-                f"SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower({text(name)})"
+                bound(
+                    f"SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower({text(name)}) UNION ALL "
+                    f"SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower({text(name)})"
+                )
             ).fetchall()
             if not taken or name in self._frames:
                 self.raw.register(name, value)
@@ -223,7 +226,7 @@ def _temporary(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
     found: dict[str, dict[str, str]] = {}
     try:
         rows = read(
-            "SELECT lower(table_name), column_name, data_type FROM duckdb_columns() "
+            "SELECT system.main.lower(table_name), column_name, data_type FROM system.main.duckdb_columns() "
             "WHERE database_name = 'temp' ORDER BY table_name, column_index"
         ).fetchall()
     except duckdb.Error:  # an aborted transaction: the statement itself will say so

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import catalog, errors, files, hierarchy, install, lineage, policy, session, targets, template
+from dbanon.builtin import bound
 from dbanon.hierarchy import Inline
 from dbanon.quote import identifier, literal, qualified, text
 
@@ -21,7 +22,7 @@ def declare(connection: Any, table: str, **columns: Any) -> None:
 
     Raises UnknownTable, UnknownColumn, UnknownRole; nothing is written then.
     """
-    with connection.cursor() as cursor:
+    with session.own_cursor(connection) as cursor:
         path = _path(connection)
         source = catalog.resolve("declare", table, cursor, path, {})
         rows = [_row(source, column, value) for column, value in columns.items()]
@@ -82,10 +83,7 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
 
 
 def _path(connection: Any) -> catalog.SearchPath:
-    row = connection.execute("SELECT current_database(), current_schema(), current_setting('search_path')").fetchall()[
-        0
-    ]
-    return catalog.SearchPath.of(*row)
+    return catalog.SearchPath.here(connection)
 
 
 def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Sequence[str]] | None = None) -> None:
@@ -107,15 +105,15 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
     else:
         found = hierarchy.from_rows(name, rows)
     install.create_catalog(connection)
-    with connection.cursor() as cursor:
+    with session.own_cursor(connection) as cursor:
         database = _path(connection).database
         if not catalog.has_table(cursor, database, "hierarchy"):
             raise errors.ReadOnly("load_hierarchy", database)
-        cursor.execute(f"USE {identifier(database)}")
+        table = qualified(database, catalog.SCHEMA, "hierarchy")
         cursor.execute("BEGIN")
-        cursor.execute("DELETE FROM dbanon.hierarchy WHERE name = ?", [name])
+        cursor.execute(f"DELETE FROM {table} WHERE name = ?", [name])
         made = lineage.rows_of_paths(lineage.paths(found))
-        cursor.execute(f"INSERT INTO dbanon.hierarchy SELECT {text(name)}, * FROM ({made})")
+        cursor.execute(f"INSERT INTO {table} SELECT {text(name)}, * FROM ({made})")
         cursor.execute("COMMIT")
 
 
@@ -131,7 +129,7 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
         known = catalog.stored_hierarchies(connection, _path(connection).database)
         raise errors.UnknownHierarchy("save_hierarchy", name, "stored", known)
     rows = lineage.rows(hierarchy.Stored(*stored))
-    lines = connection.execute(template.fill("hierarchy/arx.sql", rows=rows)).fetchall()
+    lines = connection.execute(bound(template.fill("hierarchy/arx.sql", rows=rows))).fetchall()
     with targets.draft("save_hierarchy", target) as draft:
         draft.write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")
 

@@ -26,7 +26,7 @@ class Problem:
 def problems(connection: Any) -> list[Problem]:
     """All findings in the current database of an attached connection, as it is committed; none if all is well."""
     raw = getattr(connection, "raw", connection)
-    database = str(raw.execute("SELECT current_database()").fetchall()[0][0])
+    database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     with session.of_connection(raw).cursor() as plain:
         return [*_views(plain, database), *_changed(plain, database), *_asked(raw, database)]
 

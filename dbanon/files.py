@@ -36,7 +36,7 @@ def allowed(function: str, path: str, cursor: Any) -> None:
     extension = next((e for e, schemes in _EXTENSIONS.items() if scheme in schemes), None)
     if extension is None:
         return
-    loaded = "SELECT extension_name FROM duckdb_extensions() WHERE loaded"
+    loaded = "SELECT extension_name FROM system.main.duckdb_extensions() WHERE loaded"
     try:
         rows = cursor.execute(loaded).fetchall()
     except Exception:  # a connection without access to files cannot look where extensions are

@@ -271,8 +271,7 @@ def _opened(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath]]:
     try:
         connection = install.attach(own) if own is not None else source
         current = session.of_connection(getattr(connection, "raw", connection))
-        place = "SELECT current_database(), current_schema(), current_setting('search_path')"
-        path = catalog.SearchPath.of(*connection.execute(place).fetchall()[0])
+        path = catalog.SearchPath.here(connection)
         with current.cursor() as cursor:
             yield current, cursor, path
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import weakref
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 from duckdb.sqltypes import VARCHAR
 
 from dbanon import arguments, read, resources, session, udf, udf_attack
+from dbanon.builtin import OWN, bound
 from dbanon.functions import TableFunction, table_functions
 from dbanon.quote import Sql, identifier, joined, text
 
@@ -46,8 +48,8 @@ def create_catalog(connection: Any, database: str | None = None) -> None:
     It is created on a cursor, so the caller's transaction neither sees the work nor can undo it.
     """
     if database is None:
-        database = connection.execute("SELECT current_database()").fetchall()[0][0]
-    with connection.cursor() as cursor:
+        database = connection.execute("SELECT system.main.current_database()").fetchall()[0][0]
+    with session.own_cursor(connection) as cursor:
         row = cursor.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = ?", [database]).fetchall()[
             0
         ]
@@ -61,7 +63,11 @@ def create_catalog(connection: Any, database: str | None = None) -> None:
         ).fetchall()[0]
         if have[0] < 7:
             cursor.execute(f"USE {identifier(database)}")
-            cursor.execute(resources.sql("catalog.sql"))
+            cursor.execute(_VIEW.sub(lambda view: view[1] + bound(view[2]), resources.sql("catalog.sql")))
+
+
+_VIEW = re.compile(r"(^CREATE OR REPLACE VIEW \S+ AS$)(.*?;)$", re.MULTILINE | re.DOTALL)
+"""A view that stays in the database: the functions of its query are DuckDB's own, too."""
 
 
 # --- UDFs belong to the instance -------------------------------------------------------------------------
@@ -76,7 +82,7 @@ def _cache_of(connection: Any) -> session.LabelCache:
     """
     with _LOCK:
         marks = connection.execute(
-            f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE starts_with(function_name, '{_MARK}')"
+            bound(f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE starts_with(function_name, '{_MARK}')")
         ).fetchall()
         if marks:
             name = marks[0][0]
@@ -131,11 +137,11 @@ def macros(token: str) -> Iterator[str]:
     planned = f"dbanon_plan({text(token)}, to_json({call})::VARCHAR, to_json({places})::VARCHAR)"
     yield (
         "CREATE OR REPLACE TEMP MACRO dbanon_statement(called, given, filled, others) AS "
-        f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]"
+        + bound(f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]")
     )
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
-        f"{arguments.capture(_SLOTS, arguments.CAPTURED)}"
+        f"{bound(arguments.capture(_SLOTS, arguments.CAPTURED))}"
     )
     yield from map(_macro, table_functions().values())
 
@@ -148,8 +154,8 @@ def _slots(function: TableFunction) -> str:
     if not function.parameters:
         return "NULL"
     if function.captured == arguments.CAPTURED:
-        return f"dbanon_slots({', '.join(_SLOTS)})"
-    return arguments.capture(_SLOTS, function.captured)
+        return f"temp.main.dbanon_slots({', '.join(_SLOTS)})"
+    return bound(arguments.capture(_SLOTS, function.captured))
 
 
 def _macro(function: TableFunction) -> str:
@@ -158,17 +164,17 @@ def _macro(function: TableFunction) -> str:
     names = [p.name for p in function.parameters]
     parameters = [identifier(n) for n in function.positional]
     parameters += [Sql(f"{identifier(n)} := NULL") for n in (*slots, *names)]
-    positional = joined(f"{text(n)}: {identifier(n)}" for n in function.positional)
-    named = joined(f"{text(n)}: {identifier(n)}" for n in names)
+    positional = joined(f"{identifier(n)} := {identifier(n)}" for n in function.positional)
+    named = joined(f"{identifier(n)} := {identifier(n)}" for n in names)
     call = joined(
         [
             text(function.name),
-            Sql("{" + positional + "}" if positional else "NULL"),
+            Sql(f"{OWN}struct_pack({positional})" if positional else "NULL"),
             Sql(_slots(function)),
-            Sql("{" + named + "}" if named else "NULL"),
+            Sql(f"{OWN}struct_pack({named})" if named else "NULL"),
         ]
     )
     return (
         f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}({', '.join(parameters)}) AS TABLE "
-        f"FROM query(dbanon_statement({call}))"
+        f"FROM {OWN}query(temp.main.dbanon_statement({call}))"
     )

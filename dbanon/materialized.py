@@ -268,7 +268,8 @@ def _argument(value: Any) -> Sql:
 
 def _place(connection: Any) -> tuple[str, str, str]:
     """The connection's current database and schema, and its search path."""
-    row = connection.execute("SELECT current_database(), current_schema(), current_setting('search_path')")
+    own = "SELECT system.main.current_database(), system.main.current_schema(), "
+    row = connection.execute(f"{own}system.main.current_setting('search_path')")
     database, schema, path = row.fetchall()[0]
     return str(database), str(schema), str(path)
 
@@ -373,7 +374,7 @@ def _reason(error: Exception) -> str:
 def _closed_transaction(function: str, connection: Any) -> None:
     """Raises OpenTransaction inside a transaction of the caller: the work is done in one of its own."""
     try:
-        first, second = (connection.execute("SELECT txid_current()").fetchall() for _ in range(2))
+        first, second = (connection.execute("SELECT system.main.txid_current()").fetchall() for _ in range(2))
     except duckdb.TransactionException:  # one that was aborted
         raise errors.OpenTransaction(function) from None
     if first == second:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dbanon import errors
+from dbanon.builtin import bound
 from dbanon.quote import Sql, identifier
 from dbanon.template import fill, later, message
 
@@ -59,7 +60,7 @@ FUNCTIONS = (
 def macros() -> Iterator[Sql]:
     """The statements that create the functions on a connection."""
     for function in FUNCTIONS:
-        forms = ", ".join(f"({', '.join(form.arguments)}) AS ({_body(form)})" for form in function.forms)
+        forms = ", ".join(f"({', '.join(form.arguments)}) AS ({bound(_body(form))})" for form in function.forms)
         yield Sql(f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}{forms}")
 
 

@@ -32,6 +32,7 @@ from dbanon import (
     template,
     threats,
 )
+from dbanon.builtin import bound
 from dbanon.call import Call, literal_rows
 from dbanon.quote import Sql, identifier, qualified, text
 from dbanon.session import Session
@@ -46,7 +47,7 @@ def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> 
     with session.cursor() as cursor:
         made = publishing.call(session, cursor, call["function"], call["positional"] or {}, given, places)
         handler = _publish if made.function.algorithm else _HANDLERS[made.function.name]
-        return str(handler(made))
+        return bound(str(handler(made)))
 
 
 def _publish(call: Call) -> str:

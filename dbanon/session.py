@@ -109,7 +109,14 @@ class Session:
         connection = self.connection()
         if connection is None:
             raise RuntimeError("the connection of this statement is closed")
-        return connection.cursor()
+        return own_cursor(connection)
+
+
+def own_cursor(connection: Any) -> Any:
+    """A cursor of the connection's instance on which functions are DuckDB's own, whatever macros databases hold."""
+    cursor = connection.cursor()
+    cursor.execute("SET search_path = 'system.main'")
+    return cursor
 
 
 _SESSIONS: dict[str, Session] = {}

@@ -353,7 +353,8 @@ def _resolved(connection: Any, parts: Sequence[str]) -> str:
     if len(parts) == 1:
         return _shown(parts)
     places = connection.execute(
-        "SELECT database_name, schema_name, database_name = current_database() FROM duckdb_schemas()"
+        "SELECT database_name, schema_name, database_name = system.main.current_database() "
+        "FROM system.main.duckdb_schemas()"
     ).fetchall()
     first = [part.lower() for part in parts[:-1]]
     found = [

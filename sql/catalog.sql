@@ -32,13 +32,13 @@ CREATE TABLE IF NOT EXISTS dbanon.hierarchy (
 -- height_top (KACPC loss); height_sub: edges down to the deepest leaf below (k-member distance and loss).
 CREATE OR REPLACE VIEW dbanon.hierarchy_node AS
 WITH RECURSIVE walk AS (
-    SELECT name, node, parent, label, 0 AS depth, [node] AS line, [label] AS labels, [(ord, node)] AS place
+    SELECT name, node, parent, label, 0 AS depth, [node] AS line, [label] AS labels, [row(ord, node)] AS place
     FROM dbanon.hierarchy
     WHERE parent IS NULL
     UNION ALL
     SELECT
         h.name, h.node, h.parent, h.label, w.depth + 1,
-        list_append(w.line, h.node), list_append(w.labels, h.label), list_append(w.place, (h.ord, h.node))
+        list_append(w.line, h.node), list_append(w.labels, h.label), list_append(w.place, row(h.ord, h.node))
     FROM walk AS w
     JOIN dbanon.hierarchy AS h ON h.name = w.name AND h.parent = w.node
 ),
@@ -66,7 +66,7 @@ SELECT
     b.deepest - w.depth AS height_sub,
     b.leaves,
     b.deepest = w.depth AS is_leaf,
-    (row_number() OVER (PARTITION BY w.name ORDER BY w.place) - 1) AS preorder
+    (row_number() OVER (PARTITION BY w.name ORDER BY w.place ASC) - 1) AS preorder
 FROM walk AS w
 JOIN below AS b ON b.name = w.name AND b.ancestor = w.node
 JOIN tall AS t ON t.name = w.name;
@@ -76,7 +76,7 @@ CREATE OR REPLACE VIEW dbanon.hierarchy_path AS
 SELECT name, label AS leaf, path
 FROM dbanon.hierarchy_node
 WHERE is_leaf
-ORDER BY name, preorder;
+ORDER BY name ASC, preorder ASC;
 -- What was released, version by version (dbanon.materialize); `call` releases it again.
 CREATE TABLE IF NOT EXISTS dbanon.release (
     schema_name            VARCHAR NOT NULL,

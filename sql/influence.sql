@@ -10,7 +10,7 @@ answer AS MATERIALIZED (
 )
 SELECT sensitive, attribute, influence, rank, zeta, sigma, accuracy, test_accuracy
 FROM (
-    SELECT unnest(CASE WHEN answer.error IS NULL THEN answer.scores ELSE error(answer.error) END, max_depth := 2)
+    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).scores ELSE error((answer).error) END, max_depth := 2)
     FROM answer
 )
 ORDER BY place ASC, rank ASC

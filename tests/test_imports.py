@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
 
 LAYERS = [
     {"quote", "names", "resources", "vocabulary"},
-    {"proposal"},
+    {"builtin", "proposal"},
     {"errors.base"},
     {
         "errors.arguments",

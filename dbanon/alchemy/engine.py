@@ -86,8 +86,9 @@ def _show_planner(connection: Connection) -> None:
     local: dict[str, dict[str, str]] = {}
     raw: Any = connection.connection.dbapi_connection
     rows = raw.execute(
-        "SELECT table_name, column_name, data_type FROM duckdb_columns() "
-        "WHERE database_name = 'temp' AND table_name IN (SELECT unnest(?)) ORDER BY table_name, column_index",
+        "SELECT table_name, column_name, data_type FROM system.main.duckdb_columns() "
+        "WHERE database_name = 'temp' AND table_name IN (SELECT system.main.unnest(?)) "
+        "ORDER BY table_name ASC, column_index ASC",
         [connection.info[_TABLES]],
     ).fetchall()
     for table, column, type_ in rows:

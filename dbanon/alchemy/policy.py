@@ -14,6 +14,7 @@ from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.catalog import PolicyRow, Source
 from dbanon.policy import SETTINGS, Settings
 from dbanon.quote import qualified
+from dbanon.session import own_cursor
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
     silent: list[str] = []
     deletes: list[tuple[Source, PolicyRow]] = []
     inserts: list[tuple[Source, str, Role]] = []
-    with raw.cursor() as cursor:
+    with own_cursor(raw) as cursor:
         for table in tables:
             model = roles(table)
             if not any(model.values()):

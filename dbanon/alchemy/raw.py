@@ -25,8 +25,7 @@ def raw_connection(connection: Any) -> Any:
 
 def place(connection: Any) -> catalog.SearchPath:
     """Where bare names resolve on a DuckDB connection or the dialect's wrapper."""
-    query = "SELECT current_database(), current_schema(), current_setting('search_path')"
-    return catalog.SearchPath.of(*connection.execute(query).fetchall()[0])
+    return catalog.SearchPath.here(connection)
 
 
 def written(table: Table, connection: Connection) -> str:

@@ -20,6 +20,7 @@ from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.alchemy.selectable import request
 from dbanon.quote import Sql, qualified
+from dbanon.session import own_cursor
 
 _VIEWS = "dbanon_views"
 """Key in `info` of a MetaData: the views that belong to it, in a MetaData of their own, where create_all does not make
@@ -340,7 +341,7 @@ def schema_of(table: Table, connection: Connection) -> str | None:
 
 def published(raw: Any, name: str) -> ledger.Entry | None:
     """The published version of a release, if there is one."""
-    with raw.cursor() as cursor:
+    with own_cursor(raw) as cursor:
         try:
             entry = ledger.find("refresh", name, cursor, place(raw))
         except errors.UnknownRelease:
@@ -351,7 +352,7 @@ def published(raw: Any, name: str) -> ledger.Entry | None:
 def differs(view: View, entry: ledger.Entry, connection: Connection) -> bool:
     """Whether a release is another one than the class asks for."""
     raw = raw_connection(connection)
-    with raw.cursor() as cursor:
+    with own_cursor(raw) as cursor:
         try:
             source = catalog.resolve("status", written(view.source, connection), cursor, place(raw), {})
         except errors.UnknownTable:

@@ -92,8 +92,7 @@ def _opened(database: Path) -> Iterator[Any]:
 
 
 def _path(con: Any) -> catalog.SearchPath:
-    row = con.execute("SELECT current_database(), current_schema(), current_setting('search_path')").fetchone()
-    return catalog.SearchPath.of(*row)
+    return catalog.SearchPath.here(con)
 
 
 def _proposals(con: Any, table: str) -> list[Proposal]:

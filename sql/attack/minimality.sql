@@ -111,7 +111,7 @@ answer_{{ s.i }} AS MATERIALIZED (
 ),
 told_{{ s.i }} AS MATERIALIZED (
     SELECT t.id, t.place, t.confidence
-    FROM (SELECT unnest(answer.rows, max_depth := 2) FROM answer_{{ s.i }}) AS t
+    FROM (SELECT unnest((answer).rows, max_depth := 2) FROM answer_{{ s.i }}) AS t
 ),
 {% endfor %}
 found AS MATERIALIZED (
@@ -137,7 +137,7 @@ found AS MATERIALIZED (
     {% endfor %}
 ),
 failed AS MATERIALIZED (
-    SELECT coalesce({% for s in sensitive %}(SELECT answer.error FROM answer_{{ s.i }}), {% endfor %}NULL) AS message
+    SELECT coalesce({% for s in sensitive %}(SELECT (answer).error FROM answer_{{ s.i }}), {% endfor %}NULL) AS message
 ),
 totals AS MATERIALIZED (
     {% for s in sensitive %}

@@ -171,9 +171,9 @@ guessed_{{ s.i }} AS MATERIALIZED (
     SELECT e.*, t.place AS guess, t.confidence, r.place AS raw_guess
     FROM asked_{{ s.i }} AS e
     JOIN place_f_{{ s.i }} AS a ON a.f = e.f
-    JOIN (SELECT unnest(answer.rows, max_depth := 2) FROM answer_f_{{ s.i }}) AS t ON t.id = a.id
+    JOIN (SELECT unnest((answer).rows, max_depth := 2) FROM answer_f_{{ s.i }}) AS t ON t.id = a.id
     JOIN place_raw_{{ s.i }} AS b ON b.f = e.raw
-    JOIN (SELECT unnest(answer.rows, max_depth := 2) FROM answer_raw_{{ s.i }}) AS r ON r.id = b.id
+    JOIN (SELECT unnest((answer).rows, max_depth := 2) FROM answer_raw_{{ s.i }}) AS r ON r.id = b.id
 ),
 name_{{ s.i }} AS MATERIALIZED (SELECT code, any_value(label) AS label FROM label_{{ s.i }} WHERE NOT is_other GROUP BY code),
 {# Whoever knows only how frequent values are. #}
@@ -197,7 +197,7 @@ found AS MATERIALIZED (
     {% endfor %}
 ),
 failed AS MATERIALIZED (
-    SELECT coalesce({% for s in sensitive %}(SELECT answer.error FROM answer_f_{{ s.i }}), (SELECT answer.error FROM answer_raw_{{ s.i }}), {% endfor %}NULL) AS message
+    SELECT coalesce({% for s in sensitive %}(SELECT (answer).error FROM answer_f_{{ s.i }}), (SELECT (answer).error FROM answer_raw_{{ s.i }}), {% endfor %}NULL) AS message
 ),
 totals AS MATERIALIZED (
     {% for s in sensitive %}

@@ -16,7 +16,7 @@ class_of_part AS MATERIALIZED (
 {# What is published in each seat of a class, and who sits there: the drawing has shuffled it. #}
 drawn AS MATERIALIZED (
     SELECT cluster::BIGINT + 1 AS class_id, seat, code, position
-    FROM (SELECT unnest(answer.drawn, max_depth := 2) FROM answer)
+    FROM (SELECT unnest((answer).drawn, max_depth := 2) FROM answer)
 ),
 seated AS MATERIALIZED (
     SELECT

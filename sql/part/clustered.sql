@@ -16,7 +16,7 @@ answer AS MATERIALIZED (
 ),
 {# The cluster of the records first to last of a group. #}
 {{ sql('answered') if keep else sql('parts') }} AS MATERIALIZED (
-    SELECT unnest(CASE WHEN answer.error IS NULL THEN answer.parts ELSE error(answer.error) END, max_depth := 2)
+    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
     FROM answer
 ),
 {% if keep %}

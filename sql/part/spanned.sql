@@ -3,7 +3,7 @@
 {%- from 'part/tree.sql' import published_nodes with context -%}
 {% if widens %}
 {# Least and greatest codes that clusters are published with, where these span more than their records. #}
-wide AS MATERIALIZED (SELECT unnest(answer.wide, max_depth := 2) FROM answer),
+wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM answer),
 {% endif %}
 extent AS MATERIALIZED (
     SELECT
