@@ -147,7 +147,8 @@ class Connection:
             if name is None or not name.isidentifier():
                 continue
             value = frame.f_locals.get(name, frame.f_globals.get(name))
-            if type(value).__module__.split(".")[0] not in ("pandas", "pyarrow", "polars"):
+            relation = isinstance(value, duckdb.DuckDBPyRelation)
+            if not relation and type(value).__module__.split(".")[0] not in ("pandas", "pyarrow", "polars"):
                 continue
             taken = read(
                 bound(
@@ -156,7 +157,7 @@ class Connection:
                 )
             ).fetchall()
             if not taken or name in self._frames:
-                self.raw.register(name, value)
+                value.create_view(name) if relation else self.raw.register(name, value)
                 self._frames.add(name)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dbanon import errors, session, timed
+from dbanon import errors, names, session, timed
 from dbanon.connection import connect
 from dbanon.declaration import load_hierarchy
 from dbanon.functions import KINDS, table_functions
+from dbanon.quote import Sql, text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +31,10 @@ def anonymize(
     progress: Callable[[float, float], None] | None = None,
     **parameters: Any,
 ) -> Anonymized:
-    """The release, classes and metrics of a DataFrame (pandas, polars or Arrow).
+    """The release, classes and metrics of a DataFrame (pandas, polars or Arrow), a relation of DuckDB or a file.
+
+    A text or a path names a file, as in the table functions: `anonymize("patients.csv", k=10, qi=["age"])`. A relation
+    is read once, on its own connection. For a table of a database use `dbanon.connect(path)` and the table functions.
 
     Parameters are those of the table function, with Python values: `anonymize(df, "kacpc", k=10, qi=["age", "zip"],
     sensitive=["disease"], hierarchies={"zip": [["02138", "021**", "*"], ...]})`. A hierarchy may be a shipped one by
@@ -49,22 +54,37 @@ def anonymize(
         given = dict(parameters)
         if isinstance(hierarchies := given.get("hierarchies"), Mapping):
             given["hierarchies"] = {column: _named(con, column, of) for column, of in hierarchies.items()}
-        con.register("data", data)
+        source = _source(con, data)
         arguments = "".join(f", {name} := ${name}" for name in given)
         limit = timed.seconds("anonymize", given)
         current = session.of_connection(con.raw)
         with session.telling(current, progress):
             if limit is not None:
                 with session.searching(current, limit) as search:
-                    con.execute(f"FROM {algorithm}_metrics('data'{arguments})", timed.untimed("anonymize", given))
+                    con.execute(f"FROM {algorithm}_metrics({source}{arguments})", timed.untimed("anonymize", given))
                 given = timed.untimed("anonymize", given, search.moves)
             frames = []
             for ending in KINDS:
-                query = f"FROM {algorithm}{ending}('data'{arguments})"
+                query = f"FROM {algorithm}{ending}({source}{arguments})"
                 frames.append(con.execute(query, given or None).df())
         if limit is not None:
             frames[-1].attrs["improve"] = given["improve"]
         return Anonymized(*frames)
+
+
+def _source(con: Any, data: Any) -> Sql:
+    """The name of the data, as a call writes it. Raises NotData."""
+    if isinstance(data, (str, Path)):
+        if not names.is_file(str(data)):
+            raise errors.NotData("anonymize", repr(str(data)))
+        return text(str(data))
+    if hasattr(data, "create_view") and hasattr(data, "to_arrow_table"):  # a relation belongs to its connection
+        data = data.to_arrow_table()
+    try:
+        con.register("data", data)
+    except Exception:
+        raise errors.NotData("anonymize", f"a {type(data).__name__}") from None
+    return text("data")
 
 
 def _named(con: Any, column: str, of: Any) -> str:

@@ -516,6 +516,7 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 # --- all of them --------------------------------------------------------------------------------------------
 
 ELSEWHERE = {
+    "NotData": "test_files.py",
     "NotAPublishedForm": "test_query_error.py",
     "NothingShared": "test_query_error.py",
     "DemoExists": "test_targets.py",

@@ -112,3 +112,26 @@ def test_text_files_of_other_endings_are_read(attached: Any, tmp_path: Path) -> 
         (tmp_path / name).write_text(text)
         query = f"SELECT a FROM kacpc('{tmp_path / name}', k = 2, qi = ['a'])"
         assert attached.execute(query).fetchall() == [("2",)] * 2
+
+
+def test_anonymize_takes_a_file_and_a_relation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.csv").write_text("a\n1\n1\n2\n2\n")
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE t AS FROM 'p.csv'")
+        relation = con.table("t").filter("a < 3")
+        for data in ("p.csv", Path("p.csv"), relation):
+            release = dbanon.anonymize(data, k=2, qi=["a"]).release
+            assert release["a"].tolist() == ["1", "1", "2", "2"]
+    for wrong in ("t", 42, "SELECT 1"):
+        with pytest.raises(errors.NotData, match="Hint"):
+            dbanon.anonymize(wrong, k=2, qi=["a"])
+
+
+def test_a_name_of_relation_query_is_answered_clearly_and_a_relation_by_its_name_works() -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT range // 2 AS a FROM range(4)")
+        relation = con.table("t")
+        with pytest.raises(duckdb.Error, match=r"no table, view or file 'x' is visible.*relation\.query"):
+            relation.query("x", "FROM kacpc('x', k := 2, qi := ['a'])")
+        assert con.execute("SELECT count(*) FROM kacpc('relation', k = 2, qi = ['a'])").fetchall() == [(4,)]

@@ -19,13 +19,25 @@ class NotATable(DbanonError):
         )
 
 
+class NotData(DbanonError):
+    """What `dbanon.anonymize` was given is neither rows nor a file of them."""
+
+    def __init__(self, function: str, got: str) -> None:
+        super().__init__(
+            f"{function}: {got} is no DataFrame (pandas, polars, Arrow), relation of DuckDB or file of rows. Hint: "
+            "'patients.csv', .parquet or .json; for a table of a database, con = dbanon.connect('clinic.duckdb') and "
+            "con.sql(\"FROM kacpc('patients', k=10)\")."
+        )
+
+
 class UnknownTable(DbanonError):
     """No such table, view or file that the planner can see."""
 
     def __init__(self, function: str, text: str, known: Iterable[str]) -> None:
         super().__init__(
             f"{function}: no table, view or file '{text}' is visible.{near(text, known)} Hint: temporary tables, "
-            "registered DataFrames and tables created in an open transaction are not visible on a connection "
+            "registered DataFrames, names of relation.query() and tables created in an open transaction "
+            "are not visible on a connection "
             "that was only attached; commit, or CREATE TABLE ... AS FROM it, or use dbanon.connect or "
             "dbanon.anonymize."
         )

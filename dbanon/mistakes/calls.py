@@ -62,6 +62,7 @@ def arguments() -> Iterator[Mistake]:
 def sources() -> Iterator[Mistake]:
     """What shall be anonymized."""
     yield sql(errors.NotATable("kacpc", "SELECT 1"), "FROM kacpc('SELECT 1', k = 10);")
+    yield python(errors.NotData("anonymize", "'patients'"), 'dbanon.anonymize("patients", k=10, qi=["age"])')
     yield sql(errors.UnknownTable("kacpc", "patient", ["patients"]), "FROM kacpc('patient', k = 10);")
     yield sql(
         errors.AmbiguousTable("kacpc", "ward.few", ('"dbanon_demo"."ward"."few"', '"ward"."main"."few"')),
