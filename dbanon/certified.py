@@ -274,6 +274,7 @@ class Certificate:
         yield from measured("achieved", "class size, greatest", "class_size_greatest")
         yield from measured("risk", "prosecutor, highest", "risk_highest")
         yield from measured("risk", "prosecutor, average", "risk_average")
+        yield from measured("risk", "smallest group by everything published", "k_all")
         here = self.recompute(self.full)
         above = "prosecutor, share of records above 1/k"
         for item, query, sql in (
@@ -288,6 +289,7 @@ class Certificate:
             yield Line("left out", "held back since an erasure", str(self.row["held_back"]))
         yield from measured("left out", "beyond bounds", "left_out:bounds")
         yield from measured("left out", "as duplicates", "left_out:duplicate")
+        yield from measured("not protected", "records unique by all unchanged columns", "unique_unchanged")
         if self.shape.sensitive:
             yield from measured("not protected", "share of records in homogeneous classes", "homogeneous_share")
         for column, _ in self.shape.sensitive:

@@ -49,6 +49,8 @@ def _values(call: Publication) -> dict[str, object]:
     typed = call.options["intervals"] != "text"
     quasi = [column.quasi(call, i, a) for i, a in enumerate(call.attributes)]
     unchanged = column.unchanged(call)
+    checked = [str(u["plain"]) for u in unchanged if u["check_rare"]]
+    checked = [str(u["plain"]) for u in unchanged if u["check_rare"]]
     tested = column.tested(call, unchanged)
     for q in quasi:
         q["drawn"] = call.noise is not None and (bool(q["is_number"]) or call.noise.categories)
@@ -78,6 +80,7 @@ def _values(call: Publication) -> dict[str, object]:
         "unchanged": unchanged,
         "tested": tested,
         "trees": [*(q for q in quasi if not q["is_number"]), *(s["tree"] for s in tested if s["tree"])],
+        "check_together": len(checked) > 1,
         "joint": call.options["multi"] == "joint",
         "magnitudes": "magnitudes" in call.reads,
         "widens": call.widens,
@@ -114,6 +117,12 @@ def _values(call: Publication) -> dict[str, object]:
             "shadowed": message(errors.ShadowedTable(function, table, str(call.source.sql))),
             "empty": message(errors.EmptySource(function, left)),
             "nothing_left": message(errors.NothingLeft(function, left)),
+            "rare_together": message(errors.RareTogether(function, table, checked, later("count(*)"), call.k)),
+            "rare_together_left": message(
+                errors.RareTogether(
+                    function, f"{table} without its outliers", checked, later("rare_together.values"), call.k
+                )
+            ),
             "k_records": message(errors.KOutOfRange(function, left, call.k, records, "rows")),
             "k_persons": message(errors.KOutOfRange(function, left, call.k, persons, "persons")),
             "few_records": message(errors.TooFew(function, left, records, "row")),
@@ -240,7 +249,12 @@ def _metrics(values: Mapping[str, object], divergence: bool, noise: bool) -> lis
     sensitive = any(u["is_sensitive"] for u in cast(Sequence[Mapping[str, object]], values["unchanged"]))
     number = any(q["is_number"] for q in cast(Sequence[Mapping[str, object]], values["quasi"]))
     have = {"sensitive": sensitive, "person": values["person"] is not None, "number": number}
-    have |= {"divergence": divergence, "prepared": bool(values["bounds"] or values["distinct"]), "": True}
+    have |= {
+        "unchanged": bool(values["unchanged"]),
+        "divergence": divergence,
+        "prepared": bool(values["bounds"] or values["distinct"]),
+        "": True,
+    }
     tested = cast(Sequence[Mapping[str, Sequence[Mapping[str, object]]]], values["tested"])
     parameters = {str(m["parameter"]) for s in tested for m in s["models"]}
     kind = "noise" if noise else "classes"

@@ -1,4 +1,5 @@
-"""What is wrong in dbanon.policy: rows that name what is not there, and identifiers that may be persons."""
+"""What is wrong in dbanon.policy: rows that name what is not there, identifiers that may be persons, and columns
+that are published as they are and single people out together."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from dbanon import catalog, errors, names, policy, repeated, template
+from dbanon import catalog, errors, names, policy, repeated, singled, template
 from dbanon.call import Call, literal_rows
 from dbanon.quote import Sql, identifier, qualified
 from dbanon.repeated import Declared, Relation, Unreadable
@@ -45,6 +46,8 @@ def statement(call: Call) -> Sql:
                 known.append(_reported(candidate.declared, candidate.problem))
             else:
                 counted.append(repeated.values(candidate))
+        if (together := singled.counted(relation, rows, call.cursor)) is not None:
+            counted.append(together)
     literal = literal_rows(dict.fromkeys(_COLUMNS, "VARCHAR"), known)
     return Sql(template.fill("policy/problems.sql", known=literal, candidates=counted))
 

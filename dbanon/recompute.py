@@ -19,7 +19,7 @@ class Shape:
 
     quasi: Columns
     sensitive: Columns
-    other: tuple[str, ...]
+    other: Columns
     class_id: str
     size: str
     persons: str | None
@@ -27,9 +27,14 @@ class Shape:
     suppressed: str | None
 
     @property
+    def unchanged(self) -> Columns:
+        """The columns that are published as they are."""
+        return [*self.sensitive, *self.other]
+
+    @property
     def published(self) -> set[str]:
         """The columns of the release."""
-        return {n for n, _ in (*self.quasi, *self.sensitive)} | {*self.other, self.class_id}
+        return {n for n, _ in (*self.quasi, *self.unchanged)} | {self.class_id}
 
 
 def shape(classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping[str, str], suppress: bool) -> Shape:
@@ -41,7 +46,7 @@ def shape(classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping
     return Shape(
         quasi=columns[2 + by_person : last],
         sensitive=[(n, release.get(n, "VARCHAR")) for n in sensitive],
-        other=tuple(n for n, role in roles.items() if role == "other"),
+        other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role == "other"],
         class_id=columns[0][0],
         size=columns[1][0],
         persons=columns[2][0] if by_person else None,
@@ -101,6 +106,8 @@ class Recompute:
             "classes": Sql(f"SELECT count(*) FROM (SELECT DISTINCT {self._cells()} FROM {release})"),
             "persons": self._members("count(DISTINCT person_key)", "class_id IS NOT NULL"),
             "k": self._sized("min(size)"),
+            "k_all": self._alike([*self.of.quasi, *self.of.unchanged], "min(size)"),
+            "unique_unchanged": self._alike(self.of.unchanged, "count(*) FILTER (WHERE size = 1)"),
             "risk_highest": self._sized("max(1.0 / size)"),
             "risk_average": self._sized("sum(records / size) / sum(records)"),
             "class_size_average": Sql(f"SELECT avg(records) FROM {self._sizes()}"),
@@ -150,6 +157,13 @@ class Recompute:
         else:
             return None
         return Sql(f"SELECT {expression} FROM ({of})")
+
+    def _alike(self, columns: Columns, expression: str) -> Sql | None:
+        """A measure of `size`, the records that are alike in columns of the release; persons are not published."""
+        if self.of.persons is not None or not self.of.unchanged:
+            return None
+        values = joined(_value(*c) for c in columns)
+        return Sql(f"SELECT {expression} FROM (SELECT count(*) AS size FROM {self.at.release} GROUP BY {values})")
 
     def _classes(self, expression: str) -> Sql | None:
         if self.at.classes is None:

@@ -70,11 +70,11 @@ def candidates(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> 
         name, type_ = columns[row.column.lower()]
         value = person_value(name, type_) or Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
         count = Sql(fill("policy/repeated.sql", source=relation.sql, value=value))
-        readable = not relation.seen or _binds(cursor, count)
+        readable = not relation.seen or binds(cursor, count)
         yield Candidate(row, type_, count) if readable else Unreadable(row)
 
 
-def _binds(cursor: Cursor, query: Sql) -> bool:
+def binds(cursor: Cursor, query: Sql) -> bool:
     """Whether a query can be planned: a view may be broken, and one broken view must not hide other problems."""
     try:
         cursor.execute(f"EXPLAIN {query}").fetchall()

@@ -70,6 +70,7 @@ LAYERS = [
     {"function_page"},
     {"metric_page"},
     {"call", "repeated"},
+    {"singled"},
     {"publishing"},
     {"beside"},
     {"influence", "problems", "profile", "query_error", "risk"},

@@ -233,7 +233,9 @@ def _measures(
     numbers = math.fsum(cells[0] for cells in lost[form])
     homogeneous = sum(size for size, values in zip(sizes, held, strict=True) if len(values) == 1) / n
     return {
-        "records": n, "k": k, "classes": len(sizes), "class_size_average": n / len(sizes),
+        "records": n, "k": k, "k_all": min(min(values.values()) for values in held),
+        "unique_unchanged": sum(c for c in Counter(diseases).values() if c == 1),
+        "classes": len(sizes), "class_size_average": n / len(sizes),
         "class_size_greatest": max(sizes), "c_avg": n / len(sizes) / 4, "precision": 1 - total[form] / (3 * n),
         "information_loss": total[form], "total_information_loss": total["edges"], "ncp": total["leaves"],
         "gcp": total["leaves"] / (3 * n), "numeric_information_loss": numbers,

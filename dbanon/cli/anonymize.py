@@ -102,6 +102,13 @@ def anonymize(
             f"{int(found['records'])} records in {int(found['classes'])} classes of at least {int(found['k'])}; "
             f"precision {found['precision']:.4f}."
         )
+        alone = int(found.get("unique_unchanged", 0))
+        if alone:
+            click.echo(
+                f"{alone} of these records are unique by the values of their unchanged columns (sensitive, "
+                f"other), whatever k is: who knows those values finds them. The smallest group alike in everything published has "
+                f"{int(found['k_all'])}."
+            )
         for file in files:
             click.echo(str(file))
 

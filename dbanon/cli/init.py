@@ -67,6 +67,12 @@ def init(database: Path, table: str, yes: bool, force: bool) -> None:
             click.confirm("Write it?", default=True, abort=True)
         _write(con, source, old, written)
         click.echo(f"The policy of {source.shown} is written to dbanon.policy: {_columns(len(written))}.")
+        for (problem,) in con.execute(
+            "SELECT problem FROM policy_problems() "
+            "WHERE (database_name, schema_name, lower(table_name)) = (?, ?, lower(?))",
+            [source.database, source.schema, source.table],
+        ).fetchall():
+            click.echo(f"Problem: {problem}")
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, listed, near
+from dbanon.proposal import named
 from dbanon.quote import text
 
 
@@ -76,12 +77,13 @@ class NoPolicy(DbanonError):
     """Neither the policy nor the call names a quasi-identifier."""
 
     def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
-        first = next(iter(columns), "age")
+        found = next((c for c in columns if (said := named(c)).quasi and not (said.direct or said.number)), None)
+        column = found or "..."
         super().__init__(
             f"{function}: no quasi-identifier is declared for {table}. Hint: declare its policy, "
             "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
-            f"('{table}', '{first}', 'quasi'), ... (FROM profile({text(table)}) proposes one); or name the columns in "
-            f"the call, qi = ['{first}', ...]."
+            f"({text(table)}, {text(column)}, 'quasi'), ... (FROM profile({text(table)}) proposes one); or name the "
+            f"columns in the call, qi = [{text(column) + ', ...' if found else '...'}]."
         )
 
 
@@ -119,6 +121,29 @@ class RepeatedIdentifier(DbanonError):
             f"{table}.{column}: {count} values of this identifier occur in more than one row, and no column has the "
             "role person, so k counts records. Hint: names repeat by chance; where a value is always one and the same "
             f"person, {declare}."
+        )
+
+
+class UniqueUnchanged(DbanonError):
+    """Sensitive and other columns by whose values people are found, whatever k is; policy_problems reports it."""
+
+    def __init__(self, table: str, columns: Iterable[str], count: object, persons: bool) -> None:
+        super().__init__(
+            f"{table}: {count} records share all values of {', '.join(columns)} with no other "
+            f"{'person' if persons else 'record'}, and these are published as they are: who knows them finds "
+            "the record in every release, whatever k is. Hint: withhold columns, make them quasi, or coarsen them in a view."
+        )
+
+
+class RareTogether(DbanonError):
+    """Several `other` columns would single people out together."""
+
+    def __init__(self, function: str, table: str, columns: Iterable[str], count: object, k: int) -> None:
+        columns = list(columns) or [""]
+        super().__init__(
+            f"{function}: {listed(columns)} of {table} have the role other (published unchanged), and {count} "
+            f"combinations of their values belong to fewer than k = {k} records (persons). Hint: make some quasi, "
+            f"withhold some, or accept what a column adds with allow_rare = ['{columns[-1]}']."
         )
 
 

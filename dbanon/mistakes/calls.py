@@ -166,6 +166,18 @@ def roles() -> Iterator[Mistake]:
         FEW,
     )
     yield sql(
+        errors.RareTogether("kacpc", "goods", ["product", "shop"], 100, 10),
+        "FROM kacpc('goods', k = 10, qi = ['age'], other = ['product', 'shop']);",
+        "CREATE TABLE goods AS\n"
+        "SELECT 20 + i % 3 AS age, i % 10 AS product, i // 10 % 10 AS shop FROM range(200) AS r (i);",
+    )
+    yield sql(
+        errors.UniqueUnchanged("incomes", ["income"], 50, False),
+        "SELECT problem FROM policy_problems();",
+        "CREATE TABLE incomes AS SELECT 20 + i % 3 AS age, 1000 + i AS income FROM range(50) AS r (i);",
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('incomes', 'income', 'sensitive');",
+    )
+    yield sql(
         errors.RareLeft("kacpc", "towns", "town", 1, 4),
         "FROM kacpc('towns', k = 4, qi = ['age'], other = ['town'], suppress = 0.15);",
         "CREATE TABLE towns AS\n"

@@ -41,6 +41,9 @@ SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
         {% for u in unchanged if u.check_rare %}
         WHEN rare_{{ u.i }}.values > 0 THEN error({{ u.say_rare_left }})
         {% endfor %}
+        {% if check_together %}
+        WHEN rare_together.values > 0 THEN error({{ say.rare_together_left }})
+        {% endif %}
         {% endif %}
 {%- endmacro %}
 
@@ -65,6 +68,18 @@ SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
         WHERE size < {{ k }}
     ) AS rare_{{ u.i }}
     {% endfor %}
+    {% if check_together %}
+    , (
+        SELECT count(*) AS values
+        FROM (
+            SELECT {% if person %}count(DISTINCT s.person){% else %}count(*){% endif %} AS size
+            FROM {{ records() }}
+            GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}s.u{{ u.i }}{% endfor %}
+
+        )
+        WHERE size < {{ k }}
+    ) AS rare_together
+    {% endif %}
     {% endif %}
     {% for s in tested %}{% for m in s.models %}
     {# A class that is not judged is counted too. #}

@@ -56,6 +56,12 @@ problem AS MATERIALIZED (
             FROM (SELECT u{{ u.i }} FROM kept GROUP BY u{{ u.i }}
                 HAVING {% if person %}count(DISTINCT person){% else %}count(*){% endif %} < {{ k }})),
         {% endfor %}
+        {% if check_together %}
+        (SELECT CASE WHEN count(*) > 0 THEN {{ say.rare_together }} END
+            FROM (SELECT 1 FROM kept GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %}
+
+                HAVING {% if person %}count(DISTINCT person){% else %}count(*){% endif %} < {{ k }})),
+        {% endif %}
         NULL
     ) AS message
     FROM facts, kept_facts

@@ -1,5 +1,5 @@
-{#- policy_problems(): what is known when the call is planned, then identifiers whose values repeat, counted when it
-    runs. Only how many repeat is told, never a value. -#}
+{#- policy_problems(): what is known when the call is planned, then identifiers whose values repeat and records that
+    unchanged columns single out, counted when it runs. Only how many there are is told, never a value. -#}
 {{ known }}
 {% for c in candidates %}
 UNION ALL

@@ -1,0 +1,18 @@
+-- what: Least number of {unit} alike in everything that is published, unchanged columns too: what protects from somebody who knows these.
+-- better: higher
+-- source: -
+-- place: 45
+-- needs: unchanged
+SELECT NULL AS detail, min(size) AS value
+FROM (
+    {% if person %}
+    SELECT greatest(count(DISTINCT s.person), 1) AS size
+    FROM source AS s JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif %}
+
+    GROUP BY l.class_id{% for u in unchanged %}, s.u{{ u.i }}{% endfor %}
+
+    {% else %}
+    SELECT sum(size) AS size FROM released GROUP BY class_id{% for u in unchanged %}, u{{ u.i }}{% endfor %}
+
+    {% endif %}
+)

@@ -1,0 +1,20 @@
+-- what: Released records that share all their unchanged values (sensitive and other columns) with no other record (person): who knows these values finds them, whatever k is.
+-- better: lower
+-- source: -
+-- place: 175
+-- needs: unchanged
+SELECT NULL AS detail, coalesce(sum(size) FILTER (WHERE people <= 1), 0) AS value
+FROM (
+    {% if person %}
+    SELECT count(*) AS size, count(DISTINCT s.person) AS people
+    FROM source AS s JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif %}
+
+    GROUP BY {% for u in unchanged %}{% if not loop.first %}, {% endif %}s.u{{ u.i }}{% endfor %}
+
+    {% else %}
+    SELECT sum(size) AS size, sum(size) AS people
+    FROM released
+    GROUP BY {% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %}
+
+    {% endif %}
+)
