@@ -549,6 +549,8 @@ ELSEWHERE = {
     "PersonLeftOut": "test_alchemy_selectable.py",
     "PolicyDrift": "test_alchemy_selectable.py",
     "RareLeft": "test_suppress.py",
+    "RareTogether": "test_singled.py",
+    "UniqueUnchanged": "test_singled.py",
     "ReadOnly": "test_sources.py",
     "ReadOnlyView": "test_alchemy_view.py",
     "ReleaseExists": "test_materialized.py",

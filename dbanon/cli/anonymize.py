@@ -106,8 +106,8 @@ def anonymize(
         if alone:
             click.echo(
                 f"{alone} of these records are unique by the values of their unchanged columns (sensitive, "
-                f"other), whatever k is: who knows those values finds them. The smallest group alike in everything published has "
-                f"{int(found['k_all'])}."
+                f"other), whatever k is: who knows those values finds them. The smallest group alike in everything "
+                f"published has {int(found['k_all'])}."
             )
         for file in files:
             click.echo(str(file))
