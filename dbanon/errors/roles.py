@@ -131,7 +131,7 @@ class UniqueUnchanged(DbanonError):
         super().__init__(
             f"{table}: {count} records share all values of {', '.join(columns)} with no other "
             f"{'person' if persons else 'record'}, and these are published as they are: who knows them finds "
-            "the record in every release, whatever k is. Hint: withhold some, make them quasi, or coarsen them in a view."
+            "the record in every release, whatever k is. Hint: withhold some, make them quasi, or coarsen them."
         )
 
 
