@@ -212,6 +212,8 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
         "dropped": 0,
         "suppressed:outlier": 0,
         "k": min(units.values()),
+        "k_all": 1,  # every record has a uid of its own
+        "unique_unchanged": n,
         "classes": m,
         "class_size_average": n / m,
         "class_size_greatest": max(size.values()),
