@@ -234,8 +234,9 @@ def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
     con.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")
     error = unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.KeepRefused)
     assert "disease was sensitive and is withheld" in str(error)
-    with pytest.warns(dbanon.DisclosureWarning, match="disease was sensitive and is withheld"):
+    with pytest.warns(dbanon.DisclosureWarning) as seen:
         assert dbanon.refresh(con, "safe", refresh="recluster").version == 2
+    assert "disease was sensitive and is withheld" in " ".join(str(w.message) for w in seen)
     assert [c[0] for c in con.execute("FROM safe").description] == ["age", "class_id"]
 
 

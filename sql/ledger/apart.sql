@@ -1,15 +1,16 @@
 {#- What a new version shows beside all that were published before it of the same people. A record is somebody's published
-    value (who, value_hash, and which of those that are alike; within classes it is what counts of the record that matters,
-    not who it is about, since which of two that are alike is in which class is not told); in a set of records (everybody; those who are published
-    alike; a cluster that was kept) its presence in each earlier version is a signature, and records of one signature are an
-    atom. Only atoms can be told apart by adding and subtracting versions, whichever and however many: if all of them meet
-    the model, whatever is computed from the versions follows from a release with the atoms as classes, which would be
-    allowed. So the new version may split an atom only into parts that meet the model, and records that are new must meet
-    it too. (Signed combinations of versions ask for less, since not every atom can be had alone, but they are 3^n.) What
-    was told apart before is not told apart anew and stops nothing. `refined`: the same for the classes that a record was
-    in, version by version, instead of its mere presence: then nothing at all is narrowed by holding versions together.
-    A row for each signature whose parts fail: bits of the versions that had it, whether the new one has it, how many
-    sets, people and which parameters. It shares no step with what made the versions. -#}
+    value (who, value_hash, and which of those that are alike; within classes it is what counts of the record that
+    matters, not who it is about, since which of two that are alike is in which class is not told); in a set of
+    records (everybody; those who are published alike; a cluster that was kept) its presence in each earlier version
+    is a signature, and records of one signature are an atom. Only atoms can be told apart by adding and subtracting
+    versions, whichever and however many: if all of them meet the model, whatever is computed from the versions
+    follows from a release with the atoms as classes, which would be allowed. So the new version may split an atom
+    only into parts that meet the model, and records that are new must meet it too. (Signed combinations of versions
+    ask for less, since not every atom can be had alone, but they are 3^n.) What was told apart before is not told
+    apart anew and stops nothing. `refined`: the same for the classes that a record was in, version by version,
+    instead of its mere presence: then nothing at all is narrowed by holding versions together. A row for each
+    signature whose parts fail: bits of the versions that had it, whether the new one has it, how many sets, people
+    and which parameters. It shares no step with what made the versions. -#}
 {%- from 'part/row.sql' import value_hash, cells with context -%}
 {% macro before() -%}{% for c in chunks %}before{{ loop.index0 }}, {% endfor %}{%- endmacro %}
 WITH RECURSIVE
