@@ -164,6 +164,7 @@ def unchanged(call: Publication) -> list[dict[str, object]]:
             "label": text(name),
             "is_sensitive": name in roles.sensitive,
             "is_zoned": call.source.columns[name] == "TIMESTAMP WITH TIME ZONE",
+            "is_tagged": bool(_TAGGED.search(call.source.columns[name])),
             "text_is_value": bool(_TEXT_IS_VALUE.match(call.source.columns[name])),
             "check_rare": name in roles.other and name.lower() not in allowed,
             "say_rare": message(errors.RareOther(function, table, name, later("count(*)"), call.k)),
@@ -241,6 +242,8 @@ def _unchanged_value(name: str, type_: str) -> Sql:
 _TEXT_IS_VALUE = re.compile(
     r"^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*|VARCHAR|BOOLEAN|DATE|TIMESTAMP|UUID|ENUM\(.*)$"
 )
+_TAGGED = re.compile(r"\b(UNION\(|VARIANT\b)")
+"""Types with unequal values of the same text."""
 
 
 def tie_by(call: Publication, unchanged: Sequence[Mapping[str, object]]) -> str:

@@ -56,9 +56,10 @@ sense_{{ s.i }} AS MATERIALIZED (
 {% endfor %}
 {% include 'part/problem.sql' %}
 {# What orders records of equal codes: a hash of all else that is published, once for each distinct combination where
-    equality of the types is equality of their text. It is versioned: DuckDB's own hash may change. #}
+    equality of the types is equality of their text. It is versioned: DuckDB's own hash may
+    change, and is used only where neither text nor order tells unequal values apart, as members of a UNION. #}
 {% macro tie(from) -%}
-    md5_number_lower(row('dbanon 1'{% for u in unchanged %}, {% if u.is_zoned %}epoch_us({{ from }}u{{ u.i }}){% else %}{{ from }}u{{ u.i }}{% endif %}{% endfor %}{% if person %}, {{ from }}person{% endif %})::VARCHAR)
+    md5_number_lower(row('dbanon 1'{% for u in unchanged %}, {% if u.is_zoned %}epoch_us({{ from }}u{{ u.i }}){% else %}{{ from }}u{{ u.i }}{% endif %}{% if u.is_tagged %}, hash({{ from }}u{{ u.i }}){% endif %}{% endfor %}{% if person %}, {{ from }}person{% endif %})::VARCHAR)
 {%- endmacro %}
 {% if tie_by == 'value' %}
 ties AS MATERIALIZED (

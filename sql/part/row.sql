@@ -1,7 +1,7 @@
 {#- What tells whether a record is the one that was there before: a hash of all that counts of it, and who it is about.
     The hashes are versioned: DuckDB's own may change. -#}
 {% macro unchanged_values(from, named) -%}
-    {% for u in unchanged %}, {% set value = u.name if named else sql('u', u.i) %}{% if u.is_zoned %}epoch_us({{ from }}{{ value }}){% else %}{{ from }}{{ value }}{% endif %}{% endfor %}
+    {% for u in unchanged %}, {% set value = u.name if named else sql('u', u.i) %}{% if u.is_zoned %}epoch_us({{ from }}{{ value }}){% else %}{{ from }}{{ value }}{% endif %}{% if u.is_tagged %}, hash({{ from }}{{ value }}){% endif %}{% endfor %}
 {%- endmacro %}
 {% macro row_hash(from) -%}
     md5_number_lower(row('dbanon 1'{% for q in quasi %}, {{ from }}q{{ q.i }}{% endfor %}{{ unchanged_values(from, false) }}{% if person %}, {{ from }}person{% endif %})::VARCHAR)
