@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from dbanon import errors, session, statement
+from dbanon import cells, errors, session, statement
 from dbanon.builtin import bound
 from dbanon.functions import TableFunction, table_functions
 from dbanon.install import attach
@@ -52,6 +52,7 @@ class Connection:
         self._session = session.of_connection(raw)
         self._session.told = progress or self._session.told
         self._frames: set[str] = set()
+        self._read: list[tuple[str, str]] = []
 
     @property
     def progress(self) -> Progress | None:
@@ -63,7 +64,22 @@ class Connection:
         self._session.told = told
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.raw, name)
+        found = getattr(self.raw, name)
+        return self._withholding(found) if name in _FETCHING else found
+
+    def _withholding(self, fetch: Callable[..., Any]) -> Callable[..., Any]:
+        """Fetching runs the rest of the statement."""
+
+        def fetched(*given: Any, **options: Any) -> Any:
+            with self.withheld():
+                return fetch(*given, **options)
+
+        return fetched
+
+    def withheld(self) -> contextlib.AbstractContextManager[None]:
+        """No value of a source in an error of the last statement, if that called one of our functions."""
+        function = self._read[0][0] if self._read else ""
+        return cells.withheld(function, lambda: [source for _, source in self._read])
 
     def __enter__(self) -> Connection:
         return self
@@ -75,7 +91,8 @@ class Connection:
         """Runs a statement; fetch from the connection, as with DuckDB."""
         frame = sys._getframe(1)
         *first, last = statement.steps(query, self.raw.extract_statements)
-        with _ctrl_c_raised():
+        self._noted(query)
+        with _ctrl_c_raised(), self.withheld():
             for step in first:
                 self.raw.execute(self._plain(step, None, frame, self.raw.execute))
             query = self._plain(last, parameters, frame, self.raw.execute)
@@ -94,7 +111,8 @@ class Connection:
         """The relation of a query."""
         frame = sys._getframe(1)
         *first, last = statement.steps(query, self.raw.extract_statements)
-        with _ctrl_c_raised():
+        self._noted(query)
+        with _ctrl_c_raised(), self.withheld():
             for step in first:
                 self.raw.execute(self._plain(step, None, frame, self.raw.execute))
             query = self._plain(last, options.get("params"), frame, self.raw.sql)
@@ -119,6 +137,11 @@ class Connection:
     def close(self) -> None:
         """Closes the connection."""
         self.raw.close()
+
+    def _noted(self, query: object) -> None:
+        """Keeps what our functions in a query read, for errors."""
+        calls = list(_calls(query)) if isinstance(query, str) else []
+        self._read = [(call.function.name, call.source or "the source") for call in calls]
 
     def _plain(self, step: Any, parameters: object, frame: Any, read: Callable[..., Any]) -> Any:
         """What DuckDB shall run: a statement about a materialized view is carried out, and becomes its result."""
@@ -159,6 +182,13 @@ class Connection:
             if not taken or name in self._frames:
                 value.create_view(name) if relation else self.raw.register(name, value)
                 self._frames.add(name)
+
+
+_FETCHING = frozenset(
+    ("fetchone", "fetchmany", "fetchall", "fetchdf", "fetchnumpy", "fetch_df", "fetch_df_chunk", "fetch_arrow_reader",
+     "fetch_record_batch", "to_arrow_table", "to_arrow_reader", "df", "pl", "arrow", "torch", "tf")
+)  # fmt: skip
+"""What gives rows of the last statement."""
 
 
 # --- reading calls out of a statement --------------------------------------------------------------------

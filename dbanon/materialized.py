@@ -14,6 +14,7 @@ import duckdb
 
 from dbanon import (
     catalog,
+    cells,
     erasure,
     errors,
     functions,
@@ -355,6 +356,8 @@ def _transaction(cursor: Any, function: str, name: str) -> Iterator[None]:
             cursor.execute("ROLLBACK")
         if isinstance(error, duckdb.Error) and (reason := targets.why(error)) is not None:
             raise errors.NotWritten(name, reason, function) from None
+        if (kind := cells.quoted(error)) is not None:
+            raise errors.UnreadableValue(function, [f"the source of {name}"], kind) from None
         if isinstance(error, duckdb.TransactionException):
             raise errors.Busy(function, name, _first_line(error)) from None
         raise

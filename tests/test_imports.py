@@ -41,7 +41,7 @@ LAYERS = [
     {"kernels.rebuild"},
     {"kernels"},
     {"arguments", "demand", "hierarchy", "kinds", "parameters", "metric", "policy", "space"},
-    {"files", "targets"},
+    {"cells", "files", "targets"},
     {"catalog", "attribute", "distance", "forest", "index", "constraint", "model"},
     {"cluster.labels", "cluster.loss", "cluster.noise", "cluster.registry"},
     {"cluster.diverse", "cluster.extent", "cluster.lattice", "cluster.needs", "cluster.outliers", "cluster.repair"},
@@ -130,7 +130,7 @@ ROOMS = {
     "pyarrow": {"udf", "udf_attack"},
     "sklearn": {"forest", "guessing"},
     "duckdb": {
-        "cli.common", "doctor", "handout", "install", "verified", "connection", "materialized", "statement",
+        "cells", "cli.common", "doctor", "handout", "install", "verified", "connection", "materialized", "statement",
         "alchemy.engine", "alchemy.raw", "alchemy.view", "alchemy.migration", "shell.shell", "shell.command",
         "harlequin_adapter",
     },

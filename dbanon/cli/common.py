@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
-from dbanon import session, targets
+from dbanon import cells, session, targets
 from dbanon.cli.spelling import spelled
-from dbanon.errors import DbanonError
+from dbanon.errors import DbanonError, UnreadableValue
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 
@@ -44,6 +44,10 @@ def errors_as_messages() -> Iterator[None]:
             raise KeyboardInterrupt from None
         if isinstance(error, RuntimeError):
             raise
+        if (kind := cells.quoted(error)) is not None:
+            error = UnreadableValue(
+                context.info_name if context and context.info_name else "dbanon", ["the input"], kind
+            )
         said = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
         reason = None if isinstance(error, DbanonError) else targets.why(error)
         shown = said if reason is None else f"{reason[0].upper()}{reason[1:]}: {said}"

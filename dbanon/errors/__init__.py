@@ -107,6 +107,7 @@ from dbanon.errors.sources import (
     ShadowedTable,
     UnknownTable,
     UnreadableFile,
+    UnreadableValue,
 )
 
 __all__ = [
@@ -191,6 +192,7 @@ __all__ = [
     "UnreadableFile",
     "UnreadableScript",
     "UnreadableStatement",
+    "UnreadableValue",
     "UnstableSource",
     "UnsupportedPerson",
     "UnsupportedSetting",

@@ -110,3 +110,14 @@ class NothingLeft(DbanonError):
             f"{function}: every row of {table} has a NULL in a quasi-identifier and nulls := 'drop' leaves none. "
             "Hint: use nulls := 'keep' or withhold the columns that are mostly NULL."
         )
+
+
+class UnreadableValue(DbanonError):
+    """A value of the source that DuckDB could not read, convert or store; its own message quotes the value."""
+
+    def __init__(self, function: str, sources: Iterable[str], kind: str) -> None:
+        shown = ", ".join(dict.fromkeys(sources))
+        super().__init__(
+            f"{function}: DuckDB could not read or convert a value of {shown}, or of an argument ({kind}). Its message "
+            f"quotes the value, so it is not shown here. Hint: read all of {shown} itself, as its custodian, to see it."
+        )

@@ -82,6 +82,11 @@ def sources() -> Iterator[Mistake]:
         errors.UnreadableFile("kacpc", "missing.csv", "there is no such file."),
         "FROM kacpc('missing.csv', k = 10);",
     )
+    yield python(
+        errors.UnreadableValue("kacpc", ["typed"], "Conversion Error"),
+        "con.execute(\"FROM kacpc('typed', k = 10, qi = ['disease'])\").fetchall()",
+        "CREATE VIEW typed AS SELECT disease::DATE AS disease FROM patients;",
+    )
     yield sql(
         errors.RemoteFile("kacpc", "https://example.org/patients.csv", "httpfs"),
         "FROM kacpc('https://example.org/patients.csv', k = 10);",

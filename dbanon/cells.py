@@ -1,0 +1,48 @@
+"""DuckDB's own messages that quote a value of the source: recognised, so that ours takes their place.
+
+A line of a CSV that does not parse, a cast in a view, a generated column, a constraint: DuckDB says which value it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import duckdb
+
+from dbanon import errors
+
+_QUOTING = (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.ConstraintException)
+
+_LINE = re.compile(r"CSV Error on Line: \d+")
+
+_INPUT = re.compile(
+    r"Invalid Input Error: (Malformed JSON|Could not parse string|Failed to (?:parse|cast)|Invalid unicode)"
+)
+
+
+def quoted(error: BaseException) -> str | None:
+    """What kind of error it is, in words without a value, if DuckDB's message may quote one; else None."""
+    text = str(error)
+    if isinstance(error, duckdb.Error) and (line := _LINE.search(text)):
+        return line[0]
+    if isinstance(error, _QUOTING):
+        return text.partition(":")[0]
+    if isinstance(error, duckdb.InvalidInputException) and (said := _INPUT.match(text)):
+        return said[1]
+    return None
+
+
+@contextlib.contextmanager
+def withheld(function: str, sources: Callable[[], Sequence[str]]) -> Iterator[None]:
+    """Raises UnreadableValue in place of a message that quotes a value. `sources` are the tables that are read; where
+    there are none, the statement is none of ours, and the message stays."""
+    try:
+        yield
+    except duckdb.Error as error:
+        kind = quoted(error)
+        read = sources() if kind else ()
+        if kind is None or not read:
+            raise
+        raise errors.UnreadableValue(function, read, kind) from None

@@ -1,0 +1,60 @@
+"""No error that comes out of our functions quotes a cell of the source, DuckDB's own among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon import errors
+from dbanon.cli import main
+
+SECRET = "hiv-positive"
+
+
+@pytest.fixture(scope="module")
+def con() -> Any:
+    with dbanon.connect() as connection:
+        connection.execute(
+            f"CREATE TABLE raw AS SELECT 20 + i AS age, IF(i = 7, '{SECRET}', i::VARCHAR) AS code FROM range(10) r(i)"
+        )
+        connection.execute("CREATE VIEW typed AS SELECT age, code::INTEGER AS code FROM raw")
+        connection.execute("CREATE VIEW dated AS SELECT age, strptime(code, '%Y') AS code FROM raw")
+        connection.execute("CREATE VIEW parsed AS SELECT age, (code::JSON ->> '$')::VARCHAR AS code FROM raw")
+        yield connection
+
+
+@pytest.mark.parametrize("view", ["typed", "dated", "parsed"])
+@pytest.mark.parametrize(
+    "call", ["kacpc('{}', k = 2, qi = ['age'], sensitive = ['code'])", "kacpc_metrics('{}', k = 2, qi = ['code'])"]
+)
+def test_every_value_that_a_view_cannot_convert_stays_out_of_the_error(con: Any, view: str, call: str) -> None:
+    with pytest.raises(errors.UnreadableValue, match=f"a value of {view}") as caught:
+        con.execute(f"FROM {call.format(view)}").fetchall()
+    assert SECRET not in str(caught.value)
+
+
+def test_every_line_that_a_file_cannot_have_stays_out_of_the_error(con: Any, tmp_path: Path) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text("age,code\n" + "".join(f"{i},{i}\n" for i in range(25_000)) + f"{SECRET},1,2\n")
+    with pytest.raises(errors.UnreadableValue, match="CSV Error on Line: 25002") as caught:
+        con.execute(f"FROM kacpc('{file}', k = 2, qi = ['age'])").fetchall()
+    assert SECRET not in str(caught.value)
+    done = CliRunner().invoke(main, ["anonymize", str(file), "-k", "2", "--qi", "age", "-o", str(tmp_path / "out.csv")])
+    assert done.exit_code != 0
+    assert "CSV Error on Line: 25002" in done.output
+    assert SECRET not in done.output
+
+
+def test_a_release_that_fails_on_a_value_does_not_quote_it(con: Any) -> None:
+    with pytest.raises(errors.UnreadableValue) as caught:
+        dbanon.materialize(con.raw, "safe", "kacpc", "typed", k=2, qi=["age"], sensitive=["code"])
+    assert SECRET not in str(caught.value)
+
+
+def test_statements_that_call_none_of_our_functions_keep_duckdb_s_message(con: Any) -> None:
+    with pytest.raises(Exception, match=SECRET):
+        con.execute("FROM typed").fetchall()
