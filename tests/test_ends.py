@@ -254,3 +254,14 @@ def test_noise_stays_on_its_grid_and_in_its_type(con: Any, call: str) -> None:
             assert len(found) == 40, (type_, grid)
             if type_ in ("DECIMAL(18,0)", "HUGEINT", "UHUGEINT", "BIGINT") and grid != "none":
                 assert {int(v) % int(grid) for (v,) in found} == {0}
+
+
+def test_a_decade_of_a_hierarchy_has_ten_years_before_christ_too(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT make_date(y, 5, 5) AS v FROM range(-25, 25) AS r (y)")
+    found = con.execute(
+        "SELECT label, leaves FROM (SELECT h.label, count(*) AS leaves "
+        "FROM hierarchy_dates('d', 't', 'v', levels := ['decade']) AS h "
+        "JOIN hierarchy_dates('d', 't', 'v', levels := ['decade']) AS leaf ON leaf.parent = h.node "
+        "WHERE h.parent IS NOT NULL GROUP BY h.label)"
+    ).fetchall()
+    assert dict(found) == {"-30s": 5, "-20s": 10, "-10s": 10, "0s": 10, "10s": 10, "20s": 5}

@@ -1,8 +1,8 @@
 {#- Label paths of a calendar: 1985-03-12, 1985-03, 1985-Q1, 1985, 1980s. -#}
 SELECT
     ['*'{% for level in levels|reverse %},
-        {% if level == 'century' %}(year(day) // 100 * 100)::VARCHAR || '-' || (year(day) // 100 * 100 + 99)::VARCHAR
-        {% elif level == 'decade' %}(year(day) // 10 * 10)::VARCHAR || 's'
+        {% if level == 'century' %}(year(day) - (year(day) % 100 + 100) % 100)::VARCHAR || '-' || (year(day) - (year(day) % 100 + 100) % 100 + 99)::VARCHAR
+        {% elif level == 'decade' %}(year(day) - (year(day) % 10 + 10) % 10)::VARCHAR || 's'
         {% elif level == 'year' %}year(day)::VARCHAR
         {% elif level == 'quarter' %}year(day)::VARCHAR || '-Q' || quarter(day)::VARCHAR
         {% elif level == 'month' %}strftime(day, '%Y-%m')
