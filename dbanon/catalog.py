@@ -6,6 +6,7 @@ returns sees the caller's transaction, and `fingerprint_sql` lets it notice a di
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -89,6 +90,7 @@ def resolve(
     found = stored(function, cursor, given, parts, path)
     if found is not None:
         database, schema, table = found
+        _not_within_itself(function, given, cursor, found)
         return Source(
             shown=given,
             sql=qualified(*found),
@@ -109,6 +111,15 @@ def resolve(
     if parts is None:
         raise errors.NotATable(function, given)
     raise errors.UnknownTable(function, given, _known(cursor, path, local))
+
+
+def _not_within_itself(function: str, given: str, cursor: Cursor, found: tuple[str, str, str]) -> None:
+    """Raises CallsItself where the source is a view over the function: DuckDB's own error speaks of recursion."""
+    rows = cursor.execute(
+        "SELECT sql FROM duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)", list(found)
+    ).fetchall()
+    if rows and re.search(rf"(?<![\w'\"]){re.escape(function)}\s*\(", str(rows[0][0]), re.IGNORECASE):
+        raise errors.CallsItself(function, given)
 
 
 _RELATIONS = """
@@ -182,8 +193,13 @@ def columns_of(cursor: Cursor, relation: tuple[str, str, str]) -> dict[str, str]
 
 def _known(cursor: Cursor, path: SearchPath, local: Mapping[str, object]) -> list[str]:
     rows = cursor.execute(f"SELECT DISTINCT table_name, schema_name FROM ({_RELATIONS})").fetchall()
-    stored = [t if s == "main" else f"{s}.{t}" for t, s in rows if s != SCHEMA]
+    stored = [_spelled(t) if s == "main" else f"{_spelled(s)}.{_spelled(t)}" for t, s in rows if s != SCHEMA]
     return [*stored, *local]
+
+
+def _spelled(name: str) -> str:
+    """A name as a source argument spells it: in double quotes where it would be read as something else."""
+    return name if names.table_parts(name) == (name,) else identifier(name)
 
 
 # --- the policy ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -101,3 +102,17 @@ def ours(error: duckdb.Error) -> bool:
     """Whether an error is one that we raise: DuckDB gives it out as an invalid input, and calls it nothing else."""
     text = str(error)
     return text.startswith("Invalid Input Error: ") and "Python exception" not in text and "Error: " not in text[21:]
+
+
+def test_a_view_over_a_function_is_no_source_of_the_same_function(ten: Any) -> None:
+    ten.execute("CREATE OR REPLACE VIEW over AS SELECT * FROM kacpc('ten', k = 2, qi = ['age'], other = ['sex'])")
+    with pytest.raises(duckdb.Error, match="the view over calls kacpc itself"):
+        ten.execute("FROM kacpc('over', k = 5, qi = ['sex'])")
+    assert ten.execute("FROM mondrian('over', k = 5, qi = ['sex'])").fetchall()
+
+
+def test_a_name_that_needs_quotes_is_suggested_with_them(ten: Any) -> None:
+    ten.execute('CREATE OR REPLACE TABLE "a.b" AS FROM ten')
+    with pytest.raises(duckdb.Error, match=re.escape("""Did you mean '"a.b"'?""")):
+        ten.execute("FROM kacpc('a.b', k = 5, qi = ['sex'])")
+    assert ten.execute("""FROM kacpc('"a.b"', k = 5, qi = ['sex'])""").fetchall()

@@ -98,6 +98,7 @@ from dbanon.errors.roles import (
 )
 from dbanon.errors.sources import (
     AmbiguousTable,
+    CallsItself,
     EmptySource,
     NotATable,
     NotData,
@@ -113,6 +114,7 @@ from dbanon.errors.sources import (
 __all__ = [
     "AmbiguousTable",
     "Busy",
+    "CallsItself",
     "CompositionRefused",
     "CompositionUnchecked",
     "CompositionUnknown",

@@ -121,3 +121,13 @@ class UnreadableValue(DbanonError):
             f"{function}: DuckDB could not read or convert a value of {shown}, or of an argument ({kind}). Its message "
             f"quotes the value, so it is not shown here. Hint: read all of {shown} itself, as its custodian, to see it."
         )
+
+
+class CallsItself(DbanonError):
+    """A view as source that calls the function that is to read it."""
+
+    def __init__(self, function: str, view: str) -> None:
+        super().__init__(
+            f"{function}: the view {view} calls {function} itself, and DuckDB cannot expand a function within itself. "
+            f"Hint: CREATE TABLE ... AS FROM {view}, and name that table."
+        )

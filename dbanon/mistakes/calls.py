@@ -82,6 +82,11 @@ def sources() -> Iterator[Mistake]:
         errors.UnreadableFile("kacpc", "missing.csv", "there is no such file."),
         "FROM kacpc('missing.csv', k = 10);",
     )
+    yield sql(
+        errors.CallsItself("kacpc", "safe"),
+        "FROM kacpc('safe', k = 20);",
+        "CREATE VIEW safe AS SELECT * FROM kacpc('patients', k = 10);",
+    )
     yield python(
         errors.UnreadableValue("kacpc", ["typed"], "Conversion Error"),
         "con.execute(\"FROM kacpc('typed', k = 10, qi = ['disease'])\").fetchall()",
