@@ -131,7 +131,8 @@ together AS MATERIALIZED (
             SELECT {% for c in neutral %}CASE WHEN o.p[{{ c.i + 1 }}] THEN hash(c{{ c.i }}) END AS h{{ c.i }}, {% endfor %}{{ who }} AS who
             FROM source, (SELECT list(verdict[1] = 'other' ORDER BY place ASC) AS p FROM decided) AS o
         )
-        GROUP BY ALL
+        GROUP BY {% for c in neutral %}{% if not loop.first %}, {% endif %}h{{ c.i }}{% endfor %}
+
     )
     {% else %}
     SELECT 0 AS in_few
