@@ -327,7 +327,8 @@ def with_defaults(made: Case, name: str) -> Case:
 
 @pytest.mark.parametrize("name", [n for n in ALGORITHMS if cluster.find(n).widen is None])
 def test_the_published_release_never_has_less_precision(db: Any, name: str) -> None:
-    """Random tables in SQL, judged by the metric. q0 is a number here."""
+    """Random tables in SQL, judged by the metric. q0 is a number here, and no number is missing: the metric is over the
+    range of what is published, and where a class with a NULL publishes `*` that can be another."""
     rng = random.Random(name)
     ends: Counter[str] = Counter()
     for turn, form in enumerate(FORMS):
@@ -337,6 +338,7 @@ def test_the_published_release_never_has_less_precision(db: Any, name: str) -> N
             for seed in range(80_000 + turn, 90_000, len(FORMS))
             for c in [with_defaults(case(model, seed, 2), name)]
             if isinstance(c.attributes[0], Number) and not cannot(c, range(len(c.records)))
+            if all(r[j] is not None for j, a in enumerate(c.attributes) if isinstance(a, Number) for r in c.records)
         )
         arguments = arguments_of(made, stored(db, made)) | form
         arguments.pop("max_level", None)
