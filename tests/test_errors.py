@@ -583,6 +583,7 @@ def test_every_exception_of_the_package_is_reached(request: pytest.FixtureReques
 SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "columns")} | {
     "versions": [(1, "published")],
     "people": {"aa": 1},
+    "others": {"aa": ["aa"]},
 }
 """Arguments of exceptions that are no text."""
 
