@@ -580,7 +580,7 @@ def test_every_exception_of_the_package_is_reached(request: pytest.FixtureReques
     assert set(ELSEWHERE) <= known
 
 
-SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "columns")} | {
+SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "columns", "beside")} | {
     "versions": [(1, "published")],
     "people": {"aa": 1},
     "others": {"aa": ["aa"]},

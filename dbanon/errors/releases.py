@@ -111,11 +111,11 @@ class Busy(DbanonError):
 class DeltaRefused(DbanonError):
     """Versions whose difference shows too few people."""
 
-    def __init__(self, function: str, name: str, sets: int, versions: Sequence[str]) -> None:
+    def __init__(self, function: str, name: str, sets: int, beside: Sequence[str]) -> None:
         kept = "The old version stays" if function == "refresh" else "Nothing was changed"
         super().__init__(
             f"{function}: {sets} sets of records of {name} would come or go that are too few records (persons), or "
-            f"miss the model, by themselves: who also has {', '.join(versions)} could subtract them. {kept}. "
+            f"miss the model, by themselves: who also has {', '.join(beside)} could subtract them. {kept}. "
             f"Hint: FROM delta_problems({text(name)}) shows them where classes are kept; wait for more records, "
             "cluster anew with refresh = 'recluster' where classes are what differs (whoever has both versions can "
             "then intersect them), honour an erasure with erase = true (the classes of those who went go whole), or "
