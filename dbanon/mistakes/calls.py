@@ -90,7 +90,8 @@ def sources() -> Iterator[Mistake]:
     yield python(
         errors.UnreadableValue("kacpc", ["typed"], "Conversion Error"),
         "con.execute(\"FROM kacpc('typed', k = 10, qi = ['disease'])\").fetchall()",
-        "CREATE VIEW typed AS SELECT disease::DATE AS disease FROM patients;",
+        "CREATE TABLE diagnoses AS SELECT disease FROM patients;",
+        "CREATE VIEW typed AS SELECT disease::DATE AS disease FROM diagnoses;",
     )
     yield sql(
         errors.RemoteFile("kacpc", "https://example.org/patients.csv", "httpfs"),
