@@ -66,6 +66,8 @@ class Source:
     schema: str
     table: str
     bare: bool = False
+    is_table: bool = False
+    """Whether it is a table of a DuckDB database: read twice in a statement, it has the same rows."""
 
 
 def resolve(
@@ -99,6 +101,7 @@ def resolve(
             schema=schema,
             table=table,
             bare=bare,
+            is_table=_is_table(cursor, found),
         )
     if names.is_file(given):
         files.allowed(function, given, cursor)
@@ -158,6 +161,15 @@ def stored(
         return in_schema or in_database
     name = parts[0] if parts else given
     return pick([(database, schema, name) for database, schema in path.places])
+
+
+def _is_table(cursor: Cursor, found: tuple[str, str, str]) -> bool:
+    rows = cursor.execute(
+        "SELECT 1 FROM duckdb_tables() JOIN duckdb_databases() USING (database_name) "
+        "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND type = 'duckdb'",
+        list(found),
+    ).fetchall()
+    return bool(rows)
 
 
 def _columns(cursor: Cursor, found: tuple[str, str, str]) -> dict[str, str]:

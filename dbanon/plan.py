@@ -10,6 +10,7 @@ from dbanon import column, errors, metric
 from dbanon.attribute import Attribute
 from dbanon.publication import Publication
 from dbanon.quote import Sql, as_json, identifier, literal, text
+from dbanon.rules import rules
 from dbanon.template import fill, fill_text, later, message
 
 
@@ -109,6 +110,11 @@ def _values(call: Publication) -> dict[str, object]:
         "quasi_output": quasi_output,
         "class_id": identifier(class_name),
         "class_name": class_name,
+        **rules(call),
+        "origin": call.source.sql if call.source.is_table else Sql("as_it_came"),
+        "copies": identifier(_free("copies", {class_name, *(str(o["plain"]) for o in output)})),
+        "place": identifier(_free("place", {class_name, *(str(o["plain"]) for o in output)})),
+        "copy": identifier(_free("copy", {class_name, *(str(o["plain"]) for o in output)})),
         "size_name": _free("size", own_names),
         "names": {n: identifier(_free(n, own_names)) for n in ("size", "persons", "loss", "suppressed")},
         "flat_count": sum(not a.is_number and a.hierarchy is None for a in call.attributes),
@@ -157,6 +163,11 @@ _GATE = {
     "outliers": ("records more are left out than suppress allows", "left_out.records"),
     "untrue": ("records are not those of the source, or have another value, among", "counted.rows_out"),
     "small": ("classes below k", "classes.small"),
+    "finer": ("values that the policy does not let out as they are", "classes.finer"),
+    "columns": ("other columns than the policy lets out, or in another order, of records", "reread.records"),
+    "stated": ("figures that do not follow from the released rows, records", "(SELECT sum(size) FROM released)"),
+    "reread": ("the source was read as other records than it has, records", "reread.records"),
+    "order": ("rows that are not in the order of what they publish", "ordered.rows"),
     "confused": (
         "classes that publish the same values under several class_ids, or several under one",
         "classes.confused",

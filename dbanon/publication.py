@@ -9,7 +9,7 @@ from dbanon.attribute import Attribute, Hierarchy
 from dbanon.catalog import Source
 from dbanon.cluster import Noise
 from dbanon.demand import Demand
-from dbanon.policy import Roles
+from dbanon.policy import Declared, Roles
 from dbanon.quote import Sql
 
 
@@ -25,7 +25,8 @@ class Publication:
     was planned, and SQL for what it is when the call runs. `reads` is what the algorithm looks at beside codes,
     `forest` the settings of the influence that is asked for (None: of none), `widens` whether clusters are published
     with more than their records span, `noise` what is published instead of classes (None: classes are). `bounds` are
-    the ends, as SQL, of columns beyond which records are left out, `distinct` whether duplicates are.
+    the ends, as SQL, of columns beyond which records are left out, `distinct` whether duplicates are; `declared` is the
+    policy as it is stored.
     """
 
     function: str
@@ -48,6 +49,7 @@ class Publication:
     noise: Noise | None = None
     bounds: Mapping[str, tuple[Sql, Sql]] = field(default_factory=dict)
     distinct: bool = False
+    declared: tuple[Declared, ...] = ()
     key: tuple[str, ...] = ()
     keep: Sql | None = None
     left_out: Mapping[str, Sql] = field(default_factory=dict)

@@ -130,6 +130,7 @@ def prepared(call: Call, options: Mapping[str, object], algorithm: str, kind: st
         fingerprint_sql=fingerprint_sql,
         fingerprint=fingerprint,
         session=call.session.token,
+        declared=tuple(declared),
     )
 
 

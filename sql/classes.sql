@@ -1,7 +1,8 @@
 {#- NAME_classes('table', ...): one row an equivalence class, and one a reason why records were left out. -#}
 {%- from 'part/placed.sql' import reasons with context -%}
 {% include 'part/path.sql' %},
-{% include 'part/measured.sql' %}
+{% include 'part/measured.sql' %},
+class_rows AS MATERIALIZED (
 SELECT
     c.class_id AS {{ class_id }},
     c.size AS {{ names.size }},
@@ -19,5 +20,9 @@ FROM {% if suppress %}(
     UNION ALL BY NAME
     {{ reasons() }}
 ){% else %}class_of{% endif %} AS c
-WHERE (SELECT passed FROM gate)
-ORDER BY c.class_id ASC NULLS LAST{% if suppress %}, c.reason ASC{% endif %}
+),
+{% include 'part/stated_classes.sql' %}
+FROM class_rows
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
+ORDER BY {{ class_id }} ASC NULLS LAST{% if suppress %}, {{ names.suppressed }} ASC{% endif %}
+

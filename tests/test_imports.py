@@ -63,7 +63,7 @@ LAYERS = [
     {"cluster"},
     {"template", "publication"},
     {"behind", "lineage"},
-    {"column", "read"},
+    {"column", "read", "rules"},
     {"measure", "threats"},
     {"functions", "plan", "session"},
     {"examples"},

@@ -2,10 +2,11 @@
     records were left out. -#}
 {%- from 'part/placed.sql' import reasons with context -%}
 {% include 'noise/path.sql' %},
-{% include 'part/measured.sql' %}
+{% include 'part/measured.sql' %},
 {% macro counted(column) -%}
 (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST) FROM {{ column }} AS v WHERE v.class_id = c.class_id)
 {%- endmacro %}
+class_rows AS MATERIALIZED (
 SELECT
     c.class_id AS {{ class_id }},
     c.size AS {{ names.size }}
@@ -22,6 +23,9 @@ FROM {% if suppress %}(
     UNION ALL BY NAME
     {{ reasons() }}
 ){% else %}class_of{% endif %} AS c
-WHERE (SELECT passed FROM gate)
-ORDER BY c.class_id ASC NULLS LAST{% if suppress %}, c.reason ASC{% endif %}
+),
+{% include 'part/stated_classes.sql' %}
+FROM class_rows
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
+ORDER BY {{ class_id }} ASC NULLS LAST{% if suppress %}, {{ names.suppressed }} ASC{% endif %}
 

@@ -2,7 +2,9 @@
     checked. A class has k records (persons) and their unchanged values; a category is what a record of the class may be
     published as; a number is within top, bottom and (where noise keeps to it) the column, and on its grid; each class
     has its NULLs. It shares no step with the code that drew the values. -#}
-{%- from 'part/checks.sql' import left_out_and_judged, records_due, refuse_left_out, refuse_models, sizes, untrue with context -%}
+{%- from 'part/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, refuse_rows, sizes, untrue with context -%}
+{%- from 'part/keeps.sql' import at_edge with context -%}
+{%- from 'part/second.sql' import reread with context -%}
 {% include 'part/original.sql' %}
 {% include 'part/covering.sql' %}
 {% for q in quasi %}
@@ -13,6 +15,7 @@ told_{{ q.i }} AS MATERIALIZED (
 {% include 'part/judged.sql' %}
 gate AS MATERIALIZED (
     SELECT CASE
+        {{ refuse_rows() }}
         WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
         WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN error({{ gate_say.lost }})
         {{ refuse_left_out() }}
@@ -31,30 +34,26 @@ gate AS MATERIALIZED (
             coalesce(sum(size) FILTER (WHERE class_id IS NULL), 0) AS unknown
         FROM released
     ) AS counted,
+    {{ reread() }},
+    {{ out_of_order() }},
     {{ untrue() }},
     (SELECT count(*) FILTER (WHERE size < {{ k }}) AS small FROM ({{ sizes() }})) AS classes
     {{ left_out_and_judged() }}
     {% for q in quasi %}
+    {% set r = rules[q.i] %}
     , (
-        {% if q.is_number %}
+        {% if r.is_number %}
         SELECT count(*) AS classes
         FROM (
             SELECT
                 t.class_id, sum(t.size) FILTER (WHERE t.value IS NULL) AS nulls,
                 count(*) FILTER (WHERE t.value IS NOT NULL AND NOT (true
-                    {% if q.top %}AND t.value <= {{ q.top }}{% endif %} {% if q.bottom %}AND t.value >= {{ q.bottom }}{% endif %}
+                    {% if r.top %}AND t.value <= {{ r.top }}{% endif %} {% if r.bottom %}AND t.value >= {{ r.bottom }}{% endif %}
 
-                    {% if not by_column %}AND t.value <= e.high{% if not q.grid %} AND t.value >= e.low{% endif %}{% endif %}
+                    {% if not by_column %}AND t.value <= e.high{% if not (r.unit or r.step) %} AND t.value >= e.low{% endif %}{% endif %}
 
-                    {% if q.grid %}
-                    AND (t.value = {{ q.low_limit }}{% if q.bottom %} OR t.value = {{ q.bottom }}{% endif %} OR
-                        {%- if q.months %} day(t.value) = 1 AND (year(t.value) * 12 + month(t.value) + 95999999) % {{ q.months }} = 0
-                        {%- elif q.is_week %} isodow(t.value) = 1
-                        {%- elif q.end_is_day %} true
-                        {%- elif q.family == 'float' %} abs(t.value::DOUBLE / {{ q.grid }}) >= {% if q.type == 'FLOAT' %}4194304{% else %}2251799813685248{% endif %}
-
-                            OR (round(t.value::DOUBLE / {{ q.grid }}) * {{ q.grid }})::{{ q.type }} = t.value
-                        {%- else %} t.value % {{ q.grid }} = 0{% endif %})
+                    {% if r.unit or r.step %}
+                    AND ({% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.least %}t.value = {{ r.least }} OR {% endif %}{{ at_edge(r, sql('t.value'), true) }})
                     {% endif %}
                 )) AS beyond
             FROM told_{{ q.i }} AS t

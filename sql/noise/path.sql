@@ -1,5 +1,5 @@
 {#- The path of a release of noise, shared by its three statements:
-    source -> kept -> encoded -> grouped -> parts -> placed -> drawn, seated -> hidden -> released -> gate.
+    source -> kept -> encoded -> grouped -> parts -> placed -> drawn, seated -> hidden -> alike -> leaving -> gate.
     A class is a cluster: its records are not alike. -#}
 {%- from 'part/number.sql' import coded, low_end, value_at with context -%}
 {%- from 'part/placed.sql' import records with context -%}
@@ -69,7 +69,7 @@ hidden AS MATERIALIZED (
     {% endfor %}
 ),
 {# Records that are published alike, and how many. Numbers are on their grid as interval ends are. #}
-released AS MATERIALIZED (
+alike AS MATERIALIZED (
     SELECT
         class_id
         {% for q in quasi %}
@@ -81,4 +81,5 @@ released AS MATERIALIZED (
     FROM hidden
     GROUP BY ALL
 ),
+{% include 'part/leaving.sql' %}
 {% include 'noise/gate.sql' %}

@@ -1,4 +1,4 @@
-{#- What the gate checks of every release, whatever it publishes; from original, released, placed and judged_i. -#}
+{#- What the gate checks of every release, whatever it publishes; from leaving, original, released, placed and judged_i. -#}
 {%- from 'part/placed.sql' import records with context -%}
 {%- from 'part/met.sql' import met -%}
 {# A sum that tells which unchanged values there are. #}
@@ -33,6 +33,28 @@ SELECT l.class_id, count(DISTINCT s.person) AS size FROM {{ records() }} GROUP B
 {% else %}
 SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
 {% endif %}
+{%- endmacro %}
+
+{#- What the last relation is: its columns and their order, and the order of its rows. -#}
+{% macro out_of_order() -%}
+(
+        SELECT count(*) FILTER (WHERE place <> coalesce(place_before, 0) + 1 OR own < own_before) AS rows
+        FROM (
+            SELECT place, own, lag(place) OVER (ORDER BY place ASC) AS place_before, lag(own) OVER (ORDER BY place ASC) AS own_before
+            FROM (
+                SELECT
+                    {{ place }} AS place,
+                    row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ u.name }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own
+                FROM leaving
+            )
+        )
+    ) AS ordered
+{%- endmacro %}
+
+{% macro refuse_rows() -%}
+WHEN (SELECT json_keys(to_json(l)) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS l) <> {{ leave }} THEN error({{ gate_say.columns }})
+        WHEN reread.differs THEN error({{ gate_say.reread }})
+        WHEN ordered.rows > 0 THEN error({{ gate_say.order }})
 {%- endmacro %}
 
 {% macro refuse_left_out() -%}

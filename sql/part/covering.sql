@@ -1,8 +1,12 @@
-{#- What a category may be published as, climbed from the stored hierarchy: covering_i (value, published). -#}
-{% for q in quasi if not q.is_number %}
+{#- What a category may be published as, climbed from the stored hierarchy as far as the policy says: covering_i (value,
+    published). `*` may always stand for it, since NULL may be in the class. -#}
+{% for q in quasi if not rules[q.i].is_number %}
+{% set r = rules[q.i] %}
+{# How many steps up from the value it may be published. #}
+{% set steps %}list_filter(range(0, len(labels)), lambda n: n >= least({{ r.min_level }}, len(labels) - 1){% if r.max_level is not none %} AND n <= {{ r.max_level }}{% endif %}{% if r.round > 1 %} AND ((n = 0 AND is_leaf) OR (len(labels) - 1 - n) % {{ r.round }} = 0){% endif %}){% endset %}
 {% if q.rows %}
 climb_{{ q.i }} AS (
-    SELECT v.value, r.parent, [r.label] AS labels
+    SELECT v.value, r.parent, [r.label] AS labels, NOT EXISTS (FROM rows_{{ q.i }} AS below WHERE below.parent = r.node) AS is_leaf
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM source WHERE q{{ q.i }} IS NOT NULL) AS v
     JOIN rows_{{ q.i }} AS r ON r.label = v.value
     WHERE NOT EXISTS (FROM rows_{{ q.i }} AS below WHERE below.parent = r.node)
@@ -12,7 +16,7 @@ climb_{{ q.i }} AS (
     ){% endif %}
 
     UNION ALL
-    SELECT c.value, r.parent, list_append(c.labels, r.label)
+    SELECT c.value, r.parent, list_append(c.labels, r.label), c.is_leaf
     FROM climb_{{ q.i }} AS c
     JOIN rows_{{ q.i }} AS r ON r.node = c.parent
     {# What is no tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
@@ -20,16 +24,16 @@ climb_{{ q.i }} AS (
 ),
 covering_{{ q.i }} AS (
     SELECT DISTINCT value, unnest(list_concat(
-        labels,
-        list_transform(range(1, len(labels)), lambda n: array_to_string(list_reverse(labels[n:len(labels) - 1]), ' > ')),
-        ['*']{% if escape %}, ['\' || value]{% endif %}
+        list_transform(steps, lambda n: labels[n + 1]),
+        list_transform(list_filter(steps, lambda n: n < len(labels) - 1), lambda n: array_to_string(list_reverse(labels[n + 1:len(labels) - 1]), ' > ')),
+        ['*']{% if escape %}, CASE WHEN list_contains(steps, 0) THEN ['\' || value] ELSE [] END{% endif %}
+
     )) COLLATE POSIX AS published
-    FROM climb_{{ q.i }}
-    WHERE parent IS NULL
+    FROM (SELECT *, {{ steps }} AS steps FROM climb_{{ q.i }} WHERE parent IS NULL)
 ),
 {% else %}
 covering_{{ q.i }} AS (
-    SELECT DISTINCT value, unnest([value, '*'{% if escape %}, '\' || value{% endif %}]) COLLATE POSIX AS published
+    SELECT DISTINCT value, unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM source WHERE q{{ q.i }} IS NOT NULL)
 ),
 {% endif %}

@@ -1,5 +1,5 @@
 {#- The path of a published query, shared by NAME, NAME_classes and NAME_metrics:
-    source -> kept -> encoded -> grouped -> parts -> extent -> generalized -> placed -> released -> gate.
+    source -> kept -> encoded -> grouped -> parts -> extent -> generalized -> placed -> alike -> leaving -> gate.
     Up to encoded and in placed there is a row a record; the rest counts records that are alike. -#}
 {%- from 'part/placed.sql' import records with context -%}
 {% include 'part/clustered.sql' %}
@@ -36,9 +36,10 @@ published AS MATERIALIZED (
 ),
 {# Records that are published alike, and how many. Values that compare equal may read differently (0.0 and -0.0, a month
     and 30 days): their text tells them apart then. #}
-released AS MATERIALIZED (
+alike AS MATERIALIZED (
     SELECT l.class_id{% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.u{{ u.i }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}, count(*) AS size
     FROM {{ records() }}
     GROUP BY ALL
 ),
+{% include 'part/leaving.sql' %}
 {% include 'part/gate.sql' %}

@@ -1,6 +1,9 @@
 {#- The source as it is read, once: a sampled view or random() read twice would be two tables. Where the call leaves records
     out before anything else, the source is what is left: within bounds, and of records alike in all that is published (of
     one person) only one. -#}
+{% if not source_twice %}
+as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.first %}, {% endif %}{{ c }}{% endfor %} FROM {{ source }}),
+{% endif %}
 {{ sql('whole_source') if bounds or distinct else sql('source') }} AS MATERIALIZED (
     SELECT
         {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
@@ -9,7 +12,7 @@
         {% if person %}{{ person }} AS person, {% endif %}
         {% if key %}{{ key }} AS key, {% endif %}
         row_number() OVER () - 1 AS rid
-    FROM {{ source }}
+    FROM {{ origin }}
 )
 {% if bounds or distinct %}
 , bounded AS MATERIALIZED (

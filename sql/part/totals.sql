@@ -9,14 +9,16 @@ run AS MATERIALIZED (
         {{ k }} AS k
     FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM class_of) AS class,
         (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM {% if noise %}class_of{% else %}extent{% endif %}) AS cluster
-)
-SELECT metric, value, better, description, published
-FROM (
+),
+metric_rows AS MATERIALIZED (
     {% for m in metrics %}
     SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.what }} AS description, {{ m.published }} AS published
     FROM ({{ m.sql }})
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
-)
-WHERE (SELECT passed FROM gate)
+),
+{% include 'part/stated_metrics.sql' %}
+SELECT metric, value, better, description, published
+FROM metric_rows
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
 ORDER BY place ASC, metric ASC

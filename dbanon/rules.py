@@ -1,0 +1,223 @@
+"""What the release gate holds a release against: the policy and the call, read a second time.
+
+Nothing here is taken from `attribute`, `column` or the resolved roles, which make the release: a mistake of theirs must
+not be one of the gate's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from dbanon.policy import Settings
+from dbanon.publication import Publication
+from dbanon.quote import Sql, identifier, joined, text
+
+_PUBLISHED = {"quasi": "qi", "sensitive": "sensitive", "other": "other"}
+_DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_LARGE = ("HUGEINT", "UHUGEINT")
+_FLOATS = ("FLOAT", "DOUBLE")
+_DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)$")
+
+
+def rules(call: Publication) -> dict[str, object]:
+    """Template values: `leave`, the names of the columns that may leave, in order, and `rules`, one of each
+    quasi-identifier of the call; `loses` and `varies` say whether the gate has a formula for losses and square errors.
+    """
+    roles = {name: role(call, name) for name in call.source.columns}
+    quasi = [attribute.quasi.column for attribute in call.attributes]
+    pairs = _pairs(call, roles)
+    found = [_rule(call, i, name, pairs) for i, name in enumerate(quasi)]
+    exact = call.noise is None and all(r["is_exact"] for r in found if r["is_number"])
+    return {
+        "rules": found,
+        "loses": exact and call.options["eloss_height"] != "sub",
+        "varies": exact and not any(r.get("min_level") for r in found),
+        "leave": Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
+        "read_unchanged": [identifier(name) for name in call.source.columns if roles[name] in ("sensitive", "other")],
+        "read_person": _person(call),
+        "source_twice": call.source.is_table,
+        "source_columns": [identifier(name) for name in call.source.columns if name in _read(call, roles)],
+    }
+
+
+def role(call: Publication, name: str) -> str | None:
+    """How a column leaves: quasi, sensitive or other; None where it must not."""
+    declared = {row.column.lower(): row.role.lower() for row in call.declared}
+    asked = {
+        role_: [n.lower() for n in cast(Sequence[str], call.options[parameter] or ())]
+        for role_, parameter in (*_PUBLISHED.items(), ("identifier", "identifier"), ("withheld", "withhold"))
+    }
+    lowered = name.lower()
+    person = str(call.options["person"] or "").lower()
+    if lowered in asked["identifier"] or lowered in asked["withheld"] or lowered == person:
+        return None
+    was = declared.get(lowered)
+    if declared and was not in _PUBLISHED:
+        return None
+    wanted = next((role_ for role_ in _PUBLISHED if lowered in asked[role_]), None)
+    if wanted is not None:
+        return wanted if was in (None, "other", wanted) else None
+    return was if was is not None and call.options[_PUBLISHED[was]] is None else None
+
+
+def _read(call: Publication, roles: Mapping[str, str | None]) -> set[str]:
+    """The columns that are read of the source."""
+    person = {call.roles.person} if call.roles.person is not None else set()
+    own = {a.quasi.column for a in call.attributes} | set(call.roles.sensitive) | set(call.roles.other)
+    return own | person | set(call.key) | {name for name, of in roles.items() if of is not None}
+
+
+def _pairs(call: Publication, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """The names of the two bounds of each number, where they are columns of their own."""
+    typed = call.options["intervals"] == "bounds"
+    numbers = {name for name, of in roles.items() if of == "quasi" and typed and _is_number(call, name)}
+    taken = {name.lower() for name, of in roles.items() if of is not None and name not in numbers}
+    made: dict[str, list[str]] = {}
+    for name in [a.quasi.column for a in call.attributes if a.quasi.column in numbers]:
+        made[name] = [_unlike(f"{name}{end}", taken) for end in ("_min", "_max")]
+        taken.update(n.lower() for n in made[name])
+    return made
+
+
+def _names(roles: Mapping[str, str | None], pairs: Mapping[str, Sequence[str]]) -> list[str]:
+    """The published columns in the table's order, and the class."""
+    names = [n for name, of in roles.items() if of is not None for n in pairs.get(name, [name])]
+    return [*names, _unlike("class_id", {n.lower() for n in names})]
+
+
+def _typed(call: Publication, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """Where the ends of typed intervals stand."""
+    form = call.options["intervals"]
+    if form == "bounds" and name in pairs:
+        low, high = (identifier(n) for n in pairs[name])
+        return {"low": low, "high": high}
+    if form == "struct":
+        return {end: Sql(f"struct_extract({identifier(name)}, '{end}')") for end in ("low", "high")}
+    return {}
+
+
+def _unlike(name: str, taken: set[str]) -> str:
+    while name.lower() in taken:
+        name += "_"
+    return name
+
+
+def _setting(call: Publication, name: str, parameter: str) -> str | None:
+    """What the call says of a column, else what is declared."""
+    given = call.options.get(parameter)
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            if str(key).lower() == name.lower():
+                return str(value)
+    settings = next((row.settings for row in call.declared if row.column.lower() == name.lower()), Settings())
+    value = getattr(settings, {"hierarchies": "hierarchy"}.get(parameter, parameter), None)
+    return None if value is None else str(value)
+
+
+def _is_number(call: Publication, name: str) -> bool:
+    type_ = call.source.columns[name]
+    plain = type_ in (*_DAYS, *_WHOLE, *_LARGE, *_FLOATS, "TIME") or _DECIMAL.match(type_) is not None
+    return plain and _setting(call, name, "hierarchies") is None
+
+
+def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """Template values of one quasi-identifier: how the gate reads it, and what its published values keep to."""
+    type_ = call.source.columns[name]
+    column = identifier(name)
+    if not _is_number(call, name):
+        highest = _setting(call, name, "max_level")
+        return {
+            "i": i,
+            "is_number": False,
+            "own": Sql(f"{column}::VARCHAR"),
+            "text": column,
+            "min_level": int(_setting(call, name, "min_level") or 0),
+            "max_level": None if highest is None else int(highest),
+            "round": int(float(_setting(call, name, "round") or 1)),
+        }
+    own = column
+    if type_ in _FLOATS:
+        own = Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
+    elif type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
+        own = Sql(f"{column}::TIMESTAMP")
+    grid: str | None = _setting(call, name, "round") or _setting(call, name, "grid")
+    if grid is None and type_ in _DAYS:
+        grid = "month"
+    if grid is not None and grid.lower() == "none":
+        grid = None
+    decimals = _DECIMAL.match(type_)
+    scale = int(decimals[1]) if decimals else 0
+    compared = "TIMESTAMP" if type_ in _DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
+    if type_ == "TIMESTAMP_NS" and grid is not None:  # cut to microseconds, not rounded
+        nanos = f"epoch_ns({column})"
+        cut = f"make_timestamp(({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000)"
+        own = Sql(f"CASE WHEN isfinite({column}) THEN {cut} ELSE {column}::TIMESTAMP END")
+    ends = compared
+    if type_ in _DAYS and grid is not None:
+        ends = "DATE"
+    elif type_ in _WHOLE:
+        ends = "HUGEINT"
+    elif decimals:
+        ends = f"DECIMAL(38,{scale})"
+
+    def coded(setting: str) -> Sql | None:
+        given = _setting(call, name, setting)
+        return None if given is None else Sql(f"CAST(CAST({text(given)} AS {compared}) AS {ends})")
+
+    number = grid is not None and type_ not in _DAYS
+    return {
+        "i": i,
+        "is_number": True,
+        "own": own,
+        "text": column,
+        **_typed(call, name, pairs),
+        **_limits(ends, scale),
+        "ends": Sql(ends),
+        "whole_days": ends == "DATE" and type_ != "DATE",
+        "is_day": ends == "DATE",
+        "top": coded("top"),
+        "bottom": coded("bottom"),
+        "unit": grid.lower() if grid is not None and type_ in _DAYS else None,
+        "step": _step(type_, ends, grid) if number and grid else None,
+        "is_whole": type_ in _WHOLE,
+        "compared": Sql(compared),
+        "is_exact": type_ in _WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
+        # Ends are multiples as far as the type can say so.
+        "slack": Sql(repr(0.5 * 10.0**-scale if decimals else 0.0)),
+        "fine": Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
+    }
+
+
+def _step(type_: str, ends: str, grid: str) -> Sql:
+    """The grid of a number, exact where its type is."""
+    if type_ in _WHOLE:
+        return Sql(f"CAST({text(grid)} AS DECIMAL(38,0))::HUGEINT")
+    return Sql(f"CAST({text(grid)} AS {ends})::DOUBLE" if _DECIMAL.match(ends) else f"{text(grid)}::DOUBLE")
+
+
+def _limits(ends: str, scale: int) -> dict[str, Sql]:
+    """What stands for an end that the grid puts beyond the type."""
+    if ends == "DATE":
+        return {"least": Sql("DATE '5877642-06-25 (BC)'"), "greatest": Sql("DATE '5881580-07-10'")}
+    if ends == "HUGEINT":
+        return {"least": Sql(f"'{-(2**127)}'::HUGEINT"), "greatest": Sql(f"'{2**127 - 1}'::HUGEINT")}
+    if ends == "UHUGEINT":
+        return {"least": Sql("0::UHUGEINT"), "greatest": Sql(f"'{2**128 - 1}'::UHUGEINT")}
+    if ends.startswith("DECIMAL"):
+        digits = "9" * (38 - scale) + ("." + "9" * scale if scale else "")
+        return {"least": Sql(f"'-{digits}'::{ends}"), "greatest": Sql(f"'{digits}'::{ends}")}
+    if ends in _FLOATS:
+        greatest = "3.4028234663852886e38" if ends == "FLOAT" else "1.7976931348623157e308"
+        return {"least": Sql(f"'-{greatest}'::{ends}"), "greatest": Sql(f"'{greatest}'::{ends}")}
+    return {}
+
+
+def _person(call: Publication) -> Sql | None:
+    """The gate's own reading of the person."""
+    if call.roles.person is None:
+        return None
+    name, type_ = identifier(call.roles.person), call.source.columns[call.roles.person]
+    return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in _FLOATS else name

@@ -1,0 +1,51 @@
+{#- Whether published values keep to the policy, which the gate reads anew (rules.py): interval ends do not go beyond top
+    and bottom and lie on the grid. -#}
+
+{#- Whether an end that is no top or bottom lies between them and on the grid. -#}
+{% macro keeps(r, end, is_low) -%}
+    (true
+    {%- if r.bottom %} AND {{ end }} > {{ r.bottom }}{% endif %}
+    {%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}
+    {%- if r.unit or r.step %} AND ({{ at_edge(r, end, is_low) }}{% for limit in (r.least, r.greatest) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endif -%}
+    )
+{%- endmacro %}
+
+{#- Whether a cell of the grid begins, or ends, with a value. -#}
+{% macro at_edge(r, end, is_low) -%}
+    {%- if r.unit -%}
+        {%- set day -%} {%- if is_low -%} {{ end }} {%- else -%} TRY({{ end }} + 1) {%- endif -%} {%- endset -%}
+        {%- if r.unit == 'day' -%} true
+        {%- elif r.unit == 'week' -%} isodow({{ day }}) = 1
+        {%- elif r.unit == 'month' -%} day({{ day }}) = 1
+        {%- elif r.unit == 'quarter' -%} day({{ day }}) = 1 AND month({{ day }}) % 3 = 1
+        {%- else -%} day({{ day }}) = 1 AND month({{ day }}) = 1
+            {%- if r.unit == 'decade' %} AND year({{ day }}) % 10 = 0{% elif r.unit == 'century' %} AND year({{ day }}) % 100 = 0{% endif -%}
+        {%- endif -%}
+    {%- elif r.is_whole -%}
+        {%- if is_low -%} {{ end }} % {{ r.step }} = 0 {%- else -%} TRY({{ end }} + 1) % {{ r.step }} = 0 {%- endif -%}
+    {%- else -%}
+        NOT isfinite({{ end }}::DOUBLE / {{ r.step }})
+        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ r.step }}) * {{ r.step }}) <= {{ r.slack }} + 1e-9 * {{ r.step }} + {{ r.fine }} * abs({{ end }}::DOUBLE)
+    {%- endif -%}
+{%- endmacro %}
+
+{#- Of an end in text: `<=18` and `>=90` say that it goes on, and may stand for more than bottom and top do. -#}
+{% macro keeps_text(r, words, end, is_low) -%}
+    CASE
+        WHEN starts_with({{ words }}, '<=') THEN {% if r.bottom %}{{ end }} >= {{ r.bottom }}{% else %}true{% endif %}
+
+        WHEN starts_with({{ words }}, '>=') THEN {% if r.top %}{{ end }} <= {{ r.top }}{% else %}true{% endif %}
+
+        ELSE {{ keeps(r, end, is_low) }}
+    END
+{%- endmacro %}
+
+{% macro keeps_typed(r, end, is_low) -%}
+    CASE
+        WHEN {{ end }} IS NULL THEN true
+        {% if r.bottom %}WHEN {{ end }} = {{ r.bottom }} THEN true{% endif %}
+        {% if r.top %}WHEN {{ end }} = {{ r.top }} THEN true{% endif %}
+
+        ELSE {{ keeps(r, end, is_low) }}
+    END
+{%- endmacro %}

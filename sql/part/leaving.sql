@@ -1,0 +1,29 @@
+{#- The rows that leave, as they leave: what the gate judges is this relation, and after the gate nothing is joined,
+    computed or filtered. Rows that are alike are one row with a list of as many copies; `place` is their order, by what is
+    published alone, so that order tells nothing the rows do not. -#}
+leaving AS MATERIALIZED (
+    SELECT
+        {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
+        r.class_id AS {{ class_id }},
+        range(r.size) AS {{ copies }},
+        row_number() OVER (ORDER BY r.class_id ASC{% if noise %}{% for q in quasi %}, r.p{{ q.i }} ASC NULLS LAST{% endfor %}{% endif %}{% for u in unchanged %}, r.u{{ u.i }} ASC NULLS LAST{% if not u.text_is_value %}, r.w{{ u.i }} ASC NULLS LAST{% endif %}{% endfor %}) AS {{ place }}
+    FROM (
+        {% if noise %}
+        FROM alike
+        {% else %}
+        SELECT c.*, {% for u in unchanged %}p.u{{ u.i }}, {% if not u.text_is_value %}p.w{{ u.i }}, {% endif %}{% endfor %}p.size
+        FROM alike AS p
+        JOIN published AS c USING (class_id)
+        {% endif %}
+    ) AS r
+),
+{# The same with the names of templates: what the gate, classes and metrics read. #}
+released AS (
+    SELECT
+        {{ class_id }} AS class_id
+        {% if noise %}{% for q in quasi %}, {{ q.column }} AS p{{ q.i }}{% endfor %}{% endif %}
+        {% for u in unchanged %}, {{ u.name }} AS u{{ u.i }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}
+
+        , len({{ copies }}) AS size
+    FROM leaving
+),

@@ -1,0 +1,6 @@
+{#- The rows leave: nothing but those of `leaving`, each as often as it has copies, in the order of their places. -#}
+SELECT * EXCLUDE ({{ copies }}, {{ place }}, {{ copy }})
+FROM (
+    SELECT *, unnest({{ copies }}) AS {{ copy }}
+    FROM (FROM leaving WHERE (SELECT passed FROM gate) ORDER BY {{ place }} ASC)
+)

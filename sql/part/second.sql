@@ -1,0 +1,24 @@
+{#- A second reading of the source, by the gate's own words: `second` tells it from the first by counts and sums of
+    hashes. What can be read twice alike, a table, is read again; the rows of anything else are kept as they came. -#}
+{% macro seal(own) -%}
+    hash(
+        {%- for r in rules %}{{ r.own if own else sql('q', r.i) }}, {% endfor -%}
+        {%- if person %}{{ read_person if own else sql('person') }}, {% endif -%}
+        {%- for u in unchanged %}{% set value = read_unchanged[loop.index0] if own else sql('u', u.i) %}{{ value }}, {% if not u.text_is_value %}({{ value }})::VARCHAR, {% endif %}{% endfor -%}
+        {{ rules|length }})
+{%- endmacro %}
+{% macro reread() -%}
+(
+        SELECT first.records <> second.records OR first.seal IS DISTINCT FROM second.seal AS differs, first.records
+        FROM (SELECT count(*) AS records, sum({{ seal(false) }}) AS seal FROM source) AS first,
+        (
+            SELECT count(*) AS records, sum(seal) AS seal
+            FROM (
+                SELECT {% if distinct %}DISTINCT {% endif %}{{ seal(true) }} AS seal
+                FROM {{ origin }}
+                {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ rules[b.i].own }} IS NULL OR {{ rules[b.i].own }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
+
+            )
+        ) AS second
+    ) AS reread
+{%- endmacro %}

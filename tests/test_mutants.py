@@ -1,0 +1,301 @@
+"""One line of the plan is wrong, and the release gate notices: each mutant must be refused, whatever it spoils."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import duckdb
+import jinja2
+import pytest
+
+import dbanon
+from dbanon import column, metric, plan, policy, resources, template
+from dbanon.quote import Sql
+
+REFUSED = "release gate refused the result"
+ZIPS = [[z, z[:4] + "*", z[:3] + "**", "*"] for z in ("02138", "02139", "02141", "10001", "10002")]
+CALL = "('people', k := 3, suppress := 0.1)"
+NOISE = "('people', k := 3, release := 'noise')"
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Any]:
+    """Forty people of whom the policy lets out less than it knows."""
+    with duckdb.connect() as con:
+        dbanon.attach(con)
+        con.execute("""
+            CREATE TABLE people AS SELECT
+                i AS pid, 'note ' || i AS note, 18 + i * 7 % 50 AS age, 40 + i * 13 % 30 AS weight,
+                ['02138', '02139', '02141', '10001', '10002'][1 + i % 5] AS zip,
+                DATE '1960-01-01' + (i * 379 % 9000)::INTEGER AS born,
+                ['Flu', 'HIV', 'Cancer', 'Cold'][1 + (i * 5 + i // 4) % 4] AS disease, ['f', 'm'][1 + i % 2] AS sex
+            FROM range(40) AS r (i)
+        """)
+        dbanon.load_hierarchy(con, "zip5", ZIPS)
+        dbanon.declare(
+            con,
+            "people",
+            age={"role": "quasi", "top": 60, "bottom": 25, "grid": 5},
+            weight="quasi",
+            zip={"role": "quasi", "hierarchy": "zip5", "min_level": 1},
+            born="quasi",
+            disease="sensitive",
+            sex="other",
+            note="identifier",
+        )
+        con.execute("CREATE VIEW persons AS FROM people")
+        con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('persons' AS table_name) FROM dbanon.policy")
+        yield con
+
+
+@pytest.fixture
+def people(opened: Any) -> Iterator[Any]:
+    dbanon.clear_cache(opened)
+    yield opened
+
+
+@pytest.fixture
+def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
+    """Changes one text of one template."""
+
+    def change(name: str, old: str, new: str) -> None:
+        assert old in resources.sql(name), "the mutant no longer applies"
+        made = template._templates.__wrapped__()
+        made.loader = jinja2.FunctionLoader(
+            lambda asked: resources.sql(asked).replace(old, new) if asked == name else resources.sql(asked)
+        )
+        monkeypatch.setattr(template, "_templates", cache(lambda: made))
+
+    return change
+
+
+def refused(con: Any, function: str, call: str = CALL) -> str:
+    """Whether a call fails without a row, and what the gate says."""
+    with pytest.raises(duckdb.Error, match=REFUSED) as caught:
+        con.execute(f"FROM {function}{call}").fetchall()
+    return str(caught.value)
+
+
+def both(con: Any, function: str, call: str = CALL) -> None:
+    """Of a table, which is read twice, and of a view, whose rows are kept as they came."""
+    refused(con, function, call)
+    refused(con, function, call.replace("people", "persons"))
+
+
+def test_without_a_mutant_everything_passes(people: Any) -> None:
+    for call in (CALL, CALL.replace("people", "persons"), "('people', k := 4, intervals := 'bounds')"):
+        for function in ("kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"):
+            assert people.execute(f"FROM {function}{call}").fetchall()
+
+
+SOURCE = {
+    "a row is left out": ("part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
+    "rows are sampled": ("part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} USING SAMPLE 20 ROWS"),
+    "rows are repeated": (
+        "part/source.sql", "FROM {{ origin }}", "FROM (FROM {{ origin }} UNION ALL FROM {{ origin }})",
+    ),
+    "one row in place of another": (
+        "part/source.sql", "FROM {{ origin }}", "FROM (FROM {{ origin }} LIMIT 39 UNION ALL FROM {{ origin }} LIMIT 1)",
+    ),
+    "a number is misread": ("part/source.sql", "{{ q.value }} AS", "{{ q.value }} + 1 AS"),
+    "a sensitive value is misread": ("part/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
+    "a sensitive value is lost": (
+        "part/source.sql", "{{ u.value }} AS", "CASE WHEN rowid % 9 > 0 THEN {{ u.value }} END AS",
+    ),
+    "values go by rows": ("part/source.sql", "{{ u.value }} AS", "lag({{ u.value }}, 1, {{ u.value }}) OVER () AS"),
+}  # fmt: skip
+
+LEAVING = {
+    "another class": (
+        "part/leaving.sql", "JOIN published AS c",
+        "JOIN (SELECT * REPLACE (class_id % max(class_id) OVER () + 1 AS class_id) FROM published) AS c",
+    ),
+    "every class": ("part/leaving.sql", "JOIN published AS c USING (class_id)", "CROSS JOIN published AS c"),
+    "one class less": ("part/leaving.sql", "FROM alike AS p", "FROM (FROM alike WHERE class_id > 1) AS p"),
+    "a sample": ("part/leaving.sql", "FROM alike AS p", "FROM (FROM alike USING SAMPLE 9 ROWS) AS p"),
+    "a copy more": ("part/leaving.sql", "range(r.size)", "range(r.size + 1)"),
+    "a copy less": ("part/leaving.sql", "range(r.size)", "range(r.size - 1)"),
+    "no copies": ("part/leaving.sql", "range(r.size)", "range(1)"),
+    "ordered backwards": ("part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
+    "ordered by something else": ("part/leaving.sql", "OVER (ORDER BY r.class_id ASC", "OVER (ORDER BY hash(r) ASC"),
+    "not ordered within a class": (
+        "part/leaving.sql", ", r.u{{ u.i }} ASC NULLS LAST", ", r.u{{ u.i }} DESC NULLS LAST",
+    ),
+    "all in one place": ("part/leaving.sql", "row_number() OVER", "count(*) OVER"),
+    "values under another name": (
+        "part/leaving.sql", "{{ c.expression }} AS {{ c.name }}",
+        "{{ c.expression }} AS {% if loop.index == 2 %}note{% else %}{{ c.name }}{% endif %}",
+    ),
+    "columns in another order": (
+        "part/leaving.sql", "{% for c in output %}", "{% for c in output|reverse %}",
+    ),
+    "a column more": ("part/leaving.sql", "r.class_id AS {{ class_id }}", "r.class_id AS {{ class_id }}, 1 AS pid"),
+    "a sensitive value of another row": ("part/path.sql", "s.u{{ u.i }}{% if", "lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% if"),
+    "records change their class": (
+        "part/classed.sql", "SELECT e.rid, g.class_id\n", "SELECT (e.rid + 1) % 40 AS rid, g.class_id\n",
+    ),
+}  # fmt: skip
+
+POLICY = {
+    "min_level is ignored": ("part/tree.sql", "{% if q.min_level %}", "{% if false %}"),
+    "top is not coded": ("part/number.sql", "CASE WHEN {{ value }} IS NOT NULL THEN least({{ low }}, {{ q.top }}) END", "{{ low }}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SOURCE)
+def test_a_source_that_is_misread_is_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*SOURCE[what])
+    call = CALL if "misread" not in what or "sensitive" in what else "('people', k := 3, qi := ['age', 'weight'])"
+    refused(people, "kacpc", call)
+    if "rowid" not in SOURCE[what][2]:
+        refused(people, "kacpc", call.replace("people", "persons"))
+
+
+@pytest.mark.parametrize("what", LEAVING)
+def test_rows_that_are_spoiled_on_the_way_out_are_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*LEAVING[what])
+    refused(people, "kacpc")
+    if what in ("another class", "a copy more"):
+        refused(people, "kacpc_classes")
+        refused(people, "kacpc_metrics")
+
+
+@pytest.mark.parametrize("what", POLICY)
+def test_a_template_that_forgets_the_policy_is_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*POLICY[what])
+    refused(people, "kacpc")
+
+
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "top": ("age", {"top": None}),
+    "bottom": ("age", {"bottom": None}),
+    "top and bottom": ("age", {"top": None, "bottom": None}),
+    "another top": ("age", {"top": Sql("CAST('64' AS INTEGER)")}),
+    "grid": ("age", {"grid": None}),
+    "a finer grid": ("age", {"grid": Sql("2")}),
+    "the grid of dates": ("born", {"grid": None, "end_is_day": False}),
+    "days": ("born", {"grid": Sql("'day'"), "grid_step": Sql("INTERVAL 1 DAY")}),
+    "min_level": ("zip", {"min_level": 0}),
+    "another column": ("zip", {"value": Sql("CAST(pid AS VARCHAR)"), "rows": None}),
+    "another number": ("weight", {"value": Sql("pid::INTEGER")}),
+}
+
+
+@pytest.mark.parametrize("typed", ["text", "bounds", "struct"])
+@pytest.mark.parametrize("what", SETTINGS)
+def test_a_setting_that_is_forgotten_is_noticed(
+    people: Any, monkeypatch: pytest.MonkeyPatch, what: str, typed: str
+) -> None:
+    name, changed = SETTINGS[what]
+    real = column.quasi
+
+    def forgetful(*given: Any) -> dict[str, object]:
+        found = real(*given)
+        return found | changed if found["plain"] == name else found
+
+    monkeypatch.setattr(column, "quasi", forgetful)
+    refused(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")
+
+
+def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = column.quasi
+    monkeypatch.setattr(column, "quasi", lambda *given: real(*given) | {"round": 1, "grid": None, "end_is_day": False})
+    refused(people, "kacpc", "('people', k := 3, qi := ['zip'], round := {'zip': 3})")
+    refused(people, "kacpc", "('people', k := 3, qi := ['weight'], round := {'weight': 10})")
+
+
+def test_columns_that_must_not_leave_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = policy.resolve
+    for published in ("note", "pid"):
+        for role in ("sensitive", "other"):
+
+            def careless(*given: Any, role: str = role, published: str = published) -> policy.Roles:
+                roles = real(*given)
+                return replace(roles, **{role: (*getattr(roles, role), published)})
+
+            monkeypatch.setattr(policy, "resolve", careless)
+            for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
+                refused(people, function, "('people', k := 3, allow_rare := ['note', 'pid'])")
+
+
+CLASSES = {
+    "the list of the next class": ("classes.sql", "v.class_id = c.class_id", "v.class_id = c.class_id + 1"),
+    "a list of all": ("classes.sql", "WHERE v.class_id = c.class_id", ""),
+    "sizes": ("classes.sql", "c.size AS {{ names.size }}", "c.size + 1 AS {{ names.size }}"),
+    "half the loss": ("classes.sql", "c.loss / {{", "c.loss / 2 / {{"),
+    "the loss of another class": ("classes.sql", "c.loss / {{", "lag(c.loss, 1, 0.5) OVER () / {{"),
+    "a loss without its width": ("part/number.sql", "sql('high_value'), sql('low_value')) }} / nullif", "sql('high_value'), sql('high_value')) }} / nullif"),
+    "a class less": ("classes.sql", "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of", "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of WHERE class_id > 1"),
+    "sizes in the list": ("part/measured.sql", "u{{ u.i }} AS value, sum(size)::BIGINT AS size", "u{{ u.i }} AS value, count(*)::BIGINT AS size"),
+    "values of another class": ("part/path.sql", "        , any_value(g.loss) AS loss", "        , any_value(g.loss) AS loss, -g.class_id AS spoiled"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", [w for w in CLASSES if w != "values of another class"])
+def test_classes_that_are_said_wrongly_are_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*CLASSES[what])
+    both(people, "kacpc_classes", "('people', k := 3, suppress := 0.1, withhold := ['sex'])")
+
+
+METRICS = {
+    "square_error": ("categories{% if categories %}", "categories{% if categories %}"),
+}
+
+FORMULAS: dict[str, tuple[str, str]] = {
+    "records": ("records AS value", "records + 1 AS value"),
+    "classes": ("classes AS value", "classes - 1 AS value"),
+    "k": ("min(", "max("),
+    "suppressed": ("count(*)", "count(*) + 1"),
+    "precision": ("1 - ", "1.1 - "),
+    "square_error": ("categories", "categories + 1"),
+    "discernibility": ("squares_of_classes", "squares_of_clusters + 1"),
+    "class_size_greatest": ("max(size)", "min(size)"),
+    "risk_highest": ("1.0", "0.5"),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_metrics_that_are_wrong_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    old, new = FORMULAS[name]
+    real = metric.all_metrics()
+    assert any(m.name == name and old in m.sql for m in real), "the mutant no longer applies"
+    spoiled = [replace(m, sql=m.sql.replace(old, new)) if m.name == name else m for m in real]
+    monkeypatch.setattr(plan.metric, "all_metrics", lambda: spoiled)
+    refused(people, "kacpc_metrics")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("part/spread.sql", "squares{{ q.i }} - 2 *", "squares{{ q.i }} - 1 *"),
+        ("part/spread.sql", "SELECT max(size) AS most", "SELECT min(size) AS most"),
+        ("part/number.sql", "nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0)", "1e6"),
+        ("part/tree.sql", "(size.levels - t.depth - 1)", "(size.levels - t.depth)"),
+        ("part/placed.sql", "", ""),
+    ][:4],
+)  # fmt: skip
+def test_errors_and_losses_that_are_summed_wrongly_are_noticed(people: Any, spoil: Any, change: Any) -> None:
+    spoil(*change)
+    refused(people, "kacpc_metrics")
+
+
+NOISY = {
+    "a copy more": ("part/leaving.sql", "range(r.size)", "range(r.size + 1)"),
+    "one class less": ("part/leaving.sql", "FROM alike\n", "FROM alike WHERE class_id > 1\n"),
+    "another order": ("part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
+    "top": ("noise/path.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN {{ low_end(q, sql('h', q.i)) }} + 60 END"),
+    "grid": ("noise/path.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN h{{ q.i }} END"),
+    "a sensitive value of another row": ("noise/path.sql", "{% for u in unchanged %}, s.u{{ u.i }}{% endfor %}", "{% for u in unchanged %}, lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% endfor %}"),
+    "a row is left out": ("part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", NOISY)
+def test_noise_that_is_spoiled_is_noticed(people: Any, spoil: Any, what: str) -> None:
+    call = "('people', k := 3, release := 'noise', qi := ['age', 'weight'])"
+    assert people.execute(f"FROM rka{call}").fetchall()
+    spoil(*NOISY[what])
+    refused(people, "rka", call)
