@@ -114,9 +114,10 @@ _FORMS = {
     "recursive": "well-represented (recursive, c = {c:g})",
 }
 _VERIFIED = (
-    "by the release gate, in SQL that shares no step with the algorithm, before a row was released: every record is "
-    "there once with its own unchanged values or counted as left out, published values cover the original ones, and "
-    "the classes of equal published values meet the model"
+    "by the release gate, before a row was released, on the rows as they left, beside a second reading of the source "
+    "and of the policy: every record is there once with its own unchanged values or counted as left out, no column or "
+    "value is finer than the policy lets out, published values cover the original ones, and the classes of equal "
+    "published values meet the model; of what the algorithm says, the gate takes only which record is in which class"
 )
 _RECORDS = "records; no person column is declared: a person with several records counts several times"
 _LIMITS = {

@@ -34,12 +34,14 @@ def rules(call: Publication) -> dict[str, object]:
     return {
         "rules": found,
         "loses": exact and call.options["eloss_height"] != "sub",
-        "varies": exact and not any(r.get("min_level") for r in found),
+        "varies": exact,
         "leave": Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
-        "read_unchanged": [identifier(name) for name in call.source.columns if roles[name] in ("sensitive", "other")],
+        "read_unchanged": [
+            identifier(name) for name in call.source.columns if name in call.roles.sensitive or name in call.roles.other
+        ],
         "read_person": _person(call),
         "source_twice": call.source.is_table,
-        "source_columns": [identifier(name) for name in call.source.columns if name in _read(call, roles)],
+        "source_columns": [identifier(name) for name in call.source.columns if name.lower() in _read(call, roles)],
     }
 
 
@@ -64,10 +66,11 @@ def role(call: Publication, name: str) -> str | None:
 
 
 def _read(call: Publication, roles: Mapping[str, str | None]) -> set[str]:
-    """The columns that are read of the source."""
+    """The columns that are read of the source, in lower case."""
     person = {call.roles.person} if call.roles.person is not None else set()
     own = {a.quasi.column for a in call.attributes} | set(call.roles.sensitive) | set(call.roles.other)
-    return own | person | set(call.key) | {name for name, of in roles.items() if of is not None}
+    shown = {name for name, of in roles.items() if of is not None}
+    return {name.lower() for name in own | person | set(call.key) | shown}
 
 
 def _pairs(call: Publication, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
@@ -143,6 +146,8 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
         own = Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
     elif type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
         own = Sql(f"{column}::TIMESTAMP")
+    elif type_ == "TIMESTAMP WITH TIME ZONE":
+        own = Sql(f"{column} AT TIME ZONE 'UTC'")
     grid: str | None = _setting(call, name, "round") or _setting(call, name, "grid")
     if grid is None and type_ in _DAYS:
         grid = "month"
@@ -183,6 +188,7 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
         "unit": grid.lower() if grid is not None and type_ in _DAYS else None,
         "step": _step(type_, ends, grid) if number and grid else None,
         "is_whole": type_ in _WHOLE,
+        "is_large": type_ in _LARGE,
         "compared": Sql(compared),
         "is_exact": type_ in _WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
         # Ends are multiples as far as the type can say so.

@@ -18,11 +18,10 @@ from dbanon.quote import Sql
 REFUSED = "release gate refused the result"
 ZIPS = [[z, z[:4] + "*", z[:3] + "**", "*"] for z in ("02138", "02139", "02141", "10001", "10002")]
 CALL = "('people', k := 3, suppress := 0.1)"
-NOISE = "('people', k := 3, release := 'noise')"
 
 
 @pytest.fixture(scope="module")
-def opened() -> Iterator[Any]:
+def people() -> Iterator[Any]:
     """Forty people of whom the policy lets out less than it knows."""
     with duckdb.connect() as con:
         dbanon.attach(con)
@@ -31,7 +30,7 @@ def opened() -> Iterator[Any]:
                 i AS pid, 'note ' || i AS note, 18 + i * 7 % 50 AS age, 40 + i * 13 % 30 AS weight,
                 ['02138', '02139', '02141', '10001', '10002'][1 + i % 5] AS zip,
                 DATE '1960-01-01' + (i * 379 % 9000)::INTEGER AS born,
-                ['Flu', 'HIV', 'Cancer', 'Cold'][1 + (i * 5 + i // 4) % 4] AS disease, ['f', 'm'][1 + i % 2] AS sex
+                ['Flu', 'HIV'][1 + (i * 5 + i // 4) % 2] AS disease, 'f' AS sex
             FROM range(40) AS r (i)
         """)
         dbanon.load_hierarchy(con, "zip5", ZIPS)
@@ -49,12 +48,6 @@ def opened() -> Iterator[Any]:
         con.execute("CREATE VIEW persons AS FROM people")
         con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('persons' AS table_name) FROM dbanon.policy")
         yield con
-
-
-@pytest.fixture
-def people(opened: Any) -> Iterator[Any]:
-    dbanon.clear_cache(opened)
-    yield opened
 
 
 @pytest.fixture
@@ -86,8 +79,8 @@ def both(con: Any, function: str, call: str = CALL) -> None:
 
 
 def test_without_a_mutant_everything_passes(people: Any) -> None:
-    for call in (CALL, CALL.replace("people", "persons"), "('people', k := 4, intervals := 'bounds')"):
-        for function in ("kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"):
+    for call in (CALL, CALL.replace("people", "persons"), "('people', k := 3, intervals := 'bounds')"):
+        for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
             assert people.execute(f"FROM {function}{call}").fetchall()
 
 
@@ -95,22 +88,29 @@ SOURCE = {
     "a row is left out": ("part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
     "rows are sampled": ("part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} USING SAMPLE 20 ROWS"),
     "rows are repeated": (
-        "part/source.sql", "FROM {{ origin }}", "FROM (FROM {{ origin }} UNION ALL FROM {{ origin }})",
+        "part/source.sql",
+        "FROM {{ origin }}",
+        "FROM (FROM {{ origin }} UNION ALL FROM {{ origin }})",
     ),
     "one row in place of another": (
-        "part/source.sql", "FROM {{ origin }}", "FROM (FROM {{ origin }} LIMIT 39 UNION ALL FROM {{ origin }} LIMIT 1)",
+        "part/source.sql",
+        "FROM {{ origin }}",
+        "FROM (SELECT * FROM (FROM {{ origin }} LIMIT 39) UNION ALL SELECT * FROM (FROM {{ origin }} LIMIT 1))",
     ),
     "a number is misread": ("part/source.sql", "{{ q.value }} AS", "{{ q.value }} + 1 AS"),
     "a sensitive value is misread": ("part/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
     "a sensitive value is lost": (
-        "part/source.sql", "{{ u.value }} AS", "CASE WHEN rowid % 9 > 0 THEN {{ u.value }} END AS",
+        "part/source.sql",
+        "{{ u.value }} AS",
+        "CASE WHEN rowid % 9 > 0 THEN {{ u.value }} END AS",
     ),
     "values go by rows": ("part/source.sql", "{{ u.value }} AS", "lag({{ u.value }}, 1, {{ u.value }}) OVER () AS"),
-}  # fmt: skip
+}
 
 LEAVING = {
     "another class": (
-        "part/leaving.sql", "JOIN published AS c",
+        "part/leaving.sql",
+        "JOIN published AS c",
         "JOIN (SELECT * REPLACE (class_id % max(class_id) OVER () + 1 AS class_id) FROM published) AS c",
     ),
     "every class": ("part/leaving.sql", "JOIN published AS c USING (class_id)", "CROSS JOIN published AS c"),
@@ -122,27 +122,52 @@ LEAVING = {
     "ordered backwards": ("part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
     "ordered by something else": ("part/leaving.sql", "OVER (ORDER BY r.class_id ASC", "OVER (ORDER BY hash(r) ASC"),
     "not ordered within a class": (
-        "part/leaving.sql", ", r.u{{ u.i }} ASC NULLS LAST", ", r.u{{ u.i }} DESC NULLS LAST",
+        "part/leaving.sql",
+        ", r.u{{ u.i }} ASC NULLS LAST",
+        ", r.u{{ u.i }} DESC NULLS LAST",
     ),
-    "all in one place": ("part/leaving.sql", "row_number() OVER", "count(*) OVER"),
-    "values under another name": (
-        "part/leaving.sql", "{{ c.expression }} AS {{ c.name }}",
-        "{{ c.expression }} AS {% if loop.index == 2 %}note{% else %}{{ c.name }}{% endif %}",
+    "all in one place": ("part/leaving.sql", "row_number() OVER", "1 + 0 * row_number() OVER"),
+    "values under each other's name": (
+        "part/leaving.sql",
+        "AS {{ c.name }}",
+        "AS {% if c.plain == 'sex' %}disease{% elif c.plain == 'disease' %}sex{% else %}{{ c.name }}{% endif %}",
     ),
     "columns in another order": (
-        "part/leaving.sql", "{% for c in output %}", "{% for c in output|reverse %}",
+        "part/leaving.sql",
+        "{% for c in output %}",
+        "{% for c in output|reverse %}",
     ),
     "a column more": ("part/leaving.sql", "r.class_id AS {{ class_id }}", "r.class_id AS {{ class_id }}, 1 AS pid"),
-    "a sensitive value of another row": ("part/path.sql", "s.u{{ u.i }}{% if", "lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% if"),
-    "records change their class": (
-        "part/classed.sql", "SELECT e.rid, g.class_id\n", "SELECT (e.rid + 1) % 40 AS rid, g.class_id\n",
+    "a sensitive value of another row": (
+        "part/path.sql",
+        "s.u{{ u.i }}{% if",
+        "coalesce(NULL, 'Flu') AS u{{ u.i }}{% if",
     ),
-}  # fmt: skip
+    "records change their class": (
+        "part/classed.sql",
+        "SELECT e.rid, g.class_id\n",
+        "SELECT (e.rid + 1) % 40 AS rid, g.class_id\n",
+    ),
+}
 
 POLICY = {
     "min_level is ignored": ("part/tree.sql", "{% if q.min_level %}", "{% if false %}"),
-    "top is not coded": ("part/number.sql", "CASE WHEN {{ value }} IS NOT NULL THEN least({{ low }}, {{ q.top }}) END", "{{ low }}"),
-}  # fmt: skip
+    "top does not hold": (
+        "part/number.sql",
+        "least({{ snapped_high(q, value) }}, {{ q.top }})",
+        "{{ snapped_high(q, value) }}",
+    ),
+    "bottom does not hold": (
+        "part/number.sql",
+        "greatest({{ snapped_low(q, value) }}, {{ q.bottom }})",
+        "{{ snapped_low(q, value) }}",
+    ),
+    "the grid is not snapped to": (
+        "part/number.sql",
+        "{%- if not q.grid -%} {{ value }}",
+        "{%- if true -%} {{ value }}",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", SOURCE)
@@ -166,7 +191,7 @@ def test_rows_that_are_spoiled_on_the_way_out_are_noticed(people: Any, spoil: An
 @pytest.mark.parametrize("what", POLICY)
 def test_a_template_that_forgets_the_policy_is_noticed(people: Any, spoil: Any, what: str) -> None:
     spoil(*POLICY[what])
-    refused(people, "kacpc")
+    refused(people, "kacpc", "('people', k := 3, intervals := 'bounds')")
 
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -184,8 +209,10 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("typed", ["text", "bounds", "struct"])
-@pytest.mark.parametrize("what", SETTINGS)
+@pytest.mark.parametrize(
+    ("what", "typed"),
+    [*((what, "text") for what in SETTINGS), ("top", "bounds"), ("bottom", "struct"), ("grid", "bounds")],
+)
 def test_a_setting_that_is_forgotten_is_noticed(
     people: Any, monkeypatch: pytest.MonkeyPatch, what: str, typed: str
 ) -> None:
@@ -227,22 +254,29 @@ CLASSES = {
     "sizes": ("classes.sql", "c.size AS {{ names.size }}", "c.size + 1 AS {{ names.size }}"),
     "half the loss": ("classes.sql", "c.loss / {{", "c.loss / 2 / {{"),
     "the loss of another class": ("classes.sql", "c.loss / {{", "lag(c.loss, 1, 0.5) OVER () / {{"),
-    "a loss without its width": ("part/number.sql", "sql('high_value'), sql('low_value')) }} / nullif", "sql('high_value'), sql('high_value')) }} / nullif"),
-    "a class less": ("classes.sql", "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of", "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of WHERE class_id > 1"),
-    "sizes in the list": ("part/measured.sql", "u{{ u.i }} AS value, sum(size)::BIGINT AS size", "u{{ u.i }} AS value, count(*)::BIGINT AS size"),
-    "values of another class": ("part/path.sql", "        , any_value(g.loss) AS loss", "        , any_value(g.loss) AS loss, -g.class_id AS spoiled"),
-}  # fmt: skip
+    "a loss without its width": (
+        "part/number.sql",
+        "sql('high_value'), sql('low_value')) }} / nullif",
+        "sql('high_value'), sql('high_value')) }} / nullif",
+    ),
+    "a class less": (
+        "classes.sql",
+        "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of",
+        "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of WHERE class_id > 1",
+    ),
+    "sizes in the list": (
+        "part/measured.sql",
+        "u{{ u.i }} AS value, sum(size)::BIGINT AS size",
+        "u{{ u.i }} AS value, count(*)::BIGINT AS size",
+    ),
+}
 
 
-@pytest.mark.parametrize("what", [w for w in CLASSES if w != "values of another class"])
+@pytest.mark.parametrize("what", CLASSES)
 def test_classes_that_are_said_wrongly_are_noticed(people: Any, spoil: Any, what: str) -> None:
     spoil(*CLASSES[what])
     both(people, "kacpc_classes", "('people', k := 3, suppress := 0.1, withhold := ['sex'])")
 
-
-METRICS = {
-    "square_error": ("categories{% if categories %}", "categories{% if categories %}"),
-}
 
 FORMULAS: dict[str, tuple[str, str]] = {
     "records": ("records AS value", "records + 1 AS value"),
@@ -267,18 +301,17 @@ def test_metrics_that_are_wrong_are_noticed(people: Any, monkeypatch: pytest.Mon
     refused(people, "kacpc_metrics")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("part/spread.sql", "squares{{ q.i }} - 2 *", "squares{{ q.i }} - 1 *"),
-        ("part/spread.sql", "SELECT max(size) AS most", "SELECT min(size) AS most"),
-        ("part/number.sql", "nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0)", "1e6"),
-        ("part/tree.sql", "(size.levels - t.depth - 1)", "(size.levels - t.depth)"),
-        ("part/placed.sql", "", ""),
-    ][:4],
-)  # fmt: skip
-def test_errors_and_losses_that_are_summed_wrongly_are_noticed(people: Any, spoil: Any, change: Any) -> None:
-    spoil(*change)
+SUMS = {
+    "squares": ("part/spread.sql", "squares{{ q.i }} - 2 *", "squares{{ q.i }} - 1 *"),
+    "modes": ("part/spread.sql", "SELECT max(size) AS most", "SELECT min(size) AS most"),
+    "widths": ("part/number.sql", "nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0)", "1e6"),
+    "heights": ("part/tree.sql", "(size.levels - t.depth - 1)", "(size.levels - t.depth)"),
+}
+
+
+@pytest.mark.parametrize("what", SUMS)
+def test_errors_and_losses_that_are_summed_wrongly_are_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*SUMS[what])
     refused(people, "kacpc_metrics")
 
 
@@ -286,11 +319,19 @@ NOISY = {
     "a copy more": ("part/leaving.sql", "range(r.size)", "range(r.size + 1)"),
     "one class less": ("part/leaving.sql", "FROM alike\n", "FROM alike WHERE class_id > 1\n"),
     "another order": ("part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
-    "top": ("noise/path.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN {{ low_end(q, sql('h', q.i)) }} + 60 END"),
+    "top": (
+        "noise/path.sql",
+        "THEN {{ low_end(q, sql('h', q.i)) }} END",
+        "THEN {{ low_end(q, sql('h', q.i)) }} + 60 END",
+    ),
     "grid": ("noise/path.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN h{{ q.i }} END"),
-    "a sensitive value of another row": ("noise/path.sql", "{% for u in unchanged %}, s.u{{ u.i }}{% endfor %}", "{% for u in unchanged %}, lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% endfor %}"),
+    "a sensitive value of another row": (
+        "noise/path.sql",
+        "{% for u in unchanged %}, s.u{{ u.i }}{% endfor %}",
+        "{% for u in unchanged %}, lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% endfor %}",
+    ),
     "a row is left out": ("part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", NOISY)

@@ -52,7 +52,7 @@ SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
 {%- endmacro %}
 
 {% macro refuse_rows() -%}
-WHEN (SELECT json_keys(to_json(l)) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS l) <> {{ leave }} THEN error({{ gate_say.columns }})
+WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS l) <> {{ leave }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN ordered.rows > 0 THEN error({{ gate_say.order }})
 {%- endmacro %}

@@ -47,7 +47,18 @@ stated AS MATERIALIZED (
             )
             {% else %}
             SELECT CASE WHEN sum(size) FILTER (WHERE x IS NOT NULL) < sum(size) THEN sum(size) ELSE sum(size) - max(size) END AS error
-            FROM (SELECT class_id, q{{ r.i }} AS x, sum(size) AS size FROM original GROUP BY ALL)
+            FROM (
+                SELECT o.class_id, {% if not r.min_level %}o.q{{ r.i }}{% elif quasi[r.i].rows %}c.lifted{% else %}CASE WHEN o.q{{ r.i }} IS NOT NULL THEN '*' END{% endif %} AS x, sum(o.size) AS size
+                FROM original AS o
+                {% if r.min_level and quasi[r.i].rows %}
+                LEFT JOIN (
+                    SELECT value, array_to_string(labels[least({{ r.min_level }}, len(labels) - 1) + 1:], ' > ') AS lifted
+                    FROM climb_{{ r.i }}
+                    WHERE parent IS NULL
+                ) AS c ON c.value = o.q{{ r.i }}
+                {% endif %}
+                GROUP BY ALL
+            )
             GROUP BY class_id
             {% endif %}
             {% if not loop.last %}UNION ALL{% endif %}
