@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import cast
 
 from dbanon.policy import Settings
@@ -155,6 +156,8 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
         grid = None
     decimals = _DECIMAL.match(type_)
     scale = int(decimals[1]) if decimals else 0
+    if decimals and grid is not None:  # multiples of the grid may have more decimals than the column
+        scale = max(scale, -int(Decimal(grid).normalize().as_tuple().exponent))
     compared = "TIMESTAMP" if type_ in _DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
     if type_ == "TIMESTAMP_NS" and grid is not None:  # cut to microseconds, not rounded
         nanos = f"epoch_ns({column})"
@@ -186,22 +189,18 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
         "top": coded("top"),
         "bottom": coded("bottom"),
         "unit": grid.lower() if grid is not None and type_ in _DAYS else None,
-        "step": _step(type_, ends, grid) if number and grid else None,
-        "is_whole": type_ in _WHOLE,
-        "is_large": type_ in _LARGE,
+        "step": _step(ends, grid) if number and grid else None,
+        "is_whole": type_ in (*_WHOLE, *_LARGE),
+        "is_float": type_ in _FLOATS,
         "compared": Sql(compared),
         "is_exact": type_ in _WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
-        # Ends are multiples as far as the type can say so.
-        "slack": Sql(repr(0.5 * 10.0**-scale if decimals else 0.0)),
         "fine": Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
     }
 
 
-def _step(type_: str, ends: str, grid: str) -> Sql:
+def _step(ends: str, grid: str) -> Sql:
     """The grid of a number, exact where its type is."""
-    if type_ in _WHOLE:
-        return Sql(f"CAST({text(grid)} AS DECIMAL(38,0))::HUGEINT")
-    return Sql(f"CAST({text(grid)} AS {ends})::DOUBLE" if _DECIMAL.match(ends) else f"{text(grid)}::DOUBLE")
+    return Sql(f"{text(grid)}::DOUBLE" if ends in _FLOATS else f"{text(f'{Decimal(grid).normalize():f}')}::{ends}")
 
 
 def _limits(ends: str, scale: int) -> dict[str, Sql]:

@@ -23,11 +23,11 @@
         {%- endif -%}
     {%- elif r.is_whole -%}
         {%- if is_low -%} {{ end }} % {{ r.step }} = 0 {%- else -%} TRY({{ end }} + 1) % {{ r.step }} = 0 {%- endif -%}
+    {%- elif not r.is_float -%} {{ end }} % {{ r.step }} = 0
     {%- else -%}
+        {#- As far as numbers of this size can say so. #}
         NOT isfinite({{ end }}::DOUBLE / {{ r.step }})
-        {# Whole numbers end one before the next cell. #}
-        {%- if r.is_large and not is_low %} OR abs({{ end }}::DOUBLE + 1 - round(({{ end }}::DOUBLE + 1) / {{ r.step }}) * {{ r.step }}) <= 1e-9 * {{ r.step }} + {{ r.fine }} * abs({{ end }}::DOUBLE){% endif %}
-        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ r.step }}) * {{ r.step }}) <= {{ r.slack }} + 1e-9 * {{ r.step }} + {{ r.fine }} * abs({{ end }}::DOUBLE)
+        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ r.step }}) * {{ r.step }}) <= 1e-9 * {{ r.step }} + {{ r.fine }} * abs({{ end }}::DOUBLE)
     {%- endif -%}
 {%- endmacro %}
 
