@@ -37,7 +37,7 @@ def people() -> Iterator[Any]:
         dbanon.declare(
             con,
             "people",
-            age={"role": "quasi", "top": 60, "bottom": 25, "grid": 5},
+            age={"role": "quasi", "top": 60, "bottom": 24, "grid": 5},
             weight="quasi",
             zip={"role": "quasi", "hierarchy": "zip5", "min_level": 1},
             born="quasi",
@@ -202,7 +202,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "grid": ("age", {"grid": None}),
     "a finer grid": ("age", {"grid": Sql("2")}),
     "the grid of dates": ("born", {"grid": None, "end_is_day": False}),
-    "days": ("born", {"grid": Sql("'day'"), "grid_step": Sql("INTERVAL 1 DAY")}),
+    "days": ("born", {"months": None, "is_week": False}),
     "min_level": ("zip", {"min_level": 0}),
     "another column": ("zip", {"value": Sql("CAST(pid AS VARCHAR)"), "rows": None}),
     "another number": ("weight", {"value": Sql("pid::INTEGER")}),
