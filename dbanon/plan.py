@@ -111,7 +111,7 @@ def _values(call: Publication) -> dict[str, object]:
         "class_id": identifier(class_name),
         "class_name": class_name,
         **rules(call),
-        "origin": call.source.sql if call.source.is_table else Sql("as_it_came"),
+        "origin": call.source.sql if call.source.is_table and not call.left_out else Sql("as_it_came"),
         "copies": identifier(_free("copies", {class_name, *(str(o["plain"]) for o in output)})),
         "place": identifier(_free("place", {class_name, *(str(o["plain"]) for o in output)})),
         "copy": identifier(_free("copy", {class_name, *(str(o["plain"]) for o in output)})),

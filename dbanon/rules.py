@@ -41,7 +41,7 @@ def rules(call: Publication) -> dict[str, object]:
             identifier(name) for name in call.source.columns if name in call.roles.sensitive or name in call.roles.other
         ],
         "read_person": _person(call),
-        "source_twice": call.source.is_table,
+        "source_twice": call.source.is_table and not call.left_out,
         "source_columns": [identifier(name) for name in call.source.columns if name.lower() in _read(call, roles)],
     }
 

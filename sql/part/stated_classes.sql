@@ -5,6 +5,8 @@
 {% include 'part/own_loss.sql' %}
 stated AS MATERIALIZED (
     SELECT CASE
+        {# After the gate of the rows, which says more. #}
+        WHEN NOT (SELECT passed FROM gate) THEN false
         WHEN told.rows <> own.rows OR told.seal IS DISTINCT FROM own.seal THEN error({{ gate_say.stated }})
         {% if person %}
         WHEN persons.wrong > 0 THEN error({{ gate_say.stated }})
