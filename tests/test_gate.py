@@ -491,7 +491,8 @@ def test_typed_bounds_that_do_not_contain_the_original_are_refused(people: Any, 
     for swap in (
         publish("low0", "22", low),
         publish("high0", "22", high),
-        publish("low0", "NULL", low),
+        # A struct without a low end leaves as NULL, which is true of every value.
+        *([publish("low0", "NULL", low)] if intervals == "bounds" else []),
         publish("high0", "NULL", high),
         publish("low0", "99", low),
         publish("low0", "0", "g.low0 IS NULL"),
