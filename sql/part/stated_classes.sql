@@ -24,7 +24,7 @@ stated AS MATERIALIZED (
     END AS passed
     FROM
         (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}::BIGINT{{ shown }})) AS seal FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS told,
-        (SELECT count(*) AS rows, sum(hash({{ class_id }}, size{{ shown }})) AS seal FROM (SELECT {{ class_id }}{{ shown }}, sum(len({{ copies }}))::BIGINT AS size FROM leaving GROUP BY ALL)) AS own
+        (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}{{ shown }})) AS seal FROM (SELECT {{ class_id }}{{ shown }}, sum(len({{ copies }}))::BIGINT AS {{ names.size }} FROM leaving GROUP BY ALL)) AS own
         {% if person %}
         , (
             SELECT count(*) AS wrong
