@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -68,3 +69,40 @@ def test_values_of_nobody_known_have_no_rank(con: Any) -> None:
         more = f"person := 'person', t := {t}, emd := 'ordered'"
         found = con.execute(f"SELECT count(*) FROM kacpc('t', k := 3, qi := ['age'], sensitive := ['pay'], {more})")
         assert found.fetchall() == [(100,)]
+
+
+# --- random calls -------------------------------------------------------------------------------------------
+
+VALUES = {
+    "INTEGER": lambda r: r.choice([r.randint(0, 20), r.randint(-(2**31), 2**31 - 1)]),
+    "DOUBLE": lambda r: r.choice([0.0, -0.0, 0.1, 1e300, -1e300, r.random()]),
+    "DECIMAL(38,2)": lambda r: r.choice([r.randint(0, 9), 10**35 + r.randint(0, 9)]),
+    "HUGEINT": lambda r: 10**37 + r.randint(0, 30),
+    "DATE": lambda r: f"{r.randint(1, 900):04}-01-0{r.randint(1, 9)}{r.choice(['', ' (BC)'])}",
+    "VARCHAR": lambda r: r.choice("abcde"),
+}
+ASKED = ("", ", l := 2", ", t := 0.3, emd := 'ordered'", ", alpha := 0.7", ", beta := 2, likeness := 'enhanced'")
+MORE = ("", ", person := 'p'", ", suppress := 0.2", ", nulls := 'drop'", ", person := 'p', suppress := 0.3")
+GRID = {"INTEGER": "7", "DOUBLE": "0.1", "DATE": "decade", "HUGEINT": "9"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_gate_refuses_no_result_of_an_algorithm(con: Any, seed: int) -> None:
+    drawn = random.Random(seed)
+    for _ in range(5):
+        types = drawn.sample(list(VALUES), 2)
+        con.execute(f"CREATE OR REPLACE TABLE z (a {types[0]}, b {types[1]}, s INTEGER, p INTEGER)")
+        rows = [
+            [str(VALUES[t](drawn)) if drawn.random() > 0.05 else None for t in types]
+            + [drawn.choice([1, 1, 2, 3, None]), drawn.choice([None, *range(16)])]
+            for _ in range(40)
+        ]
+        con.execute(f"INSERT INTO z VALUES {', '.join(['(?, ?, ?, ?)'] * 40)}", [x for row in rows for x in row])
+        grid = f", grid := {{'a': '{GRID[types[0]]}'}}" if types[0] in GRID else ""
+        more = drawn.choice(ASKED) + drawn.choice(MORE) + drawn.choice(("", grid))
+        algorithm = drawn.choice(("kacpc", "mondrian", "mdav", "kmember", "oka"))
+        call = f"{algorithm}('z', k := 3, qi := ['a', 'b'], sensitive := ['s']{more})"
+        try:
+            assert con.execute(f"SELECT count(*) FROM {call}").fetchone()[0] > 0
+        except duckdb.Error as error:
+            assert "do not meet" in str(error) and "gate" not in str(error), f"{types}: {call}: {error}"
