@@ -93,6 +93,13 @@ def bound(query: str) -> Sql:
     return Sql(_Reader(query).whole())
 
 
+def _utc(value: str) -> str:
+    """The moment of a TIMESTAMPTZ as a TIMESTAMP of UTC; timezone() counts years as the session's calendar does."""
+    ends = ("infinity", "-infinity")
+    same = [f" WHEN {value} = CAST('{end}' AS TIMESTAMPTZ) THEN CAST('{end}' AS TIMESTAMP)" for end in ends]
+    return f"(CASE{''.join(same)} ELSE {OWN}make_timestamp({OWN}epoch_us({value})) END)"
+
+
 class _Reader:
     """Reads tokens from left to right; each method gives what it read as SQL, and where it stopped."""
 
@@ -210,7 +217,8 @@ class _Reader:
                 value, at = f"{value} COLLATE {self.word[at + 1]}", at + 2
             elif self.lower[at : at + 3] == ["at", "time", "zone"]:
                 zone, stop = self.primary(at + 3, end)
-                value, at = f"{OWN}timezone({zone}, {value})", stop
+                value = _utc(value) if zone == "'UTC'" else f"{OWN}timezone({zone}, {value})"
+                at = stop
             else:
                 break
         return value, at

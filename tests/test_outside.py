@@ -100,3 +100,29 @@ def test_no_macro_of_a_database_takes_the_place_of_a_function(hospital: Any) -> 
         for name in macros:
             for kind in ("MACRO", "MACRO TABLE"):
                 con.execute(f"DROP {kind} IF EXISTS memory.main.{json.dumps(name)}")
+
+
+SETTINGS = {
+    "Calendar": "'japanese'",
+    "TimeZone": "'Asia/Tokyo'",
+    "integer_division": "true",
+    "default_order": "'DESC'",
+    "default_null_order": "'NULLS_FIRST'",
+    "default_collation": "'nocase'",
+    "ieee_floating_point_ops": "false",
+    "preserve_identifier_case": "'lowercase'",
+    "threads": "1",
+}
+"""What a session can set that changes what expressions give, or in which order rows come."""
+
+
+def test_no_setting_of_a_session_changes_a_release_or_its_numbers(hospital: Any) -> None:
+    con, answers, _ = hospital
+    try:
+        for name, value in SETTINGS.items():
+            con.execute(f"SET {name} = {value}")
+        for name in ("release", "metrics", " model 1", "_metrics model 2"):
+            assert answer(con, STATEMENTS[name]) == answers[name], name
+    finally:
+        for name in SETTINGS:
+            con.execute(f"RESET {name}")
