@@ -21,7 +21,7 @@ TEN = """
     CREATE TABLE ten AS SELECT 20 + i AS age, ['a', 'b'][1 + i % 2] AS sex, ['x', 'y', 'z'][1 + i % 3] AS d,
         DATE '2000-01-01' + i::INTEGER AS born, i // 2 AS pid FROM range(10) AS r (i);
 """
-NUMBERS = (0, -1, 1, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**127, -(2**127), 1e308, float("nan"), float("inf"))
+NUMBERS = (0, -1, 1, 2**31 - 1, 2**63, 2**127, 1e308, float("nan"), float("inf"))
 WORDS = ("", "\0", "x" * 10_000, "'); DROP TABLE ten; --")
 
 
