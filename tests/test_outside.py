@@ -14,8 +14,9 @@ from tests.outside import STATEMENTS, answer, opened
 
 FORMS = ("()", "(a)", "(a, b)", "(a, b, c)", "(a, b, c, d)")
 """A macro takes the place of a function for the numbers of arguments it has."""
-SPARED = ("list_value", "struct_pack")
-"""Of these the caller's own [...] and {...} are made, before any plan is."""
+SPARED = ("list_value", "struct_pack", "struct_extract")
+"""Of the first two the caller's own [...] and {...} are made, before any plan is. DuckDB refuses every statement that reads
+a field of a struct, `s.low`, where a macro has the name of the third."""
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,6 @@ SETTINGS = {
     "default_null_order": "'NULLS_FIRST'",
     "default_collation": "'nocase'",
     "ieee_floating_point_ops": "false",
-    "preserve_identifier_case": "'lowercase'",
     "threads": "1",
 }
 """What a session can set that changes what expressions give, or in which order rows come."""
