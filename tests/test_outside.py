@@ -15,8 +15,8 @@ from tests.outside import STATEMENTS, answer, opened
 FORMS = ("()", "(a)", "(a, b)", "(a, b, c)", "(a, b, c, d)")
 """A macro takes the place of a function for the numbers of arguments it has."""
 SPARED = ("list_value", "struct_pack", "struct_extract")
-"""Of the first two the caller's own [...] and {...} are made, before any plan is. Where a macro has the name of the third,
-DuckDB refuses every statement that reads a field of a struct, `s.low`."""
+"""Of the first two the caller's own [...] and {...} are made, before any plan is. Where a macro has the name of the
+third, DuckDB refuses statements that read a field of a struct, `s.low`."""
 
 
 @pytest.fixture(scope="module")
