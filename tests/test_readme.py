@@ -86,7 +86,7 @@ def test_the_demo_does_not_replace_a_file_that_is_not_its_own(tmp_path: Path) ->
     path = tmp_path / "mine.duckdb"
     with dbanon.connect(path) as con:
         con.execute("CREATE TABLE patients (i INTEGER)")
-    with pytest.raises(dbanon.DbanonError, match="not a demo database"):
+    with pytest.raises(dbanon.DbanonError, match="it is no demo database"):
         demo.build(path)
     with dbanon.connect(path) as con:
         assert con.execute("FROM patients").fetchall() == []

@@ -28,7 +28,8 @@ PEOPLE = """
         ['Flu', 'Cancer', 'HIV'][1 + i % 3] AS disease,
         CASE WHEN i < 8 THEN 'north' ELSE 'south' END AS region,
         'note ' || i AS note
-    FROM range(16) AS r (i)
+    FROM range(16) AS r (i);
+    CREATE TABLE guests AS FROM people;
 """
 ROLES = {"rid": "identifier", "age": "quasi", "sex": "quasi", "disease": "sensitive", "region": "other"}
 WARDS = "E'a1;a;*\\na2;a;*\\nb1;b;*\\nb2;b;*'"
@@ -43,44 +44,52 @@ class Case(NamedTuple):
     others: str = ""
     function: str = "kacpc"
     k: int = 3
+    table: str = "people"
+
+
+def free(parameter: str, value: str, others: str, function: str = "kacpc", k: int = 3) -> Case:
+    """The same of a table without a policy, where a call says what the columns are."""
+    if "qi := " not in others:
+        others += (", " if others else "") + "qi := ['age', 'sex']"
+    return Case(parameter, value, others, function, k, "guests")
 
 
 WARD = f"qi := ['ward'], hierarchies := {{'ward': {WARDS}}}"
 CASES = [
     Case("k", "6"),
     Case("qi", "['age']"),
-    Case("sensitive", "['note']"),
+    free("sensitive", "['note']", ""),
     Case("hierarchies", "{'sex': E'M;any sex;*\\nF;any sex;*'}", "qi := ['sex'], withhold := ['region']", k=9),
     Case("person", "'person'"),
     Case("weights", "{'age': 1000}"),
     Case("nulls", "'drop'"),
     Case("intervals", "'bounds'"),
-    Case("other", "['mark']"),
+    free("other", "['mark']", ""),
     Case("identifier", "['region']"),
     Case("withhold", "['region']"),
-    Case("allow_rare", "['note']", "other := ['note']"),
-    Case("min_level", "{'ward': 1}", WARD),
-    Case("max_level", "{'ward': 1}", WARD, k=5),
+    free("allow_rare", "['note']", "other := ['note']"),
+    free("min_level", "{'ward': 1}", WARD),
+    free("max_level", "{'ward': 1}", WARD, k=5),
     Case("top", "{'age': 40}"),
     Case("bottom", "{'age': 30}"),
     Case("grid", "{'age': 10}"),
     Case("round", "{'age': 10}"),
     Case("l", "3"),
-    Case("diversity", "'entropy'", "l := 2, sensitive := ['mark']"),
+    free("diversity", "'entropy'", "l := 2, sensitive := ['mark']"),
     Case("c", "0.9", "l := 2, diversity := 'recursive'"),
     Case("t", "0.1"),
     Case("emd", "'ordered'", "t := 0.2"),
     Case("alpha", "0.5"),
     Case("p", "3"),
     Case("beta", "0.5"),
-    Case("likeness", "'enhanced'", "beta := 2, sensitive := ['mark']"),
-    Case("multi", "'joint'", "alpha := 0.8, sensitive := ['disease', 'mark']"),
+    free("likeness", "'enhanced'", "beta := 2, sensitive := ['mark']"),
+    free("multi", "'joint'", "alpha := 0.8, sensitive := ['disease', 'mark']"),
     Case("suppress", "0.2"),
     Case("improve", "500"),
-    Case("escape", "true", "qi := ['age', 'mark']"),
-    Case("eloss_height", "'sub'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\n"
+    free("escape", "true", "qi := ['age', 'mark']"),
+    free("eloss_height", "'sub'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\n"
          "b1;b;B;*\\nb2;b;B;*'}", "kacpc_metrics", k=8),
-    Case("prune_unused", "false", "qi := ['age', 'ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\nb1;b;*\\n"
+    free("prune_unused", "false", "qi := ['age', 'ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\nb1;b;*\\n"
          "b2;b;*\\nc1;c;d;e;*\\nc2;c;d;e;*'}"),
 ]  # fmt: skip
 BY_NAME = {case.parameter: case for case in CASES}
@@ -114,7 +123,7 @@ def answer(connection: Any, query: str, parameters: Any = None) -> tuple[list[st
 
 def call(case: Case, form: str | None) -> str:
     """The call of a case with its parameter in one form, or without it."""
-    arguments = ["'people'"]
+    arguments = [f"'{case.table}'"]
     if form is not None:
         arguments.append(f"{case.parameter} {form} {case.value}")
     if case.parameter != "k":
@@ -148,7 +157,7 @@ def test_captured_parameters_take_equals_after_others_and_in_any_letter_case(sha
     case = BY_NAME[name]
     k = "" if name == "k" else f"K = {case.k}, "
     others = f", {case.others}" if case.others else ""
-    written = f"FROM {case.function}('people', {k}{name.upper()}={case.value}{others})"
+    written = f"FROM {case.function}('{case.table}', {k}{name.upper()}={case.value}{others})"
     assert answer(shared, written) == answer(shared, call(case, ":="))
 
 

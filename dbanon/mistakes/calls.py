@@ -141,12 +141,12 @@ def roles() -> Iterator[Mistake]:
         errors.Undeclared("kacpc", "few", "zip", "other"),
         "FROM kacpc('few', k = 10, other = ['zip']);",
         FEW,
-        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'age', 'quasi');",
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'sex', 'quasi');",
     )
     yield sql(
-        errors.ViewOverPolicy("kacpc", "young", "clinic.main.patients", "age"),
-        "FROM kacpc('young', k = 10, qi = ['age']);",
-        "CREATE VIEW young AS SELECT age, disease FROM patients WHERE age < 30;",
+        errors.ViewOverPolicy("kacpc", "women", "dbanon_demo.main.patients", "zip"),
+        "FROM kacpc('women', k = 10, qi = ['zip']);",
+        "CREATE VIEW women AS SELECT zip, disease FROM patients WHERE sex = 'F';",
     )
     yield sql(errors.NoPolicy("kacpc", "few", _PATIENTS), "FROM kacpc('few', k = 10);", FEW)
     yield sql(

@@ -56,6 +56,7 @@ def releases() -> Iterator[Mistake]:
         errors.UnstableSource("safe", "sampled"),
         f"{make} safe AS SELECT * FROM kacpc('sampled', k = 5, qi = ['sex']);",
         "CREATE VIEW sampled AS FROM patients WHERE random() < 0.7;",
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('sampled', 'sex', 'quasi');",
     )
     yield sql(errors.OpenTransaction("materialize"), f"{make} safe AS {call};", "BEGIN;")
     yield Mistake(
@@ -107,7 +108,7 @@ def publishing() -> Iterator[Mistake]:
     )
     yield python(
         errors.ReleaseUnsealed("publish", "safe"),
-        'dbanon.publish(con, "safe", "out.duckdb")',
+        'dbanon.publish(con, "safe", "unsealed.duckdb")',
         *SAFE,
         "UPDATE dbanon.release SET hashes = NULL;",
     )

@@ -225,7 +225,7 @@ COMMANDS = {
         Command(
             ".help",
             ".help [NAME]",
-            "This list, or all about a function, command or metric: .help kacpc.",
+            "This list, or all about a function, command or metric.",
             _help,
             0,
             1,

@@ -1,7 +1,7 @@
 -- what: Least number of {unit} alike in everything that is published, unchanged columns too: what protects from somebody who knows these.
 -- better: higher
 -- source: -
--- place: 45
+-- place: 47
 -- needs: unchanged
 SELECT NULL AS detail, min(size) AS value
 FROM (
