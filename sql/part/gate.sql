@@ -116,7 +116,7 @@ gate AS MATERIALIZED (
         FROM (
             SELECT
                 sum(r.size) AS size, min(c.class_id) AS low, max(c.class_id) AS high
-                {% if typed %}{% for r in rules if r.is_number %}, coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false) AS keeps{{ r.i }}{% endfor %}{% endif %}
+                {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false)) AS keeps{{ r.i }}{% endfor %}{% endif %}
 
             FROM visible AS c
             LEFT JOIN (
