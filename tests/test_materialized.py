@@ -96,7 +96,10 @@ def test_the_ledger_says_what_was_released_from_what(con: Any) -> None:
     assert (row["source_records"], row["records"] + row["suppressed"], row["dropped"]) == (20, 20, 0)
     assert row["achieved"]["k"] >= 4
     assert row["achieved"]["l_diversity:disease"] == 2
-    assert row["metrics"] == dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
+    measured = "SELECT metric, value FROM mondrian_metrics('patients', k := 4, l := 2, suppress := 0.1)"
+    assert row["metrics"] == dict(con.execute(measured).fetchall())
+    published = con.execute("SELECT metric, value FROM safe_metrics").fetchall()
+    assert dict(published) == dict(con.execute(f"{measured} WHERE published").fetchall())
     assert set(row["library_versions"]) == {"dbanon", "duckdb", "python"}
     assert row["policy_fingerprint"]
     assert row["source_fingerprint"]
@@ -270,6 +273,7 @@ def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
     dbanon.materialize(con, "of_file", "kacpc", str(path), **asked)
     whole(con, "of_file")
     con.execute("CREATE VIEW adults AS FROM patients WHERE age > 24")
+    dbanon.declare(con, "adults", age="quasi", disease="sensitive")
     dbanon.materialize(con, "of_view", "kacpc", "adults", **asked)
     whole(con, "of_view")
     assert con.execute("SELECT DISTINCT status FROM release_status()").fetchall() == [("fresh",)]

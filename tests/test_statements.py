@@ -175,6 +175,7 @@ def test_options_are_those_of_the_functions(con: Any) -> None:
 
 def test_key_columns_tell_people_apart(con: Any) -> None:
     con.execute("CREATE VIEW half AS FROM patients WHERE pid % 2 = 0")
+    dbanon.declare(con, "half", pid="identifier", age="quasi", sex="quasi", disease="sensitive")
     con.execute(f"{CREATE} a KEY (\"PID\", sex) AS FROM kacpc('half', k=5, {ROLES})")
     assert con.execute("SELECT person_key FROM releases()").fetchall() == [(["pid", "sex"],)]
 
