@@ -266,8 +266,8 @@ CLASSES = {
     ),
     "sizes in the list": (
         "part/measured.sql",
-        "u{{ u.i }} AS value, sum(size)::BIGINT AS size",
-        "u{{ u.i }} AS value, count(*)::BIGINT AS size",
+        "AS value, sum(size)::BIGINT AS size",
+        "AS value, count(*)::BIGINT AS size",
     ),
 }
 
