@@ -325,12 +325,14 @@ def test_replace_makes_the_next_version_of_another_definition(con: Any) -> None:
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
     with pytest.raises(errors.ReleaseExists, match="replace"):
         dbanon.materialize(con, "safe", "kacpc", "patients", k=10)
+    with pytest.raises(errors.DeltaRefused):
+        dbanon.materialize(con, "safe", "mondrian", "patients", k=10, replace=True)
     with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
-        made = dbanon.materialize(con, "safe", "mondrian", "patients", k=10, replace=True)
+        made = dbanon.materialize(con, "safe", "mondrian", "patients", k=10, replace=True, allow_delta=True)
     assert made.version == 2
     whole(con, "safe")
     rows = con.execute("SELECT algorithm, status, allow_delta FROM releases()").fetchall()
-    assert rows == [("kacpc", "replaced", False), ("mondrian", "published", False)]
+    assert rows == [("kacpc", "replaced", False), ("mondrian", "published", True)]
     before = con.execute("FROM safe").fetchall()
     with pytest.raises(duckdb.Error):
         dbanon.materialize(con, "safe", "kacpc", "patients", k=99, replace=True)
