@@ -166,12 +166,19 @@ def unchanged(call: Publication) -> list[dict[str, object]]:
             "is_zoned": call.source.columns[name] == "TIMESTAMP WITH TIME ZONE",
             "is_tagged": bool(_TAGGED.search(call.source.columns[name])),
             "text_is_value": bool(_TEXT_IS_VALUE.match(call.source.columns[name])),
+            "as_lists": _as_lists(call.source.columns[name]),
             "check_rare": name in roles.other and name.lower() not in allowed,
             "say_rare": message(errors.RareOther(function, table, name, later("count(*)"), call.k)),
             "say_rare_left": message(errors.RareLeft(function, table, name, later(f"rare_{i}.values"), call.k)),
         }
         for i, name in enumerate(names)
     ]
+
+
+def _as_lists(type_: str) -> Sql | None:
+    """The type with lists where it has arrays, or None where it has none."""
+    lists = _ARRAY.sub(lambda match: match[1] or "[]", type_)
+    return None if lists == type_ else Sql(lists)
 
 
 def tested(call: Publication, unchanged: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
@@ -242,6 +249,7 @@ def _unchanged_value(name: str, type_: str) -> Sql:
 _TEXT_IS_VALUE = re.compile(
     r"^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*|VARCHAR|BOOLEAN|DATE|TIMESTAMP|UUID|ENUM\(.*)$"
 )
+_ARRAY = re.compile(r"""("(?:[^"]|"")*"|'(?:[^']|'')*')|\[\d+\]""")
 _TAGGED = re.compile(r"\b(UNION\(|VARIANT\b)")
 """Types with unequal values of the same text."""
 

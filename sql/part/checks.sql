@@ -35,20 +35,20 @@ SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
 {% endif %}
 {%- endmacro %}
 
-{#- What the last relation is: its columns and their order, and the order of its rows. -#}
+{#- Whether the rows stand in another order than that of what is published: each is held against the one before it. -#}
 {% macro out_of_order() -%}
 (
-        SELECT count(*) FILTER (WHERE place <> coalesce(place_before, 0) + 1 OR own < own_before) AS rows
-        FROM (
-            SELECT place, own, lag(place) OVER (ORDER BY place ASC) AS place_before, lag(own) OVER (ORDER BY place ASC) AS own_before
-            FROM (
-                SELECT
-                    {{ place }} AS place,
-                    row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ u.name }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own
-                FROM leaving
-            )
-        )
+        SELECT
+            count(*) FILTER (WHERE l.place <> 1 AND b.place IS NULL OR l.own < b.own)
+            + coalesce(count(*) <> max(l.place), false)::INTEGER AS rows
+        FROM ({{ own_rows() }}) AS l
+        LEFT JOIN ({{ own_rows() }}) AS b ON b.place = l.place - 1
     ) AS ordered
+{%- endmacro %}
+
+{#- DuckDB 2.0 crashes where it compares rows that hold an ARRAY: it is a list here. -#}
+{% macro own_rows() -%}
+SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ u.name }}{% if u.as_lists %}::{{ u.as_lists }}{% endif %}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM leaving
 {%- endmacro %}
 
 {% macro refuse_rows() -%}
