@@ -217,6 +217,33 @@ def looser(setting: str, type_: str, value: object, before: object, holds: Calla
     return False
 
 
+def cuts(setting: str, type_: str, value: object, declared: str | None, holds: Callable[[str], bool]) -> str | None:
+    """The declared or default grid, where a top or bottom of a call lies within a cell of it: values of that cell on its
+    two sides would be published apart. A top begins a cell, a bottom ends one."""
+    kind, _ = family(type_)
+    try:
+        grid = _grid(kind, type_, declared, ValueError) if kind is not None and declared != "" else None
+    except ValueError:  # what is declared does not fit, which is told where it is used
+        return None
+    if grid is None:
+        return None
+    next_one = "" if setting == "top" else " + 1"
+    if kind in _CALENDAR:
+        first = f"(TRY_CAST({text(str(value))} AS TIMESTAMP)::DATE{next_one})"
+        part = {"decade": "year", "century": "year"}.get(grid, grid)
+        edge = f"date_trunc('{part}', {first}) = {first}"
+        if part != grid:
+            edge += f" AND year({first}) % {10 if grid == 'decade' else 100} = 0"
+    elif kind == "float":
+        number = f"TRY_CAST({text(str(value))} AS DOUBLE)"
+        edge = f"abs({number} - round({number} / {grid}) * {grid}) <= 1e-9 * {grid}"
+    elif kind == "decimal":
+        edge = f"TRY_CAST({text(str(value))} AS {type_}) % {grid} = 0"
+    else:
+        edge = f"TRY(TRY_CAST({text(str(value))} AS {type_}){next_one}) % {grid} = 0"
+    return grid if holds(f"NOT ({edge})") else None
+
+
 _NESTED = ("day", "month", "quarter", "year", "decade", "century")
 
 

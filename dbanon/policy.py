@@ -73,12 +73,14 @@ def resolve(
     declared: Iterable[Declared],
     asked: Mapping[str, object],
     looser: Looser,
+    cuts: Cuts,
 ) -> Roles:
     """The roles of one call.
 
     `columns` maps the table's column names to types; `asked` holds validated parameters; `looser` says whether a
-    setting of the call would tell a reader more than the declared one. Raises UnknownColumn,
-    UnknownRole, TwoRoles, LoosensPolicy, Undeclared or NoPolicy. Where the policy says anything of the table, a column
+    setting of the call would tell a reader more than the declared one, `cuts` whether a top or bottom of the call lies
+    within a cell of the grid. Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or
+    NoPolicy. Where the policy says anything of the table, a column
     it does not name is withheld whatever the call asks.
     """
     spelled = {name.lower(): name for name in columns}
@@ -113,6 +115,7 @@ def resolve(
             column,
             columns[name],
             looser,
+            cuts,
         )
         for name in order
     }
@@ -226,6 +229,7 @@ def _settings(
     column: Callable[[str, str], str],
     type_: str,
     looser: Looser,
+    cuts: Cuts,
 ) -> Settings:
     """Declared settings of a quasi-identifier with the call's on top, which may only coarsen."""
     settings = declared.settings if declared else Settings()
@@ -242,6 +246,10 @@ def _settings(
         elif declared is not None and looser(setting, type_, value, before):
             shown = f"{setting} = {'its default' if before is None else before}"
             raise errors.LoosensPolicy(function, table, name, shown, f"{setting} = {value}")
+        elif declared is not None and declared.role != "other" and setting in ("top", "bottom") and value != before:
+            grid = cuts(setting, type_, value, declared.settings.grid)
+            if grid is not None:
+                raise errors.CutsGrid(function, table, name, grid, setting, str(value))
         settings = replace(settings, **{setting: value})  # type: ignore[arg-type]
     if name.lower() in {key.lower() for key in per_column(asked, "bounds")}:
         held = _held(declared, type_, looser, hierarchy=False)
@@ -280,6 +288,11 @@ def per_column(asked: Mapping[str, object], parameter: str) -> Mapping[str, obje
 
 Looser = Callable[[str, str, object, object], bool]
 """setting, column type, asked value, declared value (None: the default) -> whether a reader would learn more."""
+
+
+Cuts = Callable[[str, str, object, str | None], str | None]
+"""top or bottom, column type, asked value, declared grid (None: the default) -> the grid, where a value within one of its
+cells would be told apart from others of the cell."""
 
 
 def _only_quasi(

@@ -114,7 +114,8 @@ def prepared(call: Call, options: Mapping[str, object], algorithm: str, kind: st
     if declared_there is not None:
         raise errors.ViewOverPolicy(name, source.shown, declared_there, next(iter(source.columns)))
     looser = partial(attribute.looser, holds=call.holds)
-    roles = policy.resolve(name, source.shown, source.columns, declared, options, looser)
+    cuts = partial(attribute.cuts, holds=call.holds)
+    roles = policy.resolve(name, source.shown, source.columns, declared, options, looser, cuts)
     return Publication(
         function=name,
         algorithm=algorithm,

@@ -104,7 +104,7 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
     function, noise = called.name, publishing.noise_of(called, options)
     types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
     declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]
-    roles = policy.resolve(function, relation.shown, types, declared, options, _looser)
+    roles = policy.resolve(function, relation.shown, types, declared, options, _looser, lambda *_: None)
     demand.demands(function, relation.shown, options, roles.sensitive)
     attributes = tuple(
         attribute.attribute(

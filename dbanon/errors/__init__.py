@@ -79,6 +79,7 @@ from dbanon.errors.releases import (
     UnstableSource,
 )
 from dbanon.errors.roles import (
+    CutsGrid,
     LoosensPolicy,
     NoPolicy,
     PolicyChanged,
@@ -118,6 +119,7 @@ __all__ = [
     "CompositionRefused",
     "CompositionUnchecked",
     "CompositionUnknown",
+    "CutsGrid",
     "DbanonError",
     "DeltaRefused",
     "DemoExists",

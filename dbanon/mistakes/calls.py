@@ -138,6 +138,12 @@ def roles() -> Iterator[Mistake]:
         "FROM kacpc('patients', k = 10, sensitive = ['name']);",
     )
     yield sql(
+        errors.CutsGrid("kacpc", "few", "born", "month", "top", "1980-05-17"),
+        "FROM kacpc('few', k = 10, top = {'born': '1980-05-17'});",
+        "CREATE TABLE few AS SELECT DATE '1980-01-01' + i::INTEGER AS born FROM range(200) AS r (i);",
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'born', 'quasi');",
+    )
+    yield sql(
         errors.Undeclared("kacpc", "few", "zip", "other"),
         "FROM kacpc('few', k = 10, other = ['zip']);",
         FEW,
