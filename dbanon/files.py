@@ -17,6 +17,8 @@ _EXTENSIONS = {
 }
 """Schemes for which DuckDB would fetch and load an extension by itself."""
 
+_MISSING = "there is no such file."
+
 _READERS = {"csv": "read_csv", "tsv": "read_csv", "txt": "read_csv", "parquet": "read_parquet"}
 
 
@@ -48,13 +50,14 @@ def allowed(function: str, path: str, cursor: Any) -> None:
 def content(function: str, path: str, cursor: Any) -> str:
     """The text of a file. Raises UnreadableFile, RemoteFile."""
     allowed(function, path, cursor)
-    query = f"SELECT content FROM system.main.read_blob({text(names.pattern(path))})"
+    pattern = names.pattern(path)
     try:
-        rows = cursor.execute(query).fetchall()
+        rows = cursor.execute(f"SELECT content FROM system.main.read_blob({text(pattern)})").fetchall()
+        within = rows or cursor.execute(f"SELECT file FROM system.main.glob({text(pattern + '/*')})").fetchall()
     except Exception as error:
         raise errors.UnreadableFile(function, path, why(error)) from None
     if not rows:
-        raise errors.UnreadableFile(function, path, "there is no such file.")
+        raise errors.UnreadableFile(function, path, "it is a directory." if within else _MISSING)
     try:
         return bytes(rows[0][0]).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -65,5 +68,5 @@ def why(error: Exception) -> str:
     """The first line of what DuckDB says, without the pattern that a name was turned into."""
     said = str(error).split("\n")[0]
     if "No files found that match" in said:
-        return "there is no such file."
+        return _MISSING
     return re.sub(r"^[A-Z]\w+ Error: ", "", said).rstrip(".") + "."

@@ -244,7 +244,7 @@ def test_a_malformed_file_is_one_error_and_changes_nothing(
 
 def test_a_file_that_cannot_be_read_is_one_error(store: Any, tmp_path: Path) -> None:
     (tmp_path / "latin.csv").write_bytes("Zürich;*\n".encode("latin-1"))
-    for path, message in (("latin.csv", "not UTF-8"), ("missing.csv", "No such file"), ("", "directory")):
+    for path, message in (("latin.csv", "not UTF-8"), ("missing.csv", "no such file"), ("", "directory")):
         with pytest.raises(dbanon.DbanonError, match=f"cannot read the file.*{message}"):
             dbanon.load_hierarchy(store, "h", tmp_path / path)
         with pytest.raises(duckdb.Error, match=f"cannot read the file.*{message}"):
