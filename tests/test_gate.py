@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -584,10 +585,11 @@ def test_a_lossier_but_true_release_passes(people: Any, rewrite: Any, swaps: Any
     rewrite(*swaps)
     rows = people.execute(f"SELECT age, zip, disease, class_id FROM kacpc{CALL}").fetchall()
     assert sorted(d for _, _, d, _ in rows) == sorted(r[-1] for r in ROWS)
-    sizes = people.execute(f"SELECT size FROM kacpc_classes{CALL}").fetchall()
-    assert sum(s for (s,) in sizes) == 13
-    assert min(s for (s,) in sizes) >= 3
-    assert people.execute(f"SELECT value FROM kacpc_metrics{CALL} WHERE metric = 'records'").fetchall() == [(13.0,)]
+    sizes = Counter(class_id for *_, class_id in rows)
+    assert sum(sizes.values()) == 13
+    assert min(sizes.values()) >= 3
+    for function in ("kacpc_classes", "kacpc_metrics"):  # they still say how much less was lost
+        assert "figures that do not follow from the released rows" in refuses(people, f"FROM {function}{CALL}")
 
 
 def test_parts_that_say_nothing_new_change_nothing(people: Any, spoil: Any) -> None:
