@@ -25,7 +25,7 @@ class NotData(DbanonError):
     def __init__(self, function: str, got: str) -> None:
         super().__init__(
             f"{function}: {got} is no DataFrame (pandas, polars, Arrow), relation of DuckDB or file of rows. Hint: "
-            "'patients.csv', .parquet or .json; for a table of a database, con = dbanon.connect('clinic.duckdb') and "
+            "the path of a CSV, Parquet or JSON file; for a table of a database, con = dbanon.connect('clinic.duckdb') and "
             "con.sql(\"FROM kacpc('patients', k=10)\")."
         )
 
