@@ -218,8 +218,8 @@ def looser(setting: str, type_: str, value: object, before: object, holds: Calla
 
 
 def cuts(setting: str, type_: str, value: object, declared: str | None, holds: Callable[[str], bool]) -> str | None:
-    """The declared or default grid, where a top or bottom of a call lies within a cell of it: values of that cell on its
-    two sides would be published apart. A top begins a cell, a bottom ends one."""
+    """The declared or default grid, where a top or bottom of a call lies within a cell of it: values of that cell on
+    its two sides would be published apart. A top begins a cell, a bottom ends one."""
     kind, _ = family(type_)
     try:
         grid = _grid(kind, type_, declared, ValueError) if kind is not None and declared != "" else None

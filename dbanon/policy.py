@@ -291,8 +291,8 @@ Looser = Callable[[str, str, object, object], bool]
 
 
 Cuts = Callable[[str, str, object, str | None], str | None]
-"""top or bottom, column type, asked value, declared grid (None: the default) -> the grid, where a value within one of its
-cells would be told apart from others of the cell."""
+"""top or bottom, column type, asked value, declared grid (None: the default) -> the grid, where a value within one of
+its cells would be told apart from others of the cell."""
 
 
 def _only_quasi(

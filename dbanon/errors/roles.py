@@ -55,8 +55,8 @@ class CutsGrid(DbanonError):
     def __init__(self, function: str, table: str, column: str, grid: str, setting: str, value: str) -> None:
         super().__init__(
             f"{function}: {table}.{column} is published by the grid {grid} of dbanon.policy, and the call's {setting} "
-            f"= {value} lies within a cell of it, whose values would be told apart. Hint: give a top that begins a cell "
-            "or a bottom that ends one, or declare it in dbanon.policy."
+            f"= {value} lies within a cell of it, whose values would be told apart. Hint: give a top that begins a "
+            "cell or a bottom that ends one, or declare it in dbanon.policy."
         )
 
 

@@ -25,8 +25,8 @@ class NotData(DbanonError):
     def __init__(self, function: str, got: str) -> None:
         super().__init__(
             f"{function}: {got} is no DataFrame (pandas, polars, Arrow), relation of DuckDB or file of rows. Hint: "
-            "the path of a CSV, Parquet or JSON file; for a table of a database, con = dbanon.connect('clinic.duckdb') and "
-            "con.sql(\"FROM kacpc('patients', k=10)\")."
+            "the path of a CSV, Parquet or JSON file; for a table of a database, con = "
+            "dbanon.connect('clinic.duckdb') and con.sql(\"FROM kacpc('patients', k=10)\")."
         )
 
 
