@@ -222,8 +222,8 @@ def cuts(setting: str, type_: str, value: object, declared: str | None, holds: C
     its two sides would be published apart. A top begins a cell, a bottom ends one."""
     kind, _ = family(type_)
     try:
-        grid = _grid(kind, type_, declared, ValueError) if kind is not None and declared != "" else None
-    except ValueError:  # what is declared does not fit, which is told where it is used
+        grid = _grid(kind, type_, declared, errors.DbanonError) if kind is not None else None
+    except errors.DbanonError:  # what is declared does not fit, which is told where it is used
         return None
     if grid is None:
         return None
