@@ -247,7 +247,7 @@ def _settings(
             shown = f"{setting} = {'its default' if before is None else before}"
             raise errors.LoosensPolicy(function, table, name, shown, f"{setting} = {value}")
         elif declared is not None and declared.role != "other" and setting in ("top", "bottom") and value != before:
-            grid = cuts(setting, type_, value, declared.settings.grid)
+            grid = cuts(setting, type_, value, declared.settings.grid) if settings.hierarchy is None else None
             if grid is not None:
                 raise errors.CutsGrid(function, table, name, grid, setting, str(value))
         settings = replace(settings, **{setting: value})  # type: ignore[arg-type]

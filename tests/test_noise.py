@@ -314,7 +314,7 @@ def test_classes_count_what_is_published(sick: Any) -> None:
 
 def test_metrics_by_plain_loops(sick: Any) -> None:
     sick.execute("CREATE TABLE told AS SELECT pid, age, zip, sex, disease FROM sick")
-    dbanon.declare(sick, "told", age="quasi", sex="quasi", zip=("quasi", "zip5"), disease="other")
+    dbanon.declare(sick, "told", age="quasi", sex="quasi", zip=("quasi", "zip5"), disease="other", pid="other")
     call = "('told', k := 5, other := ['pid', 'disease'], allow_rare := ['pid'], release := 'noise')"
     out = rows(sick, f"FROM rka{call}")
     metrics = {r["metric"]: r["value"] for r in rows(sick, f"FROM rka_metrics{call}")}

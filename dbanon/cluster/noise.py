@@ -107,7 +107,7 @@ def _noisy(number: Number, own: Ints, first: Ints, group: Ints, noise: Noise, ch
         noisy = np.rint(noisy / step) * step
     if not noise.by_column:
         noisy = np.minimum(noisy, last)
-    hidden = known & ((high > low)[group] | (noise.by_column & (last > 0)))
+    hidden = known & ((high > low)[group] | (noise.by_column and high.max() > low.min()))
     return np.where(known & ~hidden, own, -1), np.where(hidden, noisy, np.nan)
 
 
