@@ -9,8 +9,6 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from duckdb.sqltypes import VARCHAR
-
 from dbanon import arguments, read, resources, session, udf, udf_attack
 from dbanon.builtin import OWN, bound
 from dbanon.functions import TableFunction, table_functions
@@ -88,7 +86,7 @@ def _cache_of(connection: Any) -> session.LabelCache:
             name = marks[0][0]
         else:
             name = f"{_MARK}{next(_NUMBERS)}"
-            connection.create_function("dbanon_plan", udf.dbanon_plan, [VARCHAR] * 3, VARCHAR, null_handling="special")
+            connection.create_function("dbanon_plan", udf.dbanon_plan, _PLANNED, _TEXT, null_handling="special")
             connection.create_function(
                 "dbanon_cluster",
                 udf.dbanon_cluster,
@@ -116,7 +114,7 @@ def _cache_of(connection: Any) -> session.LabelCache:
                 type="arrow",
                 null_handling="special",
             )
-            connection.create_function(name, udf.dbanon_plan, [VARCHAR] * 3, VARCHAR, null_handling="special")
+            connection.create_function(name, udf.dbanon_plan, _PLANNED, _TEXT, null_handling="special")
         cache = _CACHES.get(name)
         if cache is None:
             cache = session.LabelCache()
@@ -125,6 +123,9 @@ def _cache_of(connection: Any) -> session.LabelCache:
 
 
 _NUMBERS = itertools.count(1)
+
+_TEXT: Any = "VARCHAR"  # by its name: DuckDB complains at exit of a type that a module still holds
+_PLANNED = [_TEXT] * 3
 
 
 # --- macros belong to the connection ---------------------------------------------------------------------
