@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dbanon import catalog, errors, functions, names, plan, publishing, template
@@ -38,6 +38,8 @@ class Entry:
     """How it was made: first, keep or recluster."""
     bases: tuple[str, ...] | None = None
     """Tables and files behind its source; None where it was made before they were kept."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """Every parameter of its call, those that were not given too."""
 
     @property
     def place(self) -> tuple[str, str, str, int]:
@@ -94,6 +96,7 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
 def _entry(database: str, row: Mapping[str, Any]) -> Entry:
     """A row of the ledger; one that cannot be written may lack the columns that came later."""
     bases = row.get("bases")
+    options = json.loads(row["parameters"])
     return Entry(
         database,
         row["schema_name"],
@@ -105,10 +108,11 @@ def _entry(database: str, row: Mapping[str, Any]) -> Entry:
         row["policy_fingerprint"],
         row["hierarchy_fingerprint"],
         None if row["person_key"] is None else tuple(row["person_key"]),
-        int(json.loads(row["parameters"])["k"]),
+        int(options["k"]),
         json.loads(row["roles"]),
         row["refresh"],
         None if bases is None else tuple(bases),
+        options,
     )
 
 

@@ -255,6 +255,7 @@ def _entry(
         roles=plan.roles(made),
         how=how,
         bases=related.bases(made.source, cursor),
+        options=made.options,
     )
 
 

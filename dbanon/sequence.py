@@ -8,6 +8,7 @@ from typing import Any
 
 from dbanon import ledger, plan
 from dbanon.ledger import Entry
+from dbanon.promised import promised
 from dbanon.publication import Publication
 from dbanon.quote import Sql, joined, literal
 
@@ -128,31 +129,45 @@ def _judged(cursor: Any, entry: Entry, made: Publication, group: _Group, refined
         }
         for i, version in enumerate([*others, entry])
     ]
-    query = plan.filled(
-        "ledger/apart.sql",
-        made,
-        None if group.columns == entry.values else group.columns,
-        versions=versions,
-        who=group.who,
-        alike=_alike(entry, made, group),
-        last=last,
-        chunks=[{"first": at, "last": min(at + _BITS, last) - 1} for at in range(0, last, _BITS)],
-        refined=refined,
-        exact=group.exact,
-        known=_live(cursor, entry, group, moved),
-        k=max(entry.k, *(o.k for o in others)),
-        person=Sql("person") if made.roles.person is not None and group.known else None,
-        members=Sql("new_members"),
-        version=entry.table(),
-        nulls=None,
-        suppress=None,
-    )
+    wanted = promised(made, others)
+    # What a set of people is compared with is another table for those who stay or come and for those who went.
+    sides = ("now IS NOT NULL", "now IS NULL") if wanted.compares else (None,)
     found = []
-    for kind, before, is_new, sets, people, missed in cursor.execute(query).fetchall():
-        had = [o for i, o in enumerate(others) if before[i // _BITS] >> (i % _BITS) & 1]
-        told = tuple(o for o in others if (o in had) != is_new)
-        found.append(Apart(kind, told, is_new, sets, people, tuple(missed)))
+    for side in sides:
+        query = plan.filled(
+            "ledger/apart.sql",
+            wanted.made,
+            None if group.columns == entry.values else group.columns,
+            versions=versions,
+            who=group.who,
+            alike=_alike(entry, made, group),
+            last=last,
+            chunks=[{"first": at, "last": min(at + _BITS, last) - 1} for at in range(0, last, _BITS)],
+            refined=refined,
+            exact=group.exact,
+            known=_live(cursor, entry, group, moved),
+            k=max(entry.k, *(o.k for o in others)),
+            person=Sql("person") if made.roles.person is not None and group.known else None,
+            side=None if side is None else Sql(side),
+            promised={number: _had(places) for number, places in wanted.by.items()},
+            joint=wanted.joint,
+            version=entry.table(),
+            nulls=None,
+            suppress=None,
+        )
+        for kind, before, is_new, sets, people, missed in cursor.execute(query).fetchall():
+            had = [o for i, o in enumerate(others) if before[i // _BITS] >> (i % _BITS) & 1]
+            told = tuple(o for o in others if (o in had) != is_new)
+            found.append(Apart(kind, told, is_new, sets, people, tuple(missed)))
     return found
+
+
+def _had(places: Sequence[int]) -> Sql:
+    """Whether the people of a part were in one of these versions."""
+    bits: dict[int, int] = {}
+    for i in places:
+        bits[i // _BITS] = bits.get(i // _BITS, 0) | 1 << i % _BITS
+    return Sql(" OR ".join(f"before{chunk} & {mask}::BIGINT <> 0" for chunk, mask in bits.items()))
 
 
 def _alike(entry: Entry, made: Publication, group: _Group) -> Sql:

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon import errors
+from dbanon import errors, sequence
 
 WORLDS = int(os.environ.get("DBANON_WORLDS", "1"))
 """Random sequences of up to ten releases."""
@@ -135,6 +135,61 @@ def test_versions_that_show_other_columns_are_compared_by_what_both_show(con: An
     con.execute("UPDATE patients SET disease = 'TB' WHERE pid = 7")
     with pytest.raises(errors.CompositionRefused):
         dbanon.materialize(con, "c", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
+
+
+# --- the whole model ---------------------------------------------------------------------------------------------
+
+MODELS = {"l": 2, "t": 0.4, "alpha": 0.6, "p": 2, "beta": 3.0}
+
+
+def rare(con: Any) -> None:
+    """Six more patients of 60 to 65 years, who all have the same disease."""
+    con.execute("INSERT INTO patients SELECT 100 + i, 60 + i, 'Rare' FROM range(6) AS r (i)")
+
+
+def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The parameters that sets of records miss, as they are found."""
+    missed: set[str] = set()
+    apart = sequence.apart
+
+    def noted(*given: Any, **more: Any) -> Any:
+        found = apart(*given, **more)
+        missed.update(m for one in found for m in one.missed)
+        return found
+
+    monkeypatch.setattr(sequence, "apart", noted)
+    return missed
+
+
+def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
+    con: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six who went are enough for k, and what is left has no model of its own, or nobody of their disease."""
+    patients(con)
+    rare(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=4, **MODELS)
+    con.execute("DELETE FROM patients WHERE disease = 'Rare'")
+    missed = missed_in(monkeypatch)
+    for work in (
+        lambda: dbanon.refresh(con, "safe", refresh="recluster"),
+        lambda: dbanon.materialize(con, "safe", "kacpc", "patients", k=4, replace=True),
+    ):
+        missed.clear()
+        with pytest.raises(errors.DeltaRefused, match="version 1"):
+            work()
+        assert missed == set(MODELS)
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+def test_a_version_is_held_to_the_model_of_the_first_for_whom_the_first_shows(con: Any) -> None:
+    """Six of one disease may come to a version without l; four of one disease may not go from those who had l = 2."""
+    patients(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=4, l=2)
+    rare(con)
+    assert dbanon.materialize(con, "safe", "kacpc", "patients", k=4, replace=True).version == 2
+    con.execute("DELETE FROM patients WHERE pid IN (0, 4, 8, 12)")  # Flu
+    with pytest.raises(errors.DeltaRefused, match="version 1, version 2"):
+        dbanon.refresh(con, "safe", refresh="recluster")
 
 
 # --- erasure -------------------------------------------------------------------------------------------------

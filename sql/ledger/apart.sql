@@ -67,7 +67,8 @@ part AS MATERIALIZED (
     SELECT dense_rank() OVER (ORDER BY kind ASC, id ASC, {{ before() }}now ASC NULLS LAST) AS class_id, *
     FROM seen
     JOIN parent USING ({{ before() }}kind, id)
-    WHERE split OR {% for c in chunks %}{% if not loop.first %} AND {% endif %}before{{ loop.index0 }} = 0{% endfor %}
+    WHERE (split OR {% for c in chunks %}{% if not loop.first %} AND {% endif %}before{{ loop.index0 }} = 0{% endfor %})
+        {% if side %}AND {{ side }}{% endif %}
 
 ),
 piece AS MATERIALIZED (
@@ -86,7 +87,14 @@ value_of AS MATERIALIZED (
     )
     GROUP BY value_hash
 ),
-new_members AS MATERIALIZED (SELECT who AS person_key, value_hash, class_id FROM shown WHERE version = {{ last }}),
+{#- A set is compared with the records of the new version, or, if it went, with those that were there before. -#}
+{% set compared %}
+    SELECT {% if person %}who AS person{% endif %}{% for u in unchanged %}{% if person or not loop.first %}, {% endif %}v.u{{ u.i }}{% endfor %}
+
+    FROM seen
+    JOIN value_of AS v USING (value_hash)
+    WHERE kind IN ('whole', 'refined') AND {% if side == sql('now IS NULL') %}({% for c in chunks %}{% if not loop.first %} OR {% endif %}before{{ loop.index0 }} <> 0{% endfor %}){% else %}now IS NOT NULL{% endif %}
+{% endset %}
 {% include 'part/pieces.sql' %}
 SELECT kind, [{{ before() }}]::BIGINT[] AS before, is_new, count(*)::BIGINT AS sets, sum(people)::BIGINT AS people, list_sort(list_distinct(flatten(list(missed)))) AS missed
 FROM (SELECT class_id, list(DISTINCT parameter) AS missed FROM failed GROUP BY class_id)

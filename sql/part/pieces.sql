@@ -2,6 +2,7 @@
     (class_id, value_hash{, person}, size) and value_of (value_hash, u..) to failed (class_id, parameter). -#}
 {%- from 'part/tree.sql' import tree with context -%}
 {%- from 'part/met.sql' import met -%}
+{% macro body_class() -%}{% if joint and tested|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}{%- endmacro %}
 {% if person %}
 source AS MATERIALIZED (
     SELECT row_number() OVER () AS rid, p.class_id AS piece, p.person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
@@ -21,7 +22,8 @@ released AS MATERIALIZED (
 {% if tested %}
 {# What the models compare with: the whole version. #}
 whole AS MATERIALIZED (
-    {% if person %}
+    {% if compared is defined %}{{ compared }}
+    {% elif person %}
     SELECT m.person_key AS person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
 
     FROM {{ members }} AS m
@@ -47,9 +49,21 @@ failed AS MATERIALIZED (
     SELECT class_id, 'k' AS parameter FROM count_of WHERE {% if person %}persons{% else %}records{% endif %} < {{ k }}
     {% for s in tested %}{% for m in s.models %}
     UNION
-    SELECT {% if joint and tested|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}, '{{ sql(m.parameter) }}'
+    SELECT {{ body_class() }}, '{{ sql(m.parameter) }}'
     FROM body_{{ s.i }} AS b
     LEFT JOIN judged_{{ m.number }} AS j USING (class_id)
     WHERE NOT coalesce({{ met(m) }}, false)
+        {% if promised is defined and m.number in promised %}
+        {# Another version demands it, for its people. #}
+        AND {{ body_class() }} IN (SELECT class_id FROM part WHERE {{ promised[m.number] }})
+        {% endif %}
+    {% if m.parameter in ('t', 'beta') %}
+    {# How far a value lies from the table is not known where the value is not. #}
+    UNION
+    SELECT class_id, '{{ sql(m.parameter) }}' FROM piece WHERE value_hash NOT IN (SELECT value_hash FROM value_of)
+        {% if promised is defined and m.number in promised %}
+        AND class_id IN (SELECT class_id FROM part WHERE {{ promised[m.number] }})
+        {% endif %}
+    {% endif %}
     {% endfor %}{% endfor %}
 )
