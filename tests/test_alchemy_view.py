@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 from alchemy_clinic import Base, Patient, PublishedPatient, SafePatient, fill, patients
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
+import dbanon
 from dbanon import errors
 from dbanon.alchemy import AnonymizedView, anonymized, declare_models, identifier, install, quasi, sensitive
 
@@ -95,6 +97,45 @@ def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
     Base.metadata.create_all(engine)
     with Session(engine) as session:
         assert PublishedPatient.status(session).version == 2
+
+
+def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
+    """Of ten patients in two classes one is erased: their class goes. Nothing is made where nothing has changed."""
+    mine, theirs = (inspect.signature(f).parameters.values() for f in (AnonymizedView.refresh, dbanon.refresh))
+    assert [str(p) for p in mine if p.kind == p.KEYWORD_ONLY] == [str(p) for p in theirs if p.kind == p.KEYWORD_ONLY]
+
+    class Local(DeclarativeBase):
+        pass
+
+    class Person(Local):
+        __tablename__ = "persons"
+        id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
+        age: Mapped[int] = mapped_column(info=quasi())
+
+    class SafePerson(AnonymizedView, Local):
+        __source__ = Person
+        __k__ = 5
+        __materialized__ = True
+
+    engine = install(sa.create_engine("duckdb:///:memory:"))
+    Local.metadata.create_all(engine)
+    with Session(engine) as session:
+        session.add_all(Person(id=i, age=20 + i + 30 * (i // 5)) for i in range(10))
+        session.commit()
+        SafePerson.refresh(session)
+        first = session.get(SafePerson, 0)
+        session.commit()
+        assert SafePerson.refresh(session, if_stale=True).version == 1 and first in session
+        session.execute(sa.delete(Person).where(Person.id == 3))
+        session.commit()
+        with pytest.raises(errors.DeltaRefused):
+            SafePerson.refresh(session, if_stale=True)
+        SafePerson.__table__.info["dbanon_read_only"].parameters["k"] = 4
+        with pytest.warns(UserWarning, match="4 records are held back"):
+            made = SafePerson.refresh(session, erase=True, if_stale=True)
+        assert (made.version, made.records) == (2, 5) and first not in session
+        assert SafePerson.status(session).definition_changed
+    engine.dispose()
 
 
 def test_a_materialized_view_of_a_filled_table_is_made_with_the_tables() -> None:

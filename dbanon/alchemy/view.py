@@ -96,11 +96,20 @@ class AnonymizedView:
 
     @classmethod
     def refresh(
-        cls, session: Session, *, refresh: str = "keep", allow_delta: bool = False, composition: str = "warn"
+        cls,
+        session: Session,
+        *,
+        refresh: str = "keep",
+        allow_delta: bool = False,
+        composition: str = "warn",
+        if_stale: bool = False,
+        erase: bool = False,
     ) -> releases.Release:
         """Makes the next version from the committed source, or the first; see `dbanon.refresh` for the arguments.
 
-        The session must not be in a transaction (commit first). Its objects of this class are expunged, because
+        Where the class asks for something else than what was released, the next version is of that; but `erase` is of
+        the definition that was released, so that an erasure needs nothing else to change. The session must not be in a
+        transaction (commit first). Its objects of this class are expunged where a version was made, because
         `row_number` counts anew.
         """
         view = _materialized(cls)
@@ -110,12 +119,21 @@ class AnonymizedView:
             raw = raw_connection(connection)
             name = written(cls.__table__, connection)
             old = published(raw, name)
-            if old is not None and not differs(view, old, connection):
-                made = releases.refresh(raw, name, refresh=refresh, allow_delta=allow_delta, composition=composition)
+            if old is not None and (erase or not differs(view, old, connection)):
+                made = releases.refresh(
+                    raw,
+                    name,
+                    refresh=refresh,
+                    allow_delta=allow_delta,
+                    composition=composition,
+                    if_stale=if_stale,
+                    erase=erase,
+                )
             else:
                 made = _materialize(raw, view, connection, name, composition, allow_delta, replace=old is not None)
-        for item in [item for item in session if isinstance(item, cls)]:
-            session.expunge(item)
+        if old is None or made.version != old.version:
+            for item in [item for item in session if isinstance(item, cls)]:
+                session.expunge(item)
         return made
 
     @classmethod
