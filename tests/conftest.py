@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import duckdb
+import pool
 import pytest
+import scale
 
 import dbanon
 
@@ -25,28 +30,58 @@ FIXTURE_ROWS = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--every", type=int, default=1, help="of each parametrized test, only every so manyth case")
+    parser.addoption("--exhaustive", action="store_true", help="every case of every test, and all random tables")
+    parser.addoption(
+        "--part", default="", metavar="I/N", help="beside the everyday cases the I-th of N parts of all the others"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    scale.choose(config.getoption("exhaustive"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out cases, never a whole test; which ones follows from their order alone."""
+    """Leaves out cases, never a whole test: which one of a sweep stays follows from the name of the test alone."""
+    if config.getoption("exhaustive") or all("::" in argument for argument in config.args):
+        return
+    part, parts = map(int, (config.getoption("part") or "0/1").split("/"))
+    cases = Counter(_test_of(item) for item in items)
     seen, kept, left = Counter[str](), [], []
     for item in items:
-        test = item.nodeid.split("[")[0]
-        (left if seen[test] % config.getoption("every") else kept).append(item)
+        test = _test_of(item)
+        everyday = seen[test] == crc32(test.encode()) % cases[test] or item.get_closest_marker("whole") is not None
+        chosen = everyday or (part > 0 and crc32(item.nodeid.encode()) % parts == part - 1)
+        (kept if chosen else left).append(item)
         seen[test] += 1
     items[:] = kept
     if left:
         config.hook.pytest_deselected(items=left)
 
 
+def _test_of(item: pytest.Item) -> str:
+    return item.nodeid.split("[")[0]
+
+
 @pytest.fixture
-def con() -> Iterator[Any]:
-    """A plain DuckDB connection in memory, attached."""
-    connection = duckdb.connect()
-    dbanon.attach(connection)
-    yield connection
-    connection.close()
+def con(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A plain DuckDB connection in memory, attached; one of its own where a file makes macros or functions."""
+    if _OWN.search(_text(request.path)):
+        connection = duckdb.connect()
+        dbanon.attach(connection)
+        yield connection
+        connection.close()
+    else:
+        connection = pool.take()
+        yield connection
+        pool.give(connection)
+
+
+_OWN = re.compile(r"MACRO|create_function")
+
+
+@lru_cache
+def _text(path: Path) -> str:
+    return path.read_text("utf-8")
 
 
 @pytest.fixture

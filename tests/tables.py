@@ -12,13 +12,14 @@ import numpy as np
 import reference
 from hypothesis import settings
 from reference import Attribute, Category, Node, Number, Persons, Record, Value
+from scale import examples
 
 from dbanon import space
 
-MANY = settings(max_examples=400, deadline=None, derandomize=True, database=None)
-"""Hundreds of random tables, the same ones every time."""
+MANY = settings(max_examples=examples(400), deadline=None, derandomize=True, database=None)
+"""Random tables, the same ones every time."""
 
-SOME = settings(MANY, max_examples=100)
+SOME = settings(MANY, max_examples=examples(100))
 
 
 @dataclass(frozen=True)

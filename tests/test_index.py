@@ -9,6 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scale import examples
 
 from dbanon import distance, index
 from dbanon.cluster.gather import gather, modal
@@ -16,7 +17,7 @@ from dbanon.constraint import AtLeast
 from dbanon.index import Index, Question
 from dbanon.space import Ints, Number, Space, Tree
 
-MANY = settings(max_examples=150, deadline=None)
+MANY = settings(max_examples=examples(150), deadline=None)
 
 
 @pytest.fixture(autouse=True, params=[(256, 64), (3, 2), (0, 1), (0, 8)], ids=["tables", "mixed", "boxes", "blocks"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ import pytest
 import dbanon
 from dbanon import errors
 
-TABLES = int(os.environ.get("DBANON_TABLES", "12"))
+TABLES = 12
 """Random tables, each with a few batches of changes."""
 
 TREE = [["Flu", "Viral", "*"], ["HIV", "Viral", "*"], ["Cold", "Viral", "*"], ["TB", "*"], ["Cut", "Injury", "*"]]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scale import examples
 
 from dbanon import cluster, space
 from dbanon.cluster.extent import Extents, members
@@ -146,7 +147,7 @@ def spaces(draw: st.DrawFn) -> tuple[space.Space, AtLeast, float]:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(spaces())
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(300), deadline=None, derandomize=True, database=None)
 def test_the_share_holds_the_loss_falls_and_the_models_are_met(
     algorithm: str, case: tuple[space.Space, AtLeast, float]
 ) -> None:

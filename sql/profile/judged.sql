@@ -91,6 +91,8 @@ decided AS MATERIALIZED (
                 ['{{ withheld }}', 'review: its name says ' || named_sensitive
                     || ', and nearly every record has a value of its own, by which it would be found']
             WHEN named_sensitive IS NOT NULL AND generalizes THEN ['sensitive', 'its name says ' || named_sensitive]
+            WHEN named_event IS NOT NULL AND filled >= {{ limits.WHOLE_ROWS }} AND is_whole AND distinct_values = filled THEN
+                ['identifier', 'its name says ' || named_event || ', and every record has a whole number of its own, as keys do']
             WHEN named_quasi IS NOT NULL AND generalizes THEN ['quasi', 'its name says ' || named_quasi]
             WHEN filled >= {{ limits.FEW_ROWS }} AND is_keylike AND own >= {{ limits.NEARLY }} THEN
                 ['identifier', 'nearly every record has a value of its own']

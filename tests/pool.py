@@ -1,0 +1,94 @@
+"""Attached connections that tests share: attaching costs more than most tests do.
+
+A connection goes to the next test where nothing of the last one is left in it, and is closed where anything may be:
+another setting, another database, a transaction that cannot be ended.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+
+import dbanon
+from dbanon import session
+
+_free: list[Any] = []
+_settings: list[Any] = []
+_catalog: list[Any] = []
+
+
+def take() -> Any:
+    """A plain DuckDB connection in memory, attached, with an empty policy."""
+    if _free:
+        return _free.pop()
+    connection = duckdb.connect()
+    dbanon.attach(connection)
+    if not _settings:
+        _settings.append(_settings_of(connection))
+        _catalog.append(_catalog_of(connection))
+    return connection
+
+
+def give(connection: Any) -> None:
+    """Takes a connection back, for the next test or to close it."""
+    try:
+        clean = _cleaned(connection)
+    except duckdb.Error:
+        clean = False
+    if clean:
+        _free.append(connection)
+    else:
+        connection.close()
+
+
+def _cleaned(connection: Any) -> bool:
+    try:
+        connection.rollback()
+    except duckdb.TransactionException as error:
+        if "no transaction is active" not in str(error):
+            raise
+    if _settings_of(connection) != _settings[0]:
+        return False
+    databases = connection.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+    own = session.of_connection(connection)
+    if databases != [("memory",)] or own.local or own.recorded is not None or own.told or own.search:
+        return False
+    for kind, name, query in (
+        ("VIEW", "view_name", "duckdb_views()"),
+        ("TABLE", "table_name", "duckdb_tables()"),
+        ("SEQUENCE", "sequence_name", "duckdb_sequences()"),
+        ("TYPE", "type_name", "duckdb_types()"),
+    ):
+        left = connection.execute(
+            f"SELECT database_name, schema_name, {name} FROM {query} WHERE NOT internal AND schema_name <> 'dbanon'"
+            if kind != "SEQUENCE"
+            else f"SELECT database_name, schema_name, {name} FROM {query} WHERE schema_name <> 'dbanon'"
+        ).fetchall()
+        for parts in left:
+            connection.execute(f"DROP {kind} {'.'.join(_quoted(p) for p in parts)}")
+    schemas = "SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'dbanon'"
+    for (schema,) in connection.execute(schemas).fetchall():
+        connection.execute(f"DROP SCHEMA {_quoted(schema)} CASCADE")
+    for (table,) in connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon' AND estimated_size > 0"
+    ).fetchall():
+        connection.execute(f"DELETE FROM dbanon.{_quoted(table)}")
+    own.cache.clear()
+    own.cache.calls = 0
+    return bool(_catalog_of(connection) == _catalog[0])
+
+
+def _settings_of(connection: Any) -> Any:
+    return connection.execute("SELECT name, value FROM duckdb_settings() ORDER BY name").fetchall()
+
+
+def _catalog_of(connection: Any) -> Any:
+    return connection.execute(
+        "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() WHERE schema_name = 'dbanon' "
+        "ORDER BY ALL"
+    ).fetchall()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
