@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 
 from dbanon import errors
 from dbanon.hierarchy import Inline, Stored
@@ -29,6 +29,9 @@ _ENDLESS = ("float", "date", "timestamp", "nanos")
 """Families that have NaN or infinities."""
 _CALENDAR = ("date", "timestamp", "nanos")
 DEFAULT_DATE_GRID = "month"
+
+_EXACT = Context(prec=1000)
+"""More digits than any type has: the usual 28 would round."""
 
 
 @dataclass(frozen=True)
@@ -179,12 +182,12 @@ def _grid(family: str, type_: str, given: str | None, refuse: Callable[[str], er
     scale = max(int(decimals), _decimals(size))
     if max(size.adjusted() + 1, int(digits) - int(decimals)) + scale > 38:
         raise refuse(f"{given!r} and values of type {type_} have more than 38 digits together.")
-    return f"{size.normalize():f}"
+    return f"{size.normalize(_EXACT):f}"
 
 
 def _decimals(number: Decimal) -> int:
     """Digits after the point."""
-    return max(-int(number.normalize().as_tuple().exponent), 0)
+    return max(-int(number.normalize(_EXACT).as_tuple().exponent), 0)
 
 
 _DEEPEST = 2**31 - 1
@@ -254,6 +257,6 @@ def _coarser(grid: str, than: str) -> bool:
     if grid in _NESTED and than in _NESTED:
         return _NESTED.index(grid) > _NESTED.index(than)
     try:
-        return Decimal(grid) > 0 and Decimal(grid) % Decimal(than) == 0
+        return Decimal(grid) > 0 and _EXACT.remainder(Decimal(grid), Decimal(than)) == 0
     except (InvalidOperation, ZeroDivisionError):
         return False

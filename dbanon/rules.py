@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import cast
 
 from dbanon.policy import Settings
@@ -17,6 +17,7 @@ from dbanon.quote import Sql, identifier, joined, text
 
 _PUBLISHED = {"quasi": "qi", "sensitive": "sensitive", "other": "other"}
 _DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
+_EXACT = Context(prec=1000)
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _LARGE = ("HUGEINT", "UHUGEINT")
 _FLOATS = ("FLOAT", "DOUBLE")
@@ -157,7 +158,7 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
     decimals = _DECIMAL.match(type_)
     scale = int(decimals[1]) if decimals else 0
     if decimals and grid is not None:  # multiples of the grid may have more decimals than the column
-        scale = max(scale, -int(Decimal(grid).normalize().as_tuple().exponent))
+        scale = max(scale, -int(Decimal(grid).normalize(_EXACT).as_tuple().exponent))
     compared = "TIMESTAMP" if type_ in _DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
     if type_ == "TIMESTAMP_NS" and grid is not None:  # cut to microseconds, not rounded
         nanos = f"epoch_ns({column})"
@@ -200,7 +201,7 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
 
 def _step(ends: str, grid: str) -> Sql:
     """The grid of a number, exact where its type is."""
-    return Sql(f"{text(grid)}::DOUBLE" if ends in _FLOATS else f"{text(f'{Decimal(grid).normalize():f}')}::{ends}")
+    return Sql(f"{text(grid)}::DOUBLE" if ends in _FLOATS else f"{text(f'{Decimal(grid):f}')}::{ends}")
 
 
 def _limits(ends: str, scale: int) -> dict[str, Sql]:
