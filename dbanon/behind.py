@@ -37,7 +37,8 @@ def _declared(view: tuple[str, str, str], cursor: Any, seen: set[tuple[str, str,
 def _read_by(view: tuple[str, str, str], cursor: Any) -> list[tuple[str, str, str]]:
     """The stored tables and views that a view names; none for a table."""
     found = cursor.execute(
-        "SELECT sql FROM duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?) AND NOT internal",
+        "SELECT sql FROM system.main.duckdb_views() "
+        "WHERE (database_name, schema_name, view_name) = (?, ?, ?) AND NOT internal",
         list(view),
     ).fetchall()
     head = _HEAD.match(found[0][0]) if found else None
@@ -53,7 +54,7 @@ def _read_by(view: tuple[str, str, str], cursor: Any) -> list[tuple[str, str, st
 
 
 def _databases(cursor: Any) -> list[str]:
-    rows = cursor.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+    rows = cursor.execute("SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal").fetchall()
     return [row[0] for row in rows]
 
 

@@ -46,7 +46,9 @@ class Call:
 
     def attached(self) -> list[str]:
         """The attached databases."""
-        rows = self.cursor.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY 1")
+        rows = self.cursor.execute(
+            "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal ORDER BY 1"
+        )
         return [row[0] for row in rows.fetchall()]
 
     def hierarchy(self, name: str, source: catalog.Source | None) -> Hierarchy | None:

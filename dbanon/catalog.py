@@ -119,7 +119,8 @@ def resolve(
 def _not_within_itself(function: str, given: str, cursor: Cursor, found: tuple[str, str, str]) -> None:
     """Raises CallsItself where the source is a view over the function: DuckDB's own error speaks of recursion."""
     rows = cursor.execute(
-        "SELECT sql FROM duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)", list(found)
+        "SELECT sql FROM system.main.duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)",
+        list(found),
     ).fetchall()
     if rows and re.search(rf"(?<![\w'\"]){re.escape(function)}\s*\(", str(rows[0][0]), re.IGNORECASE):
         raise errors.CallsItself(function, given)
@@ -165,7 +166,7 @@ def stored(
 
 def _is_table(cursor: Cursor, found: tuple[str, str, str]) -> bool:
     rows = cursor.execute(
-        "SELECT 1 FROM duckdb_tables() JOIN duckdb_databases() USING (database_name) "
+        "SELECT 1 FROM system.main.duckdb_tables() JOIN system.main.duckdb_databases() USING (database_name) "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND type = 'duckdb'",
         list(found),
     ).fetchall()
@@ -229,7 +230,7 @@ def has_table(cursor: Cursor, database: str, table: str) -> bool:
 def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
     """Whether the database has the schema."""
     rows = cursor.execute(
-        bound("SELECT 1 FROM duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)"),
+        bound("SELECT 1 FROM system.main.duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)"),
         [database, schema],
     ).fetchall()
     return bool(rows)

@@ -143,7 +143,9 @@ def is_demo(path: Path) -> bool:
     """Whether a file is a database that `build` made, whatever was added to it."""
     try:
         with connect(path, read_only=True) as old:
-            found = old.execute("SELECT comment FROM duckdb_tables() WHERE table_name = 'patients'").fetchall()
+            found = old.execute(
+                "SELECT comment FROM system.main.duckdb_tables() WHERE table_name = 'patients'"
+            ).fetchall()
     except Exception:  # no database, or one that another process has open
         return False
     return bool(found == [(MARK,)])

@@ -37,7 +37,8 @@ _UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
 def _views(plain: Any, database: str) -> Iterator[Problem]:
     """Views that a connection without dbanon cannot read because of our functions: directly, or through a view."""
     rows = plain.execute(
-        "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND database_name = ? ORDER BY ALL",
+        "SELECT schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ? "
+        "ORDER BY ALL ASC NULLS LAST",
         [database],
     ).fetchall()
     for schema, view in rows:

@@ -48,13 +48,13 @@ def create_catalog(connection: Any, database: str | None = None) -> None:
     if database is None:
         database = connection.execute("SELECT system.main.current_database()").fetchall()[0][0]
     with session.own_cursor(connection) as cursor:
-        row = cursor.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = ?", [database]).fetchall()[
-            0
-        ]
+        row = cursor.execute(
+            "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
+        ).fetchall()[0]
         if row is None or row[0]:
             return
         have = cursor.execute(
-            "SELECT count(*) FROM duckdb_columns() WHERE (database_name, schema_name, column_name) IN "
+            "SELECT count(*) FROM system.main.duckdb_columns() WHERE (database_name, schema_name, column_name) IN "
             "((?, 'dbanon', 'grid'), (?, 'dbanon', 'ord'), (?, 'dbanon', 'height_sub'), (?, 'dbanon', 'leaf'), "
             "(?, 'dbanon', 'delta_classes'), (?, 'dbanon', 'hashes'), (?, 'dbanon', 'held'))",
             [database] * 7,
@@ -153,7 +153,7 @@ _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
 def _slots(function: TableFunction) -> str:
     """SQL for the texts of a function's positional slots."""
     if not function.parameters:
-        return "NULL"
+        return "NULL" if function.positional else bound(arguments.capture(_SLOTS[:1], ()))
     if function.captured == arguments.CAPTURED:
         return f"temp.main.dbanon_slots({', '.join(_SLOTS)})"
     return bound(arguments.capture(_SLOTS, function.captured))
@@ -161,7 +161,9 @@ def _slots(function: TableFunction) -> str:
 
 def _macro(function: TableFunction) -> str:
     """CREATE MACRO of one table function: its arguments become JSON, the planner's answer becomes the query."""
-    slots = _SLOTS if function.parameters else []
+    # One that takes nothing has a slot, too: DuckDB 2.0 makes no macro that calls query() with constants alone where a
+    # database has a macro of that name.
+    slots = _SLOTS if function.parameters else [] if function.positional else _SLOTS[:1]
     names = [p.name for p in function.parameters]
     parameters = [identifier(n) for n in function.positional]
     parameters += [Sql(f"{identifier(n)} := NULL") for n in (*slots, *names)]

@@ -328,7 +328,7 @@ def _least(entry: Entry) -> int:
 def columns(entry: Entry, ending: str, cursor: Cursor) -> dict[str, str]:
     """Types of the columns of one of a release's tables, by name and in order."""
     rows = cursor.execute(
-        "SELECT column_name, data_type FROM duckdb_columns() "
+        "SELECT column_name, data_type FROM system.main.duckdb_columns() "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index",
         [entry.database, entry.schema, entry.name + ending],
     ).fetchall()

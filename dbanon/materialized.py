@@ -308,8 +308,8 @@ def _key_columns(made: Publication, given: Sequence[str] | None) -> tuple[str, .
 def _taken(cursor: Any, target: tuple[str, str, str]) -> list[str]:
     """Names of the release's tables that exist already."""
     rows = cursor.execute(
-        "SELECT table_name FROM (SELECT database_name, schema_name, table_name FROM duckdb_tables() "
-        "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views()) "
+        "SELECT table_name FROM (SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
+        "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
         "WHERE database_name = ? AND schema_name = ? AND lower(table_name) IN (SELECT lower(unnest(?)))",
         [target[0], target[1], [target[2] + ending for ending in TABLES]],
     ).fetchall()
@@ -327,7 +327,9 @@ def _published(function: str, name: str, cursor: Any, place: Sequence[str]) -> E
 
 def _writable(cursor: Any, function: str, database: str) -> None:
     """Raises ReadOnly where the ledger of the database cannot be written."""
-    rows = cursor.execute("SELECT readonly FROM duckdb_databases() WHERE database_name = ?", [database]).fetchall()
+    rows = cursor.execute(
+        "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
+    ).fetchall()
     if rows[0][0] or not catalog.has_table(cursor, database, "release"):
         raise errors.ReadOnly(function, database)
 

@@ -166,7 +166,7 @@ def unique_key(made: Publication, cursor: Any) -> tuple[str, ...] | None:
         return (made.roles.person,)
     source = made.source
     rows = cursor.execute(
-        "SELECT constraint_column_names FROM duckdb_constraints() "
+        "SELECT constraint_column_names FROM system.main.duckdb_constraints() "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND constraint_type IN ('PRIMARY KEY', 'UNIQUE') "
         "ORDER BY constraint_type = 'UNIQUE', constraint_index",
         [source.database, source.schema, source.table],

@@ -45,7 +45,8 @@ def related(entry: Entry, cursor: Any) -> list[Entry]:
     """All other versions of the same people that any attached ledger has: whatever name, view, algorithm and status."""
     wanted = _bases_of(entry)
     rows = cursor.execute(
-        "SELECT database_name FROM duckdb_tables() WHERE (schema_name, table_name) = ('dbanon', 'release') ORDER BY 1"
+        "SELECT database_name FROM system.main.duckdb_tables() WHERE (schema_name, table_name) = ('dbanon', 'release') "
+        "ORDER BY 1 ASC"
     ).fetchall()
     return [
         other

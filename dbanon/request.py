@@ -29,6 +29,7 @@ from dbanon import (
     query_error,
     resources,
     risk,
+    shadowed,
     template,
     threats,
 )
@@ -45,6 +46,8 @@ def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> 
         return "SELECT 1"
     given = arguments.merged(call["function"], call["slots"] or (), dict(call["named"] or {}))
     with session.cursor() as cursor:
+        if call["positional"] or call["named"]:
+            shadowed.refuse(call["function"], cursor)
         made = publishing.call(session, cursor, call["function"], call["positional"] or {}, given, places)
         handler = _publish if made.function.algorithm else _HANDLERS[made.function.name]
         return bound(str(handler(made)))

@@ -109,7 +109,7 @@ def _settled(cursor: Any) -> Iterator[None]:
     """Instants are written alike wherever the hash is made."""
     settings = {"TimeZone": "UTC", "Calendar": "gregorian"}
     rows = cursor.execute(
-        "SELECT name, value FROM duckdb_settings() WHERE lower(name) IN ('timezone', 'calendar')"
+        "SELECT name, value FROM system.main.duckdb_settings() WHERE lower(name) IN ('timezone', 'calendar')"
     ).fetchall()
     before = {name: value for name, value in rows if value != settings[name]}
     for name in before:

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from dbanon import arguments, errors, functions, materialized, session
+from dbanon import arguments, errors, functions, materialized, session, shadowed
 from dbanon.quote import Sql, identifier, joined, literal
 
 CREATE = "CREATE MATERIALIZED ANONYMIZED VIEW"
@@ -304,6 +304,8 @@ def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any,
         raise errors.NotOneCall("this one calls another function of that name", [])
     call = calls[-1]  # a statement with parameters is bound again when they are known
     name = call["function"]
+    with current.cursor() as cursor:
+        shadowed.refuse(name, cursor)
     given = arguments.merged(name, call["slots"] or (), dict(call["named"] or {}))
     known = [p.name for p in functions.table_functions()[name].parameters]
     for parameter in given:

@@ -57,8 +57,8 @@ def read_by(cursor: Any) -> list[Path]:
 
     A text in a view that is no file is a path to nothing, and does no harm.
     """
-    rows = cursor.execute("SELECT path FROM duckdb_databases() WHERE path IS NOT NULL").fetchall()
-    views = cursor.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    rows = cursor.execute("SELECT path FROM system.main.duckdb_databases() WHERE path IS NOT NULL").fetchall()
+    views = cursor.execute("SELECT sql FROM system.main.duckdb_views() WHERE NOT internal").fetchall()
     named = {found.replace("''", "'") for (sql,) in views for found in _TEXTS.findall(sql or "")}
     paths = [name.removeprefix("file://") for name in sorted(named) if names.file_ending(name)]
     return [Path(path) for path in (*(row[0] for row in rows), *paths) if "\0" not in path]

@@ -544,6 +544,7 @@ ELSEWHERE = {
     "UnreadableValue": "test_cells.py",
     "ViewOverPolicy": "test_policy.py",
     "CallsItself": "test_pages.py",
+    "ShadowedLiterals": "test_outside.py",
     "CompositionRefused": "test_composition.py",
     "CompositionUnchecked": "test_sequences.py",
     "CompositionUnknown": "test_composition.py",

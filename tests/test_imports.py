@@ -62,7 +62,7 @@ LAYERS = [
     {"cluster.best"},
     {"cluster"},
     {"template", "publication"},
-    {"behind", "lineage"},
+    {"behind", "lineage", "shadowed"},
     {"column", "read", "rules"},
     {"measure", "threats"},
     {"functions", "plan", "session"},

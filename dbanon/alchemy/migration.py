@@ -316,8 +316,8 @@ def _stored(connection: Connection) -> dict[tuple[str | None, str], str]:
     """Queries of the views of the current database as DuckDB keeps them; the schema is None where it is current."""
     rows = connection.execute(
         sa.text(
-            "SELECT IF(schema_name = current_schema(), NULL, schema_name), view_name, sql FROM duckdb_views() "
-            "WHERE NOT internal AND database_name = current_database()"
+            "SELECT CASE WHEN schema_name <> system.main.current_schema() THEN schema_name END, view_name, sql "
+            "FROM system.main.duckdb_views() WHERE NOT internal AND database_name = system.main.current_database()"
         )
     ).fetchall()
     return {(schema, name): _query(sql) for schema, name, sql in rows}
@@ -347,7 +347,7 @@ def _as_stored(connection: Connection, query: str) -> str | None:
         raw.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(_PROBE)} AS {query}")
     except duckdb.Error:
         return None
-    rows = raw.execute("SELECT sql FROM duckdb_views() WHERE view_name = ?", [_PROBE]).fetchall()
+    rows = raw.execute("SELECT sql FROM system.main.duckdb_views() WHERE view_name = ?", [_PROBE]).fetchall()
     raw.execute(f"DROP VIEW {qualified('temp', 'main', _PROBE)}")
     return _query(rows[0][0])
 

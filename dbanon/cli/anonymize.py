@@ -137,7 +137,7 @@ def _load(con: Any, source: Path, table: str | None) -> list[Path]:
     parts = table.split(".")
     con.raw.execute(f"CREATE TABLE input AS FROM origin.{'.'.join(identifier(p) for p in parts)}")
     have = con.raw.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'origin' AND schema_name = 'dbanon'"
+        "SELECT table_name FROM system.main.duckdb_tables() WHERE database_name = 'origin' AND schema_name = 'dbanon'"
     ).fetchall()
     if ("policy",) in have:
         con.raw.execute("INSERT INTO dbanon.hierarchy FROM origin.dbanon.hierarchy")

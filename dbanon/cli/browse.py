@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dbanon import errors, targets
+from dbanon.builtin import bound
 from dbanon.cli.common import DATABASE, errors_as_messages, opened, show
 from dbanon.quote import one_line
 
@@ -23,9 +24,12 @@ def policy(context: click.Context, database: Path, table: str | None, as_json: b
         show(
             con,
             "Policy",
-            "SELECT schema_name, table_name, column_name, role, hierarchy, weight, min_level, max_level, top, bottom, "
-            "grid FROM dbanon.policy WHERE ? IS NULL OR ? IN (table_name, schema_name || '.' || table_name) "
-            "ORDER BY ALL",
+            bound(
+                "SELECT schema_name, table_name, column_name, role, hierarchy, weight, min_level, max_level, top, "
+                "bottom, grid FROM dbanon.policy "
+                "WHERE ? IS NULL OR ? IN (table_name, schema_name || '.' || table_name) "
+                "ORDER BY ALL ASC NULLS LAST"
+            ),
             as_json,
             [table] * 2,
         )

@@ -69,7 +69,7 @@ def init(database: Path, table: str, yes: bool, force: bool) -> None:
         click.echo(f"The policy of {source.shown} is written to dbanon.policy: {_columns(len(written))}.")
         for (problem,) in con.execute(
             "SELECT problem FROM policy_problems() "
-            "WHERE (database_name, schema_name, lower(table_name)) = (?, ?, lower(?))",
+            "WHERE database_name = ? AND schema_name = ? AND system.main.lower(table_name) = system.main.lower(?)",
             [source.database, source.schema, source.table],
         ).fetchall():
             click.echo(f"Problem: {problem}")
@@ -105,7 +105,7 @@ def _proposals(con: Any, table: str) -> list[Proposal]:
     """The proposals of profile(); a hierarchy that misses values is not proposed, as a release would be refused."""
     rows = con.execute(
         "SELECT column_name, type, distinct_values, missing, unique_alone, "
-        f"nullif(proposed_role, {text(policy.WITHHELD)}), reason, "
+        f"CASE WHEN proposed_role <> {text(policy.WITHHELD)} THEN proposed_role END, reason, "
         "CASE WHEN covered_values = distinct_values THEN proposed_hierarchy END, covered_values "
         f"FROM profile({text(table)})"
     ).fetchall()
@@ -206,8 +206,10 @@ def _write(con: Any, source: catalog.Source, old: list[catalog.PolicyRow], writt
     con.execute("BEGIN")
     try:
         for row in old:
-            key = joined(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
-            con.execute(f"DELETE FROM {policies} WHERE (schema_name, table_name, column_name) = ({key})")
+            con.execute(
+                f"DELETE FROM {policies} WHERE schema_name = ? AND table_name = ? AND column_name = ?",
+                [row.schema_name, row.table_name, row.declared.column],
+            )
         con.execute(_insert(policies, source, written))
         con.execute("COMMIT")
     except Exception:

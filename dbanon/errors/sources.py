@@ -131,3 +131,15 @@ class CallsItself(DbanonError):
             f"{function}: the view {view} calls {function} itself, and DuckDB cannot expand a function within itself. "
             f"Hint: CREATE TABLE ... AS FROM {view}, and name that table."
         )
+
+
+class ShadowedLiterals(DbanonError):
+    """A macro of a database takes the place of a function that [...] or {...} in a call is made with."""
+
+    def __init__(self, function: str, macros: Iterable[str]) -> None:
+        named = list(macros)
+        super().__init__(
+            f"{function}: where [...] or {{...}} is written, DuckDB calls a function whose place a macro can take, and "
+            f"there is {', '.join(named[:12])}: an argument may not be what it looks like. Hint: find out who made it, "
+            f"then {'; '.join(f'DROP MACRO {macro}' for macro in named[:12])}."
+        )

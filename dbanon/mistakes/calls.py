@@ -87,6 +87,11 @@ def sources() -> Iterator[Mistake]:
         "FROM kacpc('safe', k = 20);",
         "CREATE VIEW safe AS SELECT * FROM kacpc('patients', k = 10);",
     )
+    yield sql(
+        errors.ShadowedLiterals("kacpc", ['"dbanon_demo"."main"."list_value"']),
+        "FROM kacpc('patients', k = 10, withhold = ['zip']);",
+        "CREATE MACRO list_value(a) AS system.main.list_value('sex');",
+    )
     yield python(
         errors.UnreadableValue("kacpc", ["typed"], "Conversion Error"),
         "con.execute(\"FROM kacpc('typed', k = 10, qi = ['disease'])\").fetchall()",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbanon import errors, function_page, metric_page
+from dbanon.builtin import bound
 from dbanon.functions import table_functions
 from dbanon.shell.render import MODES
 
@@ -84,7 +85,7 @@ def _rows(shell: Shell, words: list[str]) -> None:
 
 def _tables(shell: Shell, words: list[str]) -> None:
     shell.show(
-        """
+        bound("""
         SELECT
             CASE
                 WHEN database_name NOT IN (current_database(), 'temp') THEN database_name || '.' || schema_name || '.'
@@ -105,15 +106,15 @@ def _tables(shell: Shell, words: list[str]) -> None:
             WHERE NOT internal
         )
         WHERE contains(lower(name), lower($1))
-        ORDER BY schema_name <> current_schema(), database_name, schema_name, 1
-        """,
+        ORDER BY schema_name <> current_schema() ASC, database_name ASC, schema_name ASC, 1 ASC
+        """),
         [words[0] if words else ""],
     )
 
 
 def _schema(shell: Shell, words: list[str]) -> None:
     rows = shell.query(
-        """
+        bound("""
         SELECT sql
         FROM (
             SELECT database_name, schema_name, table_name AS name, sql FROM duckdb_tables() WHERE NOT internal
@@ -126,8 +127,8 @@ def _schema(shell: Shell, words: list[str]) -> None:
                 lower(name), lower(schema_name || '.' || name), lower(concat_ws('.', database_name, schema_name, name))
             )
         END
-        ORDER BY database_name, schema_name, name
-        """,
+        ORDER BY database_name ASC, schema_name ASC, name ASC
+        """),
         [words[0] if words else ""],
     )
     if words and not rows:

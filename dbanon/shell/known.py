@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dbanon.builtin import bound
 from dbanon.quote import identifier
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
@@ -47,31 +48,37 @@ class Known:
 
 def read(query: Callable[[str], Rows]) -> Known:
     """Asks a connection. Costs some milliseconds."""
-    keywords = [(str(k), str(c)) for k, c in query("SELECT keyword_name, keyword_category FROM duckdb_keywords()")]
+    keywords = [
+        (str(k), str(c)) for k, c in query("SELECT keyword_name, keyword_category FROM system.main.duckdb_keywords()")
+    ]
     reserved = frozenset(k for k, category in keywords if category in ("reserved", "type_function"))
     plain = Known(reserved=reserved)
     grouped: dict[tuple[str, str, str], dict[str, str]] = {}
     here: set[tuple[str, str, str]] = set()
     for database, schema, table, column, type_, near in query(
-        "SELECT database_name, schema_name, table_name, column_name, data_type, "
-        "database_name = 'temp' OR (database_name = current_database() AND schema_name = current_schema()) "
-        "FROM duckdb_columns() WHERE NOT internal "
-        "ORDER BY 6 DESC, database_name, schema_name, table_name, column_index"
+        bound(
+            "SELECT database_name, schema_name, table_name, column_name, data_type, "
+            "database_name = 'temp' OR (database_name = current_database() AND schema_name = current_schema()) "
+            "FROM duckdb_columns() WHERE NOT internal "
+            "ORDER BY 6 DESC, database_name ASC, schema_name ASC, table_name ASC, column_index ASC"
+        )
     ):
         parts = (str(database), str(schema), str(table))
         grouped.setdefault(parts, {})[str(column)] = str(type_)
         here |= {parts} if near else set()
-    current = {str(row[0]) for row in query("SELECT current_database()")}
+    current = {str(row[0]) for row in query("SELECT system.main.current_database()")}
     relations = []
     for parts, columns in grouped.items():
         shown = parts[-1:] if parts in here else parts[1:] if parts[0] in current else parts
         relations.append(Relation(".".join(map(plain.spelled, shown)), parts, columns))
     functions = query(
-        "SELECT DISTINCT function_name FROM duckdb_functions() "
-        "WHERE database_name <> 'temp' AND regexp_full_match(function_name, '[a-z][a-z0-9_]*') "
-        "AND NOT starts_with(function_name, 'dbanon_') AND NOT starts_with(function_name, 'pg_') ORDER BY 1"
+        bound(
+            "SELECT DISTINCT function_name FROM duckdb_functions() "
+            "WHERE database_name <> 'temp' AND regexp_full_match(function_name, '[a-z][a-z0-9_]*') "
+            "AND NOT starts_with(function_name, 'dbanon_') AND NOT starts_with(function_name, 'pg_') ORDER BY 1 ASC"
+        )
     )
-    hierarchies = query("SELECT name FROM hierarchies() ORDER BY 1")
+    hierarchies = query("SELECT name FROM temp.main.hierarchies() ORDER BY 1 ASC")
     return Known(
         relations=relations,
         hierarchies=[str(h) for (h,) in hierarchies],

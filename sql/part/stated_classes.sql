@@ -42,7 +42,7 @@ stated AS MATERIALIZED (
         ) AS unplaced
         {% endif %}
         {% for u in unchanged if u.is_sensitive %}
-        , (SELECT sum(hash(id, said.value, said.size::BIGINT)) AS seal FROM (SELECT {{ class_id }} AS id, unnest({{ u.name }}) AS said FROM class_rows)) AS told_u{{ u.i }}
+        , (SELECT sum(hash(id, (said).value, (said).size::BIGINT)) AS seal FROM (SELECT {{ class_id }} AS id, unnest({{ u.name }}) AS said FROM class_rows)) AS told_u{{ u.i }}
         , (SELECT sum(hash(class_id, value, size)) AS seal FROM (SELECT class_id, u{{ u.i }} AS value, sum(size)::BIGINT AS size FROM released GROUP BY ALL)) AS own_u{{ u.i }}
         {% endfor %}
         {% if loses %}
