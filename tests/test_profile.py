@@ -171,7 +171,8 @@ def clinic(con: Any) -> Any:
         "['F', 'M'][i % 2 + 1] AS sex, ['MA', 'CT', 'NY'][i % 3 + 1] AS whence, (i * 7) % 60 + 20 AS age, "
         "lpad(((i * 37) % 99999)::VARCHAR, 5, '0') AS zip, 'p' || i || '@example.org' AS reach, "
         "['A00', 'B20', 'C34', 'E11', 'F32', 'G20', 'I10', 'J45', 'K50', 'M05'][i % 10 + 1] AS code, "
-        "['Surgery', 'Oncology'][i % 2 + 1] AS department, i * 1.5 AS measured, ['yes', 'no'][i % 2 + 1] AS flag, uuid()::VARCHAR AS token, "
+        "['Surgery', 'Oncology'][i % 2 + 1] AS department, i * 1.5 AS measured, ['yes', 'no'][i % 2 + 1] AS flag, "
+        "uuid()::VARCHAR AS token, "
         "'The patient came in with number ' || i || ' and left soon after that' AS note, [i] AS list, "
         "DATE '1931-02-03' + i::INTEGER AS birth_date, 1000 * (i % 4) AS salary FROM range(300) AS r (i)"
     )
