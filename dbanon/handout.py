@@ -112,7 +112,18 @@ class _Files:
         wanted = {kind: path for kind, path in self.final.items() if kind != "_classes" or self.classes}
         # An earlier file's classes, and its log, are not of this one.
         gone = [_log(self.final[""])] if self.form == ".duckdb" else [self.final[k] for k in self.final.keys() - wanted]
+        gone += _earlier(self.final[""])
         return drafts.drafts(wanted, gone)
+
+
+def _earlier(path: Path) -> list[Path]:
+    """The certificate of a file under the name that it had before the ending of the file was in it."""
+    old = path.with_name(f"{path.stem}_certificate.txt")
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        said = old.read_text(encoding="utf-8")
+        if said.startswith("release\n") and text(path.name) in said:
+            return [old]
+    return []
 
 
 def _log(path: Path) -> Path:
@@ -141,7 +152,7 @@ class _Handout:
                 for ending in self._endings():
                     types[ending] = self._columns(ending)
                     columns = joined(f"{_carried(n, t)} AS {identifier(n)}" for n, t in types[ending].items())
-                    self._copy(Sql(f"SELECT {columns} FROM {self.entry.table(ending)}"), parts[ending])
+                    self._copy(Sql(f"SELECT {columns} FROM {self._in_order(ending)}"), parts[ending])
                 self._copy(certified.rows(lines), parts["_certificate"])
             types["_certificate"] = dict.fromkeys(certified.COLUMNS, "VARCHAR")
             tables = [
@@ -161,7 +172,9 @@ class _Handout:
             read = {ending: self._reads(ending) for ending in self._endings()}
             lines = certificate.lines(Place(read[""], read["_metrics"], read.get("_classes")))
             for ending in self._endings():
-                self._copy(Sql(f"FROM {self.entry.table(ending)}"), drafts[ending])
+                self._copy(
+                    Sql(f"SELECT * EXCLUDE ({self._place(ending)}) FROM {self._in_order(ending)}"), drafts[ending]
+                )
             lines += [self._hash(ending, drafts[ending]) for ending in self._endings()]
             self._copy(certified.rows(lines), drafts["_certificate"])
             drafts["_text"].write_text(certified.as_text(lines), encoding="utf-8")
@@ -177,6 +190,15 @@ class _Handout:
 
     def _endings(self) -> list[str]:
         return ["", "_metrics", *(["_classes"] if self.files.classes else [])]
+
+    def _place(self, ending: str) -> Sql:
+        """A name that no column of a table has."""
+        return identifier("place".ljust(5 + max(map(len, self._columns(ending))), "_"))
+
+    def _in_order(self, ending: str) -> Sql:
+        """The rows of a table in their order, which COPY need not keep where `preserve_insertion_order` is off."""
+        place = self._place(ending)
+        return Sql(f"(SELECT *, row_number() OVER () AS {place} FROM {self.entry.table(ending)}) ORDER BY {place}")
 
     def _copy(self, query: Sql, draft: Path) -> None:
         form = "FORMAT csv, HEADER" if self.files.form == ".csv" else "FORMAT parquet"

@@ -303,3 +303,30 @@ def test_types_come_through_a_database(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as plain:
         found = [plain.execute(f"{what} safe{e}").fetchall() for e in ("", "_classes") for what in ("DESCRIBE", "FROM")]
     assert found == expected
+
+
+def test_rows_of_a_file_stand_in_the_order_of_the_release_whatever_the_settings(tmp_path: Path) -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT (i * 7919) % 80 AS place FROM range(150000) AS r (i)")
+        dbanon.declare(con, "t", place="quasi")
+        con.execute("SET threads = 8; SET preserve_insertion_order = false")
+        dbanon.materialize(con, "safe", "kacpc", "t", k=5)
+        dbanon.publish(con, "safe", tmp_path / "out.csv")
+    with duckdb.connect() as plain:
+        plain.execute("SET threads = 1")
+        found = plain.execute(f"SELECT class_id FROM '{tmp_path / 'out.csv'}'").fetchnumpy()["class_id"]
+    assert len(found) == 150000 and (found[1:] >= found[:-1]).all()
+
+
+def test_an_overwritten_file_leaves_no_certificate_of_the_one_before(clinic: Path, tmp_path: Path) -> None:
+    """Certificates were called out_certificate.txt once; that of another file, or a text of the user, stays."""
+    out, old = tmp_path / "out.csv", tmp_path / "out_certificate.txt"
+    dbanon.publish(clinic, "safe_patients", out)
+    old.write_text((tmp_path / "out_certificate.csv.txt").read_text())
+    dbanon.publish(clinic, "safe_patients", tmp_path / "out.parquet")
+    assert old.exists()
+    dbanon.publish(clinic, "safe_patients", out, overwrite=True)
+    assert not old.exists()
+    old.write_text("what 'out.csv' is for")
+    dbanon.publish(clinic, "safe_patients", out, overwrite=True)
+    assert old.exists()
