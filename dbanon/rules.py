@@ -112,14 +112,27 @@ def _unlike(name: str, taken: set[str]) -> str:
 
 def _setting(call: Publication, name: str, parameter: str) -> str | None:
     """What the call says of a column, else what is declared."""
+    asked = _asked(call, name, parameter)
+    return _declared(call, name, parameter) if asked is None else asked
+
+
+def _asked(call: Publication, name: str, parameter: str) -> str | None:
     given = call.options.get(parameter)
-    if isinstance(given, Mapping):
-        for key, value in given.items():
-            if str(key).lower() == name.lower():
-                return str(value)
+    if not isinstance(given, Mapping):
+        return None
+    return next((str(value) for key, value in given.items() if str(key).lower() == name.lower()), None)
+
+
+def _declared(call: Publication, name: str, parameter: str) -> str | None:
     settings = next((row.settings for row in call.declared if row.column.lower() == name.lower()), Settings())
     value = getattr(settings, {"hierarchies": "hierarchy"}.get(parameter, parameter), None)
     return None if value is None else str(value)
+
+
+def _grid(given: str | None, type_: str) -> str | None:
+    """The grid that holds: as given, month for days, none for numbers."""
+    grid = given or ("month" if type_ in _DAYS else None)
+    return None if grid is not None and grid.lower() == "none" else grid
 
 
 def _is_number(call: Publication, name: str) -> bool:
@@ -139,7 +152,7 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
             "is_number": False,
             "own": Sql(f"{column}::VARCHAR"),
             "text": column,
-            "min_level": int(_setting(call, name, "min_level") or 0),
+            "min_level": max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
             "max_level": None if highest is None else int(highest),
             "round": int(float(_setting(call, name, "round") or 1)),
         }
@@ -150,15 +163,14 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
         own = Sql(f"{column}::TIMESTAMP")
     elif type_ == "TIMESTAMP WITH TIME ZONE":
         own = Sql(f"{column} AT TIME ZONE 'UTC'")
-    grid: str | None = _setting(call, name, "round") or _setting(call, name, "grid")
-    if grid is None and type_ in _DAYS:
-        grid = "month"
-    if grid is not None and grid.lower() == "none":
-        grid = None
+    grid = _grid(_setting(call, name, "round") or _setting(call, name, "grid"), type_)
+    quasi = any(row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in call.declared)
+    held = _grid(_declared(call, name, "grid"), type_) if quasi else None
     decimals = _DECIMAL.match(type_)
     scale = int(decimals[1]) if decimals else 0
-    if decimals and grid is not None:  # multiples of the grid may have more decimals than the column
-        scale = max(scale, -int(Decimal(grid).normalize(_EXACT).as_tuple().exponent))
+    if decimals:  # multiples of a grid may have more decimals than the column
+        exponents = [Decimal(of).normalize(_EXACT).as_tuple().exponent for of in (grid, held) if of is not None]
+        scale = max([scale, *(-int(exponent) for exponent in exponents)])
     compared = "TIMESTAMP" if type_ in _DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
     if type_ == "TIMESTAMP_NS" and grid is not None:  # cut to microseconds, not rounded
         nanos = f"epoch_ns({column})"
@@ -172,10 +184,16 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
     elif decimals:
         ends = f"DECIMAL(38,{scale})"
 
-    def coded(setting: str) -> Sql | None:
-        given = _setting(call, name, setting)
-        return None if given is None else Sql(f"CAST(CAST({text(given)} AS {compared}) AS {ends})")
+    def coded(setting: str, tighter: str) -> Sql | None:
+        both = [_declared(call, name, setting), _asked(call, name, setting)]
+        given = joined(Sql(f"CAST(CAST({text(one)} AS {compared}) AS {ends})") for one in both if one is not None)
+        return Sql(f"{tighter}({given})") if given else None
 
+    def cells(of: str) -> dict[str, object]:
+        day = type_ in _DAYS
+        return {"unit": of.lower() if day else None, "step": None if day else _step(ends, of)}
+
+    own_ends = [e for e in ("top", "bottom") if _asked(call, name, e) not in (None, _declared(call, name, e))]
     number = grid is not None and type_ not in _DAYS
     return {
         "i": i,
@@ -187,8 +205,11 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
         "ends": Sql(ends),
         "whole_days": ends == "DATE" and type_ != "DATE",
         "is_day": ends == "DATE",
-        "top": coded("top"),
-        "bottom": coded("bottom"),
+        "top": coded("top", "least"),
+        "bottom": coded("bottom", "greatest"),
+        "grids": [cells(of) for of in sorted({of for of in (grid, held) if of is not None})],
+        "held": cells(held) if held is not None else None,
+        "own_ends": own_ends,
         "unit": grid.lower() if grid is not None and type_ in _DAYS else None,
         "step": _step(ends, grid) if number and grid else None,
         "is_whole": type_ in (*_WHOLE, *_LARGE),

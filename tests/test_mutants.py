@@ -12,7 +12,7 @@ import jinja2
 import pytest
 
 import dbanon
-from dbanon import column, metric, plan, policy, resources, template
+from dbanon import attribute, column, metric, plan, policy, resources, template
 from dbanon.quote import Sql
 
 REFUSED = "release gate refused the result"
@@ -276,6 +276,30 @@ CLASSES = {
 def test_classes_that_are_said_wrongly_are_noticed(people: Any, spoil: Any, what: str) -> None:
     spoil(*CLASSES[what])
     both(people, "kacpc_classes", "('people', k := 3, suppress := 0.1, withhold := ['sex'])")
+
+
+LOOSER = {
+    "a finer level": "hierarchies := {'zip': 'zip5'}, min_level := {'zip': 0}",
+    "a finer grid": "grid := {'age': 2}",
+    "no grid of dates": "grid := {'born': 'day'}",
+    "a higher top": "top := {'age': 62}",
+    "a lower bottom": "bottom := {'age': 20}",
+    "a top within a cell": "top := {'age': 43}",
+    "a bottom within a month": "bottom := {'born': '1965-03-17'}",
+}
+
+
+@pytest.mark.parametrize("what", LOOSER)
+def test_a_call_that_loosens_the_policy_is_noticed_where_nothing_else_does(
+    people: Any, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    call = f"('people', k := 3, {LOOSER[what]})"
+    with pytest.raises(duckdb.Error, match=r"would loosen the policy|lies within a cell"):
+        people.execute(f"FROM kacpc{call}")
+    monkeypatch.setattr(attribute, "looser", lambda *given, holds: False)
+    monkeypatch.setattr(attribute, "cuts", lambda *given, holds: None)
+    for intervals in ("text", "bounds"):
+        refused(people, "kacpc", call.replace("k := 3", f"k := 3, intervals := '{intervals}'"))
 
 
 FORMULAS: dict[str, tuple[str, str]] = {

@@ -53,7 +53,7 @@ gate AS MATERIALIZED (
                     {% if not by_column %}AND t.value <= e.high{% if not (r.unit or r.step) %} AND t.value >= e.low{% endif %}{% endif %}
 
                     {% if r.unit or r.step %}
-                    AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.least %}t.value = {{ r.least }} OR {% endif %}{{ at_edge(r, sql('t.value'), true) }})
+                    AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.least %}t.value = {{ r.least }} OR {% endif %}{{ at_edge(r, r, sql('t.value'), true) }})
                     {% endif %}
                 )) AS beyond
             FROM told_{{ q.i }} AS t

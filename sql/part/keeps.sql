@@ -6,28 +6,33 @@
     (true
     {%- if r.bottom %} AND {{ end }} > {{ r.bottom }}{% endif %}
     {%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}
-    {%- if r.unit or r.step %} AND ({{ at_edge(r, end, is_low) }}{% for limit in (r.least, r.greatest) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endif -%}
+    {%- for grid in r.grids %} AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.least, r.greatest) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
     )
 {%- endmacro %}
 
-{#- Whether a cell of the grid begins, or ends, with a value. -#}
-{% macro at_edge(r, end, is_low) -%}
-    {%- if r.unit -%}
+{#- Whether the top and bottom of the call cut no cell of the declared grid. -#}
+{% macro keeps_cells(r) -%}
+    {%- if r.held %}{% for end in r.own_ends %} AND ({{ at_edge(r, r.held, r[end], end == 'top') }}){% endfor %}{% endif -%}
+{%- endmacro %}
+
+{#- Whether a cell of a grid begins, or ends, with a value. -#}
+{% macro at_edge(r, grid, end, is_low) -%}
+    {%- if grid.unit -%}
         {%- set day -%} {%- if is_low -%} {{ end }} {%- else -%} TRY({{ end }} + 1) {%- endif -%} {%- endset -%}
-        {%- if r.unit == 'day' -%} true
-        {%- elif r.unit == 'week' -%} isodow({{ day }}) = 1
-        {%- elif r.unit == 'month' -%} day({{ day }}) = 1
-        {%- elif r.unit == 'quarter' -%} day({{ day }}) = 1 AND month({{ day }}) % 3 = 1
+        {%- if grid.unit == 'day' -%} true
+        {%- elif grid.unit == 'week' -%} isodow({{ day }}) = 1
+        {%- elif grid.unit == 'month' -%} day({{ day }}) = 1
+        {%- elif grid.unit == 'quarter' -%} day({{ day }}) = 1 AND month({{ day }}) % 3 = 1
         {%- else -%} day({{ day }}) = 1 AND month({{ day }}) = 1
-            {%- if r.unit == 'decade' %} AND year({{ day }}) % 10 = 0{% elif r.unit == 'century' %} AND year({{ day }}) % 100 = 0{% endif -%}
+            {%- if grid.unit == 'decade' %} AND year({{ day }}) % 10 = 0{% elif grid.unit == 'century' %} AND year({{ day }}) % 100 = 0{% endif -%}
         {%- endif -%}
     {%- elif r.is_whole -%}
-        {%- if is_low -%} {{ end }} % {{ r.step }} = 0 {%- else -%} TRY({{ end }} + 1) % {{ r.step }} = 0 {%- endif -%}
-    {%- elif not r.is_float -%} {{ end }} % {{ r.step }} = 0
+        {%- if is_low -%} {{ end }} % {{ grid.step }} = 0 {%- else -%} TRY({{ end }} + 1) % {{ grid.step }} = 0 {%- endif -%}
+    {%- elif not r.is_float -%} {{ end }} % {{ grid.step }} = 0
     {%- else -%}
         {#- As far as numbers of this size can say so. #}
-        NOT isfinite({{ end }}::DOUBLE / {{ r.step }})
-        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ r.step }}) * {{ r.step }}) <= 1e-9 * {{ r.step }} + {{ r.fine }} * abs({{ end }}::DOUBLE)
+        NOT isfinite({{ end }}::DOUBLE / {{ grid.step }})
+        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ grid.step }}) * {{ grid.step }}) <= 1e-9 * {{ grid.step }} + {{ r.fine }} * abs({{ end }}::DOUBLE)
     {%- endif -%}
 {%- endmacro %}
 
@@ -39,7 +44,7 @@
         WHEN starts_with({{ words }}, '>=') THEN {% if r.top %}{{ end }} <= {{ r.top }}{% else %}true{% endif %}
 
         ELSE {{ keeps(r, end, is_low) }}
-    END
+    END{{ keeps_cells(r) }}
 {%- endmacro %}
 
 {% macro keeps_typed(r, end, is_low) -%}
@@ -49,5 +54,5 @@
         {% if r.top %}WHEN {{ end }} = {{ r.top }} THEN true{% endif %}
 
         ELSE {{ keeps(r, end, is_low) }}
-    END
+    END{{ keeps_cells(r) }}
 {%- endmacro %}
