@@ -123,13 +123,17 @@ _HELPERS = (
         "Published releases beside their sources: fresh or stale, records that came, went and changed, changed policy.",
     ),
     TableFunction(
-        "delta_problems", ("release",), (), "Classes that a refresh would change by too few records (persons)."
+        "delta_problems",
+        ("release",),
+        (),
+        "Classes of the published version that a refresh would change by too few records (persons).",
     ),
     TableFunction(
         "composition",
         ("a", "b"),
-        (),
-        "People whose candidate set over two releases falls below k, or whose sensitive values below l.",
+        tuple(Parameter(f"version_{p}", Integer(1), f"Which version of {p}; default the latest.") for p in "ab"),
+        "People whose candidate set over two releases falls below k, or whose sensitive values below l; they may be in "
+        "one of the two only.",
     ),
     TableFunction(
         "certificate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from dbanon import catalog, errors, functions, names, plan, publishing, template
 from dbanon.call import Call, literal_rows
@@ -285,28 +285,48 @@ ROLES = ("quasi", "sensitive", "other", "person")
 
 
 def composition(call: Call) -> Sql:
-    """composition(a, b): people whose candidate set over two releases is too small."""
+    """composition(a, b): people of whom two releases together tell too little apart, who may be in one of them only."""
     name = call.function.name
-    first, second = (find(name, call.text(p), call.cursor, call.path) for p in ("a", "b"))
-    return composed(name, first, second)
+    first, second = (_version(call, find(name, call.text(p), call.cursor, call.path), f"version_{p}") for p in "ab")
+    return composed(name, first, second, alone=True)
 
 
-def composed(function: str, first: Entry, second: Entry) -> Sql:
-    """The same for two versions that are known. CompositionUnknown where people cannot be told apart."""
+def _version(call: Call, latest: Entry, parameter: str) -> Entry:
+    """The version of a release that a parameter asks for; UnknownVersion."""
+    wanted = call.options[parameter]
+    if wanted is None:
+        return latest
+    where = "(schema_name, name) = (?, ?)"
+    every = entries(call.cursor, latest.database, where, [latest.schema, latest.name])
+    found = next((e for e in every if e.version == wanted), None)
+    if found is None:
+        known = [(e.version, e.status) for e in every]
+        raise errors.UnknownVersion(latest.shown, cast(int, wanted), known, call.function.name)
+    return found
+
+
+def composed(function: str, first: Entry, second: Entry, alone: bool = False) -> Sql:
+    """The same for two versions that are known; `alone`: with who is in one of them only.
+
+    CompositionUnknown where people cannot be told apart.
+    """
     for entry in (first, second):
         if entry.person_key is None:
             raise errors.CompositionUnknown(function, entry.shown)
     sides = {"a": first, "b": second}
     known = {side: _sensitive(entry) for side, entry in sides.items()}
     shared = sorted(known["a"].keys() & known["b"].keys())
-    least = [_least(e) for e in sides.values()]
+    least = {side: _least(entry) for side, entry in sides.items()}
     return Sql(
         template.fill(
             "ledger/composition.sql",
             members={side: entry.members for side, entry in sides.items()},
             shared=[{"i": i, "a": known["a"][n], "b": known["b"][n]} for i, n in enumerate(shared)],
+            own={side: list(of.values()) for side, of in known.items()},
+            alone=alone,
             k=max(first.k, second.k),
-            l=max(least),
+            l=max(least.values()),
+            least=least,
         )
     )
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import duckdb
 import pytest
 
 import dbanon
@@ -110,6 +111,29 @@ def test_materialize_refuses_if_asked_and_leaves_nothing(con: Any) -> None:
     assert con.execute("SELECT DISTINCT release FROM dbanon.membership").fetchall() == [("by_age",)]
     tables = {row[0] for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     assert not any(name.startswith("by_size") for name in tables)
+
+
+def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
+    """One went and one came, each alone in a class beside those who are in both; five went who are a class."""
+    patients(con)
+    dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["size"])
+    whole = con.execute("SELECT class_id FROM a GROUP BY ALL ORDER BY min(age)").fetchall()[0][0]
+    went = con.execute(
+        "SELECT person_key::INTEGER FROM dbanon.membership WHERE class_id = ? ORDER BY ALL", [whole]
+    ).fetchall()
+    con.execute("DELETE FROM patients WHERE list_contains(?, pid) OR pid = 17", [[pid for (pid,) in went]])
+    con.execute("INSERT INTO patients VALUES (100, 33, 150, 'Flu')")
+    with pytest.warns(dbanon.DisclosureWarning):
+        dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["size"], replace=True, allow_delta=True)
+    alone = "(class_a IS NULL) <> (class_b IS NULL) ORDER BY ALL"
+    shown = "SELECT person_key, class_a IS NULL, class_b IS NULL, candidates, k, sensitive_values"
+    found = con.execute(f"{shown} FROM composition('a', 'a', version_a=1) WHERE {alone}").fetchall()
+    assert found == [("100", True, False, 1, 5, 1), ("17", False, True, 1, 5, 1)]
+    turned = con.execute(f"{shown} FROM composition('a', 'a', version_b=1) WHERE {alone}").fetchall()
+    assert turned == [("100", False, True, 1, 5, 1), ("17", True, False, 1, 5, 1)]
+    assert con.execute("FROM composition('a', 'a')").fetchall() == []
+    with pytest.raises(duckdb.Error, match=r"composition: a has no version 3; it has 1 \(replaced\), 2 \(published\)"):
+        con.execute("FROM composition('a', 'a', version_a=3)")
 
 
 def test_the_same_classes_twice_narrow_nobody(con: Any) -> None:

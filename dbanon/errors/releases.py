@@ -39,11 +39,14 @@ class UnknownRelease(DbanonError):
 class UnknownVersion(DbanonError):
     """A version that the ledger does not have, or that is published."""
 
-    def __init__(self, name: str, version: int, versions: Iterable[tuple[int, str]]) -> None:
+    def __init__(
+        self, name: str, version: int, versions: Iterable[tuple[int, str]], function: str = "forget_release"
+    ) -> None:
         have = ", ".join(f"{number} ({status})" for number, status in versions)
+        forgets = function == "forget_release"
         super().__init__(
-            f"forget_release: {name} has no version {version} that can be forgotten; it has {have}. "
-            "Hint: drop a published release first."
+            f"{function}: {name} has no version {version}{' that can be forgotten' * forgets}; it has {have}. Hint: "
+            + ("drop a published release first." if forgets else "FROM releases() lists the versions.")
         )
 
 
@@ -116,7 +119,8 @@ class DeltaRefused(DbanonError):
         super().__init__(
             f"{function}: {sets} sets of records of {name} would come or go that are too few records (persons), or "
             f"miss the model, by themselves: who also has {', '.join(beside)} could subtract them. {kept}. "
-            f"Hint: FROM delta_problems({text(name)}) shows them where classes are kept; wait for more records, "
+            f"Hint: FROM delta_problems({text(name)}) shows those beside the published version where classes are kept; "
+            f"wait for more records, "
             "cluster anew with refresh = 'recluster' where classes are what differs (whoever has both versions can "
             "then intersect them), honour an erasure with erase = true (the classes of those who went go whole), or "
             "publish anyway with allow_delta = true, which the ledger records."
@@ -150,8 +154,8 @@ class CompositionRefused(DbanonError):
         counts = ", ".join(f"{count} with {other}" for other, count in people.items())
         super().__init__(
             f"{name}: beside other releases of the same people, candidate sets fall below k or l, or sets of so few "
-            f"can be subtracted: people {counts}. Hint: FROM composition(...) lists them; publish one of the releases "
-            "only."
+            f"can be subtracted: people {counts}. Hint: FROM composition(...) lists them two versions at a time, where "
+            "both were made; publish one of the releases only."
         )
 
 

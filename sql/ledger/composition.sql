@@ -1,5 +1,6 @@
 {#- People of two releases and their candidate sets over both: the people who share both of their classes, and the sensitive
-    values that both classes have. A row a person where a set is too small. For the custodian: it shows person keys. -#}
+    values that both classes have. `alone`: also who is in one of them only, with those of the same class who are, and the
+    sensitive values of these. A row a person where a set is too small. For the custodian: it shows person keys. -#}
 WITH
 {% for side in ('a', 'b') %}
 {% set side = sql(side) %}
@@ -21,6 +22,16 @@ left_{{ s.i }} AS MATERIALIZED (
     GROUP BY ALL
 ),
 {% endfor %}
+{% for side, other in (('a', 'b'), ('b', 'a')) if alone %}
+{% set side = sql(side) %}{% set other = sql(other) %}
+alone_{{ side }} AS MATERIALIZED (SELECT * FROM of_{{ side }} WHERE person_key NOT IN (SELECT person_key FROM of_{{ other }})),
+apart_{{ side }} AS (
+    SELECT class_id, count(DISTINCT person_key) AS candidates, {% if own[side] %}least({% for i in own[side] %}count(DISTINCT m.cells[{{ i }}]){% if not loop.last %}, {% endif %}{% endfor %}){% else %}NULL::BIGINT{% endif %} AS sensitive_values
+    FROM {{ members[side] }} AS m
+    JOIN alone_{{ side }} USING (person_key, class_id)
+    GROUP BY class_id
+),
+{% endfor %}
 judged AS (
     SELECT
         c.*,
@@ -29,10 +40,22 @@ judged AS (
     {% for s in shared %}
     LEFT JOIN left_{{ s.i }} AS v{{ s.i }} USING (class_a, class_b)
     {% endfor %}
+),
+found AS (
+    SELECT p.person_key, p.class_a, p.class_b, j.candidates, {{ k }}::INTEGER AS k, j.sensitive_values, {{ l }}::INTEGER AS l
+    FROM pair AS p
+    JOIN judged AS j USING (class_a, class_b)
+    {% for side in ('a', 'b') if alone %}
+    {% set side = sql(side) %}
+    UNION ALL
+    SELECT
+        p.person_key, {% if side == 'a' %}p.class_id, NULL{% else %}NULL, p.class_id{% endif %}, j.candidates, {{ k }}::INTEGER,
+        j.sensitive_values, {{ least[side] }}::INTEGER
+    FROM alone_{{ side }} AS p
+    JOIN apart_{{ side }} AS j USING (class_id)
+    {% endfor %}
 )
-SELECT p.person_key, p.class_a, p.class_b, j.candidates, {{ k }}::INTEGER AS k, j.sensitive_values, {{ l }}::INTEGER AS l
-FROM pair AS p
-JOIN judged AS j USING (class_a, class_b)
-WHERE j.candidates < {{ k }}{% if shared %} OR j.sensitive_values < {{ l }}{% endif %}
-
-ORDER BY j.candidates ASC, p.person_key ASC, p.class_a ASC, p.class_b ASC
+SELECT *
+FROM found
+WHERE candidates < k OR coalesce(sensitive_values < l, false)
+ORDER BY candidates ASC, person_key ASC, class_a ASC NULLS LAST, class_b ASC NULLS LAST
