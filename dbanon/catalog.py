@@ -6,12 +6,11 @@ returns sees the caller's transaction, and `fingerprint_sql` lets it notice a di
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dbanon import errors, files, names
+from dbanon import errors, files, names, within
 from dbanon.builtin import bound
 from dbanon.policy import Declared, Settings
 from dbanon.quote import Sql, identifier, literal, qualified, text
@@ -92,7 +91,8 @@ def resolve(
     found = stored(function, cursor, given, parts, path)
     if found is not None:
         database, schema, table = found
-        _not_within_itself(function, given, cursor, found)
+        if within.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
+            raise errors.CallsItself(function, given)
         return Source(
             shown=given,
             sql=qualified(*found),
@@ -114,16 +114,6 @@ def resolve(
     if parts is None:
         raise errors.NotATable(function, given)
     raise errors.UnknownTable(function, given, _known(cursor, path, local))
-
-
-def _not_within_itself(function: str, given: str, cursor: Cursor, found: tuple[str, str, str]) -> None:
-    """Raises CallsItself where the source is a view over the function: DuckDB's own error speaks of recursion."""
-    rows = cursor.execute(
-        "SELECT sql FROM system.main.duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)",
-        list(found),
-    ).fetchall()
-    if rows and re.search(rf"(?<![\w'\"]){re.escape(function)}\s*\(", str(rows[0][0]), re.IGNORECASE):
-        raise errors.CallsItself(function, given)
 
 
 _RELATIONS = """

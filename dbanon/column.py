@@ -64,6 +64,7 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
     return {key: message(errors.MalformedHierarchy(shown, why)) for key, why in malformed.items()} | {
         "uncovered": message(errors.Uncovered(table, column, later("count(*)"), shown, given)),
         "reserved": message(errors.ReservedValue(table, column, later("count(*)"))),
+        "several_nodes": message(errors.AmbiguousValue(table, column, later("count(*)"))),
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -40,7 +41,8 @@ def read_arx(name: str, text: str) -> Inline:
     try:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=";", strict=True) if row]
     except csv.Error as error:
-        raise errors.MalformedHierarchy(name, f"not a CSV file separated by semicolons ({error}).") from None
+        why = f"not a CSV file separated by semicolons ({error})."
+        raise errors.MalformedHierarchy(name, why, stored=False) from None
     return from_rows(name, rows)
 
 
@@ -48,7 +50,7 @@ def from_rows(name: str, rows: Iterable[Sequence[str]]) -> Inline:
     """The hierarchy of rows from the leaf to the root. Raises MalformedHierarchy."""
 
     def wrong(why: str) -> errors.DbanonError:
-        return errors.MalformedHierarchy(name, why)
+        return errors.MalformedHierarchy(name, why, stored=False)
 
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
         raise wrong("it is not a list of rows, each a list of labels from the leaf to the root.")
@@ -71,6 +73,10 @@ def from_rows(name: str, rows: Iterable[Sequence[str]]) -> Inline:
     for number, path in enumerate(paths, 1):
         if path in inner:
             raise wrong(f"the value of row {number} is an inner node of other rows.")
+    often = Counter(path[-1] for path in inner)
+    published = {" > ".join(path[1:]) if often[path[-1]] > 1 and len(path) > 1 else path[-1] for path in inner}
+    if len(published) < len(inner):
+        raise wrong("two inner nodes would be published under one name.")
     return Inline(name, tuple(paths))
 
 

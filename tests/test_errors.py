@@ -558,6 +558,7 @@ ELSEWHERE = {
     "NoSensitiveHierarchy": "test_model_arguments.py",
     "NoiseNotKept": "test_noise.py",
     "NotDuckDB": "test_alchemy_engine.py",
+    "AmbiguousValue": "test_hierarchy.py",
     "NotOneCall": "test_statements.py",
     "OpenTransaction": "test_materialized.py",
     "PersonLeftOut": "test_alchemy_selectable.py",

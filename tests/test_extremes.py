@@ -105,10 +105,22 @@ def ours(error: duckdb.Error) -> bool:
 
 
 def test_a_view_over_a_function_is_no_source_of_the_same_function(ten: Any) -> None:
-    ten.execute("CREATE OR REPLACE VIEW over AS SELECT * FROM kacpc('ten', k = 2, qi = ['age'], other = ['sex'])")
-    with pytest.raises(duckdb.Error, match="the view over calls kacpc itself"):
-        ten.execute("FROM kacpc('over', k = 5, qi = ['sex'])")
-    assert ten.execute("FROM mondrian('over', k = 5, qi = ['sex'])").fetchall()
+    made = "FROM {}('ten', k = 2, qi = ['age'], other = ['sex'])"
+    ten.execute(f"CREATE OR REPLACE VIEW over AS SELECT * {made.format('kacpc')}")
+    ten.execute(
+        "CREATE OR REPLACE VIEW over_over AS SELECT * FROM ten WHERE age::VARCHAR IN (SELECT o.age FROM main.over AS o)"
+    )
+    ten.execute(f"CREATE OR REPLACE MACRO made() AS TABLE SELECT * {made.format('kacpc')}")
+    ten.execute("CREATE OR REPLACE VIEW over_macro AS SELECT * FROM made()")
+    for view in ("over", "over_over", "over_macro"):
+        with pytest.raises(duckdb.Error, match=f"the view {view} calls kacpc, itself or through"):
+            ten.execute(f"FROM kacpc('{view}', k = 5, qi = ['sex'])")
+        assert ten.execute(f"FROM mondrian('{view}', k = 5, qi = ['sex'])").fetchall()
+
+
+def test_a_view_that_only_speaks_of_a_function_is_a_source_of_it(ten: Any) -> None:
+    ten.execute("CREATE OR REPLACE VIEW speaks AS SELECT *, 'made by kacpc(' AS how FROM ten")
+    assert ten.execute("FROM kacpc('speaks', k = 5, qi = ['sex'])").fetchall()
 
 
 def test_a_name_that_needs_quotes_is_suggested_with_them(ten: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 from reference import Tree
 
 import dbanon
+from dbanon.column import tree_messages
 from dbanon.resources import shipped_hierarchies
 
 
@@ -220,6 +221,7 @@ MALFORMED = {
     "a leaf with leaves below": ("a;a;*\nb;a;*\n", "."),
     "a leaf with leaves below, later": ("b;*\na;b;*\n", "."),
     "the root as a leaf": ("*\na;*\n", "."),
+    "one name for two nodes": ("a;o;n;*\nb;o;s;*\nc;n > o;*\n", "two inner nodes would be published under one name"),
     "an open quote": ('"a;*\n', "not a CSV file"),
     "text after a quote": ('"a"b;*\n', "not a CSV file"),
     "nothing": ("", "no rows"),
@@ -234,8 +236,9 @@ def test_a_malformed_file_is_one_error_and_changes_nothing(
     path = tmp_path / "h.csv"
     path.write_text(content, encoding="utf-8")
     dbanon.load_hierarchy(store, "h", [("old", "*")])
-    with pytest.raises(dbanon.DbanonError, match=f"hierarchy 'h' is not well-formed.*{message}"):
+    with pytest.raises(dbanon.DbanonError, match=f"hierarchy 'h' is not well-formed.*{message}") as caught:
         dbanon.load_hierarchy(store, "h", path)
+    assert "hierarchy_problems" not in str(caught.value)
     with pytest.raises(duckdb.Error, match=f"hierarchy 'new' is not well-formed.*{message}"):
         store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_file('new', {text(str(path))})")
     assert paths(store, "h") == [("old", "*")]
@@ -386,14 +389,8 @@ def test_equal_labels_in_different_branches_are_told_apart(store: Any) -> None:
 def test_a_label_that_looks_like_a_path_is_not_mixed_up_with_one(store: Any) -> None:
     """Two nodes of one name would let a reader take one class for another."""
     rows = [("a", "X", "A", "*"), ("b", "X", "B", "*"), ("c", "A > X", "*")]
-    dbanon.load_hierarchy(store, "h", rows)
-    table(store, ["a", "a", "b", "b", "c", "c"])
-    try:
-        seen = published(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 1}")
-    except duckdb.Error as error:
-        assert "h" in str(error)
-    else:
-        assert len(set(seen)) == 3
+    with pytest.raises(dbanon.DbanonError, match="two inner nodes would be published under one name"):
+        dbanon.load_hierarchy(store, "h", rows)
 
 
 def test_a_value_that_looks_like_a_published_path_is_refused_or_told_apart(store: Any) -> None:
@@ -712,6 +709,10 @@ BROKEN = {
     "ambiguous leaf": (
         [("r", None, "*"), ("A", "r", "A"), ("B", "r", "B"), ("a", "A", "a"), ("a2", "B", "a"), ("b", "B", "b")],
         "another leaf", "several leaves"),
+    "one name for two nodes": (
+        [("r", None, "*"), ("N", "r", "north"), ("S", "r", "south"), ("n", "N", "other"), ("s", "S", "other"),
+         ("q", "r", "north > other"), ("a", "n", "a"), ("b", "s", "b"), ("c", "q", "c")],
+        "another inner node", "under one name"),
 }  # fmt: skip
 
 
@@ -728,6 +729,22 @@ def test_a_broken_tree_is_reported_and_stops_the_query(store: Any, nodes: Any, p
     for function in ("kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"):
         with pytest.raises(duckdb.Error, match=f"hierarchy 'h' is not well-formed.*{message}"):
             store.execute(f"FROM {function}('t', k=2, qi=['v'], hierarchies={{'v': 'h'}})").fetchall()
+
+
+def test_every_error_that_points_to_hierarchy_problems_is_listed_there() -> None:
+    said = [
+        message for message in map(str, tree_messages("t", "v", "h", None).values()) if "hierarchy_problems" in message
+    ]
+    assert all(any(message in text for _, _, message in BROKEN.values()) for text in said)
+    assert len(said) == 5
+
+
+def test_a_value_that_could_be_several_inner_nodes_is_no_fault_of_the_hierarchy(store: Any) -> None:
+    dbanon.load_hierarchy(store, "h", [("a", "other", "north", "*"), ("b", "other", "south", "*")])
+    table(store, ["a", "a", "b", "other"])
+    with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are no leaf .* label of several inner nodes"):
+        published(store, 2, "hierarchies := {'v': 'h'}, escape := true")
+    assert store.execute("FROM hierarchy_problems()").fetchall() == []
 
 
 def test_the_table_keeps_out_what_is_no_node(store: Any) -> None:

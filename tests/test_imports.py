@@ -41,7 +41,7 @@ LAYERS = [
     {"kernels.rebuild"},
     {"kernels"},
     {"arguments", "demand", "hierarchy", "kinds", "parameters", "metric", "policy", "space"},
-    {"cells", "files", "targets"},
+    {"cells", "files", "targets", "within"},
     {"catalog", "attribute", "distance", "forest", "index", "constraint", "model"},
     {"cluster.labels", "cluster.loss", "cluster.noise", "cluster.registry"},
     {"cluster.diverse", "cluster.extent", "cluster.lattice", "cluster.needs", "cluster.outliers", "cluster.repair"},

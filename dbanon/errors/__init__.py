@@ -48,6 +48,7 @@ from dbanon.errors.frontends import (
     UnreadableScript,
 )
 from dbanon.errors.hierarchies import (
+    AmbiguousValue,
     MalformedHierarchy,
     ReservedValue,
     Uncovered,
@@ -115,6 +116,7 @@ from dbanon.errors.sources import (
 
 __all__ = [
     "AmbiguousTable",
+    "AmbiguousValue",
     "Busy",
     "CallsItself",
     "CompositionRefused",

@@ -21,10 +21,14 @@ class UnknownHierarchy(DbanonError):
 class MalformedHierarchy(DbanonError):
     """A hierarchy that is not one tree."""
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(
-            f"hierarchy '{name}' is not well-formed: {why} Hint: FROM hierarchy_problems() lists what is wrong."
+    def __init__(self, name: str, why: str, stored: bool = True) -> None:
+        """`stored`: it is in `dbanon.hierarchy`, not a file or text that is read."""
+        hint = (
+            "FROM hierarchy_problems() lists what is wrong."
+            if stored
+            else "a line a leaf, from the leaf to the root: value;level1;...;*, as in FROM hierarchy_arx('sex')."
         )
+        super().__init__(f"hierarchy '{name}' is not well-formed: {why} Hint: {hint}")
 
 
 class Uncovered(DbanonError):
@@ -47,4 +51,15 @@ class ReservedValue(DbanonError):
             f"{table}.{column}: {count} distinct values are '*' or equal the label of an inner node, so a reader "
             f"could not tell them from generalized values. Hint: rename them, or pass escape = true to publish "
             "such values with a backslash before them."
+        )
+
+
+class AmbiguousValue(DbanonError):
+    """Values that could be one or another inner node."""
+
+    def __init__(self, table: str, column: str, count: object) -> None:
+        super().__init__(
+            f"{table}.{column}: {count} distinct values are no leaf of the hierarchy, but the label of several inner "
+            "nodes, so which is meant cannot be told. Hint: give these values leaves of their own, or the nodes other "
+            "labels."
         )

@@ -128,8 +128,8 @@ class CallsItself(DbanonError):
 
     def __init__(self, function: str, view: str) -> None:
         super().__init__(
-            f"{function}: the view {view} calls {function} itself, and DuckDB cannot expand a function within itself. "
-            f"Hint: CREATE TABLE ... AS FROM {view}, and name that table."
+            f"{function}: the view {view} calls {function}, itself or through what it reads, and DuckDB cannot expand "
+            f"a function within itself. Hint: CREATE TABLE ... AS FROM {view}, and name that table."
         )
 
 

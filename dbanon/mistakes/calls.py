@@ -223,7 +223,7 @@ def hierarchies() -> Iterator[Mistake]:
     )
     yield sql(
         errors.MalformedHierarchy(
-            "given as text", "it has 2 roots; the last field of every row must be the same, usually *."
+            "given as text", "it has 2 roots; the last field of every row must be the same, usually *.", stored=False
         ),
         "FROM kacpc('few', k = 10, qi = ['sex'], hierarchies = {'sex': E'F;f\\nM;m'});",
         FEW,
@@ -237,6 +237,12 @@ def hierarchies() -> Iterator[Mistake]:
         errors.ReservedValue("shapes", "star", 1),
         "FROM kacpc('shapes', k = 10, qi = ['star']);",
         _SHAPES,
+    )
+    yield sql(
+        errors.AmbiguousValue("wards", "ward", 1),
+        "FROM kacpc('wards', k = 2, qi = ['ward'], escape = true, "
+        "hierarchies = {'ward': E'3A;other;north;*\\n3B;other;south;*'});",
+        "CREATE TABLE wards AS SELECT IF(i = 1, 'other', '3A') AS ward FROM range(9) AS r (i);",
     )
     yield sql(errors.NotStored("covers", "zip55"), "SELECT covers('Boston', '02138', 'zip55');")
     yield sql(

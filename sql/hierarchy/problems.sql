@@ -10,9 +10,9 @@ stored AS (
     {% endfor %}
 ),
 reached AS (
-    SELECT database_name, name, node FROM stored WHERE parent IS NULL
+    SELECT database_name, name, node, label, [label] AS labels FROM stored WHERE parent IS NULL
     UNION ALL
-    SELECT s.database_name, s.name, s.node
+    SELECT s.database_name, s.name, s.node, s.label, list_append(r.labels, s.label)
     FROM reached AS r
     JOIN stored AS s ON s.database_name = r.database_name AND s.name = r.name AND s.parent = r.node
 ),
@@ -21,6 +21,15 @@ leaf AS (
     WHERE NOT EXISTS (
         FROM stored AS b WHERE b.database_name = s.database_name AND b.name = s.name AND b.parent = s.node
     )
+),
+{# As part/tree.sql publishes them. #}
+inner_node AS (
+    SELECT
+        database_name, name, node,
+        CASE WHEN count(*) OVER (PARTITION BY database_name, name, label) > 1 AND len(labels) > 1
+            THEN array_to_string(labels[2:], ' > ') ELSE label END COLLATE POSIX AS published
+    FROM reached AS r
+    ANTI JOIN leaf AS l ON l.database_name = r.database_name AND l.name = r.name AND l.node = r.node
 )
 SELECT database_name, name, NULL::VARCHAR AS node, 'has ' || count(*) FILTER (WHERE parent IS NULL) || ' roots; one is needed' AS problem
 FROM stored GROUP BY ALL HAVING count(*) FILTER (WHERE parent IS NULL) <> 1
@@ -37,4 +46,7 @@ FROM stored GROUP BY database_name, name, parent, label HAVING count(*) > 1
 UNION ALL
 SELECT database_name, name, min(node), 'shares its label with another leaf' FROM leaf
 GROUP BY database_name, name, label HAVING count(*) > 1
+UNION ALL
+SELECT database_name, name, min(node), 'would be published under the name of another inner node' FROM inner_node
+GROUP BY database_name, name, published HAVING count(*) > 1
 ORDER BY ALL ASC NULLS FIRST

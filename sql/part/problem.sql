@@ -49,7 +49,10 @@ problem AS MATERIALIZED (
         (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.reserved }} END FROM value_{{ q.i }} WHERE reserved),
         {% endif %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.uncovered }} END FROM value_{{ q.i }} WHERE hits = 0),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.ambiguous }} END FROM value_{{ q.i }} WHERE hits > 1),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.ambiguous }} END FROM value_{{ q.i }} WHERE hits > 1 AND is_leaf),
+        {% if escape %}
+        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.several_nodes }} END FROM value_{{ q.i }} WHERE hits > 1 AND NOT is_leaf),
+        {% endif %}
         {% endfor %}
         {% for u in unchanged if u.check_rare %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ u.say_rare }} END

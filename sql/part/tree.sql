@@ -54,7 +54,7 @@ height_{{ q.i }} AS MATERIALIZED (
 {% endif %}
 {# A value is the leaf of that label; with escape it may be an inner node. #}
 value_{{ q.i }} AS MATERIALIZED (
-    SELECT v.value, count(t.node) AS hits, bool_or(v.value = '*' OR inner_label) AS reserved, min_by(t.line, t.preorder) AS own
+    SELECT v.value, count(t.node) AS hits, bool_or(t.is_leaf) AS is_leaf, bool_or(v.value = '*' OR inner_label) AS reserved, min_by(t.line, t.preorder) AS own
     FROM (
         SELECT
             value,
