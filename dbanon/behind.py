@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dbanon import catalog, names
+from dbanon import catalog, names, within
 from dbanon.catalog import Source
 from dbanon.quote import Sql
 
@@ -44,13 +44,31 @@ def _read_by(view: tuple[str, str, str], cursor: Any) -> list[tuple[str, str, st
     head = _HEAD.match(found[0][0]) if found else None
     if head is None:
         return []
-    try:
-        named = cursor.get_table_names(found[0][0][head.end() :], qualified=True)
-    except Exception:  # DuckDB cannot read the view either
-        return []
-    wanted = [tuple(part.lower() for part in parts) for parts in map(names.table_parts, named) if parts]
+    query = found[0][0][head.end() :]
+    macros = within.macros(within.words(query)[0], cursor)
+    wanted = [parts for text in (query, *macros) for parts in _named(text, cursor)]
     relations = [r for database in {view[0], *_databases(cursor)} for r in catalog.relations(cursor, database)]
     return [r for r in relations if any(_may_be(parts, r) for parts in wanted)]
+
+
+_TABLE = re.compile(
+    r'((?:"(?:[^"]|"")+"|[^\W\d][\w$]*)(?:\.(?:"(?:[^"]|"")+"|[^\W\d][\w$]*)){0,2})(?:\s.*)?', re.DOTALL
+)
+"""A table as DuckDB names it, `main.patients AS p`."""
+
+
+def _named(query: str, cursor: Any) -> Iterator[tuple[str, ...]]:
+    """The names, in lower-case parts, that a query reads; every word of one that DuckDB cannot read here."""
+    try:
+        named = cursor.get_table_names(query, qualified=True)
+    except Exception:
+        yield from ((word,) for word in within.words(query)[1])
+        return
+    for table in named:
+        match = _TABLE.fullmatch(table)
+        parts = names.table_parts(match[1]) if match else None
+        if parts:
+            yield tuple(part.lower() for part in parts)
 
 
 def _databases(cursor: Any) -> list[str]:

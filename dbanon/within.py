@@ -1,24 +1,26 @@
-"""Whether a view calls a function, itself or through the views and macros that it reads."""
+"""What the text of a view calls and names: whether it calls a function, itself or through views and macros."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from dbanon import names
 from dbanon.builtin import bound
 
 _SAID = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 """Texts and comments, where a name calls nothing."""
 
-_CALLED = re.compile(r'(?:"((?:[^"]|"")+)"|([^\W\d][\w$]*))\s*\(')
+_WORD = re.compile(r'(?:"((?:[^"]|"")+)"|([^\W\d][\w$]*))(\s*\()?')
 
-_QUERY = re.compile(r'(?:"(?:[^"]|"")*"|[^"])*?\sAS\s', re.DOTALL | re.IGNORECASE)
-"""What stands before the query in CREATE VIEW."""
+
+def words(text: str) -> tuple[set[str], set[str]]:
+    """The names in a statement, in lower case: those that are called, and all others."""
+    found = [((quoted or bare).lower(), bool(call)) for quoted, bare, call in _WORD.findall(_SAID.sub(" ", text))]
+    return {word for word, is_called in found if is_called}, {word for word, is_called in found if not is_called}
 
 
 def calls(function: str, view: tuple[str, str, str], cursor: Any) -> bool:
-    """Whether the view calls the function. A name that may be several views or macros is all of them."""
+    """Whether the view calls the function. Every word of a view may be a view that it reads."""
     rows = cursor.execute(
         "SELECT sql FROM system.main.duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)",
         list(view),
@@ -29,43 +31,35 @@ def calls(function: str, view: tuple[str, str, str], cursor: Any) -> bool:
         if text is None or text in seen:
             continue
         seen.add(text)
-        called = {(quoted or bare).lower() for quoted, bare in _CALLED.findall(_SAID.sub(" ", text))}
+        called, others = words(text)
         if function.lower() in called:
             return True
-        texts += [*_macros(called, cursor), *_views(text, cursor)]
+        texts += [*macros(called, cursor), *_views(others, cursor)]
     return False
 
 
-def _macros(named: set[str], cursor: Any) -> list[str]:
-    """What the macros of these names stand for."""
-    if not named:
-        return []
+def macros(named: set[str], cursor: Any) -> list[str]:
+    """What the macros of these names stand for, those in their definitions too."""
+    found: list[str] = []
+    seen: set[str] = set()
+    while new := named - seen:
+        seen |= new
+        rows = cursor.execute(
+            bound(
+                "SELECT macro_definition FROM duckdb_functions() "
+                "WHERE NOT internal AND macro_definition IS NOT NULL AND lower(function_name) IN (SELECT unnest(?))"
+            ),
+            [list(new)],
+        ).fetchall()
+        found += [row[0] for row in rows]
+        named = set[str]().union(*(words(row[0])[0] for row in rows))
+    return found
+
+
+def _views(named: set[str], cursor: Any) -> list[str]:
+    """The statements that made the views of these names."""
     rows = cursor.execute(
-        bound(
-            "SELECT macro_definition FROM duckdb_functions() "
-            "WHERE NOT internal AND macro_definition IS NOT NULL AND lower(function_name) IN (SELECT unnest(?))"
-        ),
+        bound("SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (SELECT unnest(?))"),
         [list(named)],
     ).fetchall()
     return [row[0] for row in rows]
-
-
-def _views(text: str, cursor: Any) -> list[str]:
-    """The views that a query, or CREATE VIEW, reads."""
-    head = _QUERY.match(text) if text[:7].upper() == "CREATE " else None
-    query = text[head.end() :] if head else text
-    named = _named(query, cursor) or _named(f"SELECT {query}", cursor)  # a macro may stand for a value
-    rows = cursor.execute(
-        bound("SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (SELECT unnest(?))"),
-        [[parts[-1].lower() for parts in map(names.table_parts, named) if parts]],
-    ).fetchall()
-    return [row[0] for row in rows]
-
-
-def _named(query: str, cursor: Any) -> set[str]:
-    """The tables and views that a query names; none where DuckDB cannot read it."""
-    try:
-        found: set[str] = cursor.get_table_names(query, qualified=True)
-    except Exception:
-        return set()
-    return found

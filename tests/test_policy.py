@@ -633,6 +633,37 @@ def test_a_view_over_a_table_with_a_policy_needs_one_of_its_own(clinic: Any) -> 
             clinic.execute(f"DROP VIEW {view}")
 
 
+READS = (
+    "SELECT * FROM patients AS p",
+    "SELECT p.* FROM main.patients AS p (a, b)",
+    "SELECT p.age, p.note FROM patients AS p JOIN ages AS a USING (age)",
+    "FROM patients AS p TABLESAMPLE reservoir(20 ROWS)",
+    "SELECT * FROM ages, LATERAL (SELECT note FROM patients AS p)",
+    "WITH p AS MATERIALIZED (FROM main.patients AS q) FROM p",
+    "FROM all_of()",
+    "FROM all_of_all()",
+    "SELECT age, unnest(notes()) AS note FROM ages",
+)
+"""Queries that read patients."""
+
+
+@pytest.mark.parametrize("query", READS)
+def test_every_way_in_which_a_view_reads_a_table_with_a_policy_is_seen(clinic: Any, query: str) -> None:
+    clinic.execute("CREATE TABLE ages AS SELECT DISTINCT age FROM patients")
+    clinic.execute("CREATE MACRO all_of() AS TABLE SELECT * FROM main.patients AS x")
+    clinic.execute("CREATE MACRO all_of_all() AS TABLE FROM all_of()")
+    clinic.execute("CREATE MACRO notes() AS (SELECT list(note) FROM patients AS x)")
+    clinic.execute(f"CREATE VIEW reader AS {query}")
+    try:
+        dbanon.declare(clinic, "patients", age="quasi", note="identifier")
+        column = clinic.execute("SELECT column_name FROM (DESCRIBE reader) LIMIT 1").fetchone()[0]
+        with pytest.raises(duckdb.Error, match=r"reader has no policy of its own and reads memory\.main\.patients"):
+            clinic.execute(f"FROM kacpc('reader', k := 2, qi := ['{column}'])")
+    finally:
+        for made in ("VIEW reader", "TABLE ages", "MACRO notes", "MACRO TABLE all_of_all", "MACRO TABLE all_of"):
+            clinic.execute(f"DROP {made}")
+
+
 def test_levels_that_contradict_each_other_are_an_error(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", ward={"role": "quasi", "hierarchy": "wards", "min_level": 2, "max_level": 1})
     refused(clinic, "k=2", "min_level does not fit patients.ward: 2 is above max_level 1")
