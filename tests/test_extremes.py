@@ -108,7 +108,7 @@ def test_a_view_over_a_function_is_no_source_of_the_same_function(ten: Any) -> N
     made = "FROM {}('ten', k = 2, qi = ['age'], other = ['sex'])"
     ten.execute(f"CREATE OR REPLACE VIEW over AS SELECT * {made.format('kacpc')}")
     ten.execute(
-        "CREATE OR REPLACE VIEW over_over AS SELECT * FROM ten WHERE age::VARCHAR NOT IN (SELECT o.age FROM main.over AS o)"
+        "CREATE OR REPLACE VIEW over_over AS FROM ten WHERE age::VARCHAR NOT IN (SELECT o.age FROM main.over AS o)"
     )
     ten.execute(f"CREATE OR REPLACE MACRO made() AS TABLE SELECT * {made.format('kacpc')}")
     ten.execute("CREATE OR REPLACE VIEW over_macro AS SELECT * FROM made()")
