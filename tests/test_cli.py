@@ -258,3 +258,16 @@ def test_policy_hierarchies_and_algorithms_are_shown(clinic: str, tmp_path: Path
     done("hierarchy", "check", clinic)
     names = [row["name"] for row in json.loads(done("algorithms", "--json"))]
     assert {"kacpc", "mondrian", "kmember"} <= set(names)
+
+
+def test_every_column_that_nothing_names_is_listed_for_review(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("age,Bemerkung,d,name,pid,x\n" + "".join(f"{i},b{i},{i % 3},n{i},{i},{i}\n" for i in range(40)))
+    out = str(tmp_path / "out.csv")
+    order = ("anonymize", str(source), "-k", "5", "--qi", "age", "--sensitive", "d", "--identifier", "name", "-o", out)
+    said = run(*order, "-p", "person='PID'")
+    assert said.exit_code == 0
+    assert "Withheld, for review: Bemerkung, x. " in said.stderr
+    assert "review" not in said.stdout
+    assert "review" not in run(*order, "--force", "-p", "withhold=['bemerkung', 'pid', 'x']").stderr
+    assert run(*order, "--force", "--quiet").output == ""

@@ -94,6 +94,13 @@ def anonymize(
         step("Writing")
         files = handout.publish(con, name, output, classes=True, overwrite=force)
         rows = con.execute(f"SELECT metric, value FROM {identifier(name + '_metrics')}").fetchall()
+        unnamed = _unnamed(con, parameters)
+    if unnamed and not quiet:
+        click.echo(
+            f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive or "
+            "--other to publish them, with --identifier to leave them out knowingly.",
+            err=True,
+        )
     if as_json:
         click.echo(json.dumps({"files": [str(f) for f in files], "metrics": dict(rows)}))
     elif not quiet:
@@ -149,6 +156,15 @@ def _load(con: Any, source: Path, table: str | None) -> list[Path]:
     read = targets.read_by(con.raw)
     con.raw.execute("DETACH origin")
     return read
+
+
+def _unnamed(con: Any, parameters: Mapping[str, Any]) -> list[str]:
+    """Columns that are not in the output because neither the policy nor the call says what they are, in their order."""
+    named = {c.lower() for role in ("identifier", "withhold") for c in parameters.get(role) or ()}
+    named.add(str(parameters.get("person")).lower())
+    named |= {row[0].lower() for row in con.execute("SELECT column_name FROM dbanon.policy").fetchall()}
+    withheld = con.execute("SELECT system.main.unnest(withheld) FROM dbanon.release").fetchall()
+    return [column for (column,) in withheld if column.lower() not in named]
 
 
 def _policy(path: Path) -> dict[str, dict[str, Any]]:
