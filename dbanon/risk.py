@@ -16,6 +16,9 @@ from dbanon.policy import ROLES, Declared
 from dbanon.quote import Sql, identifier, literal, text
 from dbanon.template import fill, message
 
+_UNCHANGED = (None, "sensitive")
+"""Parts of a call (none, too) that a column which is published as it is may have."""
+
 _OF_THE_SOURCE = ("distortion", "infeasible_classes")
 """Numbers that compare published values with those of the source."""
 
@@ -36,6 +39,8 @@ class Tables:
     sensitive: tuple[str, ...]
     person: str | None
     fingerprints: Mapping[str, object]
+    unchanged: tuple[str, ...] = ()
+    """Columns of the release that are published as they are: sensitive and other."""
 
 
 def tables(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables:
@@ -61,8 +66,15 @@ def tables(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables:
         for name in names:
             if roles.setdefault(name.lower(), role) != role:
                 raise errors.TwoRoles(function, release.shown, name, (roles[name.lower()], role))
+    named = (
+        sensitive,
+        *(_released(function, release, source, declared, role, None) for role in ("sensitive", "other")),
+    )
+    unchanged = tuple(n for n in dict.fromkeys(n for some in named for n in some) if roles.get(n.lower()) in _UNCHANGED)
     fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}
-    return Tables(function, release, source, declared, qi, sensitive, next(iter(persons), None), fingerprints)
+    return Tables(
+        function, release, source, declared, qi, sensitive, next(iter(persons), None), fingerprints, unchanged
+    )
 
 
 def _released(
@@ -145,6 +157,8 @@ def statement(call: Call) -> Sql:
         if function in _OF_THE_SOURCE:
             raise errors.MissingArgument(function, "source", "a table's name", "source = 'patients'")
         groups = tuple(g for g in groups if g not in _OF_THE_SOURCE)
+    if not made.unchanged:
+        groups = tuple(g for g in groups if g != "together")
     population = _population(call, made)
     fraction = cast("float | None", options.get("fraction"))
     if population is not None and fraction is not None:
@@ -177,6 +191,7 @@ def statement(call: Call) -> Sql:
         fill(
             "risk/numbers.sql",
             **classes(made, options.get("classes", "published")),
+            beside=[measure.value(name, made.release.columns[name]) for name in made.unchanged],
             attributes=sides,
             others=others,
             raws=raws,
@@ -266,6 +281,9 @@ def _numbers(
         if population:
             said = "Share of records that fit exactly one person of the population."
             found.append(("uniqueness_population", "alone", "average", "positive", None, said))
+    if "together" in groups:
+        said = f"Least number of {unit} alike in everything that is published, unchanged columns too."
+        found.append(("k_all", "alike", "lowest", "at_lowest", None, said))
     for i, _ in enumerate(made.sensitive):
         if "disclosure" in groups:
             said = "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."

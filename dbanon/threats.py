@@ -86,7 +86,7 @@ RISKS = (
             *(_TIES, _INFLUENCE, _NORM, _W),
         ),
         "All numbers below, one a row, each with the classes that drive it.",
-        ("reidentification", "uniqueness", "disclosure", "exposure", "distortion", "infeasible_classes"),
+        ("reidentification", "uniqueness", "together", "disclosure", "exposure", "distortion", "infeasible_classes"),
     ),
     Function(
         "reidentification",

@@ -52,6 +52,24 @@ def test_what_is_published_unchanged_counts_in_the_metrics(goods: Any) -> None:
     assert measured("sensitive := ['product'], person := 'who'")["unique_unchanged"] == 200
 
 
+def test_risk_counts_what_is_published_unchanged_as_the_metrics_do(goods: Any) -> None:
+    def counted(call: str) -> list[Any]:
+        query = f"SELECT value, classes, records FROM risk({call}) WHERE name = 'k_all'"
+        return goods.execute(query).fetchall()
+
+    dbanon.declare(goods, "t", age="quasi", product="sensitive", shop="other")
+    for further, least in (("", 2), (", withhold := ['shop']", 20)):
+        asked = f"'t', k := 2, allow_rare := ['shop']{further}" if not further else f"'t', k := 2{further}"
+        goods.execute(f"CREATE OR REPLACE TABLE release AS FROM kacpc({asked})")
+        measured = goods.execute(f"SELECT value FROM kacpc_metrics({asked}) WHERE metric = 'k_all'").fetchall()
+        assert measured == [(least,)]
+        assert counted("'release', source := 't'") == [(least, 5, 200)]
+    goods.execute("INSERT INTO release SELECT * REPLACE (77 AS product) FROM release ORDER BY ALL LIMIT 3")
+    assert counted("'release', source := 't'") == [(3, 1, 43)]
+    assert counted("'release', qi := ['age']") == []
+    assert counted("'release', qi := ['age'], sensitive := ['product']") == [(3, 1, 43)]
+
+
 def test_columns_that_make_records_unique_are_a_problem_of_the_policy(goods: Any) -> None:
     from dbanon import doctor
 

@@ -97,8 +97,8 @@ def anonymize(
         unnamed = _unnamed(con, parameters)
     if unnamed and not quiet:
         click.echo(
-            f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive or "
-            "--other to publish them, with --identifier to leave them out knowingly.",
+            f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive "
+            "or --other to publish them, with --identifier to leave them out knowingly.",
             err=True,
         )
     if as_json:

@@ -11,6 +11,7 @@ cells AS MATERIALIZED (
     SELECT
         {% for q in quasi %}{{ q.value }} AS q{{ loop.index0 }}, {% endfor %}
         {% for s in sensitive %}{{ s.value }} AS s{{ s.i }}, {% endfor %}
+        {% for u in beside | default([]) %}{{ u }} AS u{{ loop.index0 }}, {% endfor %}
         {% if person %}{{ person }} AS person, {% endif %}
         count(*) AS records
     FROM {{ source }}

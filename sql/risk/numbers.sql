@@ -78,6 +78,7 @@ value_{{ n.number }} AS MATERIALIZED (
 total_{{ n.number }} AS MATERIALIZED (
     SELECT round(
         {% if n.total == 'highest' %}max(value)
+        {% elif n.total == 'lowest' %}min(value)
         {% elif n.total == 'average' %}sum(records * value) / sum(records)
         {% elif n.total == 'share_above' %}coalesce(sum(records) FILTER (WHERE value > {{ threshold }}), 0) / sum(records)
         {% else %}sum(value)
@@ -88,7 +89,7 @@ driver_{{ n.number }} AS MATERIALIZED (
     SELECT v.*
     FROM value_{{ n.number }} AS v
     CROSS JOIN total_{{ n.number }} AS t
-    WHERE {% if n.drives == 'at_highest' %}round(v.value, 9) = t.value
+    WHERE {% if n.drives in ('at_highest', 'at_lowest') %}round(v.value, 9) = t.value
         {%- elif n.drives == 'above_average' %}round(v.value, 9) >= t.value AND v.value > 0
         {%- elif n.drives == 'above_threshold' %}v.value > {{ threshold }}
         {%- else %}v.value > 0{% endif %}

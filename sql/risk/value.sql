@@ -44,6 +44,18 @@ FROM (
     {% if sample %}SEMI JOIN drawn USING (class_id){% endif %}
 
 ) AS d
+{% elif n.of == 'alike' %}
+SELECT class_id, min(size) AS value
+FROM (
+    SELECT k.class_id, {% if person %}greatest(count(DISTINCT c.person), 1){% else %}sum(c.records)::BIGINT{% endif %} AS size
+    FROM cells AS c
+    JOIN classes AS k
+        ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}k.q{{ loop.index0 }} IS NOT DISTINCT FROM c.q{{ loop.index0 }}{% endfor %}
+
+    GROUP BY k.class_id{% for u in beside %}, c.u{{ loop.index0 }}{% endfor %}
+
+)
+GROUP BY class_id
 {% elif n.of == 'distortion' %}
 SELECT k.class_id, 0.0::DOUBLE{% for c in attributes %} + {{ c.influence }} * coalesce(s{{ c.i }}.raised, 0){% endfor %} AS value
 FROM classes AS k
