@@ -174,6 +174,7 @@ def _built(name: str, families: tuple[str, ...] = (), **settings: Callable[[Call
             source=source.sql,
             column=identifier(column),
             integer=source.columns[column] in attribute.INTEGERS,
+            date=source.columns[column] == "DATE",  # TIMESTAMP ends before DATE does
             **values,
         )
         return _named_rows(call, Sql(paths))

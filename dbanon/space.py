@@ -194,6 +194,8 @@ class Sensitive:
             height[parent[at]] = max(height[parent[at]], height[at] + 1)
         length = (height[parent] - height) / max(2 * int(height[0]), 1)
         length[0] = 0.0
+        if height[0] == 0:  # the one value is the root itself, and all of the way to NULL is this edge
+            length[-1] = 1.0
         return parent, np.append(self.tree.node, len(parent) - 1).astype(np.int32), length
 
 

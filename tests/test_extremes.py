@@ -54,8 +54,6 @@ def extremes(parameter: Parameter) -> list[Any]:
     values: list[Any] = [*NUMBERS, *WORDS]
     if isinstance(inner, kinds.Moves):
         values.remove(2**31 - 1)  # so many moves are made, until somebody stops them
-    if parameter.name in ("grid", "round"):
-        values = [value for value in values if value not in (2**127, 1e308)]
     if isinstance(inner, kinds.Ends):
         values = [[low, 90] for low in values] + [[1, "x"]]
     if isinstance(inner, kinds.Integers):

@@ -696,6 +696,36 @@ def test_the_hint_for_missing_values_is_a_statement_that_lists_them(store: Any, 
     assert store.execute(hint[1]).fetchall() == [("y", 1, "missing"), ("zz", 2, "missing")]
 
 
+def test_a_calendar_reaches_as_far_as_dates_do(store: Any) -> None:
+    """TIMESTAMP ends before DATE does."""
+    table(store, ["294247-01-11", "5881580-07-10", "5877642-06-25 (BC)"], "DATE")
+    store.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_dates('h', 't', 'v', levels := ['month', 'year'])")
+    assert paths(store, "h") == [
+        ("5877642-06-25 (BC)", "-5877641-06", "-5877641", "*"),
+        ("294247-01-11", "294247-01", "294247", "*"),
+        ("5881580-07-10", "5881580-07", "5881580", "*"),
+    ]
+
+
+@pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
+@pytest.mark.parametrize("t", [0, 0.3, 0.5])
+def test_a_missing_value_is_as_far_from_a_hierarchy_of_one_node_as_the_gate_has_it(
+    store: Any, algorithm: str, t: float
+) -> None:
+    """Ten of 20 are sick and the others missing: a class of the sick alone is 0.5 away from all."""
+    store.execute("INSERT INTO dbanon.hierarchy (name, node, label) VALUES ('h', 's', 'sick')")
+    store.execute("CREATE OR REPLACE TABLE t AS SELECT i AS age, IF(i < 10, 'sick', NULL) AS v FROM range(20) AS r (i)")
+    asked = (
+        f"'t', k := 2, qi := ['age'], sensitive := ['v'], hierarchies := {{'v': 'h'}}, t := {t}, emd := 'hierarchical'"
+    )
+    ((classes, least, most),) = store.execute(
+        f"SELECT count(*), min(sick / size), max(sick / size) FROM (SELECT count(v) AS sick, count(*) AS size "
+        f"FROM {algorithm}({asked}) GROUP BY class_id)"
+    ).fetchall()
+    assert max(0.5 - least, most - 0.5) <= t
+    assert classes > 1 or t < 0.5
+
+
 # --- trees that are none ------------------------------------------------------------------------------------
 
 BROKEN = {
