@@ -501,3 +501,12 @@ def test_views_and_temporary_tables_work_on_our_connections(star: Any) -> None:
         own.execute("CREATE TEMP TABLE t AS SELECT i // 5 AS a FROM range(50) AS r (i)")
         found = numbers(own, "risk('t', qi=['a'], threshold=0.1, fraction=0.5)")
         assert math.isclose(found["journalist_highest"], 0.1)
+
+
+def test_a_class_of_nobody_known_is_at_risk_as_one_person_is(con: Any) -> None:
+    con.execute("CREATE TABLE odd AS SELECT i % 2 AS a, IF(i % 2 = 0, i, NULL) AS who FROM range(8) AS r (i)")
+    for further in ("", ", population='odd', source='odd'"):
+        found = numbers(con, f"risk('odd', qi=['a'], person='who'{further})")
+        assert found["prosecutor_highest"] == 1
+        assert found["prosecutor_average"] == close((1 + 1 / 4) / 2)
+        assert found["uniqueness_sample"] == close(1 / 2)

@@ -1,21 +1,22 @@
 {#- The value of each class for a number of risk(): a SELECT of (class_id, value); a class that is left out has 0. -#}
 {% macro value(n) %}
 {% if n.of == 'prosecutor' or (n.of == 'marketer' and not others and not fraction) %}
-SELECT class_id, CASE WHEN size > 0 THEN 1.0::DOUBLE / size ELSE 0 END AS value FROM classes
+{# Records of nobody known are those of one person, who may be anybody. #}
+SELECT class_id, 1.0::DOUBLE / greatest(size, 1) AS value FROM classes
 {% elif n.of in ('journalist', 'marketer') and fraction %}
-SELECT class_id, CASE WHEN size > 0 THEN {{ fraction }} / size ELSE 0 END AS value FROM classes
+SELECT class_id, {{ fraction }} / greatest(size, 1) AS value FROM classes
 {% elif n.of in ('journalist', 'marketer') %}
 {# The released people are of the population, whatever the table says. #}
-SELECT k.class_id, CASE WHEN k.size > 0 THEN 1.0::DOUBLE / greatest(k.size, coalesce(f.people, 0)) ELSE 0 END AS value
+SELECT k.class_id, 1.0::DOUBLE / greatest(k.size, coalesce(f.people, 0), 1) AS value
 FROM classes AS k
 LEFT JOIN fits AS f USING (class_id)
 {% elif n.of == 'single' %}
-SELECT class_id, 1 AS value FROM classes WHERE size = 1
+SELECT class_id, 1 AS value FROM classes WHERE size <= 1
 {% elif n.of == 'alone' %}
 SELECT k.class_id, 1 AS value
 FROM classes AS k
 LEFT JOIN fits AS f USING (class_id)
-WHERE greatest(k.size, coalesce(f.people, 0)) = 1
+WHERE greatest(k.size, coalesce(f.people, 0)) <= 1
 {% elif n.of in ('literal', 'dominant') %}
 SELECT h.class_id, {% if n.of == 'literal' %}avg{% else %}max{% endif %}(greatest(1, h.size) / k.size) AS value
 FROM held_{{ n.i }} AS h
