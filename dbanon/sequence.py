@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbanon import ledger, plan
@@ -65,6 +65,47 @@ def apart(
     return found
 
 
+def sums(cursor: Any, entry: Entry, made: Publication, others: Sequence[Entry], moved: str = "") -> list[Apart]:
+    """Sets of too few by which classes of version `entry` and of one other, of another clustering, differ in sum.
+
+    Classes of both that hang together by common records cover the same values; a reader may not see that others lie
+    beside them, so this can find more than he can tell. Linear in the records for each version.
+    """
+    kept = kept_since(entry, others)
+    found: list[Apart] = []
+    for group in _groups(entry, others):
+        for other in (o for o in group.others if group.known and o not in kept):
+            linked = _linked(cursor, entry, other)
+            if len({n for side in linked for n in side.values()}) > 1:  # else it is everybody
+                found += _judged(cursor, entry, made, replace(group, others=(other,)), False, moved, linked)
+    return found
+
+
+def _linked(cursor: Any, entry: Entry, other: Entry) -> tuple[dict[int, int], dict[int, int]]:
+    """Which classes of another version and of the new one hang together by records that are in both: a number for each.
+
+    Such classes cover the same values together, so that a reader can subtract their sums. Linear in the records.
+    """
+    same = other.call["source"] == entry.call["source"] and ledger.same_roles(other, entry.roles)
+    rows = cursor.execute(
+        f"SELECT DISTINCT o.class_id, n.class_id FROM {other.members} AS o JOIN {entry.members} AS n "
+        f"USING (person_key{', row_hash' * same}) WHERE o.class_id IS NOT NULL AND n.class_id IS NOT NULL ORDER BY ALL"
+    ).fetchall()
+    above: dict[tuple[bool, int], tuple[bool, int]] = {}
+
+    def top(of: tuple[bool, int]) -> tuple[bool, int]:
+        while above.setdefault(of, of) != of:
+            above[of] = above[above[of]]
+            of = above[of]
+        return of
+
+    for before, now in rows:
+        above[top((False, before))] = top((True, now))
+    numbers = {root: n for n, root in enumerate(sorted({top(of) for of in list(above)}))}
+    theirs, mine = ({c: numbers[top((side, c))] for new, c in above if new is side} for side in (False, True))
+    return theirs, mine
+
+
 @dataclass(frozen=True)
 class _Group:
     """Versions that are compared at once: by who a record is about, and the values of some columns.
@@ -117,7 +158,16 @@ def _shared(entry: Entry, other: Entry) -> tuple[str, ...]:
     return tuple(c for c in entry.values if c.lower() in theirs)
 
 
-def _judged(cursor: Any, entry: Entry, made: Publication, group: _Group, refined: bool, moved: str) -> list[Apart]:
+def _judged(
+    cursor: Any,
+    entry: Entry,
+    made: Publication,
+    group: _Group,
+    refined: bool,
+    moved: str,
+    linked: Sequence[Mapping[int, int]] = (),
+) -> list[Apart]:
+    """Sets of too few in a group; `linked`: only among classes of one other version and the new one with one number."""
     others, last = group.others, len(group.others)
     lineages = _lineages(entry, others)
     versions = [
@@ -149,17 +199,24 @@ def _judged(cursor: Any, entry: Entry, made: Publication, group: _Group, refined
             k=max(entry.k, *(o.k for o in others)),
             person=Sql("person") if made.roles.person is not None and group.known else None,
             side=None if side is None else Sql(side),
+            linked=bool(linked),
             promised={number: _had(places) for number, places in wanted.by.items()},
             joint=wanted.joint,
             version=entry.table(),
             nulls=None,
             suppress=None,
         )
-        for kind, before, is_new, sets, people, missed in cursor.execute(query).fetchall():
+        given = {f"{what}{i}": list(of) for i, by in enumerate(linked) for what, of in _halves(by)}
+        for kind, before, is_new, sets, people, missed in cursor.execute(query, given).fetchall():
             had = [o for i, o in enumerate(others) if before[i // _BITS] >> (i % _BITS) & 1]
             told = tuple(o for o in others if (o in had) != is_new)
             found.append(Apart(kind, told, is_new, sets, people, tuple(missed)))
     return found
+
+
+def _halves(by: Mapping[int, int]) -> Iterator[tuple[str, Iterable[int]]]:
+    """Parameters of a statement: the classes and their numbers."""
+    yield from (("classes", by.keys()), ("numbers", by.values()))
 
 
 def _had(places: Sequence[int]) -> Sql:

@@ -81,6 +81,7 @@ def build(
         raise errors.CompositionUnchecked(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
     together = _together(cursor, entry, others)
     elsewhere = [] if len(others) == len(mine) else sequence.apart(cursor, entry, made, others, moved=OLD)
+    elsewhere += sequence.sums(cursor, entry, made, others, moved=OLD)
     if composition == "refuse":
         elsewhere += sequence.apart(cursor, entry, made, checked, refined=True, moved=OLD)
     exposed = _exposed(together, elsewhere)
@@ -99,7 +100,12 @@ def build(
         counts = ", ".join(f"{people} with {name}" for name, people in narrowed.items())
         _warn(
             f"{entry.shown} was clustered anew: who has version {old.version} too can intersect its classes with those "
-            f"of version {entry.version}" + (f"; candidate sets fall below k or l: people {counts}." if counts else ".")
+            f"of version {entry.version}"
+            + (
+                f"; candidate sets fall below k or l, or sums of classes can be subtracted: people {counts}."
+                if counts
+                else "."
+            )
         )
         changed = ledger.changed_roles(old, entry.roles)
         if changed:

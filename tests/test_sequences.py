@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -96,6 +96,25 @@ def test_the_first_version_is_held_against_the_third(con: Any) -> None:
     con.execute("DELETE FROM patients WHERE pid = 100")
     con.execute("INSERT INTO patients FROM went WHERE pid = 4")
     assert dbanon.refresh(con, "safe").records == 40
+
+
+def test_sums_of_classes_that_cover_the_same_are_warned_of_or_refused(con: Any) -> None:
+    """Four come, two of them in their twenties; the classes of the twenties become one, of another name."""
+    con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
+    con.executemany(
+        "INSERT INTO patients VALUES (?, ?, ?)", [(i, 20 + i + 40 * (i // 8), DISEASES[i % 2]) for i in range(16)]
+    )
+    declared(con, "patients")
+    dbanon.materialize(con, "safe", "mondrian", "patients", k=4)
+    con.execute("INSERT INTO patients VALUES (20, 24, 'TB'), (21, 25, 'TB'), (22, 70, 'Flu'), (23, 71, 'HIV')")
+    wide: dict[str, Any] = {"k": 4, "grid": {"age": "20"}, "replace": True}
+    with pytest.raises(errors.CompositionRefused, match="4 with safe version 1"):
+        dbanon.materialize(con, "safe", "mondrian", "patients", composition="refuse", **wide)
+    with pytest.warns(
+        dbanon.DisclosureWarning, match="sums of classes can be subtracted: people 4 with safe version 1"
+    ):
+        made = dbanon.materialize(con, "safe", "mondrian", "patients", **wide)
+    assert made.composition == {"safe version 1": 4}
 
 
 def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> None:
@@ -320,6 +339,10 @@ class World:
         return "released"
 
 
+Version = dict[Any, tuple[Any, Any]]
+"""Label and cluster of each (person, disease) that a version shows."""
+
+
 def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
     """Differences that show fewer than k people or l diseases, by all sums of versions with signs: of everybody, of
     each label, of each kept cluster."""
@@ -338,7 +361,7 @@ def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
             sides |= {frozenset(a for a in atoms if sums[a] > 0), frozenset(a for a in atoms if sums[a] < 0)}
         for side in sides - {frozenset()}:
             records = set().union(*(atoms[a] for a in side))
-            if len({pid for pid, _ in records}) < K or len({d for _, d in records}) < L:
+            if not meets(records):
                 found.append(records)
     return found
 
@@ -363,10 +386,6 @@ def test_no_sum_of_releases_shows_fewer_than_k_or_l(con: Any, seed: int) -> None
             break
     assert ends.count("released") >= (2 if composition == "warn" else 1), ends
     assert exposed(world.versions) == [], ends
-
-
-Version = dict[Any, tuple[Any, Any]]
-"""Label and cluster of each (person, disease) that a version shows."""
 
 
 class Drawn:
@@ -471,7 +490,7 @@ class Drawn:
         )
 
 
-def meets(records: Sequence[Any]) -> bool:
+def meets(records: Collection[Any]) -> bool:
     return len({pid for pid, _ in records}) >= K and len({disease for _, disease in records}) >= L
 
 

@@ -7,7 +7,8 @@
     follows from a release with the atoms as classes, which would be allowed. So the new version may split an atom
     only into parts that meet the model, and records that are new must meet it too. (Signed combinations of versions
     ask for less, since not every atom can be had alone, but they are 3^n.) What was told apart before is not told
-    apart anew and stops nothing. `refined`: the same for the classes that a record was in, version by version,
+    apart anew and stops nothing. `linked`: two versions only, and the sets are classes of both that hang together by
+    records that are in both, whose sums can be subtracted. `refined`: the same for the classes that a record was in, version by version,
     instead of its mere presence: then nothing at all is narrowed by holding versions together. A row for each
     signature whose parts fail: bits of the versions that had it, whether the new one has it, how many sets, people
     and which parameters. It shares no step with what made the versions. -#}
@@ -21,8 +22,11 @@ shown AS MATERIALIZED (
     SELECT
         {{ v.i }} AS version, {{ who }} AS who, {{ alike }} AS alike, {{ v.value }} AS value_hash, class_id, label_hash,
         {% if v.lineage is none %}NULL::HUGEINT{% else %}cluster_id::HUGEINT + 4294967296::HUGEINT * {{ v.lineage }}{% endif %} AS lineage,
-        sum(records)::BIGINT AS records
+        {% if linked %}linked, {% endif %}sum(records)::BIGINT AS records
     FROM {{ v.members }}
+    {% if linked %}
+    LEFT JOIN (SELECT unnest($classes{{ v.i }}::BIGINT[]) AS class_id, unnest($numbers{{ v.i }}::BIGINT[]) AS linked) USING (class_id)
+    {% endif %}
     WHERE class_id IS NOT NULL
     GROUP BY ALL
     {% endfor %}
@@ -38,7 +42,7 @@ of_set AS (
     SELECT 'whole' AS kind, 0::HUGEINT AS set_id, version, who, value_hash, 0 AS class_id, sum(records)::BIGINT AS records, 0 AS start
     FROM shown
     GROUP BY version, who, value_hash
-    {% for kind, id in (('label', 'label_hash'), ('lineage', 'lineage')) %}
+    {% for kind, id in ((('linked', 'linked'),) if linked else (('label', 'label_hash'), ('lineage', 'lineage'))) %}
     UNION ALL
     SELECT '{{ sql(kind) }}', {{ sql(id) }}::HUGEINT AS set_id, version, alike, value_hash, 0, sum(records)::BIGINT, 0
     FROM shown
@@ -69,6 +73,7 @@ part AS MATERIALIZED (
     JOIN parent USING ({{ before() }}kind, id)
     WHERE (split OR {% for c in chunks %}{% if not loop.first %} AND {% endif %}before{{ loop.index0 }} = 0{% endfor %})
         {% if side %}AND {{ side }}{% endif %}
+        {% if linked %}AND kind <> 'whole'{% endif %}
 
 ),
 piece AS MATERIALIZED (
