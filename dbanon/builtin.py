@@ -136,7 +136,10 @@ class _Reader:
                 while stop < end and words[stop] == ".":
                     stop += 2
                 if stop >= end or (lower[stop] not in _FOLLOWING and words[stop][0] != "'"):
-                    pieces += self.token[at:stop]
+                    if stop < end and words[stop] == ":=" and words[at][0] != '"':  # a setting spells bare names anew
+                        pieces += self.blank[at], identifier(words[at])
+                    else:
+                        pieces += self.token[at:stop]
                     at = stop
                     continue
             if self.begins(at):

@@ -47,7 +47,7 @@ class Call:
     def attached(self) -> list[str]:
         """The attached databases."""
         rows = self.cursor.execute(
-            "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal ORDER BY 1"
+            "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal ORDER BY 1 ASC"
         )
         return [row[0] for row in rows.fetchall()]
 

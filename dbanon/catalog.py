@@ -262,7 +262,7 @@ def policy_rows(source: Source, cursor: Cursor) -> list[PolicyRow]:
         return []
     rows = cursor.execute(
         "SELECT schema_name, table_name, column_name, role, hierarchy, weight, min_level, max_level, top, bottom, grid "
-        f"FROM {qualified(source.database, SCHEMA, 'policy')} WHERE {_near(source)} ORDER BY ALL"
+        f"FROM {qualified(source.database, SCHEMA, 'policy')} WHERE {_near(source)} ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
     whole = (source.database, source.schema, source.table)
     return [
@@ -316,4 +316,4 @@ def stored_hierarchies(cursor: Cursor, database: str) -> list[str]:
     if not has_table(cursor, database, "hierarchy"):
         return []
     table = qualified(database, SCHEMA, "hierarchy")
-    return [row[0] for row in cursor.execute(f"SELECT DISTINCT name FROM {table} ORDER BY name").fetchall()]
+    return [row[0] for row in cursor.execute(f"SELECT DISTINCT name FROM {table} ORDER BY name ASC").fetchall()]

@@ -258,7 +258,7 @@ def _temporary(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
     try:
         rows = read(
             "SELECT system.main.lower(table_name), column_name, data_type FROM system.main.duckdb_columns() "
-            "WHERE database_name = 'temp' ORDER BY table_name, column_index"
+            "WHERE database_name = 'temp' ORDER BY table_name ASC, column_index ASC"
         ).fetchall()
     except duckdb.Error:  # an aborted transaction: the statement itself will say so
         return {}

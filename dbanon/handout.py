@@ -198,7 +198,7 @@ class _Handout:
     def _in_order(self, ending: str) -> Sql:
         """The rows of a table in their order, which COPY need not keep where `preserve_insertion_order` is off."""
         place = self._place(ending)
-        return Sql(f"(SELECT *, row_number() OVER () AS {place} FROM {self.entry.table(ending)}) ORDER BY {place}")
+        return Sql(f"(SELECT *, row_number() OVER () AS {place} FROM {self.entry.table(ending)}) ORDER BY {place} ASC")
 
     def _copy(self, query: Sql, draft: Path) -> None:
         form = "FORMAT csv, HEADER" if self.files.form == ".csv" else "FORMAT parquet"

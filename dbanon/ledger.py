@@ -86,7 +86,7 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
         return []
     found = cursor.execute(
         "SELECT * EXCLUDE (library_versions, achieved, metrics) "
-        f"FROM {qualified(database, SCHEMA, 'release')} WHERE {where} ORDER BY schema_name, name, version",
+        f"FROM {qualified(database, SCHEMA, 'release')} WHERE {where} ORDER BY schema_name ASC, name ASC, version ASC",
         list(values),
     )
     columns = [column[0] for column in found.description]
@@ -160,7 +160,7 @@ def releases(call: Call) -> Sql:
         + " UNION ALL BY NAME ".join(
             f"SELECT {text(d)} AS database_name, * FROM {qualified(d, SCHEMA, 'release')}" for d in found
         )
-        + ") ORDER BY database_name, schema_name, name, version"
+        + ") ORDER BY database_name ASC, schema_name ASC, name ASC, version ASC"
     )
 
 
@@ -349,7 +349,7 @@ def columns(entry: Entry, ending: str, cursor: Cursor) -> dict[str, str]:
     """Types of the columns of one of a release's tables, by name and in order."""
     rows = cursor.execute(
         "SELECT column_name, data_type FROM system.main.duckdb_columns() "
-        "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index",
+        "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
         [entry.database, entry.schema, entry.name + ending],
     ).fetchall()
     return {str(name): str(type_) for name, type_ in rows}

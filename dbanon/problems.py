@@ -56,7 +56,7 @@ def _stored(call: Call, database: str) -> list[tuple[Declared, str | None]]:
     """The rows of a database's policy, each with the hierarchy that it names."""
     table = qualified(database, catalog.SCHEMA, "policy")
     rows = call.cursor.execute(
-        f"SELECT schema_name, table_name, column_name, role, hierarchy FROM {table} ORDER BY ALL"
+        f"SELECT schema_name, table_name, column_name, role, hierarchy FROM {table} ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
     return [(Declared(database, *row[:4]), row[4]) for row in rows]
 

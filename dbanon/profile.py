@@ -108,7 +108,7 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         "literal": text(str(text(name))),
         "type": text(type_),
         "value": value,
-        "number": _number(kind),
+        "number": _number(kind, type_),
         "is_text": is_text,
         "is_whole": kind in ("integer", "huge"),
         "is_keylike": is_text or type_ == "UUID",
@@ -122,7 +122,7 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
     }
 
 
-def _number(kind: str | None) -> Sql | None:
+def _number(kind: str | None, type_: str) -> Sql | None:
     """SQL of a number, date or time `value` as a DOUBLE, NULL if it is not finite; None for what has no order."""
     if kind is None:
         return None
@@ -132,6 +132,8 @@ def _number(kind: str | None) -> Sql | None:
         return Sql("CASE WHEN isfinite(value) THEN value::DOUBLE END")
     if kind == "time":
         return Sql("epoch(value)")
+    if type_ == "TIMESTAMP WITH TIME ZONE":  # a cast would go by the calendar of the session
+        return Sql("CASE WHEN isfinite(value) THEN epoch_us(value) / 1000000 END")
     return Sql("CASE WHEN isfinite(value) THEN epoch(value::TIMESTAMP) END")
 
 

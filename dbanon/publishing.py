@@ -168,7 +168,7 @@ def unique_key(made: Publication, cursor: Any) -> tuple[str, ...] | None:
     rows = cursor.execute(
         "SELECT constraint_column_names FROM system.main.duckdb_constraints() "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND constraint_type IN ('PRIMARY KEY', 'UNIQUE') "
-        "ORDER BY constraint_type = 'UNIQUE', constraint_index",
+        "ORDER BY constraint_type = 'UNIQUE' ASC, constraint_index ASC",
         [source.database, source.schema, source.table],
     ).fetchall()
     return tuple(rows[0][0]) if rows else None
@@ -177,7 +177,7 @@ def unique_key(made: Publication, cursor: Any) -> tuple[str, ...] | None:
 def hierarchy_fingerprint(made: Publication, cursor: Any) -> str:
     """A text that changes when a hierarchy of the publication does."""
     used = {a.quasi.column: a.hierarchy for a in made.attributes if a.hierarchy is not None} | dict(made.orders)
-    every = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR), ''))"
+    every = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR COLLATE POSIX ASC), ''))"
     queries = [f"SELECT {every} FROM ({lineage.rows(hierarchy)}) AS r" for _, hierarchy in sorted(used.items())]
     pieces = [cursor.execute(query).fetchall()[0][0] for query in queries]
     return hashlib.md5("".join(pieces).encode(), usedforsecurity=False).hexdigest()

@@ -124,7 +124,7 @@ def _measure(call: Call) -> Sql:
 def _named_rows(call: Call, paths: Sql) -> Sql:
     """Rows for INSERT INTO dbanon.hierarchy: name, node, parent, label, ord."""
     name = call.text("name")
-    return Sql(f"SELECT {text(name)} AS name, * FROM ({lineage.rows_of_paths(paths)}) ORDER BY ord, node")
+    return Sql(f"SELECT {text(name)} AS name, * FROM ({lineage.rows_of_paths(paths)}) ORDER BY ord ASC, node ASC")
 
 
 def _hierarchy_file(call: Call) -> Sql:
@@ -175,6 +175,7 @@ def _built(name: str, families: tuple[str, ...] = (), **settings: Callable[[Call
             column=identifier(column),
             integer=source.columns[column] in attribute.INTEGERS,
             date=source.columns[column] == "DATE",  # TIMESTAMP ends before DATE does
+            zoned=source.columns[column] == "TIMESTAMP WITH TIME ZONE",
             **values,
         )
         return _named_rows(call, Sql(paths))

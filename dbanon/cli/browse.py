@@ -53,7 +53,7 @@ def hierarchy() -> None:
 def list_(database: Path, as_json: bool) -> None:
     """List the hierarchies that can be named, stored and shipped."""
     with errors_as_messages(), opened(database, read_only=True) as con:
-        show(con, "Hierarchies", "SELECT kind, name FROM hierarchies() ORDER BY ALL", as_json)
+        show(con, "Hierarchies", "SELECT kind, name FROM hierarchies() ORDER BY ALL ASC NULLS LAST", as_json)
 
 
 @hierarchy.command("load")

@@ -124,7 +124,7 @@ def releases(database: Path) -> None:
             con,
             "Releases",
             "SELECT name, version, status, source, algorithm, records, suppressed, achieved, released_at "
-            "FROM releases() ORDER BY ALL",
+            "FROM releases() ORDER BY ALL ASC NULLS LAST",
         )
 
 

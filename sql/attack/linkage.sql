@@ -1,7 +1,7 @@
 {#- Linkage: who of a register fits how many records of the release, and how many of the register fit these. -#}
 {%- from 'risk/cells.sql' import ends_of, inside -%}
 register_people AS MATERIALIZED (
-    SELECT *, dense_rank() OVER (ORDER BY {% for c in others %}v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}) AS tid
+    SELECT *, dense_rank() OVER (ORDER BY {% for c in others %}v{{ c.i }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}) AS tid
     FROM (
         SELECT {% for c in others %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}t.who, t.records
         FROM other_cells AS t

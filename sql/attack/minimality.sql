@@ -85,7 +85,7 @@ sides AS MATERIALIZED (
 {# Cuts that k alone would have allowed. #}
 cuts AS MATERIALIZED (
     SELECT
-        row_number() OVER (ORDER BY cut, class_id) AS id, cut, class_id, list(size ORDER BY side ASC) AS sizes, list(side ORDER BY side ASC) AS sides,
+        row_number() OVER (ORDER BY cut ASC NULLS LAST, class_id ASC) AS id, cut, class_id, list(size ORDER BY side ASC) AS sizes, list(side ORDER BY side ASC) AS sides,
         list_transform(sizes, lambda n: floor({{ alpha }} * n + 1e-9)::BIGINT) AS limits
     FROM sides
     GROUP BY cut, class_id

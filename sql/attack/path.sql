@@ -28,7 +28,7 @@ coded AS MATERIALIZED (
     {% endfor %}
 ),
 tuples AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY {% for c in attributes %}v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}) AS tid, *
+    SELECT row_number() OVER (ORDER BY {% for c in attributes %}v{{ c.i }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}) AS tid, *
     FROM (SELECT DISTINCT {% for c in attributes %}v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM coded)
 ),
 people AS MATERIALIZED (

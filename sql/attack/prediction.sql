@@ -34,7 +34,7 @@ everybody AS MATERIALIZED (
     {% if others %}
     UNION ALL
     SELECT
-        1, -dense_rank() OVER (ORDER BY {% for c in attributes %}v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}),
+        1, -dense_rank() OVER (ORDER BY {% for c in attributes %}v{{ c.i }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}),
         {% for c in attributes %}v{{ c.i }}, {% endfor %}{% for s in sensitive %}s{{ s.i }}, {% endfor %}who, true
     FROM (
         SELECT
@@ -78,7 +78,7 @@ mapped AS MATERIALIZED (
 {% for s in sensitive %}
 {# Numbers with many values are guessed by twenty ranges, the most frequent fifty texts as they are, others not at all. #}
 label_{{ s.i }} AS MATERIALIZED (
-    SELECT value, label, dense_rank() OVER (ORDER BY is_other, label) AS code, is_other
+    SELECT value, label, dense_rank() OVER (ORDER BY is_other ASC, label ASC) AS code, is_other
     FROM (
         SELECT
             value,
@@ -145,7 +145,7 @@ asked_{{ s.i }} AS MATERIALIZED (
 {% for attack in ('f', 'raw') %}
 {% set attack = sql(attack) %}
 place_{{ attack }}_{{ s.i }} AS MATERIALIZED (
-    SELECT {{ attack }} AS f, row_number() OVER (ORDER BY {{ attack }}) AS id FROM (SELECT DISTINCT {{ attack }} FROM asked_{{ s.i }})
+    SELECT {{ attack }} AS f, row_number() OVER (ORDER BY {{ attack }} ASC NULLS LAST) AS id FROM (SELECT DISTINCT {{ attack }} FROM asked_{{ s.i }})
 ),
 answer_{{ attack }}_{{ s.i }} AS MATERIALIZED (
     SELECT dbanon_attack({{ request }}, {

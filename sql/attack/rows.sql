@@ -10,7 +10,7 @@ LEFT JOIN (
         f.number, f.attribute,
         CASE WHEN k.class_id IS NOT NULL THEN struct_pack({% for q in quasi %}{{ q.name }} := k.q{{ loop.index0 }}{% if not loop.last %}, {% endif %}{% endfor %}) END AS class,
         f.records, f.guess, round(f.confidence, 9)::DOUBLE AS confidence, round(f.prior, 9)::DOUBLE AS prior, round(f.observed, 9)::DOUBLE AS observed,
-        list_sort(f.who)[:100] AS who, f.note
+        list_sort(f.who, 'ASC', 'NULLS LAST')[:100] AS who, f.note
     FROM found AS f
     LEFT JOIN classes AS k USING (class_id)
 ) AS f ON p.message IS NULL

@@ -101,7 +101,7 @@ value_of AS MATERIALIZED (
     WHERE kind IN ('whole', 'refined') AND {% if side == sql('now IS NULL') %}({% for c in chunks %}{% if not loop.first %} OR {% endif %}before{{ loop.index0 }} <> 0{% endfor %}){% else %}now IS NOT NULL{% endif %}
 {% endset %}
 {% include 'part/pieces.sql' %}
-SELECT kind, [{{ before() }}]::BIGINT[] AS before, is_new, count(*)::BIGINT AS sets, sum(people)::BIGINT AS people, list_sort(list_distinct(flatten(list(missed)))) AS missed
+SELECT kind, [{{ before() }}]::BIGINT[] AS before, is_new, count(*)::BIGINT AS sets, sum(people)::BIGINT AS people, list_sort(list_distinct(flatten(list(missed))), 'ASC', 'NULLS LAST') AS missed
 FROM (SELECT class_id, list(DISTINCT parameter) AS missed FROM failed GROUP BY class_id)
 JOIN (SELECT DISTINCT class_id, kind, {{ before() }}now IS NOT NULL AS is_new FROM part) USING (class_id)
 JOIN (SELECT class_id, {% if person %}greatest(persons, 1){% else %}records{% endif %} AS people FROM count_of) USING (class_id)

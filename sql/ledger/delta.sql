@@ -45,7 +45,7 @@ their_members AS MATERIALIZED ({{ counted(other_members) }}),
     SELECT pair, value_hash, person_key, sum(records)::BIGINT AS records FROM {{ of }} JOIN {{ class }} AS c ON c.id = class_id GROUP BY ALL
 {%- endmacro %}
 piece AS MATERIALIZED (
-    SELECT dense_rank() OVER (ORDER BY kind, id) AS class_id, value_hash, size{% if person %}, person{% endif %}
+    SELECT dense_rank() OVER (ORDER BY kind ASC, id ASC) AS class_id, value_hash, size{% if person %}, person{% endif %}
 
     FROM (
         {% if person %}

@@ -49,7 +49,7 @@ SELECT change, class_id, records, persons, {{ k }} AS k, missed
 FROM (
     SELECT 'went' AS change, class_id, sum(gone)::BIGINT AS records, count(DISTINCT person_key) AS persons, missed
     FROM split
-    JOIN (SELECT class_id AS cluster_id, list(parameter ORDER BY parameter) AS missed FROM failed GROUP BY ALL) USING (cluster_id)
+    JOIN (SELECT class_id AS cluster_id, list(parameter ORDER BY parameter ASC) AS missed FROM failed GROUP BY ALL) USING (cluster_id)
     WHERE gone > 0
     GROUP BY cluster_id, class_id, missed
     UNION ALL

@@ -2,9 +2,9 @@
 {%- from 'part/number.sql' import low_end, high_end, width with context -%}
 {% macro group() -%}
 struct_pack(
-            gid, size, tie{% for q in quasi %}, c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }}{% endfor %}
-
-            {%- if person %}, person{% endif %})
+            gid := gid, size := size, tie := tie
+            {%- for q in quasi %}, c{{ q.i }} := c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }} := s{{ s.i }}{% endfor %}
+            {%- if person %}, person := person{% endif %})
 {%- endmacro %}
 {% macro domains() %}
         {% for q in quasi %}

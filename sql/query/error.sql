@@ -82,7 +82,7 @@ problem AS MATERIALIZED (
 drawn AS MATERIALIZED (
     SELECT query, predicates, list_sort(list_transform(
         range({{ attributes|length }}), lambda j: [md5_number_lower(concat_ws(':', {{ seed }}, query, 'column', j)), j]
-    )) AS columns
+    ), 'ASC', 'NULLS LAST') AS columns
     FROM (SELECT n AS query, 1 + (n - 1) % {{ most }} AS predicates FROM range(1, {{ count }} + 1) AS numbers (n))
 ),
 asked AS MATERIALIZED (

@@ -30,7 +30,7 @@ SELECT
     d.class_id,
     CASE
         WHEN d.size {% if ties %}={% else %}>{% endif %} (
-            SELECT {% if ties %}max(size){% else %}coalesce(list_sort(list(size), 'DESC')[2], 0){% endif %}
+            SELECT {% if ties %}max(size){% else %}coalesce(list_sort(list(size), 'DESC', 'NULLS LAST')[2], 0){% endif %}
 
             FROM held_{{ n.i }} AS h
             WHERE h.class_id = d.class_id AND h.value IS NOT NULL
