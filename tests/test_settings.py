@@ -43,9 +43,7 @@ RUNNING = {
     "arrow_output_version": "'1.5'",
     "asof_loop_join_threshold": "0",
     "binary_as_string": "true",
-    "debug_asof_iejoin": "true",
     "debug_force_external": "true",
-    "debug_force_no_cross_product": "true",
     "debug_physical_table_scan_execution_strategy": "'SYNCHRONOUS'",
     "debug_verify_vector": "'dictionary_expression'",
     "debug_window_mode": "'separate'",
@@ -93,9 +91,10 @@ LEFT_ALONE = {
     "extensions, which can change anything": """
         active_grammar_extensions allow_community_extensions allow_extensions_metadata_mismatch
         allow_parser_override_extension allow_unsigned_extensions current_dialect""",
-    "memory, time and number of threads: a statement ends or is refused": """
+    "memory, time, threads and what joins are allowed: a statement ends or is refused": """
         allocator_background_threads allocator_bulk_deallocation_flush_threshold allocator_flush_threshold async_threads
-        block_allocator_memory external_threads max_execution_time max_memory max_streaming_buffer_size
+        block_allocator_memory debug_asof_iejoin debug_force_no_cross_product external_threads max_execution_time
+        max_memory max_streaming_buffer_size
         max_temp_directory_size memory_limit operator_memory_limit pin_threads pivot_limit standard_vector_size
         worker_threads""",
     "how a database is stored; what is stored is what is read": """
