@@ -3,44 +3,57 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dbanon import catalog, names, within
 from dbanon.catalog import Source
-from dbanon.quote import Sql
+from dbanon.quote import Sql, identifier
 
 _HEAD = re.compile(r'(?:"(?:[^"]|"")*"|[^"])*?\sAS\s', re.DOTALL | re.IGNORECASE)
 """What stands before the query in CREATE VIEW."""
 
 
-def declared_table(source: Source, cursor: Any) -> str | None:
+def declared_table(source: Source, cursor: Any, temporary: Mapping[str, str]) -> str | None:
     """A table or view with a policy that a view reads, itself or through other views; None for what is no view.
 
     A name that may be several tables is all of them. Tables that are only named in a text (`query_table('t')`) are not
     found.
     """
-    return next(_declared((source.database, source.schema, source.table), cursor, set()), None)
+    view = (source.database, source.schema, source.table)
+    if source.sql == identifier(source.table) and source.table.lower() in temporary:
+        view = (_TEMPORARY, "main", source.table.lower())
+    return next(_declared(view, cursor, set(), temporary), None)
 
 
-def _declared(view: tuple[str, str, str], cursor: Any, seen: set[tuple[str, str, str]]) -> Iterator[str]:
-    for relation in _read_by(view, cursor):
+_TEMPORARY = "temp"
+"""Where temporary views are, which the planner is told of: their statements by lower-case name."""
+
+
+def _declared(
+    view: tuple[str, str, str], cursor: Any, seen: set[tuple[str, str, str]], temporary: Mapping[str, str]
+) -> Iterator[str]:
+    for relation in _read_by(view, cursor, temporary):
         if relation in seen:
             continue
         seen.add(relation)
         shown = ".".join(relation)
-        if catalog.policy_rows(Source(shown, Sql(""), {}, *relation), cursor):
+        if relation[0] != _TEMPORARY and catalog.policy_rows(Source(shown, Sql(""), {}, *relation), cursor):
             yield shown
-        yield from _declared(relation, cursor, seen)
+        yield from _declared(relation, cursor, seen, temporary)
 
 
-def _read_by(view: tuple[str, str, str], cursor: Any) -> list[tuple[str, str, str]]:
+def _read_by(view: tuple[str, str, str], cursor: Any, temporary: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """The stored tables and views that a view names; none for a table."""
-    found = cursor.execute(
-        "SELECT sql FROM system.main.duckdb_views() "
-        "WHERE (database_name, schema_name, view_name) = (?, ?, ?) AND NOT internal",
-        list(view),
-    ).fetchall()
+    found = (
+        [(temporary[view[2]],)]
+        if view[0] == _TEMPORARY
+        else cursor.execute(
+            "SELECT sql FROM system.main.duckdb_views() "
+            "WHERE (database_name, schema_name, view_name) = (?, ?, ?) AND NOT internal",
+            list(view),
+        ).fetchall()
+    )
     head = _HEAD.match(found[0][0]) if found else None
     if head is None:
         return []
@@ -48,6 +61,7 @@ def _read_by(view: tuple[str, str, str], cursor: Any) -> list[tuple[str, str, st
     macros = within.macros(within.words(query)[0], cursor)
     wanted = [parts for text in (query, *macros) for parts in _named(text, cursor)]
     relations = [r for database in {view[0], *_databases(cursor)} for r in catalog.relations(cursor, database)]
+    relations += [(_TEMPORARY, "main", name) for name in temporary if view[0] == _TEMPORARY]
     return [r for r in relations if any(_may_be(parts, r) for parts in wanted)]
 
 

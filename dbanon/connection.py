@@ -161,6 +161,7 @@ class Connection:
             return query
         self._register_frames(calls, frame, read)
         self._session.local = _temporary(read)
+        self._session.views = _temporary_views(read) if self._session.local else {}
         return _rewritten(query, calls)
 
     def _register_frames(self, calls: list[_Call], frame: Any, read: Callable[..., Any]) -> None:
@@ -265,6 +266,16 @@ def _temporary(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
     for table, column, type_ in rows:
         found.setdefault(table, {})[column] = type_
     return dict(found)
+
+
+def _temporary_views(read: Callable[..., Any]) -> dict[str, str]:
+    """How the temporary views of the connection were made."""
+    return dict(
+        read(
+            "SELECT system.main.lower(view_name), sql FROM system.main.duckdb_views() "
+            "WHERE database_name = 'temp' AND NOT internal"
+        ).fetchall()
+    )
 
 
 @contextlib.contextmanager

@@ -110,7 +110,7 @@ def prepared(call: Call, options: Mapping[str, object], algorithm: str, kind: st
     name = call.function.name
     source = call.source()
     declared, fingerprint_sql, fingerprint = catalog.policy_of(source, call.cursor)
-    declared_there = None if declared else behind.declared_table(source, call.cursor)
+    declared_there = None if declared else behind.declared_table(source, call.cursor, call.session.views)
     if declared_there is not None:
         raise errors.ViewOverPolicy(name, source.shown, declared_there, next(iter(source.columns)))
     looser = partial(attribute.looser, holds=call.holds)

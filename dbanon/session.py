@@ -95,6 +95,8 @@ class Session:
     connection: weakref.ref[Any]
     cache: LabelCache
     interrupts: int = 0
+    views: Mapping[str, str] = field(default_factory=dict)
+    """Statements of temporary views by lower-case name, where the connection keeps track of them."""
     local: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """Columns of temporary relations by lower-case name, where the connection keeps track of them."""
     recorded: list[Mapping[str, Any]] | None = None

@@ -1000,3 +1000,14 @@ def test_rows_of_unknown_persons_do_not_count(visits: Any) -> None:
     classes = visits.execute("SELECT size, persons FROM kacpc_classes('visits', k=2)").fetchall()
     assert sum(size for size, _ in classes) == 60
     assert min(persons for _, persons in classes) >= 2
+
+
+@pytest.mark.parametrize("view", ["FROM patients", "FROM between", "SELECT * FROM temp.between AS p"])
+def test_a_temporary_view_over_a_table_with_a_policy_needs_one_of_its_own(view: str) -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE patients AS SELECT i AS pid, i % 5 AS age, 'flu' AS disease FROM range(40) AS r (i)")
+        dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")
+        con.execute("CREATE TEMP VIEW between AS FROM patients")
+        con.execute(f"CREATE TEMP VIEW seen AS {view}")
+        with pytest.raises(duckdb.Error, match="has no policy of its own and reads"):
+            con.execute("FROM kacpc('seen', k = 2, qi = ['age'], sensitive = ['pid'])").fetchall()
