@@ -128,7 +128,7 @@ class _Reader:
 
     def level(self, at: int, end: int) -> str:
         """What is between two brackets: operands, and what is between them."""
-        pieces = []
+        pieces: list[str] = []
         words, lower = self.word, self.lower
         while at < end:
             stop = at + 1
