@@ -75,11 +75,13 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
 def test_another_definition_and_a_warning(clinic: str) -> None:
     done("materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
     assert "exists already" in refused("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=5")
-    done("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
+    replaced = ("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=6", "--key", "pid", "--replace")
+    assert "--allow-delta" in refused(*replaced)
+    done(*replaced, "--allow-delta")
     other = ("materialize", clinic, "two", "kacpc", "patients", "-p", "k=4", "-p", "weights={'zip': 9}", "--key", "pid")
     refused(*other, "--composition", "refuse")
     result = run(*other)
-    assert result.exit_code == 0 and "Warning: two: over two releases" in result.stderr
+    assert result.exit_code == 0 and "Warning: two: beside other releases of the same people" in result.stderr
 
 
 @pytest.mark.parametrize(
