@@ -5,7 +5,7 @@ Safe by default: a column without a role is withheld. A call may only tighten th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -251,10 +251,14 @@ def _settings(
             if grid is not None:
                 raise errors.CutsGrid(function, table, name, grid, setting, str(value))
         settings = replace(settings, **{setting: value})  # type: ignore[arg-type]
-    if name.lower() in {key.lower() for key in per_column(asked, "bounds")}:
+    bounds = {key.lower(): ends for key, ends in per_column(asked, "bounds").items()}.get(name.lower())
+    if bounds is not None:  # whose record is within bounds has a value that may be narrower than what is published
         held = _held(declared, type_, looser, hierarchy=False)
-        if held is not None:  # whose records are within bounds has a value that is narrower than what is published
+        if held is not None and not held.startswith("grid"):
             raise errors.LoosensPolicy(function, table, name, held, "bounds")
+        for end, value in zip(("top", "bottom"), cast(Sequence[object], bounds), strict=True) if held else ():
+            if (grid := cuts(end, type_, value, declared.settings.grid if declared else None)) is not None:
+                raise errors.CutsGrid(function, table, name, grid, "bounds", str(value))
     rounds = {column(key, "round"): value for key, value in per_column(asked, "round").items()}
     if name not in rounds:
         return settings

@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    scale.choose(config.getoption("exhaustive"))
+    scale.choose(config.getoption("exhaustive"), int((config.getoption("part") or "0").split("/")[0]))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
 
-_VARIABLE = "DBANON_EXHAUSTIVE"
+T = TypeVar("T")
+
+_EXHAUSTIVE = "DBANON_EXHAUSTIVE"
+_PART = "DBANON_PART"
 
 
-def choose(exhaustive: bool) -> None:
+def choose(exhaustive: bool, part: int) -> None:
     """For this process, before the tests are read."""
-    os.environ[_VARIABLE] = "1" if exhaustive else ""
+    os.environ[_EXHAUSTIVE] = "1" if exhaustive else ""
+    os.environ[_PART] = str(part)
 
 
 def examples(many: int) -> int:
     """How many random tables a test tries that tries so many at most."""
-    return many if os.environ.get(_VARIABLE) else max(many // 10, 1)
+    return many if os.environ.get(_EXHAUSTIVE) else max(many // 10, 1)
+
+
+def some(values: Sequence[T], share: int = 8) -> list[T]:
+    """Of the values of a loop one in so many, others in each part of the suite; all of them if all is to run."""
+    if os.environ.get(_EXHAUSTIVE):
+        return list(values)
+    return list(values[int(os.environ.get(_PART, "0")) % min(share, len(values)) :: share])

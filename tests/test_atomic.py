@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from scale import some
 
 import dbanon
 from dbanon import errors
@@ -113,7 +114,7 @@ def test_a_killed_process_leaves_a_whole_release(tmp_path: Path) -> None:
     ) as nursery:
         assert nursery.stdin is not None
         assert nursery.stdout is not None
-        for _ in range(KILLS):
+        for _ in some(range(KILLS), 3):
             print("go", file=nursery.stdin, flush=True)
             pid = int(nursery.stdout.readline())
             if not length:
@@ -125,7 +126,7 @@ def test_a_killed_process_leaves_a_whole_release(tmp_path: Path) -> None:
             with duckdb.connect(str(path)) as con:
                 seen.add(whole(con))
         nursery.stdin.close()
-    assert len(seen) > 3, seen
+    assert len(seen) > 1, seen
     with dbanon.connect(path) as con:
         if whole(con) is None:
             dbanon.materialize(con, "safe", "kacpc", "patients", k=3)

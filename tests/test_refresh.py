@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import models
 import pytest
+from scale import some
 
 import dbanon
 from dbanon import errors
@@ -449,7 +450,7 @@ def test_versions_differ_by_nothing_or_by_sets_that_meet_the_model(con: Any, par
     dbanon.load_hierarchy(con, "wards", WARDS)
     dbanon.load_hierarchy(con, "illness", TREE)
     ends: Counter[str] = Counter()
-    for seed in range(part, TABLES, 2):
+    for seed in some(range(part, TABLES, 2), 2):
         world = World(con, seed)
         try:
             dbanon.materialize(con, "safe", world.algorithm, "t", **world.asked, **world.options)
@@ -461,8 +462,8 @@ def test_versions_differ_by_nothing_or_by_sets_that_meet_the_model(con: Any, par
             ends[refreshed(con, world, f"seed {seed}")] += 1
         dbanon.drop(con, "safe")
         dbanon.forget_release(con, "safe")
-    assert ends["released"] >= 3, ends
-    assert ends["refused"] >= 3, ends
+    assert ends["released"] >= 1, ends
+    assert ends["refused"] >= 1, ends
 
 
 def refreshed(con: Any, world: World, where: str) -> str:

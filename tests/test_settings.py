@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from scale import some
 
 import dbanon
 from dbanon import resources
@@ -215,7 +216,8 @@ def test_no_setting_alone_changes_a_release(clinic: Any) -> None:
     con, _ = clinic
     query = "FROM mondrian('t', k := 2, qi := ['age', 'seen', 'zip'], sensitive := ['disease'])"
     before = answer(con, query)
-    for settings in ({name: value} for name, value in {**MEANING, **RUNNING}.items() if name in running(con)):
+    for name in some([name for name in (*MEANING, *RUNNING) if name in running(con)], 4):
+        settings = {name: {**MEANING, **RUNNING}[name]}
         setting(con, settings)
         try:
             assert answer(con, query) == before, settings
