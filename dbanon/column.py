@@ -167,6 +167,7 @@ def unchanged(call: Publication) -> list[dict[str, object]]:
             "is_zoned": call.source.columns[name] == "TIMESTAMP WITH TIME ZONE",
             "is_tagged": bool(_TAGGED.search(call.source.columns[name])),
             "text_is_value": bool(_TEXT_IS_VALUE.match(call.source.columns[name])),
+            "is_float": call.source.columns[name] in ("FLOAT", "DOUBLE"),
             "as_lists": _as_lists(call.source.columns[name]),
             "check_rare": name in roles.other and name.lower() not in allowed,
             "say_rare": message(errors.RareOther(function, table, name, later("count(*)"), call.k)),
