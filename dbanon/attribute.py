@@ -223,7 +223,7 @@ def looser(setting: str, type_: str, value: object, before: object, holds: Calla
 def cuts(setting: str, type_: str, value: object, declared: str | None, holds: Callable[[str], bool]) -> str | None:
     """The declared or default grid, where a top or bottom of a call lies within a cell of it: values of that cell on
     its two sides would be published apart. A top begins a cell, a bottom ends one."""
-    kind, _ = family(type_)
+    kind, decimals = family(type_)
     try:
         grid = _grid(kind, type_, declared, errors.DbanonError) if kind is not None else None
     except errors.DbanonError:  # what is declared does not fit, which is told where it is used
@@ -241,9 +241,11 @@ def cuts(setting: str, type_: str, value: object, declared: str | None, holds: C
         number = f"TRY_CAST({text(str(value))} AS DOUBLE)"
         edge = f"abs({number} - round({number} / {grid}) * {grid}) <= 1e-9 * {grid}"
     elif kind == "decimal":
-        edge = f"TRY_CAST({text(str(value))} AS {type_}) % {grid} = 0"
+        exact = f"DECIMAL(38,{max(decimals, _decimals(Decimal(grid)))})"
+        edge = f"TRY_CAST({text(str(value))} AS {type_}) % {text(grid)}::{exact} = 0"
     else:
-        edge = f"TRY(TRY_CAST({text(str(value))} AS {type_}){next_one}) % {grid} = 0"
+        exact = "UHUGEINT" if type_ == "UHUGEINT" else "HUGEINT"
+        edge = f"TRY(TRY_CAST({text(str(value))} AS {type_})::{exact}{next_one}) % {text(grid)}::{exact} = 0"
     return grid if holds(f"NOT ({edge})") else None
 
 

@@ -79,9 +79,9 @@ def resolve(
 
     `columns` maps the table's column names to types; `asked` holds validated parameters; `looser` says whether a
     setting of the call would tell a reader more than the declared one, `cuts` whether a top or bottom of the call lies
-    within a cell of the grid. Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or
-    NoPolicy. Where the policy says anything of the table, a column
-    it does not name is withheld whatever the call asks.
+    within a cell of the grid. Where the policy says anything of the table, a column it does not name is withheld
+    whatever the call asks. Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or
+    NoPolicy.
     """
     spelled = {name.lower(): name for name in columns}
 

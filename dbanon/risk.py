@@ -17,7 +17,7 @@ from dbanon.quote import Sql, identifier, literal, text
 from dbanon.template import fill, message
 
 _UNCHANGED = (None, "sensitive")
-"""Parts of a call (none, too) that a column which is published as it is may have."""
+"""What a column may be in a call (None: it is in no list) and still count among those published as they are."""
 
 _OF_THE_SOURCE = ("distortion", "infeasible_classes")
 """Numbers that compare published values with those of the source."""

@@ -17,11 +17,12 @@ from dbanon.quote import Sql, identifier, joined, text
 
 _PUBLISHED = {"quasi": "qi", "sensitive": "sensitive", "other": "other"}
 _DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
-_EXACT = Context(prec=1000)
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _LARGE = ("HUGEINT", "UHUGEINT")
 _FLOATS = ("FLOAT", "DOUBLE")
 _DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)$")
+_EXACT = Context(prec=1000)
+"""More digits than any grid has: the usual 28 would round."""
 
 
 def rules(call: Publication) -> dict[str, object]:
@@ -143,45 +144,37 @@ def _is_number(call: Publication, name: str) -> bool:
 
 def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
     """Template values of one quasi-identifier: how the gate reads it, and what its published values keep to."""
+    is_number = _is_number(call, name)
+    own = _number(call, name, pairs) if is_number else _category(call, name)
+    return {"i": i, "is_number": is_number, "text": identifier(name), **own}
+
+
+def _category(call: Publication, name: str) -> dict[str, object]:
+    """Template values of a column with a hierarchy, or of texts."""
+    highest = _setting(call, name, "max_level")
+    return {
+        "own": Sql(f"{identifier(name)}::VARCHAR"),
+        "min_level": max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
+        "max_level": None if highest is None else int(highest),
+        "round": int(float(_setting(call, name, "round") or 1)),
+    }
+
+
+def _number(call: Publication, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """Template values of a number, a date or a time: its grids, its ends, and the types that these have."""
     type_ = call.source.columns[name]
-    column = identifier(name)
-    if not _is_number(call, name):
-        highest = _setting(call, name, "max_level")
-        return {
-            "i": i,
-            "is_number": False,
-            "own": Sql(f"{column}::VARCHAR"),
-            "text": column,
-            "min_level": max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
-            "max_level": None if highest is None else int(highest),
-            "round": int(float(_setting(call, name, "round") or 1)),
-        }
-    own = column
-    if type_ in _FLOATS:
-        own = Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
-    elif type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
-        own = Sql(f"{column}::TIMESTAMP")
-    elif type_ == "TIMESTAMP WITH TIME ZONE":
-        own = Sql(f"{column} AT TIME ZONE 'UTC'")
+    is_day = type_ in _DAYS
     grid = _grid(_setting(call, name, "round") or _setting(call, name, "grid"), type_)
     quasi = any(row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in call.declared)
     held = _grid(_declared(call, name, "grid"), type_) if quasi else None
-    decimals = _DECIMAL.match(type_)
-    scale = int(decimals[1]) if decimals else 0
-    if decimals:  # multiples of a grid may have more decimals than the column
-        exponents = [Decimal(of).normalize(_EXACT).as_tuple().exponent for of in (grid, held) if of is not None]
-        scale = max([scale, *(-int(exponent) for exponent in exponents)])
     compared = "TIMESTAMP" if type_ in _DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
-    if type_ == "TIMESTAMP_NS" and grid is not None:  # cut to microseconds, not rounded
-        nanos = f"epoch_ns({column})"
-        cut = f"make_timestamp(({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000)"
-        own = Sql(f"CASE WHEN isfinite({column}) THEN {cut} ELSE {column}::TIMESTAMP END")
+    scale = _scale(type_, [of for of in (grid, held) if of is not None])
     ends = compared
-    if type_ in _DAYS and grid is not None:
+    if is_day and grid is not None:
         ends = "DATE"
     elif type_ in _WHOLE:
         ends = "HUGEINT"
-    elif decimals:
+    elif _DECIMAL.match(type_):
         ends = f"DECIMAL(38,{scale})"
 
     def coded(setting: str, tighter: str) -> Sql | None:
@@ -190,16 +183,11 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
         return Sql(f"{tighter}({given})") if given else None
 
     def cells(of: str) -> dict[str, object]:
-        day = type_ in _DAYS
-        return {"unit": of.lower() if day else None, "step": None if day else _step(ends, of)}
+        return {"unit": of.lower() if is_day else None, "step": None if is_day else _step(ends, of)}
 
-    own_ends = [e for e in ("top", "bottom") if _asked(call, name, e) not in (None, _declared(call, name, e))]
-    number = grid is not None and type_ not in _DAYS
+    own = cells(grid) if grid is not None else {"unit": None, "step": None}
     return {
-        "i": i,
-        "is_number": True,
-        "own": own,
-        "text": column,
+        "own": _read_number(name, type_, grid),
         **_typed(call, name, pairs),
         **_limits(ends, scale),
         "ends": Sql(ends),
@@ -209,15 +197,39 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
         "bottom": coded("bottom", "greatest"),
         "grids": [cells(of) for of in sorted({of for of in (grid, held) if of is not None})],
         "held": cells(held) if held is not None else None,
-        "own_ends": own_ends,
-        "unit": grid.lower() if grid is not None and type_ in _DAYS else None,
-        "step": _step(ends, grid) if number and grid else None,
+        "own_ends": [e for e in ("top", "bottom") if _asked(call, name, e) not in (None, _declared(call, name, e))],
+        **own,
         "is_whole": type_ in (*_WHOLE, *_LARGE),
         "is_float": type_ in _FLOATS,
         "compared": Sql(compared),
         "is_exact": type_ in _WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
         "fine": Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
     }
+
+
+def _read_number(name: str, type_: str, grid: str | None) -> Sql:
+    """A number as it is compared: zeros are one, instants are in UTC and, on a grid, of whole microseconds."""
+    column = identifier(name)
+    if type_ in _FLOATS:
+        return Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
+    if type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
+        return Sql(f"{column}::TIMESTAMP")
+    if type_ == "TIMESTAMP WITH TIME ZONE":
+        return Sql(f"{column} AT TIME ZONE 'UTC'")
+    if type_ == "TIMESTAMP_NS" and grid is not None:  # cut to microseconds, not rounded
+        nanos = f"epoch_ns({column})"
+        cut = f"make_timestamp(({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000)"
+        return Sql(f"CASE WHEN isfinite({column}) THEN {cut} ELSE {column}::TIMESTAMP END")
+    return column
+
+
+def _scale(type_: str, grids: Sequence[str]) -> int:
+    """Decimals of a DECIMAL and of its grids, whose multiples may have more; 0 for other types."""
+    decimals = _DECIMAL.match(type_)
+    if decimals is None:
+        return 0
+    exponents = [Decimal(of).normalize(_EXACT).as_tuple().exponent for of in grids]
+    return max([int(decimals[1]), *(-int(exponent) for exponent in exponents)])
 
 
 def _step(ends: str, grid: str) -> Sql:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -89,7 +89,8 @@ def _linked(cursor: Any, entry: Entry, other: Entry) -> tuple[dict[int, int], di
     same = other.call["source"] == entry.call["source"] and ledger.same_roles(other, entry.roles)
     rows = cursor.execute(
         f"SELECT DISTINCT o.class_id, n.class_id FROM {other.members} AS o JOIN {entry.members} AS n "
-        f"USING (person_key{', row_hash' * same}) WHERE o.class_id IS NOT NULL AND n.class_id IS NOT NULL ORDER BY ALL"
+        f"USING (person_key{', row_hash' * same}) WHERE o.class_id IS NOT NULL AND n.class_id IS NOT NULL "
+        "ORDER BY ALL ASC NULLS LAST"
     ).fetchall()
     above: dict[tuple[bool, int], tuple[bool, int]] = {}
 
@@ -206,17 +207,17 @@ def _judged(
             nulls=None,
             suppress=None,
         )
-        given = {f"{what}{i}": list(of) for i, by in enumerate(linked) for what, of in _halves(by)}
-        for kind, before, is_new, sets, people, missed in cursor.execute(query, given).fetchall():
+        for kind, before, is_new, sets, people, missed in cursor.execute(query, _parameters(linked)).fetchall():
             had = [o for i, o in enumerate(others) if before[i // _BITS] >> (i % _BITS) & 1]
             told = tuple(o for o in others if (o in had) != is_new)
             found.append(Apart(kind, told, is_new, sets, people, tuple(missed)))
     return found
 
 
-def _halves(by: Mapping[int, int]) -> Iterator[tuple[str, Iterable[int]]]:
-    """Parameters of a statement: the classes and their numbers."""
-    yield from (("classes", by.keys()), ("numbers", by.values()))
+def _parameters(linked: Sequence[Mapping[int, int]]) -> dict[str, list[int]]:
+    """Parameters of a statement: the classes of each side and their numbers."""
+    classes = {f"classes{i}": list(by) for i, by in enumerate(linked)}
+    return classes | {f"numbers{i}": list(by.values()) for i, by in enumerate(linked)}
 
 
 def _had(places: Sequence[int]) -> Sql:

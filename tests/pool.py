@@ -54,16 +54,14 @@ def _cleaned(connection: Any) -> bool:
     own = session.of_connection(connection)
     if databases != [("memory",)] or own.local or own.recorded is not None or own.told or own.search:
         return False
-    for kind, name, query in (
-        ("VIEW", "view_name", "duckdb_views()"),
-        ("TABLE", "table_name", "duckdb_tables()"),
-        ("SEQUENCE", "sequence_name", "duckdb_sequences()"),
-        ("TYPE", "type_name", "duckdb_types()"),
+    for kind, name, query, users in (
+        ("VIEW", "view_name", "duckdb_views()", "NOT internal"),
+        ("TABLE", "table_name", "duckdb_tables()", "NOT internal"),
+        ("SEQUENCE", "sequence_name", "duckdb_sequences()", "true"),  # DuckDB has none of its own
+        ("TYPE", "type_name", "duckdb_types()", "NOT internal"),
     ):
         left = connection.execute(
-            f"SELECT database_name, schema_name, {name} FROM {query} WHERE NOT internal AND schema_name <> 'dbanon'"
-            if kind != "SEQUENCE"
-            else f"SELECT database_name, schema_name, {name} FROM {query} WHERE schema_name <> 'dbanon'"
+            f"SELECT database_name, schema_name, {name} FROM {query} WHERE {users} AND schema_name <> 'dbanon'"
         ).fetchall()
         for parts in left:
             connection.execute(f"DROP {kind} {'.'.join(_quoted(p) for p in parts)}")

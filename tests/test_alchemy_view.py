@@ -99,73 +99,68 @@ def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
         assert PublishedPatient.status(session).version == 2
 
 
+def persons(k: int) -> tuple[Any, Any, Any]:
+    """A base of its own, its class of persons, and the materialized view of them."""
+
+    class Local(DeclarativeBase):
+        pass
+
+    class Person(Local):
+        __tablename__ = "persons"
+        id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
+        age: Mapped[int] = mapped_column(info=quasi())
+
+    class SafePerson(AnonymizedView, Local):
+        __source__ = Person
+        __k__ = k
+        __materialized__ = True
+
+    return Local, Person, SafePerson
+
+
 def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
     """Of ten patients in two classes one is erased: their class goes. Nothing is made where nothing has changed."""
     mine, theirs = (inspect.signature(f).parameters.values() for f in (AnonymizedView.refresh, dbanon.refresh))
     assert [str(p) for p in mine if p.kind == p.KEYWORD_ONLY] == [str(p) for p in theirs if p.kind == p.KEYWORD_ONLY]
 
-    class Local(DeclarativeBase):
-        pass
-
-    class Person(Local):
-        __tablename__ = "persons"
-        id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
-        age: Mapped[int] = mapped_column(info=quasi())
-
-    class SafePerson(AnonymizedView, Local):
-        __source__ = Person
-        __k__ = 5
-        __materialized__ = True
-
+    base, person, view = persons(5)
     engine = install(sa.create_engine("duckdb:///:memory:"))
-    Local.metadata.create_all(engine)
+    base.metadata.create_all(engine)
     with Session(engine) as session:
-        session.add_all(Person(id=i, age=20 + i + 30 * (i // 5)) for i in range(10))
+        session.add_all(person(id=i, age=20 + i + 30 * (i // 5)) for i in range(10))
         session.commit()
-        SafePerson.refresh(session)
-        first = session.get(SafePerson, 0)
+        view.refresh(session)
+        first = session.get(view, 0)
         session.commit()
-        assert SafePerson.refresh(session, if_stale=True).version == 1 and first in session
-        session.execute(sa.delete(Person).where(Person.id == 3))
+        assert view.refresh(session, if_stale=True).version == 1 and first in session
+        session.execute(sa.delete(person).where(person.id == 3))
         session.commit()
         with pytest.raises(errors.DeltaRefused):
-            SafePerson.refresh(session, if_stale=True)
-        SafePerson.__table__.info["dbanon_read_only"].parameters["k"] = 4
+            view.refresh(session, if_stale=True)
+        view.__table__.info["dbanon_read_only"].parameters["k"] = 4
         with pytest.warns(UserWarning, match="4 records are held back"):
-            made = SafePerson.refresh(session, erase=True, if_stale=True)
+            made = view.refresh(session, erase=True, if_stale=True)
         assert (made.version, made.records) == (2, 5) and first not in session
-        assert SafePerson.status(session).definition_changed
+        assert view.status(session).definition_changed
     engine.dispose()
 
 
 def test_a_materialized_view_of_a_filled_table_is_made_with_the_tables() -> None:
-    class Local(DeclarativeBase):
-        pass
-
-    class Person(Local):
-        __tablename__ = "persons"
-        id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
-        age: Mapped[int] = mapped_column(info=quasi())
-
-    class SafePerson(AnonymizedView, Local):
-        __source__ = Person
-        __k__ = 3
-        __materialized__ = True
-
+    base, _, view = persons(3)
     engine = install(sa.create_engine("duckdb:///:memory:"))
     with engine.begin() as connection:
         connection.execute(sa.text("CREATE TABLE persons AS SELECT i AS id, 20 + i AS age FROM range(9) AS r (i)"))
-    Local.metadata.create_all(engine)
+    base.metadata.create_all(engine)
     with Session(engine) as session:
-        assert SafePerson.status(session).version == 1
-    SafePerson.__table__.info["dbanon_read_only"].parameters["k"] = 4
+        assert view.status(session).version == 1
+    view.__table__.info["dbanon_read_only"].parameters["k"] = 4
     with Session(engine) as session:
-        assert SafePerson.status(session).definition_changed
+        assert view.status(session).definition_changed
         with pytest.raises(errors.DeltaRefused):
-            SafePerson.refresh(session)
+            view.refresh(session)
         with pytest.warns(UserWarning):
-            assert SafePerson.refresh(session, allow_delta=True).version == 2
-        assert not SafePerson.status(session).definition_changed
+            assert view.refresh(session, allow_delta=True).version == 2
+        assert not view.status(session).definition_changed
         assert {
             count >= 4 for _, count in session.execute(sa.text("SELECT class_id, count(*) FROM safe_person GROUP BY 1"))
         }

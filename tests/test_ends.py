@@ -12,6 +12,8 @@ from typing import Any
 import duckdb
 import pytest
 
+import dbanon
+
 HUGE = 2**127 - 1
 NINES = 10**38 - 1
 
@@ -170,6 +172,22 @@ def test_a_grid_that_the_type_cannot_hold_is_refused(con: Any, type_: str, grid:
     table(con, type_, ["0", "1"])
     with pytest.raises(duckdb.Error, match=r"grid does not fit t\.v"):
         con.execute(f"FROM kacpc('t', k := 2, qi := ['v'], sensitive := ['uid'], grid := {{'v': '{grid}'}})")
+
+
+def test_ends_of_a_call_are_held_exactly_to_large_grids(con: Any) -> None:
+    """A top begins a cell of the declared grid and a bottom ends one, wherever doubles cannot tell them from others."""
+    half, wide, steps = 2 * 10**38, 10**36, 10**20
+    for type_, grid, values, fits, cuts in (
+        ("UHUGEINT", half, [1, 2, half, half + 1], f"top := {{'v': '{half}'}}", f"top := {{'v': '{half + 1}'}}"),
+        ("UHUGEINT", half, [1, 2, half, half + 1], f"bottom := {{'v': '{half - 1}'}}", f"bottom := {{'v': '{half}'}}"),
+        ("DECIMAL(38,1)", steps, [1, 2, wide, wide], f"top := {{'v': '{wide}'}}", f"top := {{'v': '{wide}.1'}}"),
+        ("BIGINT", steps, [-1, -2, 1, 2], "bottom := {'v': -1}", f"bottom := {{'v': '{2**63 - 1}'}}"),
+    ):
+        table(con, type_, values)
+        dbanon.declare(con, "t", uid="sensitive", v={"role": "quasi", "grid": str(grid)})
+        assert len(con.execute(f"FROM kacpc('t', k := 2, {fits})").fetchall()) == 8
+        with pytest.raises(duckdb.Error, match="lies within a cell of it"):
+            con.execute(f"FROM kacpc('t', k := 2, {cuts})")
 
 
 # --- dates --------------------------------------------------------------------------------------------------

@@ -121,6 +121,14 @@ def test_whatever_the_table(table: Table, seed: int, epsilon: float, by_column: 
                 assert ((noisy >= 0) & (noisy <= np.ptp(attribute.positions[shown]) if len(shown) else 0)).all()
 
 
+def test_noise_of_the_range_of_a_column_hides_values_that_doubles_cannot_tell_apart() -> None:
+    """Beside -2^50, which is left out, 0 and 0.1 are at one place: each is hidden as a value of its own."""
+    made = numbers([-(2.0**50), 0.0, 0.1], integral=False)
+    assert made.attributes[0].positions[1] == made.attributes[0].positions[2]
+    found = noises.drawn(made, np.array([-1, 0, 1]), MR, KEY)
+    assert found.code[:, 0].tolist() == [-1, -1] and found.position[:, 0].tolist() == [0.0, 0.0]
+
+
 def test_laplace_and_its_scale() -> None:
     """The middle of the absolute noise is ln 2 scales, and it is as often below as above."""
     made = numbers([float(v) for v in range(40_000)])

@@ -294,6 +294,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES)
 def test_declare_with_a_mistake_writes_nothing(clinic: Any, mistake: dict[str, Any], message: str) -> None:
     dbanon.declare(clinic, "patients", age="quasi")
@@ -350,6 +351,7 @@ TIGHTER = {
 """What a call may ask for, by the declared role; None is a column without one."""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("declared", TIGHTER, ids=str)
 def test_a_call_may_tighten_a_role_and_never_loosen_it(clinic: Any, declared: str | None) -> None:
     assert set(TIGHTER) - {None} == set(ROLES)
@@ -549,6 +551,7 @@ SETTINGS = [  # column, declared, the call's, whether it is allowed
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("column", "declared", "asked", "allowed"), SETTINGS)
 def test_a_call_may_only_coarsen_declared_settings(
     clinic: Any, column: str, declared: dict[str, Any], asked: str, allowed: bool
@@ -562,6 +565,7 @@ def test_a_call_may_only_coarsen_declared_settings(
         refused(clinic, f"k := 2, {asked}", "would loosen the policy|does not fit|lies within a cell of it")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("column", "setting", "value"),
     [
@@ -581,6 +585,7 @@ def test_a_setting_that_does_not_fit_is_an_error(clinic: Any, column: str, setti
     )
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("declared", "bounds", "allowed"),
     [
@@ -656,6 +661,7 @@ READS = (
 """Queries that read patients."""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("query", READS)
 def test_every_way_in_which_a_view_reads_a_table_with_a_policy_is_seen(clinic: Any, query: str) -> None:
     clinic.execute("CREATE TABLE ages AS SELECT DISTINCT age FROM patients")
@@ -1011,6 +1017,7 @@ def test_rows_of_unknown_persons_do_not_count(visits: Any) -> None:
     assert min(persons for _, persons in classes) >= 2
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("view", ["FROM patients", "FROM between", "SELECT * FROM temp.between AS p"])
 def test_a_temporary_view_over_a_table_with_a_policy_needs_one_of_its_own(view: str) -> None:
     with dbanon.connect() as con:

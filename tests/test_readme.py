@@ -14,6 +14,8 @@ from dbanon import demo, metric
 from dbanon.cluster import algorithms
 from dbanon.functions import table_functions
 
+pytestmark = pytest.mark.whole
+
 README = Path(__file__).resolve().parents[1] / "README.md"
 
 

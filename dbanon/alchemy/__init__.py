@@ -15,16 +15,11 @@ try:
 except ModuleNotFoundError as missing:
     raise errors.MissingExtra("dbanon.alchemy", str(missing.name), "sqlalchemy") from None
 
-# When Python ends it empties only modules that something still holds. pandas, which pyarrow never lets go, leads to
-# SQLAlchemy's classes and these to functions of the dialect: their names would outlive DuckDB, which reports that as a
-# leak. A module that is held by one of its own names is emptied.
-vars(duckdb_sqlalchemy).setdefault("duckdb_sqlalchemy", duckdb_sqlalchemy)
-
-from dbanon.alchemy.engine import install  # noqa: E402
-from dbanon.alchemy.info import Role, identifier, other, person, quasi, role_of, sensitive  # noqa: E402
-from dbanon.alchemy.policy import Drift, declare_models, policy_from_reflection  # noqa: E402
-from dbanon.alchemy.selectable import anonymized, classes, metrics  # noqa: E402
-from dbanon.alchemy.view import AnonymizedView, Status  # noqa: E402
+from dbanon.alchemy.engine import install
+from dbanon.alchemy.info import Role, identifier, other, person, quasi, role_of, sensitive
+from dbanon.alchemy.policy import Drift, declare_models, policy_from_reflection
+from dbanon.alchemy.selectable import anonymized, classes, metrics
+from dbanon.alchemy.view import AnonymizedView, Status
 
 __all__ = [
     "AnonymizedView",
@@ -44,3 +39,8 @@ __all__ = [
     "role_of",
     "sensitive",
 ]
+
+# When Python ends it empties only modules that something still holds. pandas, which pyarrow never lets go, leads to
+# SQLAlchemy's classes and these to functions of the dialect: their names would outlive DuckDB, which reports that as a
+# leak. A module that is held by one of its own names is emptied.
+vars(duckdb_sqlalchemy).setdefault("duckdb_sqlalchemy", duckdb_sqlalchemy)

@@ -120,10 +120,9 @@ class DeltaRefused(DbanonError):
             f"{function}: {sets} sets of records of {name} would come or go that are too few records (persons), or "
             f"miss the model, by themselves: who also has {', '.join(beside)} could subtract them. {kept}. "
             f"Hint: FROM delta_problems({text(name)}) shows those beside the published version where classes are kept; "
-            f"wait for more records, "
-            "cluster anew with refresh = 'recluster' where classes are what differs (whoever has both versions can "
-            "then intersect them), honour an erasure with erase = true (the classes of those who went go whole), or "
-            "publish anyway with allow_delta = true, which the ledger records."
+            "wait for more records, cluster anew with refresh = 'recluster' where classes are what differs (whoever "
+            "has both versions can then intersect them), honour an erasure with erase = true (the classes of those "
+            "who went go whole), or publish anyway with allow_delta = true, which the ledger records."
         )
 
 

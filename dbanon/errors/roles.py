@@ -50,13 +50,14 @@ class LoosensPolicy(DbanonError):
 
 
 class CutsGrid(DbanonError):
-    """A call's top or bottom lies within a cell of the grid that holds."""
+    """A call's top, bottom or end of bounds lies within a cell of the grid that holds."""
 
     def __init__(self, function: str, table: str, column: str, grid: str, setting: str, value: str) -> None:
         super().__init__(
             f"{function}: {table}.{column} is published by the grid {grid} of dbanon.policy, and the call's {setting} "
-            f"= {value} lies within a cell of it, whose values would be told apart. Hint: give a top that begins a "
-            "cell or a bottom that ends one, or declare it in dbanon.policy."
+            f"= {value} lies within a cell of it, whose values would be told apart. Hint: give a top or lower bound "
+            "that begins a cell, a bottom or upper bound that ends one, or declare another grid, or this top or "
+            "bottom, in dbanon.policy."
         )
 
 
