@@ -7,21 +7,21 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import documents
 import pytest
 
 import dbanon
 from dbanon import demo, metric
 from dbanon.cluster import algorithms
 from dbanon.functions import table_functions
+from dbanon.read import FUNCTIONS
 
 pytestmark = pytest.mark.whole
 
-README = Path(__file__).resolve().parents[1] / "README.md"
-
 
 def blocks(language: str) -> list[str]:
-    """Code blocks of one language, in order."""
-    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    """The README's code blocks of one language, in order."""
+    return [code for found, code in documents.blocks(documents.README) if found == language]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_statement_of_the_tour_runs_in_order(hospital: Path, tmp_path: Path) -> None:
     shutil.copy(hospital, tmp_path / "tour.duckdb")
     with dbanon.connect(tmp_path / "tour.duckdb") as con:
-        statements = [s.strip() for block in blocks("sql") for s in block.split(";\n") if s.strip()]
+        statements = [s for block in blocks("sql") for s in documents.statements(block)]
         assert len(statements) >= 12
         for statement in statements:
             con.execute(statement).fetchall()
@@ -52,11 +52,10 @@ def test_ten_statements_lead_from_a_csv_to_a_file(
 
     monkeypatch.chdir(tmp_path)
     shutil.copy(hospital, "dbanon_demo.duckdb")
-    section = README.read_text(encoding="utf-8").split("### From a CSV to a file to hand out")[1].split("\n## ")[0]
-    statements, command = re.findall(r"```\n(.*?)```", section, re.DOTALL)
+    statements, command = blocks("")
     with dbanon.connect("dbanon_demo.duckdb") as con:
         con.execute("COPY patients TO 'patients.csv'")
-        given = [s.strip() for s in statements.split(";\n") if s.strip()]
+        given = documents.statements(statements)
         assert len(given) == 10
         results = [con.execute(s).fetchall() for s in given]
         assert results[3] == []
@@ -72,9 +71,8 @@ def test_the_tour_works_on_a_connection_that_was_only_attached(hospital: Path, t
     shutil.copy(hospital, tmp_path / "tour.duckdb")
     con = dbanon.attach(duckdb.connect(str(tmp_path / "tour.duckdb")))
     for block in blocks("sql"):
-        for statement in block.split(";\n"):
-            if statement.strip():
-                con.execute(statement).fetchall()
+        for statement in documents.statements(block):
+            con.execute(statement).fetchall()
     con.close()
 
 
@@ -94,11 +92,21 @@ def test_the_demo_does_not_replace_a_file_that_is_not_its_own(tmp_path: Path) ->
         assert con.execute("FROM patients").fetchall() == []
 
 
-@pytest.mark.parametrize("name", [*table_functions(), *(p.name for a in algorithms() for p in a.parameters)])
-def test_every_function_and_parameter_is_in_the_readme(name: str) -> None:
-    text = README.read_text(encoding="utf-8")
+def test_the_readme_fits() -> None:
+    lines = documents.text(documents.README).splitlines()
+    assert len(lines) <= 250
+    assert [line for line in lines if len(line) > 120] == []
+
+
+@pytest.mark.parametrize("name", [*table_functions(), *(f.name for f in FUNCTIONS)])
+def test_every_function_is_in_the_readme_with_a_link(name: str) -> None:
     base = re.sub("_(classes|metrics)$", "", name)
-    assert f"`{base}" in text
+    assert f"[`{base}`](docs/manual/functions/{base}.md)" in documents.text(documents.README)
+
+
+@pytest.mark.parametrize("name", sorted({p.name for a in algorithms() for p in a.parameters}))
+def test_every_parameter_is_in_the_documentation(name: str) -> None:
+    assert any(f"`{name}`" in documents.text(page) for page in documents.GUIDES)
 
 
 @pytest.mark.parametrize("name", dbanon.__all__)
@@ -119,5 +127,5 @@ def test_the_commands_of_the_readme_are_the_ones_that_ci_runs() -> None:
     install, test = (block.strip() for block in blocks("sh"))
     assert "pip install -e" in install and install.endswith("dbanon demo")
     assert test == ".venv/bin/python -m pytest"
-    ci = (README.parent / ".ci" / "run").read_text(encoding="utf-8")
+    ci = (documents.ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert "-m pytest" in ci and 'dbanon" demo' in ci

@@ -1,22 +1,20 @@
-"""The README's SQLAlchemy example runs as it stands."""
+"""The SQLAlchemy example of the documentation runs as it stands."""
 
 from __future__ import annotations
 
-import re
 import sys
 import types
 from pathlib import Path
 from typing import Any
 
+import documents
 import pytest
 
-README = Path(__file__).resolve().parents[1] / "README.md"
 
-
-def test_the_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    section = README.read_text(encoding="utf-8").split("### SQLAlchemy\n")[1].split("\n### ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    page = documents.ROOT / "docs" / "sqlalchemy.md"
+    (code,) = (code for language, code in documents.blocks(page) if language == "python")
     module: Any = types.ModuleType("readme_example")  # SQLAlchemy looks annotations up in the class's module
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(code, module.__dict__)
