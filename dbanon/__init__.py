@@ -14,36 +14,36 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dbanon.certified import certificate
-    from dbanon.connection import Connection, connect
-    from dbanon.declaration import clear_cache, declare, load_hierarchy, save_hierarchy
+    from dbanon.client.connection import Connection, connect
+    from dbanon.client.frame import Anonymized, anonymize
+    from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
-    from dbanon.frame import Anonymized, anonymize
-    from dbanon.handout import publish
-    from dbanon.install import attach
-    from dbanon.materialized import DisclosureWarning, Release, drop, forget_release, materialize, refresh
-    from dbanon.verified import verify
+    from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
+    from dbanon.views.certificate import certificate
+    from dbanon.views.materialized import DisclosureWarning, Release, drop, forget_release, materialize, refresh
+    from dbanon.views.publish import publish
+    from dbanon.views.verify import verify
 
 _HOMES = {
-    "Anonymized": "frame",
-    "Connection": "connection",
+    "Anonymized": "client.frame",
+    "Connection": "client.connection",
     "DbanonError": "errors",
-    "DisclosureWarning": "version",
-    "Release": "version",
-    "anonymize": "frame",
-    "attach": "install",
-    "certificate": "certified",
-    "clear_cache": "declaration",
-    "connect": "connection",
-    "declare": "declaration",
-    "drop": "materialized",
-    "forget_release": "materialized",
-    "load_hierarchy": "declaration",
-    "materialize": "materialized",
-    "publish": "handout",
-    "refresh": "materialized",
-    "save_hierarchy": "declaration",
-    "verify": "verified",
+    "DisclosureWarning": "views.version",
+    "Release": "views.version",
+    "anonymize": "client.frame",
+    "attach": "engine.install",
+    "certificate": "views.certificate",
+    "clear_cache": "policy.declare",
+    "connect": "client.connection",
+    "declare": "policy.declare",
+    "drop": "views.materialized",
+    "forget_release": "views.materialized",
+    "load_hierarchy": "policy.declare",
+    "materialize": "views.materialized",
+    "publish": "views.publish",
+    "refresh": "views.materialized",
+    "save_hierarchy": "policy.declare",
+    "verify": "views.verify",
 }
 
 __all__ = [

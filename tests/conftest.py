@@ -11,9 +11,8 @@ from typing import Any
 from zlib import crc32
 
 import duckdb
-import pool
 import pytest
-import scale
+from support import pool, scale
 
 import dbanon
 

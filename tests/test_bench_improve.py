@@ -6,12 +6,12 @@ import random
 
 import numpy as np
 import pytest
-import reference
-from reference import Attribute, Category, Number, Value
-from tables import encoded_column
+from oracle import reference
+from oracle.reference import Attribute, Category, Number, Value
+from support.tables import encoded_column
 from test_algorithms import TREE, partitions
 
-from dbanon import space
+from dbanon.space import space
 from tests.bench.improve import most_precision
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.sql.visitors import InternalTraversal
 from sqlalchemy.types import UserDefinedType
 
 from dbanon.alchemy.info import Role
-from dbanon.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 
 Declarations = Mapping[Table, Mapping[str, Role | None]]
 """What the model says of the columns that a query reads."""

@@ -16,7 +16,7 @@ from dbanon import attach, errors, session
 from dbanon.alchemy import policy
 from dbanon.alchemy.element import CreateQueryTable, QueryName
 from dbanon.alchemy.raw import raw_connection
-from dbanon.quote import qualified
+from dbanon.sqltext.quote import qualified
 
 _LOCK = threading.Lock()
 _READY = "dbanon_ready"

@@ -14,9 +14,10 @@ from typing import Any, cast
 
 from sqlalchemy import Column
 
-from dbanon import errors, parameters
-from dbanon.kinds import PerColumn
-from dbanon.policy import Declared, Settings
+from dbanon import errors
+from dbanon.functions import parameters
+from dbanon.functions.parameter_types import PerColumn
+from dbanon.source.stored_policy import Declared, Settings
 
 Info = dict[Any, Any]
 

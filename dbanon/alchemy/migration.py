@@ -27,12 +27,14 @@ import duckdb
 import sqlalchemy as sa
 from sqlalchemy import Connection, MetaData, Table
 
-from dbanon import attach, catalog, errors, ledger
+from dbanon import attach, errors
 from dbanon.alchemy import info, policy, view
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
-from dbanon.functions import table_functions
-from dbanon.quote import identifier, qualified
+from dbanon.functions.table_function import table_functions
+from dbanon.source import catalog
+from dbanon.sqltext.quote import identifier, qualified
+from dbanon.views import ledger
 
 try:
     from alembic.autogenerate import comparators, renderers

@@ -8,13 +8,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, MetaData, Table
 
-from dbanon import attach, catalog, errors, install
+from dbanon import attach, errors
 from dbanon.alchemy.info import Role, role_of
 from dbanon.alchemy.raw import place, raw_connection, written
-from dbanon.catalog import PolicyRow, Source
-from dbanon.policy import SETTINGS, Settings
-from dbanon.quote import qualified
+from dbanon.policy.column_roles import SETTINGS
 from dbanon.session import own_cursor
+from dbanon.source import catalog, schema, stored_policy
+from dbanon.source.catalog import Source
+from dbanon.source.stored_policy import PolicyRow, Settings
+from dbanon.sqltext.quote import qualified
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
             if not any(model.values()):
                 continue
             source = catalog.resolve("declare_models", written(table, connection), wrapper, path, {})
-            stored = catalog.policy_rows(source, cursor)
+            stored = stored_policy.policy_rows(source, cursor)
             spelled = {n.lower(): n for n in source.columns}
             for name, role in model.items():
                 shown = f"{table.description}.{name}"
@@ -99,7 +101,7 @@ def _write(
 ) -> None:
     """Rows out and in, in one transaction of the cursor."""
     for database in dict.fromkeys(s.database for s in (*(d[0] for d in deletes), *(i[0] for i in inserts))):
-        install.create_catalog(raw_connection(connection), database)
+        schema.create(raw_connection(connection), database)
         if not catalog.has_table(cursor, database, "policy"):
             raise errors.ReadOnly("declare_models", database)
     cursor.execute("BEGIN")
@@ -133,7 +135,7 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
         wrapper: Any = connection.connection.dbapi_connection
         name = written(table, connection) if isinstance(table, Table) else table
         source = catalog.resolve("policy_from_reflection", name, wrapper, place(wrapper), {})
-        found = {r.declared.column.lower(): _role(r) for r in catalog.policy_rows(source, wrapper)}
+        found = {r.declared.column.lower(): _role(r) for r in stored_policy.policy_rows(source, wrapper)}
     declared = {column: found[column.lower()] for column in source.columns if column.lower() in found}
     if set_info and isinstance(table, Table):
         for column in table.c:
@@ -158,7 +160,7 @@ def drifts(
     path = place(wrapper)
     for table, model in declared.items():
         source = catalog.resolve(function, written(table, connection), wrapper, path, {})
-        stored = catalog.policy_rows(source, wrapper)
+        stored = stored_policy.policy_rows(source, wrapper)
         if not stored:
             continue
         found = {r.declared.column.lower(): _role(r) for r in stored}
@@ -171,7 +173,7 @@ def is_declared(connection: Connection, table: Table) -> bool:
     """Whether the database says anything about a table's columns."""
     wrapper: Any = connection.connection.dbapi_connection
     source = catalog.resolve("declare_models", written(table, connection), wrapper, place(wrapper), {})
-    return bool(catalog.policy_rows(source, wrapper))
+    return bool(stored_policy.policy_rows(source, wrapper))
 
 
 def _policy(source: Source) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import duckdb
 from sqlalchemy import Connection, Table
 
-from dbanon import catalog, errors
+from dbanon import errors
+from dbanon.source import catalog
 
 
 def raw_connection(connection: Any) -> Any:

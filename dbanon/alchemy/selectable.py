@@ -17,11 +17,11 @@ from sqlalchemy.sql.expression import ColumnElement, SelectBase, TableValuedAlia
 from sqlalchemy.sql.functions import Function
 
 from dbanon import errors
-from dbanon import parameters as kinds
 from dbanon.alchemy import info
 from dbanon.alchemy.element import Declarations, QueryName, TableName, named
 from dbanon.alchemy.shape import Relation, Shape, parameters, shape
-from dbanon.functions import TableFunction, table_functions
+from dbanon.functions import parameters as kinds
+from dbanon.functions.table_function import TableFunction, table_functions
 
 
 def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:

@@ -14,12 +14,15 @@ from duckdb_sqlalchemy.datatypes import Struct
 from sqlalchemy.sql.expression import ColumnClause
 from sqlalchemy.types import TypeEngine
 
-from dbanon import attribute, demand, policy, publishing
 from dbanon.alchemy.info import Role
-from dbanon.attribute import Attribute
 from dbanon.cluster import Noise
-from dbanon.functions import TableFunction
-from dbanon.hierarchy import Stored
+from dbanon.functions.table_function import TableFunction
+from dbanon.hierarchy.storage import Stored
+from dbanon.models import demand
+from dbanon.policy import attribute, column_roles
+from dbanon.policy.attribute import Attribute
+from dbanon.release import prepare
+from dbanon.source import stored_policy
 
 Type = TypeEngine[Any]
 
@@ -38,7 +41,7 @@ class Shape:
     """A call's roles and its generalized columns."""
 
     relation: Relation
-    roles: policy.Roles
+    roles: column_roles.Roles
     attributes: tuple[Attribute, ...]
     options: Mapping[str, object]
     noise: Noise | None = None
@@ -101,10 +104,10 @@ class Shape:
 
 def shape(called: TableFunction, relation: Relation, options: Mapping[str, object]) -> Shape:
     """The shape of a call, or the error that the call would be: of columns, roles, settings and privacy models."""
-    function, noise = called.name, publishing.noise_of(called, options)
+    function, noise = called.name, prepare.noise_of(called, options)
     types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
     declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]
-    roles = policy.resolve(function, relation.shown, types, declared, options, _looser, lambda *_: None)
+    roles = column_roles.resolve(function, relation.shown, types, declared, options, _looser, lambda *_: None)
     demand.demands(function, relation.shown, options, roles.sensitive)
     attributes = tuple(
         attribute.attribute(
@@ -129,9 +132,9 @@ def parameters(made: Shape) -> dict[str, object]:
         "person": made.roles.person,
         "hierarchies": dict(made.roles.orders),
     }
-    default = policy.Settings()
+    default = stored_policy.Settings()
     for quasi in made.roles.quasi:
-        for setting in policy.SETTINGS:
+        for setting in column_roles.SETTINGS:
             value = getattr(quasi.settings, setting)
             if setting == "grid" and quasi.settings.round is not None:
                 continue  # the call's round stands for it

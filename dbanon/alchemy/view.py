@@ -13,14 +13,16 @@ from sqlalchemy import Connection, MetaData, Table, event
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.expression import ColumnClause
 
-from dbanon import attach, catalog, errors, ledger, session
-from dbanon import materialized as releases
+from dbanon import attach, errors, session
 from dbanon.alchemy import element, policy
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.alchemy.selectable import request
-from dbanon.quote import Sql, qualified
 from dbanon.session import own_cursor
+from dbanon.source import catalog
+from dbanon.sqltext.quote import Sql, qualified
+from dbanon.views import ledger
+from dbanon.views import materialized as releases
 
 _VIEWS = "dbanon_views"
 """Key in `info` of a MetaData: the views that belong to it, in a MetaData of their own, where create_all does not make

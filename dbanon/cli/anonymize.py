@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from dbanon import files, targets
 from dbanon.cli.common import errors_as_messages, improvement, parameter, progress, searched
-from dbanon.quote import identifier, text
+from dbanon.files import reading, writing
+from dbanon.sqltext.quote import identifier, text
 
 READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
 _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid")
@@ -63,9 +63,9 @@ def anonymize(
     Writes the release to OUTPUT and beside it its classes, metrics and certificate; each file appears whole or not at
     all. Columns without a role are withheld. INPUT is only read.
     """
-    from dbanon import handout
-    from dbanon.connection import connect
-    from dbanon.materialized import materialize
+    from dbanon.client.connection import connect
+    from dbanon.views import publish as handouts
+    from dbanon.views.materialized import materialize
 
     name = _name(output)
     declared = _policy(policy) if policy else {}
@@ -82,17 +82,17 @@ def anonymize(
         declared |= {column: {"role": role} for column in columns}
     with errors_as_messages():
         read = [source, *([policy] if policy else []), *map(Path, _hierarchy_files(declared).values())]
-        written = handout.files_of(output, name)
-        targets.apart("anonymize", written, read)
+        written = handouts.files_of(output, name)
+        writing.apart("anonymize", written, read)
     with errors_as_messages(), connect() as con, progress(quiet or as_json) as step:
         step("Reading")
-        targets.apart("anonymize", written, _load(con, source, table))
+        writing.apart("anonymize", written, _load(con, source, table))
         _declare(con, declared)
         step("Clustering and checking")
         parameters = dict(parameter(p) for p in given) | improvement(improve)
         materialize(con, name, algorithm, "input", k=k, progress=searched(step), **parameters)
         step("Writing")
-        files = handout.publish(con, name, output, classes=True, overwrite=force)
+        files = handouts.publish(con, name, output, classes=True, overwrite=force)
         rows = con.execute(f"SELECT metric, value FROM {identifier(name + '_metrics')}").fetchall()
         unnamed = _unnamed(con, parameters)
     if unnamed and not quiet:
@@ -136,7 +136,7 @@ def _load(con: Any, source: Path, table: str | None) -> list[Path]:
     if suffix not in (".duckdb", ".db"):
         if table is not None:
             raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
-        con.raw.execute(f"CREATE TABLE input AS FROM {files.relation(str(source))}")
+        con.raw.execute(f"CREATE TABLE input AS FROM {reading.relation(str(source))}")
         return [source]
     if table is None:
         raise click.BadParameter("name the table of the database.", param_hint="--table")
@@ -153,7 +153,7 @@ def _load(con: Any, source: Path, table: str | None) -> list[Path]:
             "FROM origin.dbanon.policy WHERE (schema_name, table_name) = (?, ?)",
             [parts[-2] if len(parts) > 1 else "main", parts[-1]],
         )
-    read = targets.read_by(con.raw)
+    read = writing.read_by(con.raw)
     con.raw.execute("DETACH origin")
     return read
 
@@ -192,7 +192,7 @@ def _hierarchy_files(declared: Mapping[str, dict[str, Any]]) -> dict[str, str]:
 
 def _declare(con: Any, declared: Mapping[str, dict[str, Any]]) -> None:
     """Writes the roles; hierarchies that are files are loaded under the column's name."""
-    from dbanon.declaration import declare, load_hierarchy
+    from dbanon.policy.declare import declare, load_hierarchy
 
     for column, file in _hierarchy_files(declared).items():
         load_hierarchy(con, f"{column} of {Path(file).name}", file)

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from dbanon import errors, targets
-from dbanon.builtin import bound
+from dbanon import errors
 from dbanon.cli.common import DATABASE, errors_as_messages, opened, show
-from dbanon.quote import one_line
+from dbanon.files import writing
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import one_line
 
 
 @click.command("policy")
@@ -62,7 +63,7 @@ def list_(database: Path, as_json: bool) -> None:
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def load(database: Path, name: str, file: Path | None) -> None:
     """Store an ARX file (value;level1;...;*) as the hierarchy NAME; without FILE, the shipped one."""
-    from dbanon.declaration import load_hierarchy
+    from dbanon.policy.declare import load_hierarchy
 
     with errors_as_messages(), opened(database) as con:
         load_hierarchy(con, name) if file is None else load_hierarchy(con, name, file)
@@ -76,10 +77,10 @@ def load(database: Path, name: str, file: Path | None) -> None:
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 def save(database: Path, name: str, file: Path, force: bool) -> None:
     """Write the hierarchy NAME as an ARX file."""
-    from dbanon.declaration import save_hierarchy
+    from dbanon.policy.declare import save_hierarchy
 
     with errors_as_messages():
-        targets.apart("hierarchy save", [file], [database])
+        writing.apart("hierarchy save", [file], [database])
         if file.exists() and not force:
             raise errors.TargetExists(str(file), [str(file)], "hierarchy save")
     with errors_as_messages(), opened(database, read_only=True) as con:
@@ -105,7 +106,7 @@ def check(context: click.Context, database: Path) -> None:
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 def algorithms(as_json: bool) -> None:
     """List the algorithms."""
-    from dbanon.connection import connect
+    from dbanon.client.connection import connect
 
     with errors_as_messages(), connect() as con:
         show(con, "Algorithms", "SELECT name, title, family, evidence, deterministic FROM algorithms()", as_json)

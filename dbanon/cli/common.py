@@ -12,16 +12,18 @@ from typing import Any
 
 import click
 
-from dbanon import cells, session, targets
+from dbanon import session
 from dbanon.cli.spelling import spelled
+from dbanon.engine import cells
 from dbanon.errors import DbanonError, UnreadableValue
+from dbanon.files import writing
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 
 
 def opened(database: Path, read_only: bool = False) -> Any:
     """An attached connection to a database file."""
-    from dbanon.connection import connect
+    from dbanon.client.connection import connect
 
     return connect(database, read_only=read_only)
 
@@ -49,7 +51,7 @@ def errors_as_messages() -> Iterator[None]:
                 context.info_name if context and context.info_name else "dbanon", ["the input"], kind
             )
         said = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
-        reason = None if isinstance(error, DbanonError) else targets.why(error)
+        reason = None if isinstance(error, DbanonError) else writing.why(error)
         shown = said if reason is None else f"{reason[0].upper()}{reason[1:]}: {said}"
         raise click.ClickException(spelled(shown, context)) from None
     finally:

@@ -21,7 +21,7 @@ from dbanon.cli.common import errors_as_messages, show
 @click.option("-k", type=click.IntRange(min=2), default=10, show_default=True, help="Least persons in a class.")
 def demo(database: Path, force: bool, k: int) -> None:
     """Make a database of 20,000 made-up patients, anonymize it and show what comes out."""
-    from dbanon import demo as hospital
+    from dbanon.client import demo as hospital
 
     with errors_as_messages(), hospital.build(database, overwrite=force) as con:
         show(con, "The source, as only its custodian sees it", "FROM patients LIMIT 3")

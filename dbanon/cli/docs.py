@@ -17,7 +17,7 @@ def docs(name: str, to: str | None, force: bool) -> None:
 
     The pages are Markdown.
     """
-    from dbanon import pages
+    from dbanon.manual import pages
 
     if to is None:
         found = pages.topics()

@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
-from dbanon import catalog, errors, install, policy
-from dbanon.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon import errors
+from dbanon.policy import column_roles
+from dbanon.source import catalog, schema, stored_policy
+from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 
 SKIP = "skip"
 NONE = "-"
@@ -46,7 +48,7 @@ def init(database: Path, table: str, yes: bool, force: bool) -> None:
     """
     with _opened(database) as con:
         source = catalog.resolve("init", table, con.cursor(), _path(con), {})
-        old = catalog.policy_rows(source, con)
+        old = stored_policy.policy_rows(source, con)
         if old and not force:
             raise click.ClickException(
                 f"{source.shown} has a policy already ({len(old)} columns). Hint: --force replaces it; "
@@ -78,7 +80,7 @@ def init(database: Path, table: str, yes: bool, force: bool) -> None:
 @contextlib.contextmanager
 def _opened(database: Path) -> Iterator[Any]:
     """A connection that can write; every mistake becomes a message of the command line."""
-    from dbanon.connection import connect
+    from dbanon.client.connection import connect
 
     try:
         con = connect(database)
@@ -105,7 +107,7 @@ def _proposals(con: Any, table: str) -> list[Proposal]:
     """The proposals of profile(); a hierarchy that misses values is not proposed, as a release would be refused."""
     rows = con.execute(
         "SELECT column_name, type, distinct_values, missing, unique_alone, "
-        f"CASE WHEN proposed_role <> {text(policy.WITHHELD)} THEN proposed_role END, reason, "
+        f"CASE WHEN proposed_role <> {text(column_roles.WITHHELD)} THEN proposed_role END, reason, "
         "CASE WHEN covered_values = distinct_values THEN proposed_hierarchy END, covered_values "
         f"FROM profile({text(table)})"
     ).fetchall()
@@ -131,7 +133,7 @@ def _asked(proposals: list[Proposal], known: set[str]) -> list[Proposal]:
 
 
 def _with_role(proposal: Proposal, person: str | None) -> Proposal:
-    roles = click.Choice([*policy.ROLES, SKIP], case_sensitive=False)
+    roles = click.Choice([*column_roles.ROLES, SKIP], case_sensitive=False)
     proposed = "identifier" if person and proposal.role == "person" else proposal.role or SKIP
     while True:
         role = click.prompt("  role", default=proposed, type=roles)
@@ -197,9 +199,9 @@ def _columns(count: int) -> str:
 # --- writing ---------------------------------------------------------------------------------------------
 
 
-def _write(con: Any, source: catalog.Source, old: list[catalog.PolicyRow], written: list[Proposal]) -> None:
+def _write(con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow], written: list[Proposal]) -> None:
     """Replaces the table's policy, as a whole or not at all. Raises ReadOnly."""
-    install.create_catalog(con.raw, source.database)
+    schema.create(con.raw, source.database)
     if not catalog.has_table(con, source.database, "policy"):
         raise errors.ReadOnly("init", source.database)
     policies = qualified(source.database, catalog.SCHEMA, "policy")

@@ -18,7 +18,7 @@ from dbanon.cli.common import (
     searched,
     show,
 )
-from dbanon.quote import one_line
+from dbanon.sqltext.quote import one_line
 
 _COMPOSITION = click.option(
     "--composition",
@@ -55,7 +55,7 @@ def materialize(
     replace: bool,
 ) -> None:
     """Publish SOURCE by ALGORITHM as the table NAME, with its classes and metrics. Values are SQL literals."""
-    from dbanon import materialized
+    from dbanon.views import materialized
 
     with errors_as_messages():
         parameters = dict(parameter(text_) for text_ in given) | improvement(improve)
@@ -89,7 +89,7 @@ def refresh(
     database: Path, name: str, recluster: bool, allow_delta: bool, erase: bool, if_stale: bool, composition: str
 ) -> None:
     """Make the next version of the release NAME from its source as it is now."""
-    from dbanon import materialized
+    from dbanon.views import materialized
 
     with errors_as_messages(), opened(database) as con:
         how = "recluster" if recluster else "keep"
@@ -104,7 +104,7 @@ def refresh(
 @click.argument("name")
 def drop(database: Path, name: str) -> None:
     """Drop the tables of the release NAME; the ledger keeps its versions."""
-    from dbanon import materialized
+    from dbanon.views import materialized
 
     with errors_as_messages(), opened(database) as con:
         materialized.drop(con, name)
@@ -134,10 +134,10 @@ def releases(database: Path) -> None:
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 def certificate(database: Path, name: str, as_json: bool) -> None:
     """Show what the release NAME is, for its custodian, with SQL that computes each number anew."""
-    from dbanon import certified
+    from dbanon.views import certificate as certificates
 
     with errors_as_messages(), opened(database, read_only=True) as con:
-        click.echo(certified.certificate(con, name, "json" if as_json else "text"), nl=False)
+        click.echo(certificates.certificate(con, name, "json" if as_json else "text"), nl=False)
 
 
 @click.command()
@@ -149,10 +149,10 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 def publish(database: Path, release: str, to: str, classes: bool, storage_version: str | None, overwrite: bool) -> None:
     """Write a release to a file of its own, to hand out."""
-    from dbanon import handout
+    from dbanon.views import publish as handouts
 
     with errors_as_messages():
-        made = handout.publish(
+        made = handouts.publish(
             database, release, to, classes=classes, storage_version=storage_version, overwrite=overwrite
         )
     for path in made:
@@ -164,7 +164,7 @@ def publish(database: Path, release: str, to: str, classes: bool, storage_versio
 @click.pass_context
 def verify(context: click.Context, path: Path) -> None:
     """Compare published files with their certificate: PATH is the release (.parquet, .csv) or a folder."""
-    from dbanon.verified import verify as compared
+    from dbanon.views.verify import verify as compared
 
     with errors_as_messages():
         found = compared(path)
@@ -180,7 +180,7 @@ def verify(context: click.Context, path: Path) -> None:
 @click.pass_context
 def doctor(context: click.Context, database: Path) -> None:
     """List what is not well: views that only work with dbanon, stale releases, policy and hierarchy problems."""
-    from dbanon import doctor as examined
+    from dbanon.views import doctor as examined
 
     with errors_as_messages(), opened(database, read_only=True) as con:
         found = examined.problems(con)

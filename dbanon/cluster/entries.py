@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.cluster.layout import Layout
-from dbanon.space import Ints
+from dbanon.space.space import Ints
 
 
 @dataclass

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.cluster.loss import common
-from dbanon.space import Ints, Number, Space, Tree
+from dbanon.space.space import Ints, Number, Space, Tree
 
 Floats = npt.NDArray[np.float64]
 

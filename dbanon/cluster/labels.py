@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbanon.index import Index
-from dbanon.space import Ints, Space
+from dbanon.space.index import Index
+from dbanon.space.space import Ints, Space
 
 
 class Dealer:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.cluster.diverse import model_rules
 from dbanon.cluster.loss import Loss, Term
-from dbanon.constraint import Constraint
-from dbanon.space import Codes, Ints, Number, Space, Tree
+from dbanon.cluster.schemes.diverse import model_rules
+from dbanon.models.constraint import Constraint
+from dbanon.space.space import Codes, Ints, Number, Space, Tree
 
 PAIRS = 256
 """Hierarchies of at most so many values have a table of the losses of all pairs."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space import Codes, Ints, Number, Space, Tree
+from dbanon.space.space import Codes, Ints, Number, Space, Tree
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import Protocol
 
 from dbanon import errors
 from dbanon.cluster.noise import Noise
-from dbanon.constraint import Constraint
-from dbanon.index import Index, Question
-from dbanon.kinds import SEEDS, Choice, Integer
-from dbanon.parameters import COMMON, Parameter
-from dbanon.space import Ints, Space
+from dbanon.functions.parameter_types import SEEDS, Choice, Integer
+from dbanon.functions.parameters import COMMON, Parameter
+from dbanon.models.constraint import Constraint
+from dbanon.space.index import Index, Question
+from dbanon.space.space import Ints, Space
 
 Check = Callable[[], None]
 """Called often while an algorithm works; raises when the run was interrupted."""
@@ -60,7 +60,7 @@ class Algorithm:
     `reads` names what it looks at beside codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
     values of numbers), 'influence'. `widen` publishes clusters with more than their records span.
     `noise` says what is published instead of classes, where own options ask for that.
-    `moves` says how long a search improves its clusters where the call does not (see dbanon.cluster.improve).
+    `moves` says how long a search improves its clusters where the call does not (see dbanon.cluster.after.improve).
     `meets` are the models, by their parameters (person: k of persons), that each cluster is made to meet while the
     algorithm works; the shared repair merges for all others, and where records left at the end spoil a cluster.
     """

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from dbanon import errors
-from dbanon.cluster.improve import Budget, Told, improved
-from dbanon.cluster.outliers import left_out
+from dbanon.cluster.after.improve import Budget, Told, improved
+from dbanon.cluster.after.outliers import left_out
+from dbanon.cluster.after.repair import merged
 from dbanon.cluster.registry import Algorithm, Check
-from dbanon.cluster.repair import merged
-from dbanon.constraint import AtLeast
-from dbanon.space import Ints, Space, Tree
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Ints, Space, Tree
 
 
 def run(

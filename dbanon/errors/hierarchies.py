@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, near
-from dbanon.quote import text
+from dbanon.sqltext.quote import text
 
 
 class UnknownHierarchy(DbanonError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from dbanon.errors.base import DbanonError, listed, near
-from dbanon.quote import text
+from dbanon.sqltext.quote import text
 
 
 class UnreadableStatement(DbanonError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, listed, near
-from dbanon.proposal import named
-from dbanon.quote import text
+from dbanon.sqltext.quote import text
+from dbanon.vocabulary.column_names import named
 
 
 class UnknownColumn(DbanonError):

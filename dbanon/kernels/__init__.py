@@ -1,7 +1,7 @@
 """Compiled loops of the index: building it, searching it, gathering clusters from it.
 
 Import this package when a kernel is about to run: it imports numba. Kernels are compiled on their first call and cached
-on disk where a cache can be written; they release the GIL. Arrays are those of `dbanon.index`.
+on disk where a cache can be written; they release the GIL. Arrays are those of `dbanon.space.index`.
 """
 
 from dbanon.kernels.average import mdav_steps

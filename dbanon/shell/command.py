@@ -13,7 +13,7 @@ from dbanon import __version__
 from dbanon.errors import DbanonError, MissingExtra
 
 if TYPE_CHECKING:
-    from dbanon.connection import Connection
+    from dbanon.client.connection import Connection
     from dbanon.shell.shell import Shell
 
 INTERRUPTED = 130
@@ -69,7 +69,7 @@ def shell(database: Path | None, texts: tuple[str, ...], readonly: bool, mode: s
 def _opened(database: Path | None, readonly: bool) -> Connection:
     import duckdb
 
-    from dbanon.connection import connect
+    from dbanon.client.connection import connect
 
     try:
         connection = connect(database or ":memory:", read_only=readonly)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbanon import errors, function_page, metric_page
-from dbanon.builtin import bound
-from dbanon.functions import table_functions
+from dbanon import errors
+from dbanon.functions.table_function import table_functions
+from dbanon.manual import function_page, metric_page
 from dbanon.shell.render import MODES
+from dbanon.sqltext.builtin import bound
 
 if TYPE_CHECKING:
     from dbanon.shell.shell import Shell

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dbanon import metric_page
 from dbanon.cluster import algorithms
-from dbanon.function_page import signature
-from dbanon.functions import TableFunction, table_functions
-from dbanon.kinds import Choice, Columns, Flag, PerColumn, Text, Words
-from dbanon.parameters import Parameter
-from dbanon.quote import text as quoted
+from dbanon.functions.parameter_types import Choice, Columns, Flag, PerColumn, Text, Words
+from dbanon.functions.parameters import Parameter
+from dbanon.functions.table_function import TableFunction, table_functions
+from dbanon.manual import metric_page
+from dbanon.manual.function_page import signature
 from dbanon.shell.commands import COMMANDS
 from dbanon.shell.known import Known, Relation
 from dbanon.shell.render import MODES
 from dbanon.shell.scan import Piece, pieces, statements
+from dbanon.sqltext.quote import text as quoted
 
 _RELATION_BEFORE = {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "SUMMARIZE", "VIEW"}
 _CLAUSES = _RELATION_BEFORE | {"SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "SET", "ON", "USING", "LIMIT", "VALUES"}

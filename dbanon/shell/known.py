@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dbanon.builtin import bound
-from dbanon.quote import identifier
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import identifier
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 

@@ -13,7 +13,7 @@ import duckdb
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from dbanon.connection import Connection
+from dbanon.client.connection import Connection
 from dbanon.errors import DbanonError
 from dbanon.shell import scan
 from dbanon.shell.render import Page, Result, Row, render

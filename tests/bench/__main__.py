@@ -22,8 +22,8 @@ from typing import Any
 import duckdb
 
 import dbanon
-from dbanon import udf
 from dbanon.cluster import algorithms
+from dbanon.engine import udf
 from tests.bench import data, improve, plain
 
 CASES: dict[str, tuple[str, Callable[[], Any]]] = {

@@ -8,8 +8,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from dbanon import distance, space
-from dbanon.cluster.gather import modal
+from dbanon.cluster.schemes.gather import modal
+from dbanon.space import distance, space
 
 
 @numba.njit

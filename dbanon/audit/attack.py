@@ -1,0 +1,205 @@
+"""Attacks on a release, as somebody would run them who has it: whom they expose, how sure, how often right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from dbanon import errors
+from dbanon.audit import pairing, risk, threats
+from dbanon.audit.risk import Tables
+from dbanon.functions.call import Call
+from dbanon.hierarchy import relation
+from dbanon.release import prepare
+from dbanon.release.column_views import tree_messages
+from dbanon.source import catalog
+from dbanon.source.catalog import Source
+from dbanon.source.column_types import family, person_value
+from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
+from dbanon.sqltext.template import fill, message
+
+_OF_CLASSES = ("homogeneity", "skewness", "similarity", "background")
+_JUDGING = (*_OF_CLASSES, "prediction", "reconstruction", "minimality")
+"""Attacks on sensitive values; the others are on quasi-identifiers."""
+
+_USED = {
+    "register": ("linkage", "prediction"),
+    "facts": ("background",),
+    "k": ("minimality",),
+    "l": ("minimality",),
+    "alpha": ("minimality",),
+    "seed": ("prediction",),
+    "train": ("prediction",),
+}
+"""The attacks that a parameter is about; `facts`, `seed` and `train` have defaults and are never refused."""
+
+
+def statement(call: Call) -> Sql:
+    """The SQL of `attack(release, kind=..., source=...)` and of `attack_summary`.
+
+    Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, NoSensitive,
+    NoSensitiveHierarchy, UnsupportedPerson, UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument,
+    UnusedArgument, MissingExtra.
+    """
+    function, options = call.function.name, call.options
+    kind = cast(str, options["kind"])
+    _check(function, kind, options)
+    made = risk.tables(call, judges=kind in _JUDGING, counts_persons=False)
+    if kind in _JUDGING and not made.sensitive:
+        raise errors.NoSensitive(function, made.release.shown, kind)
+    own = pairing.hierarchies(function, made.source, made.qi, made.declared, options, others=made.sensitive)
+    attributes = [
+        {
+            **pairing.attribute(call, i, made.release, made.source, column, published, own.get(column)),
+            "q": i,
+            "label": text(column),
+        }
+        for i, (column, published) in enumerate(made.qi.items())
+    ]
+    values = risk.classes(made)
+    values["sensitive"] = _sensitive(call, made, kind, own)
+    values |= _register(call, made, own) | {
+        "kind": kind,
+        "attributes": attributes,
+        "people": made.source.sql,
+        "who": _who(call, made, made.source, made.qi),
+        "threshold": literal(_threshold(kind, options)),
+        "above": kind == "minimality" and options["threshold"] is None,
+        "alpha": literal(_alpha(options)),
+        "k": options["k"],
+        "seed": options["seed"],
+        "train": literal(cast(float, options["train"])),
+        "request": as_json(
+            {"kind": kind, "function": function, "session": call.session.token, "seed": options["seed"]}
+        ),
+        "facts": options["facts"],
+        "targets": _targets(made, kind),
+        "has_person": _has_person(call, made),
+        "sources": [{**pairing.stands(function, s), **made.fingerprints} for s in (made.source, made.release)],
+        "say": {
+            "policy_changed": message(errors.PolicyChanged(function, made.source.shown)),
+            "empty": message(errors.EmptySource(function, made.release.shown)),
+            "empty_source": message(errors.EmptySource(function, made.source.shown)),
+        },
+        "body": "audit/attack/guesses.sql" if kind in _OF_CLASSES else f"audit/attack/{kind}.sql",
+    }
+    return Sql(fill("audit/attack/rows.sql" if function == "attack" else "audit/attack/summary.sql", **values))
+
+
+def _targets(made: Tables, kind: str) -> list[dict[str, object]]:
+    """What is guessed: sensitive columns, quasi-identifiers, or whose record it is."""
+    if kind == "linkage":
+        return [{"number": 0, "label": Sql("NULL")}]
+    return [{"number": i, "label": text(n)} for i, n in enumerate(made.qi if kind == "downcoding" else made.sensitive)]
+
+
+def _register(call: Call, made: Tables, hierarchies: Mapping[str, tuple[str, str | None]]) -> dict[str, object]:
+    """Template values of the table of other people; none without one."""
+    given = cast("str | None", call.options["register"])
+    if given is None:
+        return {"others": [], "other_of": []}
+    table = catalog.resolve(made.function, given, call.cursor, call.path, call.session.local)
+    others = risk.strangers(call, made, table, hierarchies)
+    shared = [column for column in table.columns if column.lower() in {n.lower() for n in made.qi}]
+    by_column = {o["q"]: o for o in others}
+    other_of = [by_column.get(i) for i in range(len(made.qi))]
+    return {"others": others, "other_of": other_of, "register": table.sql, "other_who": _who(call, made, table, shared)}
+
+
+def _check(function: str, kind: str, options: Mapping[str, object]) -> None:
+    """Refuses what would be ignored, and asks for what an attack cannot do without."""
+    for name, kinds in _USED.items():
+        if kind not in kinds and name in ("register", "k", "l", "alpha") and options[name] is not None:
+            raise errors.UnusedArgument(function, name, f"it is not about {kind}")
+    if kind == "linkage" and options["register"] is None:
+        raise errors.MissingArgument(function, "register", "a table's name", "register = 'citizens'")
+    if kind == "minimality" and options["alpha"] is None and options["l"] is None:
+        raise errors.MissingArgument(function, "alpha", "a number above 0 and at most 1, or l", "alpha = 0.5")
+    if kind == "minimality" and options["alpha"] is not None and options["l"] is not None:
+        raise errors.UnusedArgument(function, "l", "alpha is given")
+
+
+def _threshold(kind: str, options: Mapping[str, object]) -> float:
+    """The confidence from which on somebody counts as exposed."""
+    given = cast("float | None", options["threshold"])
+    if given is not None:
+        return given
+    return _alpha(options) if kind == "minimality" else threats.THRESHOLDS.get(kind, 0.5)
+
+
+def _alpha(options: Mapping[str, object]) -> float:
+    """The greatest share that the release lets a value have in a class; l: one in l, as the paper counts."""
+    if options["l"] is not None:
+        return 1 / cast(int, options["l"])
+    return cast(float, options["alpha"] or 1.0)
+
+
+def _has_person(call: Call, made: Tables) -> bool:
+    """Whether a column names people, such that they are known again in another table."""
+    return call.options["person"] is not None or any(row.role.lower() == "person" for row in made.declared)
+
+
+def _who(call: Call, made: Tables, table: Source, columns: Sequence[str] | Mapping[str, Sql]) -> Sql:
+    """Who a record of a table is: the person that is asked for or declared, else the quasi-identifiers, as text."""
+    given = cast("str | None", call.options["person"])
+    spelled = {name.lower(): name for name in table.columns}
+    if given is not None:
+        if given.lower() not in spelled:
+            raise errors.UnknownColumn(made.function, table.shown, given, "person", table.columns)
+        name = spelled[given.lower()]
+        if person_value(name, table.columns[name]) is None:
+            raise errors.UnsupportedPerson(made.function, table.shown, name, table.columns[name])
+        return Sql(f"CAST({identifier(name)} AS VARCHAR)")
+    for row in made.declared:
+        if row.role.lower() == "person" and row.column.lower() in spelled:
+            return Sql(f"CAST({identifier(spelled[row.column.lower()])} AS VARCHAR)")
+    fields = joined(f"{identifier(spelled[n.lower()])} := {identifier(spelled[n.lower()])}" for n in columns)
+    return Sql(f"CAST(struct_pack({fields}) AS VARCHAR)")
+
+
+def _sensitive(
+    call: Call, made: Tables, kind: str, hierarchies: Mapping[str, tuple[str, str | None]]
+) -> list[dict[str, object]]:
+    """Template values of the sensitive columns; all values are texts, of the release and of the source."""
+    spelled = {name.lower(): name for name in made.source.columns}
+    register = cast("str | None", call.options["register"]) if kind == "prediction" else None
+    found: list[dict[str, object]] = []
+    for i, name in enumerate(made.sensitive):
+        true = spelled.get(name.lower())
+        if true is None and kind in ("prediction", "reconstruction"):
+            raise errors.UnknownColumn(made.function, made.source.shown, name, "sensitive", made.source.columns)
+        order = hierarchies.get(name)
+        found.append(
+            {
+                "i": i,
+                "label": text(name),
+                "value": _as_text(made.release, name),
+                "true_value": Sql("NULL::VARCHAR") if true is None else _as_text(made.source, true),
+                "is_known": true is not None,
+                "is_numeric": family(made.release.columns[name])[0] in ("integer", "huge", "decimal", "float"),
+                "other_value": None if register is None else _unseen(call, made, register, name),
+                "rows": None,
+                "nodes": None if order is None else relation.rows(prepare.order(call, made.source, name, order[0])),
+                "say": tree_messages(made.release.shown, name, (order or ("none",))[0], (order or (None, None))[1]),
+            }
+        )
+    if kind == "similarity" and not any(s["nodes"] for s in found):
+        what = "kind = 'similarity'"
+        raise errors.NoSensitiveHierarchy(made.function, made.release.shown, made.sensitive[0], what)
+    return found
+
+
+def _unseen(call: Call, made: Tables, register: str, name: str) -> Sql:
+    """The sensitive value of the people of a register, who are guessed."""
+    table = catalog.resolve(made.function, register, call.cursor, call.path, call.session.local)
+    spelled = {column.lower(): column for column in table.columns}
+    if name.lower() not in spelled:
+        raise errors.UnknownColumn(made.function, table.shown, name, "sensitive", table.columns)
+    return _as_text(table, spelled[name.lower()])
+
+
+def _as_text(table: Source, name: str) -> Sql:
+    """A column's values as texts that are equal where the values are."""
+    type_ = table.columns[name]
+    value = f"({identifier(name)} + 0::{type_})" if type_ in ("FLOAT", "DOUBLE") else identifier(name)
+    return Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")

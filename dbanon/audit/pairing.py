@@ -1,0 +1,184 @@
+"""A release beside a raw table: the columns they share, and how values of both are read as numbers and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import cast
+
+from dbanon import errors
+from dbanon.functions.call import Call
+from dbanon.hierarchy import relation
+from dbanon.policy.column_roles import ROLES
+from dbanon.release import prepare
+from dbanon.release.column_views import tree_messages
+from dbanon.source.catalog import Source
+from dbanon.source.column_types import family, is_category
+from dbanon.source.stored_policy import Declared
+from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.sqltext.template import later, message
+
+
+def stands(function: str, source: Source) -> dict[str, object]:
+    """What is said where a table is not the one that was planned with."""
+    return {
+        "bare": text(source.table.lower()) if source.bare else None,
+        "changed": message(errors.PolicyChanged(function, source.shown)),
+        "shadowed": message(errors.ShadowedTable(function, source.shown, str(source.sql))),
+    }
+
+
+def columns(
+    function: str, release: Source, source: Source, declared: Sequence[Declared], asked: Sequence[str] | None
+) -> dict[str, Sql]:
+    """The columns of the queries: as the source spells them, and SQL for what the release has instead.
+
+    Those that the call names must be in both; of the declared quasi-identifiers those that were released count.
+    """
+    spelled = {name.lower(): name for name in source.columns}
+    where = "dbanon.policy" if asked is None else "qi"
+    if asked is None:
+        for row in declared:
+            if row.role.lower() not in ROLES:
+                raise errors.UnknownRole(source.shown, row.column, row.role, ROLES)
+        names = [row.column for row in declared if row.role.lower() == "quasi"]
+        names.sort(key=lambda name: list(spelled).index(name.lower()) if name.lower() in spelled else -1)
+    else:
+        names = list(asked)
+    if not names:
+        raise errors.NoPolicy(function, source.shown, source.columns)
+    found: dict[str, Sql] = {}
+    for name in names:
+        if name.lower() not in spelled:
+            raise errors.UnknownColumn(function, source.shown, name, where, source.columns)
+        column = spelled[name.lower()]
+        if column in found:
+            raise errors.TwoRoles(function, source.shown, column, ("quasi", "quasi"))
+        published = published_as(release, column)
+        if published is None and asked is not None:
+            raise errors.UnknownColumn(function, release.shown, name, where, release.columns)
+        if published is not None:
+            found[column] = published
+    if not found:
+        raise errors.NothingShared(function, release.shown, source.shown, names)
+    return found
+
+
+def published_as(release: Source, column: str) -> Sql | None:
+    """A column of the release, or the struct of its typed bounds, age_min and age_max; None where it has neither."""
+    names = {name.lower(): identifier(name) for name in release.columns}
+    low, high = (names.get(f"{column.lower()}_{end}") for end in ("min", "max"))
+    if column.lower() in names:
+        return names[column.lower()]
+    return Sql(f"CASE WHEN {low} IS NOT NULL THEN {{'low': {low}, 'high': {high}}} END") if low and high else None
+
+
+def hierarchies(
+    function: str,
+    source: Source,
+    columns: Mapping[str, Sql],
+    declared: Sequence[Declared],
+    options: Mapping[str, object],
+    others: Collection[str] = (),
+) -> dict[str, tuple[str, str | None]]:
+    """(hierarchy, how the call named it) of the columns that have one; `others`: columns that may have one, too."""
+    spelled = {name.lower(): name for name in (*columns, *others)}
+    found: dict[str, tuple[str, str | None]] = {
+        spelled[row.column.lower()]: (row.settings.hierarchy, None)
+        for row in declared
+        if row.settings.hierarchy and row.column.lower() in spelled
+    }
+    for key, name in cast("Mapping[str, str]", options["hierarchies"] or {}).items():
+        if key.lower() not in spelled:
+            if key.lower() not in {name.lower() for name in source.columns}:
+                raise errors.UnknownColumn(function, source.shown, key, "hierarchies", source.columns)
+            why = "it is not a quasi-identifier that release and source share."
+            raise errors.UnsupportedSetting(function, source.shown, key, "hierarchies", why)
+        found[spelled[key.lower()]] = (name, name)
+    return found
+
+
+_FORMS = {
+    "number": "25, [25, 29], <=18, >=90, [85, >=90]",
+    "moment": "2020-01-31, [2020-01-01, 2020-01-31], and the same of times",
+    "node": "nodes of its hierarchy",
+    "flat": "values of the source, masks and intervals of them",
+}
+
+
+def attribute(
+    call: Call,
+    i: int,
+    release: Source,
+    source: Source,
+    column: str,
+    published: Sql,
+    hierarchy: tuple[str, str | None] | None,
+    *,
+    raw: str = "true_cells",
+    told: str = "told_cells",
+    home: Source | None = None,
+) -> dict[str, object]:
+    """Template values of one column.
+
+    `raw` and `told` are the relations of its raw values (v_i, records) and published texts (p_i). `home` is the source
+    whose hierarchies count where `source` is another table of such people: one that may have values which are in no
+    hierarchy, or lack values that were published.
+    """
+    function, type_ = call.function.name, source.columns[column]
+    kind = None if hierarchy else family(type_)[0]
+    nested = type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "JSON", "VARIANT", "BLOB", "BIT"))
+    if (kind is None and hierarchy is None and not is_category(type_)) or nested:
+        raise errors.UnsupportedType(function, source.shown, column, type_)
+    values: dict[str, object] = {
+        "i": i,
+        "published": published,
+        "is_number": kind is not None,
+        "rows": None,
+        "raw": Sql(raw),
+        "told": Sql(told),
+        "is_strange": home is not None,
+    }
+    name, asked = hierarchy or ("none", None)
+    forms = "node" if hierarchy else "flat"
+    if kind is not None:
+        values |= _number(kind, type_, identifier(column))
+        forms = "moment" if kind in _TIMES else "number"
+    else:
+        rows = relation.rows(prepare.order(call, home or source, column, name)) if hierarchy else None
+        value = Sql(f"CAST({identifier(column)} AS VARCHAR) COLLATE POSIX")
+        values |= {"rows": rows, "value": value, "averages": False, "step": 1}
+    return values | {
+        "say": tree_messages(source.shown, column, name if ";" not in name else "given as text", asked)
+        | {
+            "no_values": message(errors.NoValues(function, source.shown, column)),
+            "wild": message(errors.NotFinite(function, source.shown, column, later("sum(records)"))),
+            "unread": message(
+                errors.NotAPublishedForm(function, release.shown, column, later("count(*)"), _FORMS[forms])
+            ),
+        }
+    }
+
+
+_TIMES = ("date", "timestamp", "nanos", "time")
+
+
+def _number(kind: str, type_: str, name: Sql) -> dict[str, object]:
+    """Template values of a column of numbers, dates or times: its value, and how published ends are read.
+
+    Whole numbers, days, microseconds are counted (step 1); fractions are measured (step 0). `unit`: microseconds of a
+    step of time, `last`: how many of them after its begin a published day ends.
+    """
+    if kind not in _TIMES:
+        fraction = kind == "float" or family(type_)[1] > 0
+        # A FLOAT's text is not that of the DOUBLE of the same value.
+        through = Sql("FLOAT" if type_ == "FLOAT" else "DOUBLE")
+        value = Sql(f"({name}::DOUBLE + 0)")
+        return {"value": value, "is_moment": False, "through": through, "averages": True, "step": 0 if fraction else 1}
+    stamp = f"({name} AT TIME ZONE 'UTC')" if type_ == "TIMESTAMP WITH TIME ZONE" else str(name)
+    if kind == "date":
+        made, unit, last = f"({stamp} - DATE '1970-01-01')::DOUBLE", 86_400_000_000, 0
+    else:
+        made, unit, last = f"epoch_us({stamp}{'::TIMESTAMP' if kind == 'nanos' else ''})::DOUBLE", 1, 86_399_999_999
+    if kind != "time":
+        made = f"CASE WHEN {stamp} IS NULL THEN NULL WHEN isfinite({stamp}) THEN {made} ELSE 'inf'::DOUBLE END"
+    return {"value": Sql(made), "is_moment": True, "unit": unit, "last": last, "averages": False, "step": 1}

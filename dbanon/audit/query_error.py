@@ -1,0 +1,55 @@
+"""How wrong counts and averages on a release are: random queries on it, against the same ones on its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
+
+from dbanon import errors
+from dbanon.audit import pairing
+from dbanon.functions.call import Call
+from dbanon.source import catalog, stored_policy
+from dbanon.sqltext.quote import Sql, literal, text
+from dbanon.sqltext.template import fill, message
+
+MOST = 3
+"""Predicates of a query, at most."""
+
+
+def statement(call: Call) -> Sql:
+    """The SQL of `query_error(release, source, ...)`.
+
+    Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, UnsupportedType,
+    UnsupportedSetting, UnknownHierarchy.
+    """
+    function, options = call.function.name, call.options
+    find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.local)
+    release, source = find(call.text("release")), find(call.text("source"))
+    declared, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
+    columns = pairing.columns(function, release, source, declared, cast("Sequence[str] | None", options["qi"]))
+    hierarchies = pairing.hierarchies(function, source, columns, declared, options)
+    attributes = [
+        pairing.attribute(call, i, release, source, column, published, hierarchies.get(column))
+        for i, (column, published) in enumerate(columns.items())
+    ]
+    fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}
+    return Sql(
+        fill(
+            "audit/query_error/error.sql",
+            release=release.sql,
+            source=source.sql,
+            attributes=attributes,
+            averaging=any(a["averages"] for a in attributes),
+            most=min(MOST, len(attributes)),
+            count=options["queries"],
+            seed=options["seed"],
+            selectivity=literal(cast(float, options["selectivity"])),
+            sanity=literal(cast(float, options["sanity"])),
+            sources=[pairing.stands(function, s) | fingerprints for s in (source, release)],
+            say={
+                "empty": message(errors.EmptySource(function, source.shown)),
+                "empty_release": message(errors.EmptySource(function, release.shown)),
+            },
+        )
+    )

@@ -1,0 +1,1 @@
+"""Python in front of it: connections, DataFrames, the demo."""

@@ -1,0 +1,292 @@
+"""A DuckDB connection with dbanon on it, and what a plain attached connection cannot have.
+
+`name = value` works for every parameter and misspelled ones are named; temporary tables, registered and local
+DataFrames can be sources; `interrupt()` stops a running clustering and Ctrl-C is a KeyboardInterrupt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dbanon import errors, session
+from dbanon.engine import cells
+from dbanon.engine.install import attach
+from dbanon.functions.table_function import TableFunction, table_functions
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import text
+from dbanon.views import statement
+
+Progress = Callable[[float, float], None]
+"""Called with the share of the work that is done and, where classes are improved, that of the loss that is gone."""
+
+
+def connect(database: str | Path = ":memory:", *, progress: Progress | None = None, **options: Any) -> Connection:
+    """Opens a database as `duckdb.connect` does (same options) and attaches dbanon to it.
+
+    `progress` is called by what takes long and can say how far it has come: `improve`, and the forests of `influence`
+    and `attack`. It is called while a statement runs, so it must not use the connection.
+
+    >>> with connect() as con:
+    ...     con.sql("SELECT name FROM algorithms() WHERE family = 'search'").fetchall()
+    [('best',)]
+    """
+    raw = duckdb.connect(str(database), **options)
+    try:
+        return Connection(raw, progress)
+    except BaseException:  # Ctrl-C, too, must not leave the file open
+        raw.close()
+        raise
+
+
+class Connection:
+    """Everything a DuckDB connection has, by delegation; statements are looked at before they run."""
+
+    def __init__(self, raw: Any, progress: Progress | None = None) -> None:
+        self.raw = attach(raw)
+        self._session = session.of_connection(raw)
+        self._session.told = progress or self._session.told
+        self._frames: set[str] = set()
+        self._read: list[tuple[str, str]] = []
+
+    @property
+    def progress(self) -> Progress | None:
+        """What is told how far a statement has come; see `connect`."""
+        return self._session.told
+
+    @progress.setter
+    def progress(self, told: Progress | None) -> None:
+        self._session.told = told
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.raw, name)
+        return self._withholding(found) if name in _FETCHING else found
+
+    def _withholding(self, fetch: Callable[..., Any]) -> Callable[..., Any]:
+        """Fetching runs the rest of the statement."""
+
+        def fetched(*given: Any, **options: Any) -> Any:
+            with self.withheld():
+                return fetch(*given, **options)
+
+        return fetched
+
+    def withheld(self) -> contextlib.AbstractContextManager[None]:
+        """No value of a source in an error of the last statement, if that called one of our functions."""
+        function = self._read[0][0] if self._read else ""
+        return cells.withheld(function, lambda: [source for _, source in self._read])
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def execute(self, query: str, parameters: object = None) -> Connection:
+        """Runs a statement; fetch from the connection, as with DuckDB."""
+        frame = sys._getframe(1)
+        *first, last = statement.steps(query, self.raw.extract_statements)
+        self._noted(query)
+        with _ctrl_c_raised(), self.withheld():
+            for step in first:
+                self.raw.execute(self._plain(step, None, frame, self.raw.execute))
+            query = self._plain(last, parameters, frame, self.raw.execute)
+            if parameters is None or isinstance(last, statement.View):
+                self.raw.execute(query)
+            else:
+                self.raw.execute(query, parameters)
+        return self
+
+    def executemany(self, query: str, parameters: object = None) -> Connection:
+        """Runs a statement once for each set of parameters."""
+        self.raw.executemany(self._ready(query, sys._getframe(1), self.raw.execute), parameters)
+        return self
+
+    def sql(self, query: str, **options: Any) -> Any:
+        """The relation of a query."""
+        frame = sys._getframe(1)
+        *first, last = statement.steps(query, self.raw.extract_statements)
+        self._noted(query)
+        with _ctrl_c_raised(), self.withheld():
+            for step in first:
+                self.raw.execute(self._plain(step, None, frame, self.raw.execute))
+            query = self._plain(last, options.get("params"), frame, self.raw.sql)
+            if isinstance(last, statement.View):
+                options.pop("params", None)
+            return self.raw.sql(query, **options)
+
+    query = sql
+    from_query = sql
+
+    def cursor(self) -> Connection:
+        """Another connection to the same instance, attached too."""
+        return Connection(self.raw.cursor(), self.progress)
+
+    duplicate = cursor
+
+    def interrupt(self) -> None:
+        """Stops what the connection is doing, clustering included."""
+        self._session.interrupts += 1
+        self.raw.interrupt()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.raw.close()
+
+    def _noted(self, query: object) -> None:
+        """Keeps what our functions in a query read, for errors."""
+        calls = list(_calls(query)) if isinstance(query, str) else []
+        self._read = [(call.function.name, call.source or "the source") for call in calls]
+
+    def _plain(self, step: Any, parameters: object, frame: Any, read: Callable[..., Any]) -> Any:
+        """What DuckDB shall run: a statement about a materialized view is carried out, and becomes its result."""
+        if isinstance(step, statement.View):
+            return statement.run(step, self.raw, lambda call: self._ready(call, frame, self.raw.execute), parameters)
+        return self._ready(step, frame, read)
+
+    def _ready(self, query: object, frame: Any, read: Callable[..., Any]) -> Any:
+        """The statement as DuckDB shall see it; the planner is told of temporary relations first.
+
+        `read` is how the statement itself will run, so that an unfinished result is treated as DuckDB does.
+        """
+        if not isinstance(query, str):
+            return query
+        calls = list(_calls(query))
+        if not calls:
+            return query
+        self._register_frames(calls, frame, read)
+        self._session.local = _temporary(read)
+        self._session.views = _temporary_views(read) if self._session.local else {}
+        return _rewritten(query, calls)
+
+    def _register_frames(self, calls: list[_Call], frame: Any, read: Callable[..., Any]) -> None:
+        """Registers DataFrames and Arrow tables of the caller that are named as a source and by nothing else."""
+        for call in calls:
+            name = call.source
+            if name is None or not name.isidentifier():
+                continue
+            value = frame.f_locals.get(name, frame.f_globals.get(name))
+            relation = isinstance(value, duckdb.DuckDBPyRelation)
+            if not relation and type(value).__module__.split(".")[0] not in ("pandas", "pyarrow", "polars"):
+                continue
+            taken = read(
+                bound(
+                    f"SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower({text(name)}) UNION ALL "
+                    f"SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower({text(name)})"
+                )
+            ).fetchall()
+            if not taken or name in self._frames:
+                value.create_view(name) if relation else self.raw.register(name, value)
+                self._frames.add(name)
+
+
+_FETCHING = frozenset(
+    ("fetchone", "fetchmany", "fetchall", "fetchdf", "fetchnumpy", "fetch_df", "fetch_df_chunk", "fetch_arrow_reader",
+     "fetch_record_batch", "to_arrow_table", "to_arrow_reader", "df", "pl", "arrow", "torch", "tf")
+)  # fmt: skip
+"""What gives rows of the last statement."""
+
+
+# --- reading calls out of a statement --------------------------------------------------------------------
+
+
+class _Call:
+    """One call of a table function in a statement: its named arguments and its source, with byte offsets."""
+
+    def __init__(self, function: TableFunction) -> None:
+        self.function = function
+        self.names: list[tuple[int, str, str]] = []
+        self.source: str | None = None
+
+
+def _calls(query: str) -> Iterator[_Call]:
+    """Calls of our functions, in the order in which they close."""
+    if "(" not in query or not _mention().search(query):
+        return
+    tokens = statement.tokens(query)
+    functions = table_functions()
+    open_calls: list[_Call | None] = []
+    before = ""
+    for i, token in enumerate(tokens):
+        word = token.word
+        current = open_calls[-1] if open_calls else None
+        if word[:1] in "([{":
+            name = before.strip('"').lower()
+            open_calls.append(_Call(functions[name]) if word == "(" and name in functions else None)
+        elif word[:1] in ")]}":
+            if open_calls and (done := open_calls.pop()) is not None:
+                yield done
+        elif current is not None and before in ("(", ","):
+            following = tokens[i + 1].word if i + 1 < len(tokens) else ""
+            if before == "(" and word.startswith("'"):
+                current.source = word[1:-1].replace("''", "'")
+            elif following.startswith(("=", ":=")) and not following.startswith("=="):
+                current.names.append((tokens[i + 1].start, word.strip('"'), following))
+        before = word
+    yield from (c for c in open_calls if c is not None)
+
+
+@cache
+def _mention() -> re.Pattern[str]:
+    """Finds the name of any of our functions."""
+    return re.compile("|".join(map(re.escape, table_functions())), re.IGNORECASE)
+
+
+def _rewritten(query: str, calls: list[_Call]) -> str:
+    """The statement with `name = value` as `name := value` in our calls; unknown names are errors."""
+    data = query.encode()
+    marks: list[int] = []
+    for call in calls:
+        known = [*call.function.positional, *(p.name for p in call.function.parameters)]
+        for at, name, operator in call.names:
+            if name.lower() not in known:
+                raise errors.UnknownParameter(call.function.name, name, [p.name for p in call.function.parameters])
+            if operator.startswith("=") and not operator.startswith("=>"):
+                marks.append(at)
+    for at in sorted(marks, reverse=True):
+        data = data[:at] + b":" + data[at:]
+    return data.decode()
+
+
+def _temporary(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
+    """Columns of the connection's temporary tables and views, registered DataFrames among them."""
+    found: dict[str, dict[str, str]] = {}
+    try:
+        rows = read(
+            "SELECT system.main.lower(table_name), column_name, data_type FROM system.main.duckdb_columns() "
+            "WHERE database_name = 'temp' ORDER BY table_name ASC, column_index ASC"
+        ).fetchall()
+    except duckdb.Error:  # an aborted transaction: the statement itself will say so
+        return {}
+    for table, column, type_ in rows:
+        found.setdefault(table, {})[column] = type_
+    return dict(found)
+
+
+def _temporary_views(read: Callable[..., Any]) -> dict[str, str]:
+    """How the temporary views of the connection were made."""
+    return dict(
+        read(
+            "SELECT system.main.lower(view_name), sql FROM system.main.duckdb_views() "
+            "WHERE database_name = 'temp' AND NOT internal"
+        ).fetchall()
+    )
+
+
+@contextlib.contextmanager
+def _ctrl_c_raised() -> Iterator[None]:
+    """Turns an error that Ctrl-C caused into KeyboardInterrupt."""
+    before = session.ctrl_c_count()
+    try:
+        yield
+    except (duckdb.Error, RuntimeError) as error:
+        if session.ctrl_c_count() != before:
+            raise KeyboardInterrupt from error
+        raise

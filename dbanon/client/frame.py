@@ -1,0 +1,100 @@
+"""Anonymizes a DataFrame without a database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dbanon import errors, session
+from dbanon.client.connection import connect
+from dbanon.functions.table_function import KINDS, table_functions
+from dbanon.policy.declare import load_hierarchy
+from dbanon.release import timed_search
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import Sql, text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Anonymized(NamedTuple):
+    """What `anonymize` gives: three DataFrames."""
+
+    release: pd.DataFrame
+    classes: pd.DataFrame
+    metrics: pd.DataFrame
+
+
+def anonymize(
+    data: Any,
+    algorithm: str = "kacpc",
+    *,
+    progress: Callable[[float, float], None] | None = None,
+    **parameters: Any,
+) -> Anonymized:
+    """The release, classes and metrics of a DataFrame (pandas, polars or Arrow), a relation of DuckDB or a file.
+
+    A text or a path names a file, as in the table functions: `anonymize("patients.csv", k=10, qi=["age"])`. A relation
+    is read once, on its own connection. For a table of a database use `dbanon.connect(path)` and the table functions.
+
+    Parameters are those of the table function, with Python values: `anonymize(df, "kacpc", k=10, qi=["age", "zip"],
+    sensitive=["disease"], hierarchies={"zip": [["02138", "021**", "*"], ...]})`. A hierarchy may be a shipped one by
+    name, an ARX text, or rows from the leaf to the root. The rows are clustered once. With `improve="5s"` classes are
+    improved for that time (Ctrl-C takes the best so far); the moves that were made are `metrics.attrs["improve"]`, and
+    the same number as `improve` gives the same release. `progress` is called with the shares of the search that is done
+    and of the loss that is gone.
+    """
+    known = {f.algorithm for f in table_functions().values() if f.algorithm}
+    if algorithm not in known:
+        raise errors.UnknownAlgorithm(algorithm, sorted(known))
+    names = [p.name for p in table_functions()[algorithm].parameters]
+    for name in parameters:
+        if name not in names:
+            raise errors.UnknownParameter("anonymize", name, names)
+    with connect() as con:
+        given = dict(parameters)
+        if isinstance(hierarchies := given.get("hierarchies"), Mapping):
+            given["hierarchies"] = {column: _named(con, column, of) for column, of in hierarchies.items()}
+        source = _source(con, data)
+        arguments = "".join(f", {name} := ${name}" for name in given)
+        limit = timed_search.seconds("anonymize", given)
+        current = session.of_connection(con.raw)
+        with session.telling(current, progress):
+            if limit is not None:
+                with session.searching(current, limit) as search:
+                    con.execute(
+                        f"FROM {algorithm}_metrics({source}{arguments})", timed_search.untimed("anonymize", given)
+                    )
+                given = timed_search.untimed("anonymize", given, search.moves)
+            frames = []
+            for ending in KINDS:
+                query = f"FROM {algorithm}{ending}({source}{arguments})"
+                frames.append(con.execute(query, given or None).df())
+        if limit is not None:
+            frames[-1].attrs["improve"] = given["improve"]
+        return Anonymized(*frames)
+
+
+def _source(con: Any, data: Any) -> Sql:
+    """The name of the data, as a call writes it. Raises NotData."""
+    if isinstance(data, (str, Path)):
+        if not names.is_file(str(data)):
+            raise errors.NotData("anonymize", repr(str(data)))
+        return text(str(data))
+    if hasattr(data, "create_view") and hasattr(data, "to_arrow_table"):  # a relation belongs to its connection
+        data = data.to_arrow_table()
+    try:
+        con.register("data", data)
+    except Exception:
+        raise errors.NotData("anonymize", f"a {type(data).__name__}") from None
+    return text("data")
+
+
+def _named(con: Any, column: str, of: Any) -> str:
+    """A hierarchy's name; rows are stored under one first."""
+    if isinstance(of, str):
+        return of
+    name = f"given for {column}"
+    load_hierarchy(con, name, of)
+    return name

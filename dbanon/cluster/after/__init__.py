@@ -1,0 +1,1 @@
+"""What happens to finished clusters: repair, outliers, improvement, widening."""

@@ -1,0 +1,146 @@
+"""Improvement: a local search lowers the loss of a finished clustering, and the whole privacy model keeps holding.
+
+A move dissolves a few classes that are neighbours in a random order and cuts their records anew along another line of
+theirs, with the least loss of all cuts (see dbanon.kernels.path); where no more is lost, the new classes stay. Moves
+that lose as much are taken too: they let the search leave a plateau.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbanon import errors
+from dbanon.cluster.after.outliers import Repair
+from dbanon.cluster.entries import Classes
+from dbanon.cluster.extent import members
+from dbanon.cluster.layout import Layout, layout
+from dbanon.cluster.registry import Check
+from dbanon.models.constraint import Constraint
+from dbanon.space.space import Ints, Space
+
+BATCH = (20_000, 1_000, 250)
+"""Moves between two looks for interrupts and at the clock, by how hard the model is to judge; fewer from k = 16 on."""
+
+WIDTHS = ((2, 2, 3), (1, 2, 2, 3), (1, 2, 2, 3))
+"""Classes that are dissolved together, in turn; one alone may be cut where a model asks for more than a number."""
+
+NEAR = 30
+"""Of 100 sets, so many are cut along the distance from one of their records, the others along a random line."""
+
+LARGEST = 4096
+"""Sets of more records (or 16 times the least) are not rebuilt."""
+
+IDLE = 16
+"""The search ends after so many rounds in which no set could be rebuilt."""
+
+
+Told = Callable[[float, float], None]
+"""Called with the share of the moves or of the time that is done, and the share of the loss that is gone."""
+
+
+@dataclass
+class Budget:
+    """How long a search goes on: `moves` or, if given, `seconds`. `done` counts the moves made; `keep` takes what was
+    found when the search is interrupted, instead of stopping all."""
+
+    moves: int
+    seconds: float | None = None
+    keep: bool = False
+    done: int = 0
+    told: Told = lambda done, saved: None
+
+
+def improved(
+    space: Space,
+    constraint: Constraint,
+    labels: Ints,
+    heights: str,
+    budget: Budget,
+    seed: int,
+    blocks: Ints | None,
+    repair: Repair,
+    check: Check,
+) -> Ints:
+    """The labels after a search; -1 stays. `heights`: of inner nodes in the loss, top or edges; `blocks`: by tuple,
+    what must not be mixed; `repair`: unites classes until they meet the model. The same moves and seed give the same
+    labels. O(moves * size of a few classes) time, O(n) memory.
+
+    The loss is that of the published values (KACPC paper, Eq. 1) times the weights, and never above that of the start.
+    """
+    kept = np.flatnonzero(labels >= 0)
+    wanted = layout(space.among(kept) if len(kept) < space.rows else space, constraint, heights)
+    classes = Classes.of(wanted, labels, kept)
+    before = classes.loss(wanted)
+    classes = _search(wanted, classes, budget, seed, _block_of(wanted, space, blocks), before, check)
+    if classes.loss(wanted) >= before:
+        return labels
+    found = classes.labels(wanted, kept, len(labels))
+    if constraint.counts_records(space):
+        return found
+    # What the kernels judged is judged again by the code that all algorithms share, and so are classes that publish the
+    # same values and are one class for a reader.
+    rest = space.among(kept) if len(kept) < space.rows else space
+    found = repair(rest, found)
+    if len(constraint.missed(rest, members(found))) or Classes.of(wanted, found, kept).loss(wanted) >= before:
+        return labels
+    return found
+
+
+def _search(
+    wanted: Layout, classes: Classes, budget: Budget, seed: int, blocks: Ints, before: int, check: Check
+) -> Classes:
+    from dbanon import kernels
+
+    draws = np.random.Generator(np.random.PCG64(seed))
+    state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
+    spare = Classes.room(len(classes.items), wanted.least, classes.number)
+    largest = max(16 * wanted.least, LARGEST)
+    batch = max(BATCH[wanted.asked[0]] // max(wanted.least // 16, 1), 1)
+    widths = WIDTHS[wanted.asked[0]]
+    if budget.seconds is not None:  # what is compiled on the first call is not part of the time
+        kernels.sweep(
+            *classes.arrays, 0, blocks, 1, 0, 0, 0, wanted.least, wanted.most, 1, *wanted.measure, wanted.asked,
+            wanted.lines, state.copy(), *spare.arrays,
+        )  # fmt: skip
+    clock, idle, turn, saved = time.perf_counter(), 0, 0, 0
+    while budget.seconds is not None or budget.done < budget.moves:
+        try:
+            check()
+        except errors.Interrupted:
+            if not budget.keep:
+                raise
+            break
+        if budget.seconds is not None and time.perf_counter() - clock >= budget.seconds:
+            break
+        moves = batch if budget.seconds is not None else min(batch, budget.moves - budget.done)
+        first = int(draws.integers(classes.number)) if classes.number > 2 * batch else 0
+        width = widths[turn % len(widths)]
+        number, less, done = kernels.sweep(
+            *classes.arrays, classes.number, blocks, width, NEAR, first, moves, wanted.least,
+            wanted.most, largest, *wanted.measure, wanted.asked, wanted.lines, state, *spare.arrays,
+        )  # fmt: skip
+        if done:  # else the classes keep their order, by which equal records are dealt: as many moves give the same
+            spare.number = number
+            classes, spare = spare, classes
+        budget.done += done
+        saved += less
+        turn += 1
+        idle = 0 if done else idle + 1
+        passed = (time.perf_counter() - clock) / budget.seconds if budget.seconds else budget.done / budget.moves
+        budget.told(min(passed, 1.0), saved / max(before, 1))
+        if idle == IDLE:
+            break
+    return classes
+
+
+def _block_of(wanted: Layout, space: Space, blocks: Ints | None) -> Ints:
+    """Blocks by item."""
+    if blocks is None:
+        return np.zeros(0, np.int64)
+    of = np.zeros(len(wanted.codes), np.int64)
+    of[wanted.item_of] = np.repeat(blocks, space.counts)
+    return of

@@ -1,0 +1,71 @@
+"""Publishing clusters with more than their records span, where an algorithm says so: what they are published with may
+not make a class that misses the privacy model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dbanon.cluster.extent import Extents, classes, members
+from dbanon.cluster.registry import Algorithm
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Attribute, Ends, Ints, Number, Space
+
+
+def widened(
+    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Mapping[str, object], labels: Ints
+) -> tuple[Ints, Ints, Ints] | None:
+    """Clusters that are published with more than their records span, and their least and greatest codes; None where
+    there is none.
+
+    Clusters that publish the same are one class. Where persons are counted, a class can miss a model that each of its
+    clusters meets; then these are published as they are.
+    """
+    if algorithm.widen is None or not (labels >= 0).any():
+        return None
+    space, codes = _released(space, labels)
+    rows = members(labels)
+    extents = Extents.of(space, rows)
+    low, high = algorithm.widen(space, labels, constraint, options)
+    low, high = np.minimum(low, extents.low), np.maximum(high, extents.high)
+    if space.persons is not None and constraint.models:
+        while True:
+            number = classes(space, low, high)
+            united = [np.concatenate([rows[c] for c in np.flatnonzero(number == n)]) for n in range(number.max() + 1)]
+            back = np.isin(number, constraint.missed(space, united)) & (
+                (low != extents.low) | (high != extents.high)
+            ).any(axis=1)
+            if not back.any():
+                break
+            low[back], high[back] = extents.low[back], extents.high[back]
+    wide = np.flatnonzero(((low != extents.low) | (high != extents.high)).any(axis=1))
+    names = np.unique(labels[labels >= 0])
+    for j, known in enumerate(codes):
+        low[:, j], high[:, j] = known[low[:, j]], known[high[:, j]]
+    return (names[wide], low[wide], high[wide]) if len(wide) else None
+
+
+def _released(space: Space, labels: Ints) -> tuple[Space, list[Ints]]:
+    """The space of the values that are released, and the codes that these had (of NULL last): an interval that is
+    widened must not end at a value of a record that is left out. O(n) time."""
+    rows = np.flatnonzero(labels >= 0)
+    if len(rows) == len(labels):
+        return space, [np.arange(a.values + 1) for a in space.attributes]
+    tuples = np.unique(np.repeat(np.arange(len(space.counts)), space.counts)[rows])
+    attributes: list[Attribute] = []
+    codes, known = space.codes.copy(), []
+    for j, attribute in enumerate(space.attributes):
+        seen = np.unique(space.codes[tuples, j]).astype(np.int64)
+        seen = seen[seen < attribute.values]
+        if isinstance(attribute, Number):
+            of = attribute.ends
+            ends = None if of is None else Ends(of.low[seen], of.high[seen], of.below[seen], of.above[seen])
+            positions = attribute.positions[seen]
+            attributes.append(replace(attribute, positions=positions, ends=ends, magnitudes=None))
+        else:
+            attributes.append(replace(attribute, node=attribute.node[seen], magnitudes=None))
+        codes[:, j] = np.searchsorted(seen, codes[:, j])  # NULL comes after the last; nobody looks at what is left out
+        known.append(np.append(seen, attribute.values))
+    return replace(space.among(rows), attributes=tuple(attributes), codes=codes), known

@@ -1,0 +1,1 @@
+"""What one paper needs alone."""

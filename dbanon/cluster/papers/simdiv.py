@@ -1,0 +1,315 @@
+"""SimDiv: similarity- and diversity-based clustering with influence (S1, sections 3.1-3.5, Algorithms 1-4).
+
+Records are ranked by their cosine similarity to all others, sliced, each slice gives a center, and centers gather the
+records that make their clusters most diverse and stay most alike; `dbanon.cluster.papers.needs` publishes clusters of
+little diversity with influential attributes one level higher.
+
+Vectors: a number is its value, with a hierarchy too, a date or time its distance from the first, a category its code in
+leaf order (`cs_scale = 'minmax'`: all from 0 to 1); a NULL is 0 among numbers and the code after the last among
+categories. The cosine of two zero vectors is 1, of one and another 0.
+Equation 9 is implemented with the sum of squares under each root: as printed, equal records would not have cosine 1, as
+the text says. Cosines and diversities are rounded to multiples of 2^-40; ties go to the first record in canonical
+order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon import errors
+from dbanon.cluster.papers.needs import raised
+from dbanon.cluster.registry import SEED, Algorithm, Check, register
+from dbanon.cluster.schemes.assign import LARGE, LARGEST
+from dbanon.functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
+from dbanon.functions.parameters import Parameter
+from dbanon.learn import forest
+from dbanon.models.constraint import Constraint
+from dbanon.space.space import Attribute, Ints, Number, Space
+
+Floats = npt.NDArray[np.float64]
+
+STEP = 2.0**40
+"""Steps of 1 in which similarities and diversities are counted."""
+
+WORK = 2**26
+"""Groups that are looked at before interrupts are looked for."""
+
+LITERAL = {
+    "div": ("cluster", "pair"),
+    "imbalance": ("always", "paper"),
+    "div_scale": ("normalized", "raw"),
+    "cs_scale": ("raw", "raw"),
+    "influence": ("zeta_over_sigma", "paper"),
+}
+"""Options whose default follows `reproduce`: usually, and for the paper to the letter."""
+
+
+def resolved(options: Mapping[str, object]) -> dict[str, Any]:
+    """The options, where those that were not given follow `reproduce`."""
+    literal = int(options["reproduce"] == "paper")
+    return dict(options) | {n: options[n] if options[n] is not None else d[literal] for n, d in LITERAL.items()}
+
+
+def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    """SimDiv (S1, Algorithms 1-3): floor(n/k) clusters of k records, and fewer than k residuals.
+
+    Each cluster, in the order of the slices, takes the record of greatest alpha_pr * diversity + beta_ut * cosine to
+    its center among those of at least `t_cs` to it (none: among all); the last one, while all sensitive values are
+    equal, among those with another value. Residuals, by rank, go to the cluster with the most similar center that is
+    below its greatest size. Several sensitive columns: the average diversity. Under persons or models a cluster has at
+    least as many records as any of them needs, and the shared repair follows. O(n / k * distinct records + n * distinct
+    sensitive values) time, O(n) memory: no matrix of similarities is kept.
+    """
+    from dbanon.kernels import simdiv as kernels
+
+    chosen = resolved(options)
+    k = constraint.least
+    clusters = space.rows // k
+    if clusters < 2:
+        return np.zeros(space.rows, np.int64)
+    unit = directions(space, chosen["cs_scale"])
+    tuple_of = np.repeat(np.arange(len(space.counts)), space.counts)
+    ranked = _ranked(space, unit, chosen["rank"], check)
+    first = int(np.argmax(influences(space, chosen)))
+    top = space.codes[:, first].astype(np.int64)
+    least = round(chosen["t_cs"] * STEP)
+    check()
+    seeds = kernels.slice_centers(ranked, tuple_of, unit, top, space.attributes[first].values, k, least)
+    labels = np.full(space.rows, -1, np.int64)
+    labels[seeds] = np.arange(clusters)
+    if space.sensitive:
+        codes = np.stack([s.codes for s in space.sensitive]).astype(np.int64)
+        kinds = [(s.values, int((s.whole > 0).sum())) for s in space.sensitive]
+    else:  # nothing to be diverse in
+        codes, kinds = np.zeros((1, space.rows), np.int64), [(0, 1)]
+    sensitive = (codes, *np.array(kinds, np.int64).T.copy())
+    groups = _groups(tuple_of, codes, labels)
+    if len(groups[0]) * clusters > LARGEST and not options["large"]:
+        raise errors.TooLarge("simdiv", len(groups[0]), clusters, LARGEST)
+    of_kinds = _kinds(groups[1])
+    made = 0
+    while made < clusters:
+        check()
+        made = kernels.fill(
+            made, WORK, np.stack((seeds, tuple_of[seeds]), axis=1), k, unit, groups, of_kinds, sensitive,
+            (chosen["alpha_pr"], chosen["beta_ut"]), least, chosen["div"] == "pair", bool(chosen["avoid_uniform"]),
+            labels,
+        )  # fmt: skip
+    _residuals(ranked[labels[ranked] < 0], unit, tuple_of, seeds, labels, _most(k, chosen["cap"]))
+    return labels
+
+
+def directions(space: Space, scale: str) -> Floats:
+    """Vectors of length 1 of the tuples; the last coordinate is that of zero vectors, which have no direction."""
+    columns = [_coordinates(a, scale)[space.codes[:, j]] for j, a in enumerate(space.attributes)]
+    greatest = np.max([np.abs(column) for column in columns], axis=0)
+    columns = [column / np.where(greatest == 0, 1.0, greatest) for column in columns]  # squares shall not overflow
+    vectors = np.stack([*columns, np.zeros(len(space.codes))], axis=1)
+    length = np.zeros(len(vectors))
+    for column in columns:
+        length += column * column
+    length = np.sqrt(length)
+    vectors[length == 0, -1] = 1.0
+    return np.asarray(vectors / np.where(length == 0, 1.0, length)[:, None])
+
+
+def _coordinates(attribute: Attribute, scale: str) -> Floats:
+    """The coordinate of each code; the last is that of NULL."""
+    if not isinstance(attribute, Number) and attribute.magnitudes is None:
+        codes = np.arange(attribute.values + 1.0)
+        return codes / max(attribute.values - 1, 1) if scale == "minmax" else codes
+    values = attribute.positions if isinstance(attribute, Number) else np.empty(0)
+    values = values if attribute.magnitudes is None else attribute.magnitudes
+    if scale == "minmax":
+        values = values / 2  # differences shall not overflow
+        low, width = (values.min(), values.max() - values.min()) if len(values) else (0.0, 0.0)
+        values = (values - low) / width if width > 0 else np.zeros(len(values))
+    return np.append(values, 0.0)
+
+
+def influences(space: Space, options: Mapping[str, Any]) -> Floats:
+    """The attributes' influence; their weights where these stand for it."""
+    return np.array([a.weight if options["influence"] == "weights" else a.influence for a in space.attributes])
+
+
+def _ranked(space: Space, unit: Floats, rank: str, check: Check) -> Ints:
+    """Records by summed similarity to all others, greatest first (Algorithm 1): the sum of the cosines to all is the
+    cosine to the sum of all, so no pair is looked at. `chain`: each is the one most similar to the record before."""
+    from dbanon.kernels import simdiv as kernels
+
+    everything = (unit * space.counts[:, None]).sum(axis=0)
+    total = np.zeros(len(unit))
+    for j in range(unit.shape[1]):
+        total += unit[:, j] * everything[j]
+    order = np.argsort(-np.rint((total - 1) / space.rows * STEP), kind="stable")
+    if rank == "sum":
+        return space.rows_of(order)
+    check()
+    tuples = np.empty(space.rows, np.int64)
+    kernels.chain(unit, space.counts, int(order[0]), tuples)
+    rows = np.empty(space.rows, np.int64)
+    rows[np.argsort(tuples, kind="stable")] = np.arange(space.rows)  # the records of a tuple in canonical order
+    return rows
+
+
+def _groups(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
+    """Records without a label, grouped by tuple and sensitive values (see `dbanon.kernels.simdiv`)."""
+    rows = np.flatnonzero(labels < 0)
+    key = tuple_of[rows]
+    for column in codes:
+        _, key = np.unique(key * (int(column.max(initial=0)) + 1) + column[rows], return_inverse=True)
+        key = np.asarray(key).reshape(-1)
+    order = np.argsort(key, kind="stable")
+    rows, ordered = rows[order], key[order]
+    begin = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(rows) else np.empty(0, np.int64)
+    members = rows[begin]
+    group_codes = np.ascontiguousarray(codes[:, members].T)
+    left = np.diff(np.append(begin, len(rows)))
+    return tuple_of[members], group_codes, rows, begin, np.zeros(len(begin), np.int64), left
+
+
+def _kinds(group_codes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Groups by their sensitive values: groups of each kind one after another, where kinds begin, how many groups each
+    has, and the codes of each."""
+    codes, kind = np.unique(group_codes, axis=0, return_inverse=True)
+    kind = np.asarray(kind).reshape(-1)
+    live = np.bincount(kind, minlength=len(codes))
+    return np.argsort(kind, kind="stable"), np.cumsum(live) - live, live, np.ascontiguousarray(codes)
+
+
+def _residuals(rest: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: Ints, most: float) -> None:
+    """Labels what is left (Algorithm 3, lines 23-26). Where all clusters have their greatest size, it is ignored."""
+    sizes = np.bincount(labels[labels >= 0], minlength=len(seeds))
+    centers = unit[tuple_of[seeds]]
+    for row in rest.tolist():
+        similar = np.zeros(len(centers))
+        for j in range(unit.shape[1]):
+            similar += centers[:, j] * unit[tuple_of[row], j]
+        found = np.rint(similar * STEP)
+        open_ = sizes < most
+        c = int(np.argmax(np.where(open_, found, -np.inf) if open_.any() else found))
+        labels[row] = c
+        sizes[c] += 1
+
+
+def _most(k: int, cap: str) -> float:
+    """Greatest size of a cluster that residuals join. S1 names three factors "depending on k"; which is for which k is
+    this project's choice."""
+    by_k = "half" if k <= 10 else "third" if k <= 100 else "quarter"
+    part = {"half": 2, "third": 3, "quarter": 4, "none": 0}[by_k if cap == "by_k" else cap]
+    return k + math.ceil(k / part) if part else math.inf
+
+
+def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[str, object]) -> tuple[Ints, Ints]:
+    """Needs-based generalization (S1, Algorithm 4): see `dbanon.cluster.papers.needs`."""
+    chosen = resolved(options)
+    return raised(
+        space,
+        labels,
+        constraint.least,
+        influences(space, chosen),
+        chosen["influential"],
+        cast(int, chosen["levels"]),
+        chosen["imbalance"] == "always",
+        chosen["div_scale"] == "normalized",
+        chosen["t_div"],
+    )
+
+
+register(
+    Algorithm(
+        name="simdiv",
+        title="SimDiv: similarity- and diversity-based clustering with influence",
+        family="assign",
+        run=simdiv,
+        source="Similarity-and-diversity paper (S1), Algorithms 1-4",
+        evidence="SEED",
+        deterministic=False,
+        complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",
+        own=(
+            Parameter("alpha_pr", Real(0), "Weight of diversity in the choice of a cluster's records.", 0.5),
+            Parameter("beta_ut", Real(0), "Weight of similarity in the choice of a cluster's records.", 0.5),
+            Parameter("t_cs", Real(0, 1), "Cosine from which on records are alike.", 0.9),
+            Parameter("t_div", Real(0), "Diversity of a cluster above which nothing is raised.", 0.7),
+            Parameter(
+                "influence",
+                Choice((*forest.SCORES, "weights")),
+                "Influence of a column, as of influence(): zeta_over_sigma (default), paper, mean; or the columns' "
+                "weights, without a forest.",
+            ),
+            Parameter(
+                "div",
+                Choice(("cluster", "pair")),
+                "Diversity that a record brings: of the cluster with it, normalized (default); of it and the center.",
+            ),
+            Parameter(
+                "imbalance",
+                Choice(("always", "paper")),
+                "Clusters whose diversity is looked at: all (default), or only those of more than k records (paper).",
+            ),
+            Parameter(
+                "div_scale",
+                Choice(("normalized", "raw")),
+                "Diversity that t_div is compared with: over the greatest possible (default), or the Shannon index.",
+            ),
+            Parameter(
+                "cs_scale",
+                Choice(("raw", "minmax")),
+                "Coordinates of the cosine: values and codes (default), or both scaled to 0 to 1.",
+            ),
+            Parameter(
+                "rank",
+                Choice(("sum", "chain")),
+                "Order of the records: by summed similarity to all others, or each the most similar to the one before.",
+                "sum",
+            ),
+            Parameter(
+                "cap",
+                Choice(("by_k", "half", "third", "quarter", "none")),
+                "How many records more than k a cluster may get from what is left: half of k up to k = 10, a third up "
+                "to 100, a quarter above (by_k); always the same part; or any number.",
+                "by_k",
+            ),
+            Parameter(
+                "avoid_uniform",
+                Flag(),
+                "The last of a cluster's k records has another sensitive value if all others have the same.",
+                True,
+            ),
+            Parameter(
+                "influential",
+                Choice(("mean", "first")),
+                "Columns that are raised in clusters of little diversity: of at least average influence, or the first.",
+                "mean",
+            ),
+            Parameter("levels", Integer(1), "Levels by which these are raised.", 1),
+            Parameter(
+                "reproduce",
+                Choice(("no", "paper")),
+                "paper: influence, div, imbalance and div_scale as the paper prints them, where they are not given.",
+                "no",
+            ),
+            Parameter(
+                "bounds",
+                PerColumn(Ends(), "{'age': [18, 90]}"),
+                "Outliers: records with a number or a date beyond these ends are left out (left_out in the metrics).",
+            ),
+            Parameter(
+                "drop_duplicates",
+                Flag(),
+                "Of records alike in all that is published (and of one person) only one stays in, as in the paper.",
+                False,
+            ),
+            *forest.PARAMETERS,
+            SEED,
+            LARGE,
+        ),
+        reads=("sensitive", "magnitudes", "influence"),
+        widen=widen,
+    )
+)

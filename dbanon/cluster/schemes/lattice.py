@@ -1,0 +1,279 @@
+"""Full-domain generalization: every attribute is raised to one level for all records. The search is Incognito's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon import errors
+from dbanon.cluster.loss import Loss
+from dbanon.cluster.registry import Check
+from dbanon.models.constraint import AtLeast, Constraint
+from dbanon.space.space import Attribute, Ints, Number, Space, Whole
+
+LARGEST = 2_000_000
+"""Most nodes, over all sets of attributes."""
+
+Node = tuple[int, ...]
+"""A level of each of some attributes, by its place in `Levels.numbers`."""
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of one attribute at which its records stand in different blocks, from the values themselves up.
+
+    numbers: the level's number in the hierarchy; steps[0]: the block of each code at the first level (-1: does not
+    occur), steps[i]: the block at level i of each block at level i - 1; blocks: how many there are. Together they take
+    O(values * levels) memory of a tree, O(values) of a number.
+    """
+
+    numbers: tuple[int, ...]
+    steps: tuple[Ints, ...]
+    blocks: tuple[int, ...]
+
+    @classmethod
+    def of(cls, attribute: Attribute, codes: Whole) -> Levels:
+        """The levels of an attribute for some codes of it.
+
+        Of a tree: the ancestors so many steps above each value, up to max_level; of a number: blocks of 1, 2, 4, 8 ...
+        distinct values. A NULL is a block of its own below the top and joins all others there, where `*` is published.
+        A level that joins no more codes than the one below is left out: its nodes have the same classes.
+        """
+        present = np.unique(codes).astype(np.int64)
+        first = np.full(attribute.values + 1, -1, np.int64)
+        first[present] = np.arange(len(present))
+        numbers, steps, blocks = [0], [first], [len(present)]
+        some = present  # a code of each block
+        for number in range(1, _top(attribute) + 1):
+            _, begin, of = np.unique(_blocks(attribute, some, number), return_index=True, return_inverse=True)
+            if len(begin) < len(some):
+                some = some[begin]
+                numbers.append(number)
+                steps.append(of.reshape(-1))
+                blocks.append(len(some))
+        return cls(tuple(numbers), tuple(steps), tuple(blocks))
+
+    def up(self, low: int, high: int) -> Ints:
+        """The block at one level of each block at a lower one, or the same."""
+        of = np.arange(self.blocks[low])
+        for level in range(low + 1, high + 1):
+            of = self.steps[level][of]
+        return of
+
+
+def _top(attribute: Attribute) -> int:
+    """The level at which everything is one."""
+    if isinstance(attribute, Number):
+        return max(attribute.height, 1)
+    height = int(attribute.depth[attribute.node].max(initial=1))
+    return height if attribute.max_level is None else min(height, attribute.max_level)
+
+
+def _blocks(attribute: Attribute, codes: Ints, level: int) -> Ints:
+    """What tells blocks of a level apart, by code."""
+    limited = not isinstance(attribute, Number) and attribute.max_level is not None
+    if level == _top(attribute) and not limited:
+        return np.zeros(len(codes), np.int64)
+    if isinstance(attribute, Number):
+        return np.where(codes == attribute.values, -1, attribute.block(codes, level)[0])
+    return attribute.block(level)[codes]
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """A frequency set: the groups of records of some attributes on a node. blocks (attributes, groups); records
+    (groups,)."""
+
+    node: Node
+    blocks: tuple[Ints, ...]
+    records: Ints
+
+    def groups(self, levels: Sequence[Levels], node: Node) -> tuple[Ints, int]:
+        """The group that each group belongs to on a node above, and how many there are."""
+        above = [of.up(low, high) for of, low, high in zip(levels, self.node, node, strict=True)]
+        columns = [up[blocks] for up, blocks in zip(above, self.blocks, strict=True)]
+        return grouped(columns, [of.blocks[level] for of, level in zip(levels, node, strict=True)])
+
+    def up(self, levels: Sequence[Levels], node: Node) -> Frequencies:
+        """The frequency set of a node above: rolled up, without a look at the records."""
+        group, groups = self.groups(levels, node)
+        blocks = []
+        for of, low, high, column in zip(levels, self.node, node, self.blocks, strict=True):
+            found = np.empty(groups, np.int64)
+            found[group] = of.up(low, high)[column]
+            blocks.append(found)
+        return Frequencies(node, tuple(blocks), _sums(group, groups, self.records))
+
+
+def grouped(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
+    """A number of each row from 0, equal where all columns are, and how many there are. `sizes`: values of a column."""
+    key, size = columns[0], sizes[0]
+    for column, more in zip(columns[1:], sizes[1:], strict=True):
+        if size > 2**62 // more:
+            distinct, key = np.unique(key, return_inverse=True)
+            size = len(distinct)
+        key, size = key * more + column, size * more
+    if size <= 4 * len(key) + 1024:
+        number = np.cumsum(np.bincount(key, minlength=size) > 0) - 1
+        return number[key], int(number[-1]) + 1
+    distinct, key = np.unique(key, return_inverse=True)
+    return key, len(distinct)
+
+
+def _sums(group: Ints, groups: int, records: Ints) -> Ints:
+    """Records by group. Sums of doubles are exact for less than 2^53 records."""
+    return np.bincount(group, weights=records, minlength=groups).astype(np.int64)
+
+
+def full_domain(space: Space, constraint: Constraint, name: str, check: Check) -> Ints:
+    """The classes of the best full-domain generalization, found as Incognito does (LeFevre, DeWitt and Ramakrishnan
+    2005), with the privacy model as the test of a group (Machanavajjhala et al. 2006): the label of every record.
+
+    A node is a level of every attribute; its classes are the records of equal blocks, and all of them meet the whole
+    privacy model. Of all such nodes the one with the least sum of levels is taken, then the one whose classes lose
+    least as they are published (GCP: shares of leaves, weighted), then the first level vector. Published is, as
+    everywhere, what just covers a class: never above the level, often below.
+
+    Sets of attributes are searched one after another, small ones first, each bottom-up. What is above a node that
+    passes also does (generalization property), so it is not tested; a node is a candidate only where each projection
+    on one attribute less passes (subset property). Both are asked of that part of the model alone which a union of
+    classes meets where the classes do (`kept_by_union`). On all attributes every candidate is tested with the whole
+    model, in the order of its sum of levels, until that is more than one that passes has: none is taken for granted.
+
+    Raises TooManyLevels. Exponential in the attributes, O(tuples) time a node, O(tuples * attributes + nodes) memory.
+    """
+    of = [Levels.of(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
+    raised = [j for j, found in enumerate(of) if len(found.numbers) > 1]
+    nodes = math.prod(len(of[j].numbers) + 1 for j in raised)
+    if nodes > LARGEST:
+        raise errors.TooManyLevels(name, nodes, LARGEST)
+    if not raised:
+        return np.zeros(space.rows, np.int64)
+    blocks = tuple(of[j].steps[0][space.codes[:, j]] for j in raised)
+    search = _Search(space, [of[j] for j in raised], Frequencies((0,) * len(raised), blocks, space.counts), check)
+    passing: dict[tuple[int, ...], Bools] = {}
+    part = kept_by_union(space, constraint)
+    for size in range(1, len(raised)):
+        subsets = combinations(range(len(raised)), size)
+        passing = {some: search.passing(some, search.candidates(some, passing), part) for some in subsets}
+    everything = tuple(range(len(raised)))
+    return search.best(search.candidates(everything, passing), constraint)
+
+
+def kept_by_union(space: Space, constraint: Constraint) -> AtLeast:
+    """The part of a privacy model that a union of disjoint classes meets wherever each of them does.
+
+    k and numbers of different values only grow, whatever is counted. Where records are counted, a value's share in the
+    union is an average of its shares in the classes: so alpha and both forms of beta hold, t does as its distances are
+    convex, and l by entropy as entropy is concave. Of recursive diversity neither r_1 nor the sum of the l - 1 most
+    frequent is more than the sum of those of the classes, so r_1 < c (r_l + ... + r_m) adds up. Judged within equal
+    values of the other columns, each part of the union is a union of parts. Where distinct persons are counted, one who
+    is in two classes counts once in the union and shares are no averages: all but k and numbers of values is left out.
+    """
+    models = constraint.models
+    if space.persons is not None:
+        models = tuple(m for m in models if m.kind == "distinct")
+    return AtLeast(constraint.k, models, constraint.joint)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The records by their blocks on the lowest levels, and the levels of their attributes."""
+
+    space: Space
+    levels: list[Levels]
+    base: Frequencies
+    check: Check
+
+    def candidates(self, some: tuple[int, ...], passing: dict[tuple[int, ...], Bools]) -> Bools:
+        """Nodes of some attributes that pass on all sets of one attribute less."""
+        alive = np.ones([len(self.levels[j].numbers) for j in some], bool)
+        if len(some) > 1:
+            for i in range(len(some)):
+                alive &= np.expand_dims(passing[some[:i] + some[i + 1 :]], i)
+        return alive
+
+    def passing(self, some: tuple[int, ...], alive: Bools, constraint: AtLeast) -> Bools:
+        """Nodes of some attributes whose groups meet the constraint."""
+        found = np.zeros_like(alive)
+        floor = self._floor(some, alive)
+        for _, node in self._bottom_up(some, alive):
+            if not found[node] and self._meets(some, floor, node, constraint):
+                found[tuple(slice(level, None) for level in node)] = True
+        return found
+
+    def best(self, alive: Bools, constraint: Constraint) -> Ints:
+        """The label of every record on the best node of all attributes; one class where none passes."""
+        everything = tuple(range(len(self.levels)))
+        floor = self._floor(everything, alive)
+        loss = Loss(self.space, 1, "leaves")  # 1: sums over all records are exact
+        labels, least, total = np.zeros(len(self.space.counts), np.int64), -1, -1
+        for levels, node in self._bottom_up(everything, alive):
+            if total >= 0 and levels > total:
+                break
+            if self._meets(everything, floor, node, constraint):
+                group, groups = self.base.groups(self.levels, node)
+                lost = self._lost(loss, group, groups)
+                if total < 0 or lost < least:
+                    labels, least, total = group, lost, levels
+        return np.repeat(labels, self.space.counts)
+
+    def _bottom_up(self, some: tuple[int, ...], alive: Bools) -> Iterator[tuple[int, Node]]:
+        """Sum of levels and node, ascending."""
+        nodes = np.argwhere(alive)
+        sums = np.zeros(len(nodes), np.int64)
+        for i, j in enumerate(some):
+            sums += np.array(self.levels[j].numbers)[nodes[:, i]]
+        for at in np.argsort(sums, kind="stable").tolist():
+            yield int(sums[at]), tuple(nodes[at].tolist())
+
+    def _floor(self, some: tuple[int, ...], alive: Bools) -> Frequencies:
+        """The frequency set of the highest node below all candidates, which all of them are rolled up from."""
+        node = tuple(np.argwhere(alive).min(axis=0).tolist()) if alive.any() else (0,) * len(some)
+        return self._tuples(some).up([self.levels[j] for j in some], node)
+
+    def _tuples(self, some: tuple[int, ...]) -> Frequencies:
+        """The records by some attributes; equal ones are not yet together."""
+        return Frequencies((0,) * len(some), tuple(self.base.blocks[j] for j in some), self.base.records)
+
+    def _meets(self, some: tuple[int, ...], floor: Frequencies, node: Node, constraint: Constraint) -> bool:
+        """Whether all groups on a node meet the constraint; sizes are looked at first, then the smallest groups."""
+        self.check()
+        levels = [self.levels[j] for j in some]
+        group, groups = floor.groups(levels, node)
+        sizes = _sums(group, groups, floor.records)
+        if sizes.min() < constraint.least or constraint.counts_records(self.space):
+            return bool(sizes.min() >= constraint.least)
+        group, groups = self._tuples(some).groups(levels, node)
+        return all(len(constraint.missed(self.space, rows)) == 0 for rows in self._smallest_first(group, groups))
+
+    def _smallest_first(self, group: Ints, groups: int) -> Iterator[list[Ints]]:
+        """The rows of groups, ever more of them at a time; `group` of each tuple."""
+        sizes = _sums(group, groups, self.space.counts)
+        by_size = np.argsort(sizes, kind="stable")
+        rank = np.empty_like(by_size)
+        rank[by_size] = np.arange(len(by_size))
+        tuples = np.argsort(rank[group], kind="stable")
+        ends = np.cumsum(np.bincount(rank[group]))
+        first, step = 0, 16
+        while first < len(by_size):
+            self.check()
+            last = min(first + step, len(by_size))
+            rows = self.space.rows_of(tuples[ends[first - 1] if first else 0 : ends[last - 1]])
+            yield np.split(rows, np.cumsum(sizes[by_size[first:last]])[:-1])
+            first, step = last, 8 * step
+
+    def _lost(self, loss: Loss, group: Ints, groups: int) -> int:
+        """The loss of all records in groups, of each tuple, as they are published."""
+        order = np.argsort(group, kind="stable")
+        first = np.searchsorted(group[order], np.arange(groups))
+        codes = self.space.codes[order].astype(np.int64)
+        low, high = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
+        return int((loss.of(low, high) * _sums(group, groups, self.space.counts)).sum())

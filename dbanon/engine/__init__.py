@@ -1,0 +1,1 @@
+"""What touches a connection: functions and macros put in place, the user-defined functions."""

@@ -1,0 +1,1 @@
+"""Files: those that a call reads, and those that are written."""

@@ -1,0 +1,58 @@
+"""One call of a table function: what was given, where it was made, and what it can look up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbanon import errors
+from dbanon.functions import parameters
+from dbanon.functions.table_function import TableFunction
+from dbanon.session import Session
+from dbanon.source import catalog
+from dbanon.sqltext.quote import Sql, as_json
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a table function: validated parameters, positional arguments, and where it was made."""
+
+    function: TableFunction
+    positional: Mapping[str, object]
+    options: Mapping[str, object]
+    session: Session
+    cursor: Any
+    path: catalog.SearchPath
+
+    def text(self, name: str) -> str:
+        """A positional argument, which must be a text."""
+        value = self.positional.get(name)
+        if value is None:
+            raise errors.MissingArgument(
+                self.function.name, name, "a text", f"dbanon docs {self.function.name} shows the call"
+            )
+        if not isinstance(value, str):
+            raise errors.InvalidArgument(self.function.name, name, "a text", parameters.shown(value))
+        return value
+
+    def source(self) -> catalog.Source:
+        """The relation that the argument `tbl` names."""
+        return catalog.resolve(self.function.name, self.text("tbl"), self.cursor, self.path, self.session.local)
+
+    def holds(self, condition: str) -> bool:
+        """Whether a SQL condition about literals is true."""
+        return bool(self.cursor.execute(f"SELECT coalesce({condition}, false)").fetchall()[0][0])
+
+    def attached(self) -> list[str]:
+        """The attached databases."""
+        rows = self.cursor.execute(
+            "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal ORDER BY 1 ASC"
+        )
+        return [row[0] for row in rows.fetchall()]
+
+
+def literal_rows(columns: Mapping[str, object], rows: Sequence[Sequence[object]]) -> Sql:
+    """A statement that gives literal rows; `columns` are their types by name."""
+    document = [dict(zip(columns, row, strict=True)) for row in rows]
+    return Sql(f"SELECT unnest(from_json({as_json(document)}, {as_json([dict(columns)])}), max_depth := 2)")

@@ -1,0 +1,69 @@
+"""The scalar functions that read published values, in WHERE, in averages, in generated columns: plain DuckDB macros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dbanon import errors
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import Sql, identifier
+from dbanon.sqltext.template import fill, later, message
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to call a function: its arguments, and the file in sql/functions/ that has its body."""
+
+    arguments: tuple[str, ...]
+    body: str
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One scalar function."""
+
+    name: str
+    forms: tuple[Form, ...]
+    returns: str
+    doc: str
+
+
+def _of(name: str, returns: str, doc: str) -> Scalar:
+    return Scalar(name, (Form(("published",), name),), returns, doc)
+
+
+FUNCTIONS = (
+    _of("lower_of", "DOUBLE", "Lower end of a published number: 25 of [25, 29]; NULL where it is open, as in <=18."),
+    _of("upper_of", "DOUBLE", "Upper end of a published number: 29 of [25, 29]; NULL where it is open, as in >=90."),
+    _of("midpoint", "DOUBLE", "Middle of a published number: 27 of [25, 29]; NULL where an end is open."),
+    _of("lower_date_of", "TIMESTAMP", "The same of a published date, timestamp or time (of 1970-01-01): lower end."),
+    _of("upper_date_of", "TIMESTAMP", "Upper end of a published date, timestamp or time; of days, the last one."),
+    _of("midpoint_date", "TIMESTAMP", "Middle of a published date, timestamp or time."),
+    Scalar(
+        "share_within",
+        (Form(("published", "low", "high"), "share_within"),),
+        "DOUBLE",
+        "Share of a published interval that lies in [low, high], from 0 to 1, all its values being equally likely. "
+        "Whole numbers and days are counted; an open end is its bound.",
+    ),
+    Scalar(
+        "covers",
+        (Form(("published", "value"), "covers"), Form(("published", "value", "hierarchy"), "covers_in")),
+        "BOOLEAN",
+        "Whether a published value can stand for a value: equal, *, an interval with it, a mask such as 021**, or with "
+        "a stored hierarchy's name a node above it.",
+    ),
+)
+
+
+def macros() -> Iterator[Sql]:
+    """The statements that create the functions on a connection."""
+    for function in FUNCTIONS:
+        forms = ", ".join(f"({', '.join(form.arguments)}) AS ({bound(_body(form))})" for form in function.forms)
+        yield Sql(f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}{forms}")
+
+
+def _body(form: Form) -> str:
+    unknown = message(errors.NotStored("covers", later("CAST(hierarchy AS VARCHAR)")))
+    return fill(f"functions/{form.body}.sql", unknown=unknown)

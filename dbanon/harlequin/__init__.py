@@ -1,0 +1,1 @@
+"""The functions in Harlequin, a SQL IDE for the terminal."""

@@ -1,0 +1,1 @@
+"""Generalization hierarchies: how they are kept, as relations and as text."""

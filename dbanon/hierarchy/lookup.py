@@ -1,0 +1,30 @@
+"""The hierarchies that a call can name."""
+
+from __future__ import annotations
+
+from dbanon.functions.call import Call
+from dbanon.hierarchy import storage
+from dbanon.hierarchy.storage import Hierarchy
+from dbanon.source import catalog
+from dbanon.sqltext import resources
+
+
+def find(call: Call, name: str, source: catalog.Source | None) -> Hierarchy | None:
+    """A hierarchy by name: ARX rows as text, stored with the source or in the session's database, or shipped."""
+    stored = catalog.hierarchy_table(name, call.cursor, _databases(call, source))
+    if stored:
+        return storage.Stored(*stored)
+    if storage.is_inline(name):
+        return storage.read_arx("given as text", name)
+    return storage.shipped(name)
+
+
+def known(call: Call, source: catalog.Source | None) -> list[str]:
+    """Names that `find` knows."""
+    stored = [n for db in _databases(call, source) for n in catalog.stored_hierarchies(call.cursor, db)]
+    return [*stored, *resources.shipped_hierarchies()]
+
+
+def _databases(call: Call, source: catalog.Source | None) -> list[str]:
+    """Where hierarchies are looked up: the source's database, then the session's."""
+    return list(dict.fromkeys([*([source.database] if source else []), call.path.database]))

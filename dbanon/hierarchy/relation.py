@@ -1,0 +1,31 @@
+"""A hierarchy as a relation: rows (node, parent, label, ord), or label paths from the root."""
+
+from __future__ import annotations
+
+from dbanon.hierarchy.storage import Inline, Stored
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.quote import Sql, as_json, qualified, text
+from dbanon.sqltext.template import fill
+
+
+def rows(hierarchy: Stored | Inline) -> Sql:
+    """SQL for the rows (node, parent, label, ord) of a hierarchy."""
+    if isinstance(hierarchy, Stored):
+        table = qualified(hierarchy.database, SCHEMA, "hierarchy")
+        columns = "node COLLATE POSIX AS node, parent COLLATE POSIX AS parent, label COLLATE POSIX AS label, ord"
+        return Sql(f"SELECT {columns} FROM {table} WHERE (name COLLATE POSIX) = {text(hierarchy.name)}")
+    return rows_of_paths(paths(hierarchy))
+
+
+def paths(hierarchy: Inline) -> Sql:
+    """SQL for the label paths of an inline hierarchy: (path from the root, place)."""
+    document = as_json([list(p) for p in hierarchy.paths])
+    return Sql(
+        "SELECT unnest(paths) AS path, generate_subscripts(paths, 1) AS place "
+        f"FROM (SELECT from_json({document}, '[[\"VARCHAR\"]]') AS paths)"
+    )
+
+
+def rows_of_paths(relation: Sql) -> Sql:
+    """SQL for hierarchy rows of a relation (path VARCHAR[] from the root, place)."""
+    return Sql(fill("hierarchy/rows.sql", paths=relation))

@@ -1,0 +1,118 @@
+"""Generalization hierarchies: where one is kept, and ARX's text form in and out.
+
+A hierarchy is a set of rows (name, node, parent, label, ord) in `dbanon.hierarchy`. ARX's form is one line a leaf,
+`value;level1;...;*`, from the leaf to the root. Rows may be ragged; a label repeated on the next level is the same
+node; the same label under different parents stays two nodes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dbanon import errors
+from dbanon.sqltext import resources
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A hierarchy in `database.dbanon.hierarchy`, read when the query runs."""
+
+    database: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Inline:
+    """A hierarchy that travels with the plan: label paths from the root to each leaf, in leaf order."""
+
+    name: str
+    paths: tuple[tuple[str, ...], ...]
+
+
+Hierarchy = Stored | Inline
+
+
+def read_arx(name: str, text: str) -> Inline:
+    """The hierarchy of an ARX text. Raises MalformedHierarchy.
+
+    >>> read_arx('sex', 'M;*\\nF;*').paths
+    (('*', 'M'), ('*', 'F'))
+    """
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=";", strict=True) if row]
+    except csv.Error as error:
+        why = f"not a CSV file separated by semicolons ({error})."
+        raise errors.MalformedHierarchy(name, why, stored=False) from None
+    return from_rows(name, rows)
+
+
+def from_rows(name: str, rows: Iterable[Sequence[str]]) -> Inline:
+    """The hierarchy of rows from the leaf to the root. Raises MalformedHierarchy."""
+
+    def wrong(why: str) -> errors.DbanonError:
+        return errors.MalformedHierarchy(name, why, stored=False)
+
+    if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
+        raise wrong("it is not a list of rows, each a list of labels from the leaf to the root.")
+    paths: list[tuple[str, ...]] = []
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, (str, bytes)) or not isinstance(row, Sequence) or any(not _is_label(x) for x in row):
+            raise wrong(f"row {number} is not a list of labels from the leaf to the root.")
+        labels = _without_repeats([str(label) for label in row])
+        if not labels or any(not label for label in labels):
+            raise wrong(f"row {number} has an empty label.")
+        paths.append(tuple(reversed(labels)))
+    if not paths:
+        raise wrong("it has no rows.")
+    roots = {path[0] for path in paths}
+    if len(roots) != 1:
+        raise wrong(f"it has {len(roots)} roots; the last field of every row must be the same, usually *.")
+    if len({path[-1] for path in paths}) < len(paths):
+        raise wrong("a leaf occurs in more than one row.")
+    inner = {path[:depth] for path in paths for depth in range(1, len(path))}
+    for number, path in enumerate(paths, 1):
+        if path in inner:
+            raise wrong(f"the value of row {number} is an inner node of other rows.")
+    often = Counter(path[-1] for path in inner)
+    published = {" > ".join(path[1:]) if often[path[-1]] > 1 and len(path) > 1 else path[-1] for path in inner}
+    if len(published) < len(inner):
+        raise wrong("two inner nodes would be published under one name.")
+    return Inline(name, tuple(paths))
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+
+
+def _without_repeats(row: Sequence[str]) -> list[str]:
+    """Labels of a row, where a label repeated on the next level is one node; padding at the end is dropped."""
+    labels = list(row)
+    while len(labels) > 1 and not labels[-1]:
+        labels.pop()
+    return [label for i, label in enumerate(labels) if i == 0 or label != labels[i - 1]]
+
+
+def shipped(name: str) -> Inline | None:
+    """A hierarchy that comes with the package, or None."""
+    try:
+        path = resources.shipped_hierarchy(name)
+    except KeyError:
+        return None
+    return read_arx(name, path.read_text(encoding="utf-8-sig"))
+
+
+def is_inline(text: str) -> bool:
+    """Whether a `hierarchies` value is ARX rows rather than a name."""
+    return ";" in text
+
+
+def write_arx(paths: Iterable[Sequence[str]]) -> str:
+    """ARX text of paths from the leaf to the root."""
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=";", lineterminator="\n")
+    writer.writerows(paths)
+    return out.getvalue()

@@ -1,0 +1,1 @@
+"""What is learned from a table or a release: influence by random forests, and predictions."""

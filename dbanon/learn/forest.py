@@ -1,0 +1,239 @@
+"""Influence of quasi-identifiers on a sensitive attribute: how much worse the trees of a random forest predict it when
+the values of one column are shuffled (S1, section 3.3, Equations 2-8).
+
+A random forest follows from codes, counts and a seed alone: each tree has a stream of its own, and the order of equal
+records does not matter. Codes are ranks (leaf order for categories, NULL last), and trees do not look further.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon import errors
+from dbanon.functions.parameter_types import Choice, Integer, Real
+from dbanon.functions.parameters import Parameter
+from dbanon.space.space import Ints, Sensitive, Space
+
+Floats = npt.NDArray[np.float64]
+
+SCORES = ("zeta_over_sigma", "paper", "mean")
+"""How the trees' drops become one score."""
+
+SCORE = Parameter(
+    "influence",
+    Choice(SCORES),
+    "Score of an attribute from the trees' drops in accuracy: mean over standard deviation (zeta_over_sigma), standard "
+    "deviation over mean, as the paper prints it (paper), or mean.",
+    "zeta_over_sigma",
+)
+TREES = Parameter("trees", Integer(1, 100_000), "Trees of the random forest; the paper has 221 to 491.", 291)
+MTRY = Parameter("mtry", Integer(1), "Attributes that a split may choose from; default all.")
+NODE_SIZE = Parameter("node_size", Integer(1), "Least number of records in a leaf of a tree.", 1)
+FRACTION = Parameter(
+    "sample_fraction", Real(0, 1, above=True), "Records that a tree draws, with replacement, as a share.", 0.8
+)
+TRAIN = Parameter("train", Real(0, 1, above=True), "Share of the records that the forest is trained on.", 0.67)
+FOREST = Parameter(
+    "forest",
+    Choice(("auto", "classification", "regression")),
+    "What the trees predict: regression for a sensitive column of numbers, classification for others (auto).",
+    "auto",
+)
+PARAMETERS = (TREES, MTRY, NODE_SIZE, FRACTION, TRAIN, FOREST)
+"""Parameters of the forest itself."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a forest is made with; defaults are those of the parameters."""
+
+    trees: int = 291
+    mtry: int | None = None
+    node_size: int = 1
+    sample_fraction: float = 0.8
+    train: float = 0.67
+    forest: str = "auto"
+    seed: int = 0
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Settings:
+        """The settings among the options of a call."""
+        return cls(**{f.name: options[f.name] for f in fields(cls) if options.get(f.name) is not None})
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What a forest says of each attribute: mean (zeta) and standard deviation (sigma) over the trees of the drop in
+    accuracy when its values are shuffled; and of the trees, on average, the share of the records outside their samples
+    that they predict, and of the records kept for the test. For a regression accuracy is 1 - (mean squared error /
+    variance of the sensitive attribute)."""
+
+    zeta: Floats
+    sigma: Floats
+    accuracy: float
+    test_accuracy: float
+
+    def scores(self, how: str) -> Floats:
+        """One score an attribute, never below 0. S1 prints sigma / zeta (Eq. 5), which is greatest where an attribute
+        tells least; its text, and the usual importance of a forest, is zeta / sigma."""
+        if how == "mean":
+            found = self.zeta
+        else:
+            over, under = (self.sigma, self.zeta) if how == "paper" else (self.zeta, self.sigma)
+            found = np.divide(over, under, out=np.zeros(len(over)), where=under != 0)
+        return np.maximum(found, 0.0)
+
+    def packed(self) -> Floats:
+        """All of it as one array."""
+        return np.concatenate((self.zeta, self.sigma, [self.accuracy, self.test_accuracy]))
+
+    @classmethod
+    def unpacked(cls, packed: Floats) -> Influence:
+        """From what `packed` gave."""
+        d = (len(packed) - 2) // 2
+        return cls(packed[:d], packed[d : 2 * d], float(packed[-2]), float(packed[-1]))
+
+
+def request(options: Mapping[str, Any]) -> dict[str, object]:
+    """Settings and score as JSON, from the options of a call; what they leave out is the default."""
+    usual = "paper" if options.get("reproduce") == "paper" else "zeta_over_sigma"
+    return {"settings": asdict(Settings.of(options)), "score": options.get("influence") or usual}
+
+
+def ranks(scores: Sequence[float]) -> list[int]:
+    """Rank of each attribute from 1, the greatest score first, ties in their order."""
+    order = sorted(range(len(scores)), key=lambda j: (-scores[j], j))
+    return [order.index(j) + 1 for j in range(len(scores))]
+
+
+def combined(scores: Sequence[Floats]) -> Floats:
+    """Scores of several sensitive columns as one: each column's share of its sum, averaged. One column's stay."""
+    if len(scores) == 1:
+        return scores[0]
+    return np.asarray(np.mean([s / s.sum() if s.sum() > 0 else s for s in scores], axis=0))
+
+
+def weights(scores: Floats) -> list[float]:
+    """Factors of the attributes' weights: their scores over the average score, at least a thousandth."""
+    mean = float(scores.mean()) if len(scores) else 0.0
+    return [max(float(s) / mean, 1e-3) if mean > 0 else 1.0 for s in scores]
+
+
+def key(space: Space, sensitive: Sensitive, settings: Settings) -> bytes:
+    """128-bit hash of all that an influence follows from."""
+    rows, y, counts = _distinct(space, sensitive)
+    sizes = [a.values for a in space.attributes]
+    told = json.dumps(["influence", asdict(settings), sizes], sort_keys=True)
+    content = hashlib.blake2b(told.encode(), digest_size=16)
+    arrays = [rows, y, counts, *([sensitive.positions] if sensitive.positions is not None else [])]
+    for array in arrays:
+        content.update(f"{array.dtype}{array.shape}".encode())
+        content.update(np.ascontiguousarray(array).data)
+    return content.digest()
+
+
+def influence(space: Space, sensitive: Sensitive, settings: Settings, check: Any = lambda: None) -> Influence:
+    """The influence of every attribute on a sensitive column. MissingExtra where scikit-learn is not installed.
+
+    A share `train` of the records trains the trees, each on a sample with replacement; its drops are measured on the
+    training records outside that sample. Trees are CART (gini impurity; variance for regressions). A sensitive NULL is
+    a class of its own, or left out of a regression. O(trees * n log n) time, O(n) memory.
+    """
+    trees = _library()
+    codes, y, counts = _distinct(space, sensitive)
+    target: Any = y
+    numeric = sensitive.positions is not None and settings.forest != "classification"
+    if numeric and sensitive.positions is not None:
+        known = (y < sensitive.values) & np.isfinite(np.append(sensitive.positions, np.nan)[y])
+        codes, y, counts = codes[known], y[known], counts[known]
+        target = sensitive.positions[y]
+    features = codes.astype(np.float32)
+    d = features.shape[1]
+    of = np.repeat(np.arange(len(counts)), counts)
+    if len(of) == 0:
+        return Influence(np.zeros(d), np.zeros(d), 1.0, 1.0)
+    shuffled = _order(_stream(settings.seed, 0), len(of))
+    trained = max(int(settings.train * len(of)), 1)
+    train, test = of[np.sort(shuffled[:trained])], of[np.sort(shuffled[trained:])]
+    error = _error(target, train, numeric)
+    made = trees.DecisionTreeRegressor if numeric else trees.DecisionTreeClassifier
+    drops, accuracies, tests = np.zeros((settings.trees, d)), [], []
+    for number in range(settings.trees):
+        check()
+        stream = _stream(settings.seed, number + 1)
+        drawn = stream.random_raw(max(round(settings.sample_fraction * trained), 1)) % trained
+        bag = np.bincount(drawn.astype(np.int64), minlength=trained)
+        weight = np.bincount(train, weights=bag, minlength=len(counts))
+        inside = weight > 0
+        tree = made(
+            max_features=min(settings.mtry or d, d),
+            min_weight_fraction_leaf=min(settings.node_size / bag.sum(), 0.5) if settings.node_size > 1 else 0.0,
+            random_state=int(stream.random_raw() % 2**31),
+        ).fit(features[inside], target[inside], sample_weight=weight[inside])
+        predict = _predictor(tree, numeric)
+        if len(test):
+            tests.append(1 - error(predict(features[test]), test))
+        outside = train[bag == 0]
+        if len(outside) == 0:
+            continue
+        here = features[outside]
+        accuracy = 1 - error(predict(here), outside)
+        accuracies.append(accuracy)
+        for j in sorted(set(tree.tree_.feature[tree.tree_.feature >= 0].tolist())):
+            moved = here.copy()
+            moved[:, j] = here[_order(stream, len(outside)), j]
+            drops[number, j] = accuracy - (1 - error(predict(moved), outside))
+    sigma = drops.std(axis=0, ddof=1) if settings.trees > 1 else np.zeros(d)
+    return Influence(drops.mean(axis=0), sigma, _mean(accuracies), _mean(tests))
+
+
+def _library() -> Any:
+    try:
+        from sklearn import tree
+    except ModuleNotFoundError as missing:
+        raise errors.MissingExtra("influence", "scikit-learn", "learn") from missing
+    return tree
+
+
+def _distinct(space: Space, sensitive: Sensitive) -> tuple[Any, Ints, Ints]:
+    """Codes, sensitive code and count of the distinct records, in their order whatever else they have."""
+    tuple_of = np.repeat(np.arange(len(space.counts)), space.counts)
+    values = sensitive.values + 1
+    pairs, counts = np.unique(tuple_of * values + sensitive.codes, return_counts=True)
+    return space.codes[pairs // values], (pairs % values).astype(np.int64), counts.astype(np.int64)
+
+
+def _stream(seed: int, number: int) -> np.random.PCG64:
+    """The stream of a tree; a PCG64's, unlike a Generator's, is promised not to change."""
+    return np.random.PCG64(np.random.SeedSequence([seed, number]))
+
+
+def _order(stream: np.random.PCG64, n: int) -> Ints:
+    """A random order of n things."""
+    return np.argsort(stream.random_raw(n), kind="stable")
+
+
+def _predictor(tree: Any, numeric: bool) -> Any:
+    """What a tree predicts of rows of features: a number, or the most frequent class of the leaf, ties to the first."""
+    value = tree.tree_.value[:, 0, :]
+    of_node = value[:, 0] if numeric else tree.classes_[np.argmax(value, axis=1)]
+    return lambda rows: of_node[tree.tree_.apply(rows)]
+
+
+def _error(target: Any, train: Ints, numeric: bool) -> Any:
+    """The error of predictions about records: the share that is wrong, or mean squared error over variance."""
+    if not numeric:
+        return lambda found, rows: float(np.mean(found != target[rows]))
+    variance = float(np.var(target[train]))
+    return lambda found, rows: float(np.mean((found - target[rows]) ** 2)) / variance if variance > 0 else 0.0
+
+
+def _mean(numbers: list[float]) -> float:
+    return float(np.mean(numbers)) if numbers else float("nan")

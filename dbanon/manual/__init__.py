@@ -1,0 +1,1 @@
+"""The manual: pages made from the functions, the measures, the commands and the errors themselves."""

@@ -1,0 +1,148 @@
+"""The manual's page of one function, as Markdown: `dbanon docs` and `.help` in the shell show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.cluster import find
+from dbanon.cluster.registry import Algorithm
+from dbanon.functions import scalar_functions
+from dbanon.functions.parameters import Parameter, shown
+from dbanon.functions.table_function import KINDS, TableFunction, table_functions
+from dbanon.manual.examples import Example, example
+
+EVIDENCE = {
+    "SEED": "a paper of the project gives the steps",
+    "LIT": "standard published algorithm",
+    "LIT-m": "standard published algorithm as it is generally known, its paper not read",
+    "RECON": "reconstructed from descriptions",
+}
+"""What the words of `evidence` mean."""
+
+SCALARS = {f.name: f for f in scalar_functions.FUNCTIONS}
+"""The scalar functions by name."""
+
+
+def names() -> list[str]:
+    """All functions that have a page: table functions, then scalar ones."""
+    return [*table_functions(), *SCALARS]
+
+
+def signature(function: TableFunction, most: int = 6) -> str:
+    """The call with its parameters; what must be given stands without brackets.
+
+    >>> signature(table_functions()["hierarchy_intervals"])
+    'hierarchy_intervals(name, tbl, col, widths)'
+    """
+    must = [p.name for p in function.parameters if p.required]
+    may = [p.name for p in function.parameters if not p.required]
+    given = [*function.positional, *must]
+    optional = ", ".join([*may[:most], *(["..."] if len(may) > most else [])])
+    if optional:
+        given.append((given.pop() + " [, " if given else "[") + optional + "]")
+    return f"{function.name}({', '.join(given)})"
+
+
+def page(name: str) -> str:
+    """The page of a table function or a scalar function; KeyError where there is none of that name."""
+    parts = _scalar(SCALARS[name]) if name in SCALARS else _table(table_functions()[name])
+    return "\n\n".join([f"# {name}", *parts]) + "\n"
+
+
+def prose(words: str) -> str:
+    """Text as Markdown shows it unchanged, in a table's cell too."""
+    return words.replace("|", "\\|").replace("*", "\\*")
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table of cells that are Markdown already."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def block(made: Example) -> str:
+    """An example in a fenced block, with what must run before it."""
+    before = "\n".join(made.before)
+    if made.language == "sql" or not before:
+        return _fenced(made.language, "\n".join([*made.before, made.code]))
+    return f"{_fenced('sql', before)}\n\n{_fenced(made.language, made.code)}"
+
+
+def _fenced(language: str, code: str) -> str:
+    return f"```{language}\n{code}\n```"
+
+
+def link(name: str) -> str:
+    """A link from one function's page to another's."""
+    return f"[{name}]({name}.md)"
+
+
+# --- the parts of a page -----------------------------------------------------------------------------------
+
+
+def _table(function: TableFunction) -> list[str]:
+    parts = [f"```\n{signature(function)}\n```", prose(function.doc)]
+    if function.parameters:
+        rows = (_row(p) for p in function.parameters)
+        parts += ["## Parameters", table(("parameter", "accepts", "default", "meaning"), rows)]
+    parts += _example(function.name)
+    if function.algorithm:
+        parts += ["## Algorithm", *_algorithm(find(function.algorithm))]
+    siblings = _siblings(function)
+    if siblings:
+        parts += ["## See also", ", ".join(map(link, siblings)) + ", [metrics](../metrics.md), [errors](../errors.md)"]
+    else:
+        parts.append("[All functions](../index.md), [errors](../errors.md)")
+    return parts
+
+
+def _example(name: str) -> list[str]:
+    found = example(name)
+    return ["## Example", block(found)] if found else []
+
+
+def _row(parameter: Parameter) -> tuple[str, ...]:
+    default = parameter.default
+    given = "" if default is None else f"`{shown(list(default) if isinstance(default, tuple) else default)}`"
+    return (
+        f"`{parameter.name}`",
+        prose(str(parameter.kind)),
+        "required" if parameter.required else given,
+        prose(parameter.doc),
+    )
+
+
+def _algorithm(algorithm: Algorithm) -> list[str]:
+    return [
+        table(
+            ("", ""),
+            (
+                ("name", prose(algorithm.title)),
+                ("family", prose(algorithm.family)),
+                ("source", prose(algorithm.source)),
+                ("evidence", f"{algorithm.evidence}: {EVIDENCE[algorithm.evidence]}"),
+                ("complexity", prose(algorithm.complexity)),
+                ("random", "no" if algorithm.deterministic else "from a seed; the same seed gives the same release"),
+            ),
+        )
+    ]
+
+
+def _siblings(function: TableFunction) -> list[str]:
+    """The other functions of the same algorithm."""
+    own = next((ending for ending, kind in KINDS.items() if kind == function.kind), None)
+    if own is None:
+        return []
+    base = function.name.removesuffix(own)
+    return [base + ending for ending in KINDS if ending != own]
+
+
+def _scalar(function: scalar_functions.Scalar) -> list[str]:
+    forms = "\n".join(f"{function.name}({', '.join(form.arguments)}) -> {function.returns}" for form in function.forms)
+    return [
+        f"```\n{forms}\n```",
+        prose(function.doc),
+        *_example(function.name),
+        "[All functions](../index.md)",
+    ]

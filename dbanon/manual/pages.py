@@ -1,0 +1,148 @@
+"""The manual: Markdown pages made from the functions, the metrics, the commands and the errors themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import click
+
+from dbanon import errors
+from dbanon.cli import main
+from dbanon.errors import DbanonError
+from dbanon.files import writing
+from dbanon.functions.table_function import table_functions
+from dbanon.manual import function_page, metric_page
+from dbanon.manual.function_page import SCALARS, block, prose, table
+from dbanon.manual.mistakes import Mistake, documented, mistakes
+from dbanon.shell.commands import COMMANDS
+
+
+def pages() -> dict[str, str]:
+    """All pages by their path below the manual's folder."""
+    functions = {f"functions/{name}.md": function_page.page(name) for name in function_page.names()}
+    return {
+        "index.md": _index(),
+        "metrics.md": metric_page.page(),
+        "commands.md": _commands(),
+        "errors.md": _errors(),
+        **functions,
+    }
+
+
+def topics() -> dict[str, str]:
+    """What `dbanon docs NAME` prints, by lower-case name: pages, and sections about one command, metric or error."""
+    made = pages()
+    found = {PurePosixPath(path).stem.lower(): text for path, text in made.items()}
+    for path in ("commands.md", "errors.md", "metrics.md"):
+        for section in re.split(r"^(?=## )", made[path], flags=re.MULTILINE)[1:]:
+            title = section.split("\n")[0].removeprefix("## ").removeprefix("dbanon ")
+            found.setdefault(title.lower(), section.rstrip() + "\n")
+    return found
+
+
+def write(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Writes all pages below a folder, which is made where it is missing; gives their paths.
+
+    Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
+    """
+    made = {writing.local("docs", folder) / path: text for path, text in pages().items()}
+    if not overwrite and (there := [str(path) for path in made if path.exists()]):
+        raise errors.TargetExists(str(folder), there, "docs")
+    for path, text in made.items():
+        with writing.written("docs", path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with writing.draft("docs", path) as draft:
+            draft.write_text(text, encoding="utf-8")
+    return list(made)
+
+
+# --- the pages ---------------------------------------------------------------------------------------------
+
+
+def _page(*parts: str) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+def _index() -> str:
+    every = table_functions()
+    groups = {
+        "Functions that publish": [n for n, f in every.items() if f.kind == "release"],
+        "Their classes and metrics": [n for n, f in every.items() if f.kind in ("classes", "metrics")],
+        "Functions about data, policy, hierarchies and releases": [
+            n for n, f in every.items() if f.kind not in ("release", "classes", "metrics")
+        ],
+        "Functions that read published values": list(SCALARS),
+    }
+    docs = {name: f.doc for name, f in every.items()} | {name: f.doc for name, f in SCALARS.items()}
+    parts = [
+        "# dbanon",
+        "Anonymization that lives in the database. The examples run on the database that `dbanon demo` makes, in "
+        "`dbanon shell dbanon_demo.duckdb` or on `con = dbanon.connect('dbanon_demo.duckdb')`.",
+        "- [Commands](commands.md)\n- [Metrics](metrics.md)\n- [Errors](errors.md)",
+    ]
+    for title, names in groups.items():
+        rows = ((f"[{name}](functions/{name}.md)", prose(docs[name])) for name in names)
+        parts += [f"## {title}", table(("function", "gives"), rows)]
+    return _page(*parts)
+
+
+def _errors() -> str:
+    parts = [
+        "# Errors",
+        "Each is an exception class of `dbanon.errors` and a `dbanon.DbanonError`. What a SQL function finds reaches "
+        "Python as an error of DuckDB with the same message. After an error nothing was released and nothing was "
+        "changed.",
+    ]
+    for name, kind in documented().items():
+        parts += _error(kind, mistakes().get(name))
+    return _page(*parts)
+
+
+def _error(kind: type[DbanonError], mistake: Mistake | None) -> Iterator[str]:
+    yield f"## {kind.__name__}"
+    yield prose((kind.__doc__ or "").strip())
+    if mistake is not None:
+        yield block(mistake.example) if mistake.example else mistake.when
+        yield f"```text\n{mistake.error}\n```"
+
+
+# --- commands ----------------------------------------------------------------------------------------------
+
+
+def _commands() -> str:
+    parts = [
+        "# Commands",
+        "`-h` and `--help` tell about each. The exit code is 0 when all went well, 1 after an error, "
+        "2 where the command was not understood.",
+    ]
+    for path, command in walk():
+        parts += _command(path, command)
+    rows = ((f"`{prose(c.usage)}`", prose(c.doc)) for c in COMMANDS.values())
+    parts += ["## In the shell", table(("command", "what it does"), rows)]
+    return _page(*parts)
+
+
+def walk(command: click.Command = main, path: str = "dbanon") -> Iterator[tuple[str, click.Command]]:
+    """All commands with what is typed to call them, groups before what is in them."""
+    yield path, command
+    if isinstance(command, click.Group):
+        for name, inner in sorted(command.commands.items()):
+            if not inner.hidden:
+                yield from walk(inner, f"{path} {name}")
+
+
+def _command(path: str, command: click.Command) -> Iterator[str]:
+    context = click.Context(command, info_name=path)
+    yield f"## {path}"
+    yield f"```sh\n{' '.join([path, *command.collect_usage_pieces(context)])}\n```"
+    yield "\n\n".join(prose(" ".join(part.split())) for part in (command.help or "").split("\n\n"))
+    records = [
+        record
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and not parameter.hidden
+        if (record := parameter.get_help_record(context)) is not None
+    ]
+    if records:
+        yield table(("option", "meaning"), ((f"`{prose(option)}`", prose(help_)) for option, help_ in records))

@@ -1,0 +1,144 @@
+"""The Python way to write the policy and the hierarchies: the same tables, one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dbanon import errors, session
+from dbanon.files import reading, writing
+from dbanon.hierarchy import relation, storage
+from dbanon.hierarchy.storage import Inline
+from dbanon.policy import column_roles
+from dbanon.source import catalog, schema, stored_policy
+from dbanon.sqltext import template
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import identifier, literal, qualified, text
+
+
+def declare(connection: Any, table: str, **columns: Any) -> None:
+    """Writes the roles of a table's columns to `dbanon.policy`, replacing what these columns had.
+
+    A column's value is its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight, min_level,
+    max_level, top, bottom, grid:
+
+        declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "top": 90})
+
+    Raises UnknownTable, UnknownColumn, UnknownRole; nothing is written then.
+    """
+    with session.own_cursor(connection) as cursor:
+        path = _path(connection)
+        source = catalog.resolve("declare", table, cursor, path, {})
+        rows = [_row(source, column, value) for column, value in columns.items()]
+        declared = [row["column_name"] for row in rows]
+        for column in declared:
+            if declared.count(column) > 1:
+                raise errors.TwoRoles(
+                    "declare", source.shown, column, [r["role"] for r in rows if r["column_name"] == column]
+                )
+        schema.create(connection, source.database)
+        if not catalog.has_table(cursor, source.database, "policy"):
+            raise errors.ReadOnly("declare", source.database)
+        policies = qualified(source.database, catalog.SCHEMA, "policy")
+        cursor.execute("BEGIN")
+        for old in stored_policy.policy_rows(source, cursor):
+            if old.declared.column.lower() in {c.lower() for c in declared}:
+                cursor.execute(
+                    f"DELETE FROM {policies} WHERE (schema_name, table_name, column_name) = (?, ?, ?)",
+                    [old.schema_name, old.table_name, old.declared.column],
+                )
+        for settings in rows:
+            columns_ = ", ".join(identifier(n) for n in settings)
+            values = ", ".join(literal(v) for v in settings.values())
+            cursor.execute(f"INSERT INTO {policies} ({columns_}) VALUES ({values})")
+        cursor.execute("COMMIT")
+
+
+def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
+    """One row of dbanon.policy."""
+    names = {name.lower(): name for name in source.columns}
+    if column.lower() not in names:
+        raise errors.UnknownColumn("declare", source.shown, column, "the call", source.columns)
+    settings: dict[str, Any]
+    if isinstance(value, Mapping):
+        settings = dict(value)
+    elif isinstance(value, str):
+        settings = {"role": value}
+    elif isinstance(value, (tuple, list)) and len(value) <= 2:
+        settings = dict(zip(("role", "hierarchy"), value, strict=False))
+    else:
+        accepts = "a role, (role, hierarchy) or a dict with role and settings"
+        raise errors.InvalidArgument("declare", column, accepts, repr(value))
+    role = str(settings.pop("role", "")).lower()
+    if role not in column_roles.ROLES:
+        raise errors.UnknownRole(source.shown, column, role, column_roles.ROLES)
+    for setting in settings:
+        if setting not in column_roles.SETTINGS:
+            raise errors.UnknownParameter("declare", setting, column_roles.SETTINGS)
+    spelled = {n: str(v) if n in ("top", "bottom", "grid") and v is not None else v for n, v in settings.items()}
+    given = {n: v for n, v in spelled.items() if v is not None}
+    return {
+        "table_name": source.table,
+        "column_name": names[column.lower()],
+        "role": role,
+        "schema_name": source.schema,
+        **given,
+    }
+
+
+def _path(connection: Any) -> catalog.SearchPath:
+    return catalog.SearchPath.here(connection)
+
+
+def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Sequence[str]] | None = None) -> None:
+    """Writes a hierarchy to `dbanon.hierarchy` of the current database, replacing one of that name.
+
+    `rows` is an ARX file (`value;level1;...;*`), rows from the leaf to the root, or None for the shipped hierarchy of
+    that name. Raises MalformedHierarchy, UnreadableFile, RemoteFile, UnknownHierarchy; nothing is written then.
+    """
+    found: Inline | None
+    if rows is None:
+        found = storage.shipped(name)
+        if found is None:
+            from dbanon.sqltext import resources
+
+            raise errors.UnknownHierarchy("load_hierarchy", name, "shipped", resources.shipped_hierarchies())
+    elif isinstance(rows, (str, Path)):
+        with connection.cursor() as cursor:
+            found = storage.read_arx(name, reading.content("load_hierarchy", str(rows), cursor))
+    else:
+        found = storage.from_rows(name, rows)
+    schema.create(connection)
+    with session.own_cursor(connection) as cursor:
+        database = _path(connection).database
+        if not catalog.has_table(cursor, database, "hierarchy"):
+            raise errors.ReadOnly("load_hierarchy", database)
+        table = qualified(database, catalog.SCHEMA, "hierarchy")
+        cursor.execute("BEGIN")
+        cursor.execute(f"DELETE FROM {table} WHERE name = ?", [name])
+        made = relation.rows_of_paths(relation.paths(found))
+        cursor.execute(f"INSERT INTO {table} SELECT {text(name)}, * FROM ({made})")
+        cursor.execute("COMMIT")
+
+
+def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
+    """Writes a stored hierarchy of the current database to an ARX file, in place of one that is there.
+
+    Raises UnknownHierarchy, TargetNotLocal, NotWritten, and TargetInUse for a file that the connection reads.
+    """
+    target = writing.local("save_hierarchy", path)
+    writing.apart("save_hierarchy", [target], writing.read_by(connection))
+    stored = catalog.hierarchy_table(name, connection, [_path(connection).database])
+    if stored is None:
+        known = catalog.stored_hierarchies(connection, _path(connection).database)
+        raise errors.UnknownHierarchy("save_hierarchy", name, "stored", known)
+    rows = relation.rows(storage.Stored(*stored))
+    lines = connection.execute(bound(template.fill("hierarchy/arx.sql", rows=rows))).fetchall()
+    with writing.draft("save_hierarchy", target) as draft:
+        draft.write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")
+
+
+def clear_cache(connection: Any) -> None:
+    """Forgets the cluster labels kept for the connection's database instance."""
+    session.of_connection(getattr(connection, "raw", connection)).cache.clear()

@@ -1,0 +1,117 @@
+"""What is wrong in dbanon.policy: rows that name what is not there, identifiers that may be persons, and columns
+that are published as they are and single people out together."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from dbanon import errors
+from dbanon.functions.call import Call, literal_rows
+from dbanon.hierarchy import lookup
+from dbanon.policy import column_roles, repeated_identifiers, singling_out
+from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
+from dbanon.source import catalog, stored_policy
+from dbanon.sqltext import names, template
+from dbanon.sqltext.quote import Sql, identifier, qualified
+
+_COLUMNS = ("database_name", "schema_name", "table_name", "column_name", "problem", "statement")
+
+Place = tuple[str, str, str]
+"""Database, schema and name of a table or view."""
+
+
+def statement(call: Call) -> Sql:
+    """The SQL of policy_problems(): every attached database's policy as committed; values are counted when it runs."""
+    known: list[Sequence[str | None]] = []
+    relations: dict[Sql, tuple[Relation, list[Declared]]] = {}
+    for database in call.attached():
+        if not catalog.has_table(call.cursor, database, "policy"):
+            continue
+        places = catalog.relations(call.cursor, database)
+        seen: dict[tuple[str, ...], str] = {}
+        for row, hierarchy in _stored(call, database):
+            about = [place for place in places if stored_policy.applies(place, row.schema, row.table)]
+            found = [*_role_problems(call, row, hierarchy), *_place_problems(call, about, row)]
+            for place in about:
+                key = (*place, row.column.lower())
+                if key in seen:
+                    found.append(str(errors.TwoRoles("dbanon.policy", row.table, row.column, (seen[key], row.role))))
+                seen[key] = row.role
+            known += [_reported(row, problem) for problem in found]
+            for relation in _readable(call, about, row):
+                relations.setdefault(relation.sql, (relation, []))[1].append(row)
+    counted = []
+    for relation, rows in relations.values():
+        for candidate in repeated_identifiers.candidates(relation, rows, call.cursor):
+            if isinstance(candidate, Unreadable):
+                known.append(_reported(candidate.declared, candidate.problem))
+            else:
+                counted.append(repeated_identifiers.values(candidate))
+        if (together := singling_out.counted(relation, rows, call.cursor)) is not None:
+            counted.append(together)
+    literal = literal_rows(dict.fromkeys(_COLUMNS, "VARCHAR"), known)
+    return Sql(template.fill("policy/problems.sql", known=literal, candidates=counted))
+
+
+def _stored(call: Call, database: str) -> list[tuple[Declared, str | None]]:
+    """The rows of a database's policy, each with the hierarchy that it names."""
+    table = qualified(database, catalog.SCHEMA, "policy")
+    rows = call.cursor.execute(
+        f"SELECT schema_name, table_name, column_name, role, hierarchy FROM {table} ORDER BY ALL ASC NULLS LAST"
+    ).fetchall()
+    return [(Declared(database, *row[:4]), row[4]) for row in rows]
+
+
+def _reported(row: Declared, problem: str) -> tuple[str | None, ...]:
+    """One row of the answer, without a statement."""
+    return row.database, row.schema, row.table, row.column, problem, None
+
+
+def _role_problems(call: Call, row: Declared, hierarchy: str | None) -> list[str]:
+    """What is wrong with the role and the hierarchy of a row."""
+    problems = []
+    if row.role.lower() not in column_roles.ROLES:
+        problems.append(str(errors.UnknownRole(row.table, row.column, row.role, column_roles.ROLES)))
+    if hierarchy is not None and row.role.lower() == "quasi":
+        there = replace(call, path=catalog.SearchPath(row.database, row.schema))
+        try:
+            missing = lookup.find(there, hierarchy, None) is None
+        except errors.DbanonError as error:
+            return [*problems, str(error)]
+        if missing:
+            known, where = lookup.known(there, None), f"of {row.table}.{row.column}"
+            problems.append(str(errors.UnknownHierarchy("dbanon.policy", hierarchy, where, known)))
+    return problems
+
+
+def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[str]:
+    """What is wrong with the table and the column of a row; `about` are the relations that it names."""
+    if not about:
+        if names.is_file(row.table) or row.table.lower() in call.session.local:
+            return []
+        return [
+            f"orphan: there is no table or view '{row.table}' (schema_name '{row.schema}') in this database. "
+            "Hint: DELETE the row, or correct table_name or schema_name."
+        ]
+    columns = catalog.columns_of(call.cursor, about[0])
+    if row.column.lower() in {c.lower() for c in columns}:
+        return []
+    return [str(errors.UnknownColumn("dbanon.policy", row.table, row.column, "column_name", columns))]
+
+
+def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Relation]:
+    """What a row is about, to be read: tables and views `about`, else a temporary relation or a file."""
+    for place in about:
+        yield Relation(qualified(*place), partial(catalog.columns_of, call.cursor, place))
+    if about or row.database != call.path.database:
+        return
+    for name, columns in call.session.local.items():
+        if stored_policy.applies((row.database, "main", name), row.schema, row.table):
+            yield Relation(identifier(name), partial(dict, columns), seen=False)
+    if names.is_file(row.table) and row.schema.lower() == "main":
+        with contextlib.suppress(errors.UnreadableFile, errors.RemoteFile):
+            source = catalog.resolve("policy_problems", row.table, call.cursor, call.path, {})
+            yield Relation(source.sql, partial(dict, source.columns))

@@ -1,0 +1,116 @@
+"""The limits by which the values of a column are judged for a proposed role.
+
+A proposal is a start, not a verdict: it errs to the safe side, and the custodian decides. What neither its name nor its
+values tell is withheld and left for review; nothing is published as it is because nothing speaks
+against it.
+"""
+
+from __future__ import annotations
+
+RARE = 10
+"""Records below which a value is rare: the usual k, at which an `other` column with such a value is refused."""
+
+NEARLY = 0.95
+"""Share of distinct values, or of values of one pattern, that counts as nearly all: typing errors must not hide it."""
+
+KEY_SHARE = 0.05
+"""Least distinct values a record of a column that is a key though it repeats: 20 records a key on average. A code list
+stays below it in all but tiny tables."""
+
+KEYS = 100
+"""So many distinct values make a column that is named like a person's number a key, however often they repeat."""
+
+FEW_ROWS = 20
+"""Below so many records everything looks unique, so that uniqueness alone says nothing."""
+
+WHOLE_ROWS = 100
+"""From so many records on, a whole number of its own in each of them is a key; measured numbers coincide by then."""
+
+PROSE = 40
+"""Average length from which texts of several words may be prose, which may name people."""
+
+PROSE_SHARE = 0.5
+"""Least distinct values a record of prose that is short of PROSE_TEXTS: canned phrases repeat more often."""
+
+PROSE_TEXTS = 100
+"""So many different long texts are prose though each repeats, if they are more than PROSE_REPEATED of the records."""
+
+PROSE_REPEATED = 0.02
+"""Least distinct values a record of such prose: descriptions of codes stay below it in all but small tables."""
+
+SENTENCES = 0.25
+"""Share of values that end or go on as sentences do, from which a column is prose however often each repeats."""
+
+FEW_VALUES = 50
+"""Most values of a column that is published as it is by its name alone: departments, products, units. What has more is
+generalized."""
+
+NAMELIKE = 0.5
+"""Least share of values that are written as names of people are, for a column to be taken for names."""
+
+CONTACTS = 0.05
+"""Share of values that hold a telephone number or an e-mail address, from which generalized columns are withheld. What
+would be published as it is must hold none."""
+
+COVERED = 0.5
+"""Least share of a column's values in a hierarchy of like name for it to be named at all. Without a like name it is
+NEARLY: codes of two letters are countries by accident."""
+
+SAMPLE = 2000
+"""Distinct values that are compared with patterns: a share of 0.95 is then known to one percent."""
+
+SAMPLE_UNCHANGED = 50_000
+"""The same of columns that their name would publish as they are: there a single telephone number counts."""
+
+PATTERNS = {
+    "e-mail addresses": r"[^@\s]+@[^@\s]+\.[^@\s]+",
+    "social security numbers": r"\d{3}-\d{2}-\d{4}",
+    "phone numbers": r"(\+\d{1,3}[ .-]?(\(?\d{1,5}\)?[ .-]?)?|\(?\d{3}\)?[ .-])\d{3,4}[ .-]?\d{3,5}"
+    r"|(\+|00)\d{1,3}([ ./()-]{0,2}\d{1,5}){2,6}"
+    r"|\(?0\d{1,5}\)?( ?[/-] ?| )\d{2,8}([ -]\d{2,5}){0,4}|0\d{9,10}|1[3-9]\d{9}",
+    "web addresses": r"(?i)(https?|ftp)://\S+",
+    "UUIDs": r"(?i)[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}",
+    "IP addresses": r"(\d{1,3}\.){3}\d{1,3}",
+}
+"""Values that identify a person or a record by their form, whatever the column is called."""
+
+CONTACT = (
+    r"[^\s@]+@[^\s@]+\.\pL{2,}"
+    r"|(\+|\b00)\d{1,3}([ ./()-]{0,2}\d{1,5}){3,6}"
+    r"|\(?\b0\d{1,5}\)?( ?[/-] ?| )\d{3,8}([ -]\d{2,5}){0,4}"
+    r"|\(?\b\d{3}\)?[ .-]\d{3}[ .-]\d{4}\b"
+    r"|(?i:\b(tel|telefon|phone|fon|mobil|mobile|handy|cell|call|fax|whatsapp)[\pL]*[ .:]{0,3}\+?[\d(][\d ()/.-]{4,})"
+    r"|\b1[3-9]\d{9}\b"
+)
+"""A telephone number or an e-mail address inside a text."""
+
+DATE = (
+    r"(\d{4}[./-]\d{1,2}[./-]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})"
+    r"|\d{1,2}[. /-]{0,2}\pL+\.?[, /-]{0,2}(\d{4}|\d{2})"
+    r"|\pL+\.? \d{1,2}(st|nd|rd|th)?,? \d{4}|\d{4}[年년] ?\d{1,2}[月월] ?\d{1,2}[日일])"
+    r"([ T,]+\d{1,2}[:.]\d{2}([:.]\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|UTC|[+-]\d{2}:?\d{0,2}))?)?"
+)
+"""Dates as text: ISO, d.m.y, m/d/y, d-Mon-y, with a time of day or without."""
+
+SURNAME_FIRST = r"\p{Lu}[\pL'’-]+( \p{Lu}[\pL'’-]+)?, ?\p{Lu}[\pL'’.-]*( \p{Lu}[\pL'’.-]*){0,3}"
+TITLED = (
+    r"(?i:dr|prof|mr|mrs|ms|miss|mx|sir|herr|frau|hr|fr|sr|sra|srta|dott|sig|sigra|mme|mlle|dhr|mevr|pan|pani|bay|bayan|"
+    r"г-н|г-жа|shri|smt|bapak|ibu)\.? \p{Lu}[\pL'’. -]+"
+)
+GIVEN_FIRST = (
+    r"\p{Lu}[\pL'’-]*\.?( \p{Lu}\.?)?( (von|van|vom|zu|de|del|della|da|dos|di|du|la|le|bin|ibn|al|el|der|den|ter|y|e))*"
+    r"( \p{Lu}[\pL'’-]+){1,3}"
+)
+"""How names of people are written. Places, professions and diseases are written like the last, too."""
+
+SENTENCE = r"\pL{2,}[^.!?]* \pL+[^.!?]*[.!?]+(\s|$)|\p{Han}+[，。！？；]"
+"""Several words with a full stop."""
+
+DIAGNOSIS = r"[A-TV-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4})?"
+"""The form of ICD-10 codes. Codes without a point behind the third character look like much else."""
+
+DIAGNOSES = 10
+"""Distinct values of that form that are no accident: room and shelf numbers look alike, but few at a time."""
+
+SENSITIVE_HIERARCHIES = ("adult_salary", "icd10")
+"""Shipped hierarchies of what must not be learned; all others are of what somebody could know from elsewhere."""

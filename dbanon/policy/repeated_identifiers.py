@@ -1,0 +1,108 @@
+"""Identifiers whose values repeat: perhaps the key of people who occur several times, whom k counts as several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from dbanon import errors
+from dbanon.source import catalog
+from dbanon.source.catalog import Cursor
+from dbanon.source.column_types import person_value
+from dbanon.sqltext.quote import Sql, identifier, qualified, text
+from dbanon.sqltext.template import fill, later, message
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One row of dbanon.policy as it is stored."""
+
+    database: str
+    schema: str
+    table: str
+    column: str
+    role: str
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table, view or file that rows of the policy are about: how to find its columns, and whether the planner's
+    cursor sees it."""
+
+    sql: Sql
+    columns: Callable[[], Mapping[str, str]]
+    seen: bool = True
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An identifier, its type, and SQL that counts which of its values repeat."""
+
+    declared: Declared
+    type: str
+    count: Sql
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """An identifier of a relation that cannot be read."""
+
+    declared: Declared
+
+    @property
+    def problem(self) -> str:
+        """What policy_problems says about it."""
+        return (
+            f"unreadable: '{self.declared.table}' cannot be read here, so nobody knows whether values of the "
+            f"identifier '{self.declared.column}' repeat. Hint: SELECT from it to see why."
+        )
+
+
+def candidates(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> Iterator[Candidate | Unreadable]:
+    """Identifiers of a relation, as its rows declare them; none where one declares a person."""
+    rows = list(rows)
+    identifiers = [row for row in rows if row.role.lower() == "identifier"]
+    if not identifiers or any(row.role.lower() == "person" for row in rows):
+        return
+    columns = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
+    for row in identifiers:
+        if row.column.lower() not in columns:
+            continue
+        name, type_ = columns[row.column.lower()]
+        value = person_value(name, type_) or Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
+        count = Sql(fill("policy/repeated.sql", source=relation.sql, value=value))
+        readable = not relation.seen or binds(cursor, count)
+        yield Candidate(row, type_, count) if readable else Unreadable(row)
+
+
+def binds(cursor: Cursor, query: Sql) -> bool:
+    """Whether a query can be planned: a view may be broken, and one broken view must not hide other problems."""
+    try:
+        cursor.execute(f"EXPLAIN {query}").fetchall()
+    except Exception:
+        return False
+    return True
+
+
+def values(candidate: Candidate) -> dict[str, Sql]:
+    """Template values of a candidate that can be counted."""
+    row = candidate.declared
+    tells = person_value(row.column, candidate.type) is not None
+    return {
+        "database": text(row.database),
+        "schema": text(row.schema),
+        "table": text(row.table),
+        "column": text(row.column),
+        "problem": message(errors.RepeatedIdentifier(row.table, row.column, later("repeated"), tells)),
+        "statement": text(_declares_person(row)) if tells else Sql("NULL"),
+        "count": candidate.count,
+    }
+
+
+def _declares_person(row: Declared) -> str:
+    """The statement that makes an identifier the person."""
+    key = ", ".join(text(part) for part in (row.schema, row.table, row.column))
+    return (
+        f"UPDATE {qualified(row.database, catalog.SCHEMA, 'policy')} SET role = 'person' "
+        f"WHERE (schema_name, table_name, column_name) = ({key})"
+    )

@@ -1,0 +1,43 @@
+"""Columns that are published as they are and single people out together, whatever k is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon import errors
+from dbanon.policy.repeated_identifiers import Declared, Relation, binds
+from dbanon.source.catalog import Cursor
+from dbanon.source.column_types import person_value
+from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.sqltext.template import fill, later, message
+
+SHARE = 0.1
+"""Share of the records that the columns make unique, from which they are a problem; the metrics count every one."""
+
+
+def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dict[str, Sql] | None:
+    """Template values of sql/policy/problems.sql for a relation whose unchanged columns are to be counted; None where
+    it has none, or cannot be read, which is reported by others."""
+    types = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
+    known = [row for row in rows if row.column.lower() in types]
+    unchanged = [row for row in known if row.role.lower() in ("sensitive", "other")]
+    if not unchanged:
+        return None
+    person = next((person_value(*types[row.column.lower()]) for row in known if row.role.lower() == "person"), None)
+    values = []
+    for row in unchanged:
+        name, type_ = types[row.column.lower()]
+        values.append(Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name))
+    count = Sql(fill("policy/unique.sql", source=relation.sql, values=values, person=person, share=Sql(str(SHARE))))
+    if relation.seen and not binds(cursor, count):
+        return None
+    first, names = unchanged[0], [row.column for row in unchanged]
+    return {
+        "database": text(first.database),
+        "schema": text(first.schema),
+        "table": text(first.table),
+        "column": text(", ".join(names)),
+        "problem": message(errors.UniqueUnchanged(first.table, names, later("repeated"), person is not None)),
+        "statement": Sql("NULL"),
+        "count": count,
+    }

@@ -1,0 +1,1 @@
+"""From a request to a release: preparation, plan, columns, the gate, measures."""

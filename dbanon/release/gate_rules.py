@@ -1,0 +1,262 @@
+"""What the release gate holds a release against: the policy and the call, read a second time.
+
+Nothing here is taken from `attribute`, `column` or the resolved roles, which make the release: a mistake of theirs must
+not be one of the gate's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Context, Decimal
+from typing import cast
+
+from dbanon.release.publication import Publication
+from dbanon.source.stored_policy import Settings
+from dbanon.sqltext.quote import Sql, identifier, joined, text
+
+_PUBLISHED = {"quasi": "qi", "sensitive": "sensitive", "other": "other"}
+_DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_LARGE = ("HUGEINT", "UHUGEINT")
+_FLOATS = ("FLOAT", "DOUBLE")
+_DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)$")
+_EXACT = Context(prec=1000)
+"""More digits than any grid has: the usual 28 would round."""
+
+
+def rules(call: Publication) -> dict[str, object]:
+    """Template values: `leave`, the names of the columns that may leave, in order, and `rules`, one of each
+    quasi-identifier of the call; `loses` and `varies` say whether the gate has a formula for losses and square errors.
+    """
+    roles = {name: role(call, name) for name in call.source.columns}
+    quasi = [attribute.quasi.column for attribute in call.attributes]
+    pairs = _pairs(call, roles)
+    found = [_rule(call, i, name, pairs) for i, name in enumerate(quasi)]
+    exact = call.noise is None and all(r["is_exact"] for r in found if r["is_number"])
+    return {
+        "rules": found,
+        "loses": exact and call.options["eloss_height"] != "sub",
+        "varies": exact,
+        "leave": Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
+        "read_unchanged": [
+            identifier(name) for name in call.source.columns if name in call.roles.sensitive or name in call.roles.other
+        ],
+        "read_person": _person(call),
+        "source_twice": call.source.is_table and not call.left_out,
+        "source_columns": [identifier(name) for name in call.source.columns if name.lower() in _read(call, roles)],
+    }
+
+
+def role(call: Publication, name: str) -> str | None:
+    """How a column leaves: quasi, sensitive or other; None where it must not."""
+    declared = {row.column.lower(): row.role.lower() for row in call.declared}
+    asked = {
+        role_: [n.lower() for n in cast(Sequence[str], call.options[parameter] or ())]
+        for role_, parameter in (*_PUBLISHED.items(), ("identifier", "identifier"), ("withheld", "withhold"))
+    }
+    lowered = name.lower()
+    person = str(call.options["person"] or "").lower()
+    if lowered in asked["identifier"] or lowered in asked["withheld"] or lowered == person:
+        return None
+    was = declared.get(lowered)
+    if declared and was not in _PUBLISHED:
+        return None
+    wanted = next((role_ for role_ in _PUBLISHED if lowered in asked[role_]), None)
+    if wanted is not None:
+        return wanted if was in (None, "other", wanted) else None
+    return was if was is not None and call.options[_PUBLISHED[was]] is None else None
+
+
+def _read(call: Publication, roles: Mapping[str, str | None]) -> set[str]:
+    """The columns that are read of the source, in lower case."""
+    person = {call.roles.person} if call.roles.person is not None else set()
+    own = {a.quasi.column for a in call.attributes} | set(call.roles.sensitive) | set(call.roles.other)
+    shown = {name for name, of in roles.items() if of is not None}
+    return {name.lower() for name in own | person | set(call.key) | shown}
+
+
+def _pairs(call: Publication, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """The names of the two bounds of each number, where they are columns of their own."""
+    typed = call.options["intervals"] == "bounds"
+    numbers = {name for name, of in roles.items() if of == "quasi" and typed and _is_number(call, name)}
+    taken = {name.lower() for name, of in roles.items() if of is not None and name not in numbers}
+    made: dict[str, list[str]] = {}
+    for name in [a.quasi.column for a in call.attributes if a.quasi.column in numbers]:
+        made[name] = [_unlike(f"{name}{end}", taken) for end in ("_min", "_max")]
+        taken.update(n.lower() for n in made[name])
+    return made
+
+
+def _names(roles: Mapping[str, str | None], pairs: Mapping[str, Sequence[str]]) -> list[str]:
+    """The published columns in the table's order, and the class."""
+    names = [n for name, of in roles.items() if of is not None for n in pairs.get(name, [name])]
+    return [*names, _unlike("class_id", {n.lower() for n in names})]
+
+
+def _typed(call: Publication, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """Where the ends of typed intervals stand."""
+    form = call.options["intervals"]
+    if form == "bounds" and name in pairs:
+        low, high = (identifier(n) for n in pairs[name])
+        return {"low": low, "high": high}
+    if form == "struct":
+        return {end: Sql(f"struct_extract({identifier(name)}, '{end}')") for end in ("low", "high")}
+    return {}
+
+
+def _unlike(name: str, taken: set[str]) -> str:
+    while name.lower() in taken:
+        name += "_"
+    return name
+
+
+def _setting(call: Publication, name: str, parameter: str) -> str | None:
+    """What the call says of a column, else what is declared."""
+    asked = _asked(call, name, parameter)
+    return _declared(call, name, parameter) if asked is None else asked
+
+
+def _asked(call: Publication, name: str, parameter: str) -> str | None:
+    given = call.options.get(parameter)
+    if not isinstance(given, Mapping):
+        return None
+    return next((str(value) for key, value in given.items() if str(key).lower() == name.lower()), None)
+
+
+def _declared(call: Publication, name: str, parameter: str) -> str | None:
+    settings = next((row.settings for row in call.declared if row.column.lower() == name.lower()), Settings())
+    value = getattr(settings, {"hierarchies": "hierarchy"}.get(parameter, parameter), None)
+    return None if value is None else str(value)
+
+
+def _grid(given: str | None, type_: str) -> str | None:
+    """The grid that holds: as given, month for days, none for numbers."""
+    grid = given or ("month" if type_ in _DAYS else None)
+    return None if grid is not None and grid.lower() == "none" else grid
+
+
+def _is_number(call: Publication, name: str) -> bool:
+    type_ = call.source.columns[name]
+    plain = type_ in (*_DAYS, *_WHOLE, *_LARGE, *_FLOATS, "TIME") or _DECIMAL.match(type_) is not None
+    return plain and _setting(call, name, "hierarchies") is None
+
+
+def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """Template values of one quasi-identifier: how the gate reads it, and what its published values keep to."""
+    is_number = _is_number(call, name)
+    own = _number(call, name, pairs) if is_number else _category(call, name)
+    return {"i": i, "is_number": is_number, "text": identifier(name), **own}
+
+
+def _category(call: Publication, name: str) -> dict[str, object]:
+    """Template values of a column with a hierarchy, or of texts."""
+    highest = _setting(call, name, "max_level")
+    return {
+        "own": Sql(f"{identifier(name)}::VARCHAR"),
+        "min_level": max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
+        "max_level": None if highest is None else int(highest),
+        "round": int(float(_setting(call, name, "round") or 1)),
+    }
+
+
+def _number(call: Publication, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """Template values of a number, a date or a time: its grids, its ends, and the types that these have."""
+    type_ = call.source.columns[name]
+    is_day = type_ in _DAYS
+    grid = _grid(_setting(call, name, "round") or _setting(call, name, "grid"), type_)
+    quasi = any(row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in call.declared)
+    held = _grid(_declared(call, name, "grid"), type_) if quasi else None
+    compared = "TIMESTAMP" if type_ in _DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
+    scale = _scale(type_, [of for of in (grid, held) if of is not None])
+    ends = compared
+    if is_day and grid is not None:
+        ends = "DATE"
+    elif type_ in _WHOLE:
+        ends = "HUGEINT"
+    elif _DECIMAL.match(type_):
+        ends = f"DECIMAL(38,{scale})"
+
+    def coded(setting: str, tighter: str) -> Sql | None:
+        both = [_declared(call, name, setting), _asked(call, name, setting)]
+        given = joined(Sql(f"CAST(CAST({text(one)} AS {compared}) AS {ends})") for one in both if one is not None)
+        return Sql(f"{tighter}({given})") if given else None
+
+    def cells(of: str) -> dict[str, object]:
+        return {"unit": of.lower() if is_day else None, "step": None if is_day else _step(ends, of)}
+
+    own = cells(grid) if grid is not None else {"unit": None, "step": None}
+    return {
+        "own": _read_number(name, type_, grid),
+        **_typed(call, name, pairs),
+        **_limits(ends, scale),
+        "ends": Sql(ends),
+        "whole_days": ends == "DATE" and type_ != "DATE",
+        "is_day": ends == "DATE",
+        "top": coded("top", "least"),
+        "bottom": coded("bottom", "greatest"),
+        "grids": [cells(of) for of in sorted({of for of in (grid, held) if of is not None})],
+        "held": cells(held) if held is not None else None,
+        "own_ends": [e for e in ("top", "bottom") if _asked(call, name, e) not in (None, _declared(call, name, e))],
+        **own,
+        "is_whole": type_ in (*_WHOLE, *_LARGE),
+        "is_float": type_ in _FLOATS,
+        "compared": Sql(compared),
+        "is_exact": type_ in _WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
+        "fine": Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
+    }
+
+
+def _read_number(name: str, type_: str, grid: str | None) -> Sql:
+    """A number as it is compared: zeros are one, instants are in UTC and, on a grid, of whole microseconds."""
+    column = identifier(name)
+    if type_ in _FLOATS:
+        return Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
+    if type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
+        return Sql(f"{column}::TIMESTAMP")
+    if type_ == "TIMESTAMP WITH TIME ZONE":
+        return Sql(f"{column} AT TIME ZONE 'UTC'")
+    if type_ == "TIMESTAMP_NS" and grid is not None:  # cut to microseconds, not rounded
+        nanos = f"epoch_ns({column})"
+        cut = f"make_timestamp(({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000)"
+        return Sql(f"CASE WHEN isfinite({column}) THEN {cut} ELSE {column}::TIMESTAMP END")
+    return column
+
+
+def _scale(type_: str, grids: Sequence[str]) -> int:
+    """Decimals of a DECIMAL and of its grids, whose multiples may have more; 0 for other types."""
+    decimals = _DECIMAL.match(type_)
+    if decimals is None:
+        return 0
+    exponents = [Decimal(of).normalize(_EXACT).as_tuple().exponent for of in grids]
+    return max([int(decimals[1]), *(-int(exponent) for exponent in exponents)])
+
+
+def _step(ends: str, grid: str) -> Sql:
+    """The grid of a number, exact where its type is."""
+    return Sql(f"{text(grid)}::DOUBLE" if ends in _FLOATS else f"{text(f'{Decimal(grid):f}')}::{ends}")
+
+
+def _limits(ends: str, scale: int) -> dict[str, Sql]:
+    """What stands for an end that the grid puts beyond the type."""
+    if ends == "DATE":
+        return {"least": Sql("DATE '5877642-06-25 (BC)'"), "greatest": Sql("DATE '5881580-07-10'")}
+    if ends == "HUGEINT":
+        return {"least": Sql(f"'{-(2**127)}'::HUGEINT"), "greatest": Sql(f"'{2**127 - 1}'::HUGEINT")}
+    if ends == "UHUGEINT":
+        return {"least": Sql("0::UHUGEINT"), "greatest": Sql(f"'{2**128 - 1}'::UHUGEINT")}
+    if ends.startswith("DECIMAL"):
+        digits = "9" * (38 - scale) + ("." + "9" * scale if scale else "")
+        return {"least": Sql(f"'-{digits}'::{ends}"), "greatest": Sql(f"'{digits}'::{ends}")}
+    if ends in _FLOATS:
+        greatest = "3.4028234663852886e38" if ends == "FLOAT" else "1.7976931348623157e308"
+        return {"least": Sql(f"'-{greatest}'::{ends}"), "greatest": Sql(f"'{greatest}'::{ends}")}
+    return {}
+
+
+def _person(call: Publication) -> Sql | None:
+    """The gate's own reading of the person."""
+    if call.roles.person is None:
+        return None
+    name, type_ = identifier(call.roles.person), call.source.columns[call.roles.person]
+    return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in _FLOATS else name

@@ -1,0 +1,56 @@
+"""The measures of a release: one SQL file each in sql/release/metric/, whose header says what it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from dbanon.sqltext import resources
+
+_HEADER = re.compile(r"^-- (what|better|source|place|needs|of|custodian): (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One measure: a SELECT of (detail, value) over the relations of sql/release/part/measured.sql; `of` is what it can
+    be measured of: classes, noise. Of those in `custodian` it does not follow from the released rows, but from values
+    that nobody is shown: it never goes out with a release."""
+
+    name: str
+    what: str
+    better: str
+    source: str
+    place: int
+    needs: str
+    of: tuple[str, ...]
+    custodian: tuple[str, ...]
+    sql: str
+
+
+@cache
+def all_metrics() -> tuple[Metric, ...]:
+    """All measures in the order in which they are shown."""
+    return tuple(sorted((_read(name) for name in resources.sql_names("release/metric")), key=lambda m: m.place))
+
+
+def goes_out(name: str) -> bool:
+    """Whether a measure of a release of classes, by its name with what stands behind the colon, goes out with it."""
+    base = name.partition(":")[0]
+    return not any(m.name == base and "classes" in m.custodian for m in all_metrics())
+
+
+def _read(name: str) -> Metric:
+    text = resources.sql(f"release/metric/{name}.sql")
+    header = dict(_HEADER.findall(text))
+    return Metric(
+        name=name,
+        what=header["what"],
+        better=header["better"],
+        source=header["source"],
+        place=int(header["place"]),
+        needs=header.get("needs", ""),
+        of=tuple(header.get("of", "classes").split(", ")),
+        custodian=tuple(header["custodian"].split(", ")) if "custodian" in header else (),
+        sql="\n".join(line for line in text.splitlines() if not line.startswith("-- ")),
+    )

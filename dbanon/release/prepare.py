@@ -1,0 +1,190 @@
+"""From a call of a function that publishes to what it publishes: source, roles, attributes, models."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+from dbanon import cluster, errors
+from dbanon.functions import parameters, table_function
+from dbanon.functions.call import Call
+from dbanon.functions.table_function import TableFunction
+from dbanon.hierarchy import lookup, relation
+from dbanon.hierarchy.storage import Hierarchy
+from dbanon.learn import forest
+from dbanon.models import demand
+from dbanon.policy import attribute, column_roles
+from dbanon.policy.attribute import Attribute
+from dbanon.release.column_views import value_type
+from dbanon.release.publication import Publication
+from dbanon.session import Session
+from dbanon.source import base_tables, catalog, column_types, stored_policy
+from dbanon.sqltext.quote import Sql, text
+
+
+def call(
+    session: Session,
+    cursor: Any,
+    function: str,
+    positional: Mapping[str, object],
+    given: Mapping[str, object],
+    places: Sequence[str],
+) -> Call:
+    """A call with its parameters validated. `places`: current database, current schema, search path."""
+    called = table_function.called(function, given)
+    options = parameters.validated(called.name, called.parameters, given)
+    return Call(called, positional, options, session, cursor, catalog.SearchPath.of(*places))
+
+
+def publication(call: Call) -> Publication:
+    """What a call publishes."""
+    algorithm = cluster.find(cast(str, call.function.algorithm))
+    made = prepared(call, call.options, algorithm.name, cast(str, call.function.kind))
+    own = {p.name: call.options[p.name] for p in algorithm.own}
+    weighed = call.options["weights"] == "influence"
+    if not made.roles.sensitive and (weighed or "sensitive" in algorithm.reads):
+        what = "weights = 'influence'" if weighed else algorithm.name
+        raise errors.NoSensitive(made.function, made.source.shown, what)
+    asks = weighed or ("influence" in algorithm.reads and own["influence"] != "weights")
+    # What all algorithms can be asked for alike is what influence() gives by default.
+    settings = {} if weighed or not asks else own
+    return replace(
+        made,
+        own_options=own,
+        reads=(*algorithm.reads, "sensitive") if weighed else algorithm.reads,
+        forest=forest_of(made, settings) | {"weigh": weighed} if asks else None,
+        widens=algorithm.widen is not None,
+        noise=noise_of(call.function, call.options),
+        bounds=_bounds(call, made, cast("Mapping[str, tuple[str, str]]", own.get("bounds") or {})),
+        distinct=bool(own.get("drop_duplicates")),
+    )
+
+
+def _bounds(call: Call, made: Publication, given: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Sql, Sql]]:
+    """Ends of the columns beyond which records are left out; UnknownColumn, UnsupportedSetting, InvalidArgument."""
+    attributes = {a.quasi.column.lower(): a for a in made.attributes}
+    found = {}
+    for name, ends in given.items():
+        of = attributes.get(name.lower())
+        if of is None:
+            known = [a.quasi.column for a in made.attributes]
+            raise errors.UnknownColumn(made.function, made.source.shown, name, "bounds", known)
+        if not of.is_number:
+            why = "it is a category, not a number or a date."
+            raise errors.UnsupportedSetting(made.function, made.source.shown, of.quasi.column, "bounds", why)
+        type_ = value_type(of)
+        if not call.holds(" <= ".join(f"TRY_CAST({text(end)} AS {type_})" for end in ends)):
+            accepts = f"two values of {of.quasi.column} ({of.quasi.type}), the lower first"
+            raise errors.InvalidArgument(made.function, "bounds", accepts, parameters.shown(list(ends)))
+        low, high = (Sql(f"CAST({text(end)} AS {type_})") for end in ends)
+        found[of.quasi.column] = (low, high)
+    return found
+
+
+def noise_of(function: TableFunction, options: Mapping[str, object]) -> cluster.Noise | None:
+    """What a call publishes instead of classes; UnusedArgument where a parameter does not fit that."""
+    algorithm = cluster.find(cast(str, function.algorithm))
+    noise = None if algorithm.noise is None else algorithm.noise(options)
+    if noise is None:
+        if options.get("epsilon") is not None:
+            raise errors.UnusedArgument(function.name, "epsilon", "release is not 'noise'")
+        return None
+    if function.kind == "inference":
+        name = noise.asked.split(" = ")[0]
+        raise errors.UnusedArgument(function.name, name, "it tells what published classes narrow, and noise has none")
+    if options["intervals"] != "text":
+        raise errors.UnusedArgument(function.name, "intervals", f"with {noise.asked} numbers are published, not ranges")
+    if options.get("divergence"):
+        raise errors.UnusedArgument(function.name, "divergence", f"with {noise.asked} no classes are published")
+    return noise
+
+
+def forest_of(made: Publication, options: Mapping[str, object]) -> dict[str, object]:
+    """Settings of a forest that predicts the sensitive columns; InvalidArgument where it cannot."""
+    for column in made.roles.sensitive:
+        type_ = made.source.columns[column]
+        if options.get("forest") == "regression" and column_types.family(type_)[0] is None:
+            accepts = f"'auto' or 'classification' for {column}, which is {type_}"
+            raise errors.InvalidArgument(made.function, "forest", accepts, "'regression'")
+    return forest.request(options)
+
+
+def prepared(call: Call, options: Mapping[str, object], algorithm: str, kind: str) -> Publication:
+    """Source, roles, attributes and models of a call, with all common options."""
+    name = call.function.name
+    source = call.source()
+    declared, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
+    declared_there = None if declared else base_tables.declared_table(source, call.cursor, call.session.views)
+    if declared_there is not None:
+        raise errors.ViewOverPolicy(name, source.shown, declared_there, next(iter(source.columns)))
+    looser = partial(attribute.looser, holds=call.holds)
+    cuts = partial(attribute.cuts, holds=call.holds)
+    roles = column_roles.resolve(name, source.shown, source.columns, declared, options, looser, cuts)
+    return Publication(
+        function=name,
+        algorithm=algorithm,
+        kind=kind,
+        k=cast(int, options["k"]),
+        source=source,
+        roles=roles,
+        attributes=tuple(_attribute(call, source, q) for q in roles.quasi),
+        options=options,
+        demands=demand.demands(name, source.shown, options, roles.sensitive),
+        orders={column: order(call, source, column, of) for column, of in roles.orders.items()},
+        own_options={},
+        fingerprint_sql=fingerprint_sql,
+        fingerprint=fingerprint,
+        session=call.session.token,
+        declared=tuple(declared),
+    )
+
+
+def order(call: Call, source: catalog.Source, column: str, name: str) -> Hierarchy:
+    """The hierarchy of a sensitive column."""
+    found = lookup.find(call, name, source)
+    if found is None:
+        where = f"of {source.shown}.{column}"
+        raise errors.UnknownHierarchy(call.function.name, name, where, lookup.known(call, source))
+    return found
+
+
+def _attribute(call: Call, source: catalog.Source, quasi: column_roles.Quasi) -> Attribute:
+    return attribute.attribute(
+        call.function.name,
+        source.shown,
+        quasi,
+        find=lambda name: lookup.find(call, name, source),
+        known=lambda: lookup.known(call, source),
+        holds=call.holds,
+    )
+
+
+def keyed(made: Publication, key: Sequence[str] | None, kind: str = "release") -> Publication:
+    """The publication with the columns that tell its people apart."""
+    return replace(made, key=() if key is None or made.roles.person is not None else tuple(key), kind=kind)
+
+
+def unique_key(made: Publication, cursor: Any) -> tuple[str, ...] | None:
+    """The columns that tell people apart: the person, else the source's primary key, else a unique key; or None."""
+    if made.roles.person is not None:
+        return (made.roles.person,)
+    source = made.source
+    rows = cursor.execute(
+        "SELECT constraint_column_names FROM system.main.duckdb_constraints() "
+        "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND constraint_type IN ('PRIMARY KEY', 'UNIQUE') "
+        "ORDER BY constraint_type = 'UNIQUE' ASC, constraint_index ASC",
+        [source.database, source.schema, source.table],
+    ).fetchall()
+    return tuple(rows[0][0]) if rows else None
+
+
+def hierarchy_fingerprint(made: Publication, cursor: Any) -> str:
+    """A text that changes when a hierarchy of the publication does."""
+    used = {a.quasi.column: a.hierarchy for a in made.attributes if a.hierarchy is not None} | dict(made.orders)
+    every = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR COLLATE POSIX ASC), ''))"
+    queries = [f"SELECT {every} FROM ({relation.rows(hierarchy)}) AS r" for _, hierarchy in sorted(used.items())]
+    pieces = [cursor.execute(query).fetchall()[0][0] for query in queries]
+    return hashlib.md5("".join(pieces).encode(), usedforsecurity=False).hexdigest()

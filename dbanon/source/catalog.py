@@ -1,0 +1,255 @@
+"""Reads the database's catalog for the planner: the source, its columns, its policy, its hierarchies.
+
+Everything runs on a cursor of the planner's own, so it sees committed state only; the SQL that the planner
+returns sees the caller's transaction, and `fingerprint_sql` lets it notice a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dbanon import errors
+from dbanon.files import reading
+from dbanon.source import view_text
+from dbanon.sqltext import names
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import Sql, identifier, literal, qualified
+
+SCHEMA = "dbanon"
+
+
+class Cursor(Protocol):
+    """What is needed of a DuckDB connection."""
+
+    def execute(self, query: str, parameters: object = None) -> Any: ...
+
+
+@dataclass(frozen=True)
+class SearchPath:
+    """Where the caller's bare names resolve."""
+
+    database: str
+    schema: str
+    entries: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, database: str, schema: str, setting: str) -> SearchPath:
+        """From current_database(), current_schema() and the search_path setting (`a.b,"c d".e`)."""
+        entries = [
+            (parts[0], parts[1]) if len(parts) == 2 else (database, parts[0])
+            for parts in names.path_entries(setting or "")
+            if len(parts) <= 2
+        ]
+        return cls(database, schema, tuple(entries))
+
+    @classmethod
+    def here(cls, connection: Cursor) -> SearchPath:
+        """Of a connection."""
+        query = bound("SELECT current_database(), current_schema(), current_setting('search_path')")
+        return cls.of(*connection.execute(query).fetchall()[0])
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """(database, schema) pairs in the order in which a bare name is looked up."""
+        return list(dict.fromkeys([*self.entries, (self.database, self.schema), (self.database, "main")]))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A resolved source: SQL that names it, its columns and where its policy lives."""
+
+    shown: str
+    sql: Sql
+    columns: Mapping[str, str]
+    database: str
+    schema: str
+    table: str
+    bare: bool = False
+    is_table: bool = False
+    """Whether it is a table of a DuckDB database: read twice in a statement, it has the same rows."""
+
+
+def resolve(
+    function: str, given: str, cursor: Cursor, path: SearchPath, local: Mapping[str, Mapping[str, str]]
+) -> Source:
+    """The table, view, file or known temporary relation that a source argument names.
+
+    `local` holds relations that only the caller's connection sees by lower-case name, where they are known: temporary
+    ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, AmbiguousTable,
+    UnreadableFile or RemoteFile.
+    """
+    parts = names.table_parts(given)
+    single = parts[0] if parts and len(parts) == 1 else given
+    bare = parts is None or len(parts) == 1
+    if parts is not None and len(parts) == 2 and parts[0].lower() == "main":  # where temporary tables stand first
+        bare, single = True, parts[1]
+    if bare and single.lower() in local:
+        columns = local[single.lower()]
+        return Source(given, identifier(single), columns, path.database, "main", single)
+    if parts is not None and len(parts) == 2 and ".".join(parts).lower() in local:  # not committed yet
+        return Source(given, qualified(*parts), local[".".join(parts).lower()], path.database, *parts)
+    found = stored(function, cursor, given, parts, path)
+    if found is not None:
+        database, schema, table = found
+        if view_text.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
+            raise errors.CallsItself(function, given)
+        return Source(
+            shown=given,
+            sql=qualified(*found),
+            columns=_columns(cursor, found),
+            database=database,
+            schema=schema,
+            table=table,
+            bare=bare,
+            is_table=_is_table(cursor, found),
+        )
+    if names.is_file(given):
+        reading.allowed(function, given, cursor)
+        sql = reading.relation(given)
+        try:
+            columns = _described(cursor, sql)
+        except Exception as error:
+            raise errors.UnreadableFile(function, given, reading.why(error)) from None
+        return Source(given, sql, columns, path.database, "main", given)
+    if parts is None:
+        raise errors.NotATable(function, given)
+    raise errors.UnknownTable(function, given, _known(cursor, path, local))
+
+
+_RELATIONS = """
+    SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() WHERE NOT internal
+    UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal
+"""
+
+
+def stored(
+    function: str, cursor: Cursor, given: str, parts: tuple[str, ...] | None, path: SearchPath
+) -> tuple[str, str, str] | None:
+    """The one stored relation that the name can mean, or None."""
+    wanted = {(parts or (given,))[-1].lower(), given.lower()}
+    rows: list[tuple[str, str, str]] = cursor.execute(
+        bound(
+            f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT unnest(?)) AND database_name <> 'temp'"
+        ),
+        [list(wanted)],
+    ).fetchall()
+    by_name = {tuple(p.lower() for p in row): row for row in rows}
+
+    def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
+        for candidate in candidates:
+            if hit := by_name.get(tuple(p.lower() for p in candidate)):
+                return hit
+        return None
+
+    if parts is not None and len(parts) == 3:
+        return pick([(parts[0], parts[1], parts[2])])
+    if parts is not None and len(parts) == 2:
+        in_schema = pick([(database, parts[0], parts[1]) for database, _ in path.places])
+        in_database = pick([(parts[0], "main", parts[1])])
+        if in_schema and in_database and in_schema != in_database:
+            shown = [str(qualified(*row)) for row in (in_schema, in_database)]
+            raise errors.AmbiguousTable(function, given, shown)
+        return in_schema or in_database
+    name = parts[0] if parts else given
+    return pick([(database, schema, name) for database, schema in path.places])
+
+
+def _is_table(cursor: Cursor, found: tuple[str, str, str]) -> bool:
+    rows = cursor.execute(
+        "SELECT 1 FROM system.main.duckdb_tables() JOIN system.main.duckdb_databases() USING (database_name) "
+        "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND type = 'duckdb'",
+        list(found),
+    ).fetchall()
+    return bool(rows)
+
+
+def _columns(cursor: Cursor, found: tuple[str, str, str]) -> dict[str, str]:
+    """Column names and types; a view that cannot be bound on this cursor tells what it was created with."""
+    try:
+        return _described(cursor, qualified(*found))
+    except Exception:
+        rows = cursor.execute(
+            "SELECT column_name, data_type FROM system.main.duckdb_columns() "
+            "WHERE (database_name, schema_name, table_name) = (?, ?, ?) ORDER BY column_index ASC",
+            list(found),
+        ).fetchall()
+        return dict(rows)
+
+
+def _described(cursor: Cursor, relation: Sql) -> dict[str, str]:
+    rows = cursor.execute(f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})").fetchall()
+    return dict(rows)
+
+
+def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
+    """All tables and views of a database: (database, schema, table)."""
+    rows: list[tuple[str, str, str]] = cursor.execute(
+        f"SELECT * FROM ({_RELATIONS}) WHERE database_name = ?", [database]
+    ).fetchall()
+    return rows
+
+
+def columns_of(cursor: Cursor, relation: tuple[str, str, str]) -> dict[str, str]:
+    """Column names and types of a stored table or view."""
+    return _columns(cursor, relation)
+
+
+def _known(cursor: Cursor, path: SearchPath, local: Mapping[str, object]) -> list[str]:
+    rows = cursor.execute(f"SELECT DISTINCT table_name, schema_name FROM ({_RELATIONS})").fetchall()
+    stored = [_spelled(t) if s == "main" else f"{_spelled(s)}.{_spelled(t)}" for t, s in rows if s != SCHEMA]
+    return [*stored, *local]
+
+
+def _spelled(name: str) -> str:
+    """A name as a source argument spells it: in double quotes where it would be read as something else."""
+    return name if names.table_parts(name) == (name,) else identifier(name)
+
+
+# --- the policy ----------------------------------------------------------------------------------------
+
+
+def has_table(cursor: Cursor, database: str, table: str) -> bool:
+    """Whether the database has `dbanon.<table>`."""
+    rows = cursor.execute(
+        "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
+        [database, SCHEMA, table],
+    ).fetchall()
+    return bool(rows)
+
+
+def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
+    """Whether the database has the schema."""
+    rows = cursor.execute(
+        bound("SELECT 1 FROM system.main.duckdb_schemas() WHERE database_name = ? AND lower(schema_name) = lower(?)"),
+        [database, schema],
+    ).fetchall()
+    return bool(rows)
+
+
+# --- hierarchies ---------------------------------------------------------------------------------------
+
+
+def hierarchy_table(name: str, cursor: Cursor, databases: Sequence[str]) -> tuple[str, str] | None:
+    """(database, hierarchy name) of a stored hierarchy: `zip5` where the source or the session lives, or `db.zip5`."""
+    places = [(database, name) for database in dict.fromkeys(databases)]
+    parts = names.table_parts(name)
+    if parts is not None and len(parts) == 2:
+        places.append((parts[0], parts[1]))
+    for database, hierarchy in places:
+        if has_table(cursor, database, "hierarchy"):
+            rows = cursor.execute(
+                f"SELECT 1 FROM {qualified(database, SCHEMA, 'hierarchy')} WHERE name = {literal(hierarchy)} LIMIT 1"
+            ).fetchall()
+            if rows:
+                return database, hierarchy
+    return None
+
+
+def stored_hierarchies(cursor: Cursor, database: str) -> list[str]:
+    """Names of the hierarchies stored in one database."""
+    if not has_table(cursor, database, "hierarchy"):
+        return []
+    table = qualified(database, SCHEMA, "hierarchy")
+    return [row[0] for row in cursor.execute(f"SELECT DISTINCT name FROM {table} ORDER BY name ASC").fetchall()]

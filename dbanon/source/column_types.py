@@ -1,0 +1,54 @@
+"""Types of columns: the families that arithmetic knows, and what no category can be."""
+
+from __future__ import annotations
+
+import re
+
+from dbanon.sqltext.quote import Sql, identifier
+
+INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_TIMES = {
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMP_S": "timestamp",
+    "TIMESTAMP_MS": "timestamp",
+    "TIMESTAMP_NS": "nanos",
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+    "TIME": "time",
+}
+_CATEGORIES = re.compile(r"^(VARCHAR|BOOLEAN|UUID|ENUM\(.*)$", re.DOTALL)
+
+
+def is_category(type_: str) -> bool:
+    """Whether values of a type are told apart by their text."""
+    return _CATEGORIES.match(type_) is not None
+
+
+def is_nested(type_: str) -> bool:
+    return type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "JSON", "VARIANT", "BLOB", "BIT"))
+
+
+def family(type_: str) -> tuple[str | None, int]:
+    """(arithmetic family, decimals) of a numeric or time type; (None, 0) for the others."""
+    if type_ in INTEGERS:
+        return "integer", 0
+    if type_ in ("HUGEINT", "UHUGEINT"):
+        return "huge", 0
+    if type_ in ("FLOAT", "DOUBLE"):
+        return "float", 0
+    if match := re.match(r"DECIMAL\((\d+),(\d+)\)$", type_):
+        return "decimal", int(match[2])
+    if type_ == "DATE":
+        return "date", 0
+    return _TIMES.get(type_), 0
+
+
+def person_value(name: str, type_: str) -> Sql | None:
+    """The person that a column tells, or None where values of its type cannot tell people apart."""
+    value = identifier(name)
+    if type_ in ("FLOAT", "DOUBLE"):
+        return Sql(f"({value} + 0::{type_})")
+    if type_ == "TIMESTAMP WITH TIME ZONE":
+        return Sql(f"epoch_us({value})")
+    if type_ == "VARCHAR":
+        return Sql(f"{value} COLLATE POSIX")
+    return value if family(type_)[0] is not None or is_category(type_) else None

@@ -1,0 +1,100 @@
+"""What dbanon.policy declares of a source: the rows about it, and a fingerprint of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbanon.source import catalog
+from dbanon.sqltext import names
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import Sql, qualified, text
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Generalization settings of one quasi-identifier; None where nothing was said. `round` is a call's alone."""
+
+    hierarchy: str | None = None
+    weight: float = 1.0
+    min_level: int | None = None
+    max_level: int | None = None
+    top: str | None = None
+    bottom: str | None = None
+    grid: str | None = None
+    round: str | None = None
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One row of dbanon.policy that applies to the source."""
+
+    column: str
+    role: str
+    settings: Settings
+
+
+def applies(source: tuple[str, str, str], schema_name: str, table_name: str) -> bool:
+    """Whether a policy row is about a table (database, schema, table), however its table_name is spelled."""
+    database, schema, table = (part.lower() for part in source)
+    here = schema_name.lower()
+    if table_name.lower() == table and here == schema:
+        return True
+    parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
+    if len(parts) == 1:
+        return parts[0] == table and here == schema
+    if here not in ("main", schema):
+        return False
+    return parts in ((schema, table), (database, schema, table)) or (parts == (database, table) and schema == "main")
+
+
+def _near(source: catalog.Source) -> Sql:
+    """SQL condition that holds for every policy row about the source, and for few others."""
+    name = source.table.lower()
+    spelled = {name, name.replace('"', '""')}
+    return bound("(" + " OR ".join(f"contains(lower(table_name), {text(n)})" for n in sorted(spelled)) + ")")
+
+
+@dataclass(frozen=True)
+class PolicyRow:
+    """One row of dbanon.policy as it is stored."""
+
+    schema_name: str
+    table_name: str
+    declared: Declared
+
+
+def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
+    """The stored rows about a source."""
+    if not catalog.has_table(cursor, source.database, "policy"):
+        return []
+    rows = cursor.execute(
+        "SELECT schema_name, table_name, column_name, role, hierarchy, weight, min_level, max_level, top, bottom, grid "
+        f"FROM {qualified(source.database, catalog.SCHEMA, 'policy')} WHERE {_near(source)} ORDER BY ALL ASC NULLS LAST"
+    ).fetchall()
+    whole = (source.database, source.schema, source.table)
+    return [
+        PolicyRow(schema, table, Declared(column, role, Settings(hierarchy, 1.0 if weight is None else weight, *rest)))
+        for schema, table, column, role, hierarchy, weight, *rest in rows
+        if applies(whole, schema, table)
+    ]
+
+
+def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> tuple[list[Declared], Sql, str]:
+    """The declared roles of the source, SQL for a fingerprint of the rows they come from, and its value now."""
+    sql = _fingerprint_sql(source, catalog.has_table(cursor, source.database, "policy"))
+    fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
+    return [row.declared for row in policy_rows(source, cursor)], sql, fingerprint
+
+
+def _fingerprint_sql(source: catalog.Source, exists: bool) -> Sql:
+    """A scalar subquery that changes when the policy of the source does."""
+    if not exists:
+        return bound(
+            "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
+            f"({text(source.database)}, {text(catalog.SCHEMA)}, 'policy'))"
+        )
+    return bound(
+        "(SELECT coalesce(md5(string_agg(p::VARCHAR, chr(10) ORDER BY p::VARCHAR COLLATE POSIX ASC)), '') "
+        f"FROM (SELECT p FROM {qualified(source.database, catalog.SCHEMA, 'policy')} AS p WHERE {_near(source)}) "
+        "AS rows)"
+    )

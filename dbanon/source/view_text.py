@@ -1,0 +1,65 @@
+"""What the text of a view calls and names: whether it calls a function, itself or through views and macros."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dbanon.sqltext.builtin import bound
+
+_SAID = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
+"""Texts and comments, where a name calls nothing."""
+
+_WORD = re.compile(r'(?:"((?:[^"]|"")+)"|([^\W\d][\w$]*))(\s*\()?')
+
+
+def words(text: str) -> tuple[set[str], set[str]]:
+    """The names in a statement, in lower case: those that are called, and all others."""
+    found = [((quoted or bare).lower(), bool(call)) for quoted, bare, call in _WORD.findall(_SAID.sub(" ", text))]
+    return {word for word, is_called in found if is_called}, {word for word, is_called in found if not is_called}
+
+
+def calls(function: str, view: tuple[str, str, str], cursor: Any) -> bool:
+    """Whether the view calls the function. Every word of a view may be a view that it reads."""
+    rows = cursor.execute(
+        "SELECT sql FROM system.main.duckdb_views() WHERE (database_name, schema_name, view_name) = (?, ?, ?)",
+        list(view),
+    ).fetchall()
+    texts, seen = [row[0] for row in rows], set[str]()
+    while texts:
+        text = texts.pop()
+        if text is None or text in seen:
+            continue
+        seen.add(text)
+        called, others = words(text)
+        if function.lower() in called:
+            return True
+        texts += [*macros(called, cursor), *_views(others, cursor)]
+    return False
+
+
+def macros(named: set[str], cursor: Any) -> list[str]:
+    """What the macros of these names stand for, those in their definitions too."""
+    found: list[str] = []
+    seen: set[str] = set()
+    while new := named - seen:
+        seen |= new
+        rows = cursor.execute(
+            bound(
+                "SELECT macro_definition FROM duckdb_functions() "
+                "WHERE NOT internal AND macro_definition IS NOT NULL AND lower(function_name) IN (SELECT unnest(?))"
+            ),
+            [list(new)],
+        ).fetchall()
+        found += [row[0] for row in rows]
+        named = set[str]().union(*(words(row[0])[0] for row in rows))
+    return found
+
+
+def _views(named: set[str], cursor: Any) -> list[str]:
+    """The statements that made the views of these names."""
+    rows = cursor.execute(
+        bound("SELECT sql FROM duckdb_views() WHERE NOT internal AND lower(view_name) IN (SELECT unnest(?))"),
+        [list(named)],
+    ).fetchall()
+    return [row[0] for row in rows]

@@ -1,0 +1,1 @@
+"""How SQL is written: names and literals quoted, templates filled, functions called by their whole names."""

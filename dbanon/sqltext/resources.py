@@ -1,0 +1,41 @@
+"""Finds the SQL files and the ready hierarchies, in an installed wheel and in a checkout."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def folder(name: str) -> Path:
+    """The folder `sql` or `hierarchies`: inside the wheel, or beside the package in a checkout."""
+    for base in (_PACKAGE, _PACKAGE.parent):
+        if (base / name).is_dir():
+            return base / name
+    raise FileNotFoundError(f"dbanon is installed without its folder '{name}'; reinstall it")
+
+
+@cache
+def sql(path: str) -> str:
+    """The text of one SQL file, such as `release/release.sql` or `release/metric/precision.sql`."""
+    return (folder("sql") / path).read_text(encoding="utf-8")
+
+
+@cache
+def sql_names(subfolder: str) -> tuple[str, ...]:
+    """Names of the SQL files of a subfolder, sorted, without their ending."""
+    return tuple(sorted(p.stem for p in (folder("sql") / subfolder).glob("*.sql")))
+
+
+@cache
+def shipped_hierarchies() -> tuple[str, ...]:
+    """Names of the hierarchies that come with the package."""
+    return tuple(sorted(p.stem for p in folder("hierarchies").glob("*.csv")))
+
+
+def shipped_hierarchy(name: str) -> Path:
+    """The ARX file of a shipped hierarchy; KeyError when there is none of that name."""
+    if name not in shipped_hierarchies():
+        raise KeyError(name)
+    return folder("hierarchies") / f"{name}.csv"

@@ -1,0 +1,98 @@
+"""The one place where SQL templates are filled, and error messages that are only complete while a query runs.
+
+A template can print `Sql` only (see `dbanon.sqltext.quote`), so names and values reach a statement quoted or not
+at all.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import jinja2
+
+from dbanon.sqltext import resources
+from dbanon.sqltext.quote import Sql, text
+
+
+class Fragment(Sql):
+    """SQL as a template value: printing one needs no escaping, printing anything else is refused."""
+
+    __slots__ = ()
+
+    def __html__(self) -> Fragment:
+        return self
+
+
+def _printable(value: object) -> object:
+    if isinstance(value, (int, jinja2.Undefined)) or hasattr(value, "__html__"):
+        return value
+    raise TypeError(f"a template printed {value!r}, which is not SQL")
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(resources.sql),
+        autoescape=True,
+        finalize=_printable,
+        undefined=jinja2.StrictUndefined,
+        lstrip_blocks=True,
+    )
+    environment.globals["sql"] = _sql
+    return environment
+
+
+def _sql(*pieces: str | int) -> Fragment:
+    """Words of a template as SQL, to be handed to a macro: `sql('q', 3)`."""
+    return Fragment("".join(str(p) for p in pieces))
+
+
+def fill(template: str, **values: object) -> str:
+    """The text of a template in sql/, with `Sql` values made printable."""
+    return str(_templates().get_template(template).render({k: _fragments(v) for k, v in values.items()}))
+
+
+def fill_text(source: str, values: Mapping[str, object]) -> Sql:
+    """The same for a template given as text."""
+    template = _templates().from_string(source)
+    return Sql(str(template.render({k: _fragments(v) for k, v in values.items()})))
+
+
+def _fragments(value: Any) -> Any:
+    if isinstance(value, Sql):
+        return Fragment(value)
+    if isinstance(value, Mapping):
+        return {k: _fragments(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_fragments(v) for v in value]
+    return value
+
+
+# --- messages that are only complete while the query runs ------------------------------------------------
+
+_KEY = secrets.token_hex(16)
+"""Marks expressions in messages; no name of a table or column can carry it."""
+
+_LATER = re.compile(f"<{_KEY}>(.*?)</{_KEY}>", re.DOTALL)
+
+
+def later(expression: str) -> str:
+    """A message argument that a SQL expression will give."""
+    return f"<{_KEY}>{expression}</{_KEY}>"
+
+
+def message(error: Exception) -> Sql:
+    """An error's text as a SQL expression."""
+    pieces = _LATER.split(str(error))
+    return Sql(
+        "(" + " || ".join(f"({p})::VARCHAR" if i % 2 else text(p) for i, p in enumerate(pieces) if i % 2 or p) + ")"
+    )
+
+
+def raises(error: Exception) -> Sql:
+    """A statement that fails with the error's text when it runs."""
+    return Sql(f"SELECT error({message(error)})")

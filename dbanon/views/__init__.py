@@ -1,0 +1,1 @@
+"""Materialized anonymized views: versions, their ledger, certificates, what is handed out."""

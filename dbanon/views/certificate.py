@@ -1,0 +1,376 @@
+"""The certificate of a release: what was published from what, how it is protected, and SQL that computes it anew."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from dbanon import errors, session
+from dbanon.functions.call import Call, literal_rows
+from dbanon.models import demand
+from dbanon.models.demand import Demand
+from dbanon.release import plan, prepare
+from dbanon.release.publication import Publication
+from dbanon.session import Session
+from dbanon.source import catalog
+from dbanon.source.catalog import SCHEMA, SearchPath
+from dbanon.sqltext.quote import Sql, identifier, joined, literal, one_line, qualified, text
+from dbanon.views import ledger, recompute, seal
+from dbanon.views.ledger import Entry
+from dbanon.views.recompute import Place, Recompute
+
+FORMS = ("text", "json")
+FILES = "SHA-256"
+"""The section of the hashes of the files that a certificate lies beside."""
+COLUMNS = ("section", "item", "value", "sql")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a certificate; `sql` computes `value` anew where it is a number of the release."""
+
+    section: str
+    item: str
+    value: str
+    sql: Sql | None = None
+
+
+def certificate(connection: Any, name: str, form: str = "text") -> str:
+    """The certificate of a published release as text or JSON ({section: {item: {value, sql}}}).
+
+    It is the custodian's: it names the source and the withheld columns. `publish` gives out a shorter one.
+    """
+    if form not in FORMS:
+        accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)
+        raise errors.InvalidArgument("certificate", "form", accepts, repr(form))
+    current = session.of_connection(getattr(connection, "raw", connection))
+    path = SearchPath.here(connection)
+    with current.cursor() as cursor:
+        found = _unbroken(Certificate(published("certificate", name, cursor, path), current, cursor)).lines()
+    return (as_text if form == "text" else as_json)(found)
+
+
+def statement(call: Call) -> Sql:
+    """The SQL of certificate('name')."""
+    entry = published(call.function.name, call.text("release"), call.cursor, call.path)
+    return rows(_unbroken(Certificate(entry, call.session, call.cursor)).lines())
+
+
+def _unbroken(certificate: Certificate) -> Certificate:
+    """The certificate of a release that is as it was made, as far as that is known; ReleaseChanged."""
+    for problem in seal.broken(certificate.cursor, certificate.entry) or ():
+        raise errors.ReleaseChanged("certificate", certificate.entry.shown, problem)
+    return certificate
+
+
+def published(function: str, name: str, cursor: Any, path: SearchPath) -> Entry:
+    """The published version of a release; UnknownRelease."""
+    entry = ledger.find(function, name, cursor, path)
+    if entry.status != "published":
+        raise errors.UnknownRelease(function, name, [])
+    return entry
+
+
+def rows(lines: Sequence[Line]) -> Sql:
+    """A statement that gives the certificate as rows."""
+    return literal_rows(
+        dict.fromkeys(COLUMNS, "VARCHAR"), [[line.section, line.item, line.value, line.sql] for line in lines]
+    )
+
+
+def as_text(lines: Sequence[Line]) -> str:
+    """The certificate to read: sections, then the SQL of each number."""
+    pieces = []
+    for section, group in itertools.groupby(lines, key=lambda line: line.section):
+        pieces.append(f"{section}\n" + "".join(f"  {one_line(f'{line.item}: {line.value}')}\n" for line in group))
+    queries = "".join(
+        f"-- {one_line(f'{line.section}, {line.item}: {line.value}')}\n{line.sql};\n" for line in lines if line.sql
+    )
+    return "\n".join(pieces) + f"\nhow to compute the numbers anew, in any DuckDB\n\n{queries}"
+
+
+def as_json(lines: Sequence[Line]) -> str:
+    """The certificate as JSON."""
+    document: dict[str, dict[str, dict[str, str]]] = {}
+    for line in lines:
+        cell = {"value": line.value} | ({"sql": str(line.sql)} if line.sql else {})
+        document.setdefault(line.section, {})[line.item] = cell
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+# --- what it says ------------------------------------------------------------------------------------------------
+
+_MODELS = {
+    "l": "at least {bound} {form} sensitive values in every class",
+    "t": "earth mover's distance ({emd}) of a class from the whole release at most {bound}",
+    "alpha": "greatest share of a sensitive value in a class at most {bound}",
+    "p": "at least {bound} different sensitive values in every class",
+    "beta": "relative gain ({likeness}) of a sensitive value's share in a class at most {bound}",
+}
+_FORMS = {
+    "distinct": "different",
+    "entropy": "well-represented (exp of entropy)",
+    "recursive": "well-represented (recursive, c = {c:g})",
+}
+_VERIFIED = (
+    "by the release gate, before a row was released, on the rows as they left, beside a second reading of the source "
+    "and of the policy: every record is there once with its own unchanged values or counted as left out, no column or "
+    "value is finer than the policy lets out, published values cover the original ones, and the classes of equal "
+    "published values meet the model; of what the algorithm says, the gate takes only which record is in which class"
+)
+_RECORDS = "records; no person column is declared: a person with several records counts several times"
+_LIMITS = {
+    "homogeneity": "where all records of a class share a sensitive value, nobody needs to be singled out to learn it",
+    "background knowledge": "who knows what somebody does not have, or rarely has, can rule values out",
+    "composition": "releases of the same people, or one and other data, can be intersected to fewer than k",
+    "minimality and downcoding": "ranges show exact extremes of a class, and who knows the algorithm can sometimes "
+    "undo a part of a minimal generalization",
+}
+_TOLD = (
+    "k", "l", "diversity", "c", "t", "emd", "alpha", "p", "beta", "likeness", "multi", "suppress", "nulls", "intervals",
+    "escape",
+)  # fmt: skip
+"""Parameters that a recipient is told; others may name what is withheld, or nodes of a hierarchy."""
+
+
+class Certificate:
+    """The certificate of one published version, for its custodian or for a recipient."""
+
+    def __init__(self, entry: Entry, session: Session, cursor: Any) -> None:
+        self.entry, self.session, self.cursor = entry, session, cursor
+        table = qualified(entry.database, SCHEMA, "release")
+        found = cursor.execute(
+            f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
+            [entry.schema, entry.name, entry.version],
+        )
+        names = [column[0] for column in found.description]
+        self.row: dict[str, Any] = dict(zip(names, found.fetchall()[0], strict=True))
+        self.roles: dict[str, str] = json.loads(self.row["roles"])
+        self.parameters: dict[str, Any] = json.loads(self.row["parameters"])
+        self.metrics: dict[str, float] = dict(self.row["metrics"])
+        self.columns = self._columns("")
+        self.shape = recompute.shape(
+            self._columns("_classes"), self.columns, self.roles, bool(self.parameters.get("suppress"))
+        )
+        self._columns("_metrics")
+        sensitive = [n for n, _ in self.shape.sensitive]
+        self.demands = demand.demands("certificate", entry.shown, self.parameters, sensitive)
+
+    def _columns(self, ending: str) -> dict[str, str]:
+        """Columns of one of the release's tables; ReleaseChanged where it is gone."""
+        place = (self.entry.database, self.entry.schema, self.entry.name + ending)
+        if place not in catalog.relations(self.cursor, self.entry.database):
+            raise errors.ReleaseChanged("certificate", self.entry.shown, f"table {place[2]} is missing")
+        return catalog.columns_of(self.cursor, place)
+
+    @property
+    def home(self) -> Place:
+        """Where the release stands beside its source."""
+        schema = "" if self.entry.schema == "main" else self.entry.schema
+        release, classes, metrics = (qualified(schema, self.entry.name + e) for e in ledger.TABLES)
+        key = joined([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
+        members = f"(FROM {SCHEMA}.membership WHERE (schema_name, release, version) = ({key}))"
+        return Place(release, metrics, classes, Sql(members))
+
+    @property
+    def full(self) -> Place:
+        """The same with the database's name, to be read from wherever the connection is."""
+        release, classes, metrics = (self.entry.table(e) for e in ledger.TABLES)
+        return Place(release, metrics, classes, self.entry.members)
+
+    def recompute(self, at: Place) -> Recompute:
+        """The SQL of the numbers, at a place."""
+        joint = self.parameters.get("multi") == "joint"
+        return Recompute(self.shape, at, self.entry.k, self.demands, joint, self._cells)
+
+    def lines(self, at: Place | None = None) -> list[Line]:
+        """All rows. `at` is where a recipient reads the tables; he is told less."""
+        outside = at is not None
+        return [
+            *self._release(outside),
+            *(Line("roles", c, r) for c, r in self.roles.items() if not outside or c in self._shown()),
+            *self._given(outside),
+            *self._model(),
+            *self._numbers(self.recompute(at or self.home)),
+            *self._withheld(outside),
+            *self._limits(),
+            *self._history(outside),
+        ]
+
+    def problems(self) -> Iterator[str]:
+        """What is not as it was released: tables and the ledger by their hashes, then numbers that the tables no longer
+        give. ReleaseUnsealed where no hashes were kept."""
+        broken = seal.broken(self.cursor, self.entry)
+        if broken is None:
+            raise errors.ReleaseUnsealed("publish", self.entry.shown)
+        yield from broken
+        if broken:
+            return
+        there = {line.item: line for line in self._numbers(self.recompute(self.full)) if line.sql}
+        for item, line in there.items():
+            found = self.cursor.execute(line.sql).fetchall()[0][0]
+            if found is None or abs(float(found) - float(line.value)) > 1e-9 * max(1.0, abs(float(line.value))):
+                yield f"{item} was {line.value} and is {'nothing' if found is None else _number(float(found))}"
+
+    def _shown(self) -> set[str]:
+        return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other")}
+
+    def _release(self, outside: bool) -> Iterator[Line]:
+        row = self.row
+        say = partial(Line, "release")
+        yield say("name", self.entry.shown if not outside else self.entry.name)
+        yield say("version", str(self.entry.version))
+        yield say("released at", row["released_at"].isoformat(sep=" ", timespec="seconds") + " UTC")
+        yield say("algorithm", row["algorithm"])
+        yield say("library dbanon", row["library_versions"]["dbanon"])
+        if outside:
+            return
+        yield from (say(f"library {n}", v) for n, v in row["library_versions"].items() if n != "dbanon")
+        yield say("source", row["source"])
+        yield say("source records", str(row["source_records"]))
+        yield say("source fingerprint", row["source_fingerprint"])
+        yield say("policy fingerprint", row["policy_fingerprint"])
+        yield say("hierarchy fingerprint", row["hierarchy_fingerprint"])
+        yield say("statement", row["statement"])
+        unknown = "unknown: it was made by an earlier version of dbanon, which kept no hashes. Hint: refresh it"
+        yield say("tables", "as they were released, by the hashes in the ledger" if row.get("hashes") else unknown)
+
+    def _given(self, outside: bool) -> Iterator[Line]:
+        for name, value in self.parameters.items():
+            if value is not None and (not outside or name in _TOLD):
+                yield Line("parameters", name, value if isinstance(value, str) else json.dumps(value))
+
+    def _model(self) -> Iterator[Line]:
+        say = partial(Line, "model")
+        people = "distinct persons" if self.shape.persons else "records"
+        yield say("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
+        given = self.parameters
+        for d in self.demands:
+            said = _MODELS[d.parameter].format(
+                bound=_number(float(given[d.parameter])),
+                form=_FORMS.get(d.kind, "").format(c=d.bound),
+                emd=d.emd,
+                likeness=given.get("likeness") or "basic",
+            )
+            yield say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", said)
+        yield say("counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS)
+        yield say("verified", _VERIFIED)
+
+    def _numbers(self, by: Recompute) -> Iterator[Line]:
+        """The lines that have SQL."""
+
+        def measured(section: str, item: str, name: str) -> Iterator[Line]:
+            if name in self.metrics:
+                yield Line(section, item, _number(self.metrics[name]), by.metric(name))
+
+        yield from measured("achieved", "records", "records")
+        yield from measured("achieved", "persons", "persons")
+        yield from measured("achieved", "classes", "classes")
+        for name in self.row["achieved"]:
+            base, _, column = name.partition(":")
+            yield from measured("achieved", f"{base} of {column}" if column else base, name)
+        yield from measured("achieved", "precision", "precision")
+        yield from measured("achieved", "class size, average", "class_size_average")
+        yield from measured("achieved", "class size, greatest", "class_size_greatest")
+        yield from measured("risk", "prosecutor, highest", "risk_highest")
+        yield from measured("risk", "prosecutor, average", "risk_average")
+        yield from measured("risk", "smallest group by everything published", "k_all")
+        here = self.recompute(self.full)
+        above = "prosecutor, share of records above 1/k"
+        for item, query, sql in (
+            (above, here.above(), by.above()),
+            ("marketer, average", here.marketer(), by.marketer()),
+        ):
+            value = self.cursor.execute(query).fetchall()[0][0]
+            yield Line("risk", item, _number(float(value)), sql)
+        yield from measured("left out", "as outliers", "suppressed:outlier")
+        yield from measured("left out", "for a NULL", "dropped")
+        if self.row.get("held_back"):
+            yield Line("left out", "held back since an erasure", str(self.row["held_back"]))
+        yield from measured("left out", "beyond bounds", "left_out:bounds")
+        yield from measured("left out", "as duplicates", "left_out:duplicate")
+        yield from measured("not protected", "records unique by all unchanged columns", "unique_unchanged")
+        if self.shape.sensitive:
+            yield from measured("not protected", "share of records in homogeneous classes", "homogeneous_share")
+        for column, _ in self.shape.sensitive:
+            item = f"values of {column} of fewer than k"
+            yield from measured("not protected", item, f"rare_sensitive_values:{column}")
+
+    def _withheld(self, outside: bool) -> Iterator[Line]:
+        withheld = self.row["withheld"]
+        yield Line("withheld", "columns", str(len(withheld)) if outside else ", ".join(withheld) or "none")
+
+    def _limits(self) -> Iterator[Line]:
+        yield from (Line("not protected", item, value) for item, value in _LIMITS.items())
+        if not self.shape.persons:
+            yield Line("not protected", "people with several records", "they can be fewer than k in a class")
+
+    def _history(self, outside: bool) -> Iterator[Line]:
+        """What the ledger knows of other versions and releases; a recipient is told what was checked, not of whom."""
+        row = self.row
+        say = partial(Line, "other releases")
+        unchecked = row.get("unchecked") or []
+        if row["composition"] is None:
+            yield say("composition", "not checkable: nothing told the people of the source apart")
+        elif outside:
+            yield say("composition", "checked against the custodian's other releases of the same people")
+        elif row.get("bases") is None:
+            yield say("composition", "checked by an earlier version of the library, for shared people only")
+        else:
+            said = [f"{people} people with {other}" for other, people in row["composition"].items() if people]
+            held = f"nobody below k or l, beside {len(row['composition'])} other versions of the same people"
+            yield say("composition", "narrowed or told apart below k or l: " + ", ".join(said) if said else held)
+        if unchecked and not outside:
+            yield say("compared by published counts only", ", ".join(unchecked))
+        if row["version"] == 1:
+            return
+        how = {"keep": "records stayed in their classes", "recluster": "clustered anew"}.get(row["refresh"], "first")
+        yield say("version before", f"{how}; whoever has both can subtract or intersect them")
+        if not outside:
+            short = row["delta_classes"]
+            allowed = ", allowed when it was made" if row["allow_delta"] else ""
+            yield say("classes that differ by too few", f"{short}{allowed}")
+
+    # --- hierarchies of sensitive columns ----------------------------------------------------------------------------
+
+    @cached_property
+    def _made(self) -> Publication | None:
+        """The release planned again, if its source and hierarchies are as they were."""
+        try:
+            made = ledger.publication(self.entry, self.session, self.cursor)
+            same = prepare.hierarchy_fingerprint(made, self.cursor) == self.entry.hierarchy_fingerprint
+        except Exception:  # the source is gone or another, or the policy no longer fits
+            return None
+        return made if same else None
+
+    def _cells(self, of: Demand, column: str) -> Sql | None:
+        """Where the published values stand, as SQL rows; nothing where they stand in their own order."""
+        made = self._made
+        if made is None:
+            return None
+        release, name = self.entry.table(), identifier(column)
+        if column in made.orders:
+            number = next(
+                n
+                for n, d in enumerate(made.demands)
+                if d.parameter == of.parameter and made.roles.sensitive[d.sensitive] == column
+            )
+            query = plan.filled("views/certificate_cells.sql", made, version=release, number=number, column=name)
+        elif self.columns[column].startswith("ENUM"):  # a file keeps the words and loses their order
+            query = (
+                f"SELECT CAST({name} AS VARCHAR), row_number() OVER (ORDER BY {name} ASC NULLS LAST) "
+                f"FROM (SELECT DISTINCT {name} FROM {release})"
+            )
+        else:
+            return Sql("")
+        found = self.cursor.execute(query).fetchall()
+        return joined(f"({joined(literal(v) for v in row)})" for row in found)
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12g}"

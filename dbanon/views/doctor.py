@@ -1,0 +1,88 @@
+"""What is not well in a database: views that only work here, stale releases, problems of policy and hierarchies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from dbanon import session
+from dbanon.functions.table_function import table_functions
+from dbanon.sqltext.quote import qualified
+from dbanon.views import ledger, seal
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding: view, release, policy or hierarchy; what it is about; what is wrong."""
+
+    kind: str
+    about: str
+    problem: str
+
+
+def problems(connection: Any) -> list[Problem]:
+    """All findings in the current database of an attached connection, as it is committed; none if all is well."""
+    raw = getattr(connection, "raw", connection)
+    database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
+    with session.of_connection(raw).cursor() as plain:
+        return [*_views(plain, database), *_changed(plain, database), *_asked(raw, database)]
+
+
+_UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
+
+
+def _views(plain: Any, database: str) -> Iterator[Problem]:
+    """Views that a connection without dbanon cannot read because of our functions: directly, or through a view."""
+    rows = plain.execute(
+        "SELECT schema_name, view_name FROM system.main.duckdb_views() WHERE NOT internal AND database_name = ? "
+        "ORDER BY ALL ASC NULLS LAST",
+        [database],
+    ).fetchall()
+    for schema, view in rows:
+        try:
+            plain.execute(f"EXPLAIN FROM {qualified(database, schema, view)}").fetchall()
+        except duckdb.Error as error:
+            found = _UNKNOWN.search(str(error))
+            if found is not None and found[1].lower() in table_functions():
+                said = f"calls {found[1].lower()}(), which a plain DuckDB does not have. Hint: materialize it"
+                yield Problem("view", _shown(schema, view), said)
+
+
+def _changed(plain: Any, database: str) -> Iterator[Problem]:
+    """Published releases whose tables are gone or are not what was released."""
+    for entry in ledger.entries(plain, database, "status = 'published'"):
+        broken = seal.broken(plain, entry)
+        if broken is None:
+            said = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
+            yield Problem("release", entry.shown, said)
+        yield from (Problem("release", entry.shown, said) for said in broken or ())
+
+
+def _asked(raw: Any, database: str) -> Iterator[Problem]:
+    """What the table functions say of the database."""
+    for name, schema, came, went, changed, policy, hierarchy, problem in raw.execute(
+        "SELECT name, schema_name, came, went, changed, policy_changed, hierarchy_changed, problem "
+        "FROM release_status() WHERE database_name = ? AND status = 'stale'",
+        [database],
+    ).fetchall():
+        counts = {"came": came, "went": went, "changed": changed}
+        said = [f"{count} records {what}" for what, count in counts.items() if count]
+        said += [what for what, is_so in (("policy changed", policy), ("hierarchy changed", hierarchy)) if is_so]
+        yield Problem("release", _shown(schema, name), f"stale: {problem or ', '.join(said)}")
+    for schema, table, column, problem in raw.execute(
+        "SELECT schema_name, table_name, column_name, problem FROM policy_problems() WHERE database_name = ?",
+        [database],
+    ).fetchall():
+        yield Problem("policy", f"{_shown(schema, table)}.{column}", problem)
+    for name, node, problem in raw.execute(
+        "SELECT name, node, problem FROM hierarchy_problems() WHERE database_name = ?", [database]
+    ).fetchall():
+        yield Problem("hierarchy", name, problem if node is None else f"node {node} {problem}")
+
+
+def _shown(schema: str, name: str) -> str:
+    return name if schema == "main" else f"{schema}.{name}"

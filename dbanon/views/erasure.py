@@ -1,0 +1,46 @@
+"""Honouring an erasure: the classes that somebody left go whole, and who is left of them stays out.
+
+Who has an earlier version and the new one can subtract them. If only the erased went, the difference would be they. So
+all records of their classes go with them, as one published class: the difference is then something that was published
+already. They stay out as long as the ledger has a version that shows them, since their return would show who did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from dbanon.release import plan
+from dbanon.release.publication import Publication
+from dbanon.sqltext.quote import Sql, joined, literal
+from dbanon.views.ledger import Entry
+
+
+def without(entry: Entry, made: Publication, cursor: Any) -> Publication:
+    """What honours an erasure after `entry`: the classes that somebody left go whole, and nobody new comes."""
+    gone = [row[0] for row in cursor.execute(plan.filled("views/left.sql", made, members=entry.members)).fetchall()]
+    ids = joined(literal(i) for i in gone or [-1])
+    stay = Sql(f"(FROM {entry.members} WHERE class_id NOT IN ({ids}))")
+    went = f"SELECT person_key, row_hash, value_hash, records FROM {entry.members} WHERE class_id IN ({ids})"
+    if "held" in made.left_out:
+        went += f" UNION ALL FROM {made.left_out['held']}"
+    return replace(made, left_out={"held": Sql(f"({went})"), "only": stay}, keep=stay)
+
+
+def statement(made: Publication) -> str:
+    """The records of the source that are held back, as rows of the membership."""
+    return plan.filled("views/held.sql", made)
+
+
+def learned(name: str, left: int, people: Mapping[str, int]) -> Iterable[str]:
+    """What readers of earlier versions can still learn after an erasure, in words."""
+    yield (
+        f"{name}: {left} records are held back since an erasure, until the versions that show them are forgotten "
+        "(forget_release). Who has such a version still has the erased records in it, in their class."
+    )
+    for version, count in people.items():
+        yield (
+            f"{name}: who also has {version} can still subtract sets of too few: {count} records (persons) are told "
+            "apart."
+        )

@@ -1,0 +1,387 @@
+"""Materialized anonymized views: tables with a definition, a ledger row and a membership, all made at once or not at
+all. DuckDB's transactions do the work: readers see the old version or the new one, and a crash leaves one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace as replace_
+from typing import Any
+
+import duckdb
+
+from dbanon import errors, session
+from dbanon.engine import cells
+from dbanon.files import writing
+from dbanon.functions import table_function
+from dbanon.release import plan, prepare, timed_search
+from dbanon.release.publication import Publication
+from dbanon.source import catalog, schema
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.views import erasure, ledger, related
+from dbanon.views.ledger import TABLES, Entry
+from dbanon.views.version import INTERRUPTED, OLD, DisclosureWarning, Release, build, current_release
+
+
+def materialize(
+    connection: Any,
+    name: str,
+    algorithm: str,
+    source: str,
+    *,
+    key: str | Sequence[str] | None = None,
+    composition: str = "warn",
+    allow_delta: bool = False,
+    replace: bool = False,
+    progress: Callable[[float, float], None] | None = None,
+    **parameters: Any,
+) -> Release:
+    """Makes the tables `name`, `name_classes` and `name_metrics`, with a row in `dbanon.release`.
+
+    `algorithm` and the parameters are those of the table function; `key` names columns that tell people apart where
+    no column has the role person and the source has no primary key. Where people of this release are in other
+    releases of the same source such that both together narrow them below k (or l), `composition="warn"` warns with
+    DisclosureWarning, "refuse" raises CompositionRefused. `replace` makes the next version of a release with another
+    definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the ledger has
+    the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
+    gone. The release stands in the database of its source. What is committed counts: an open transaction of the
+    connection is refused.
+    """
+    _closed_transaction("materialize", connection)
+    _word("materialize", "composition", composition, ("warn", "refuse"))
+    given = json.loads(json.dumps(parameters, default=str))
+    known = sorted({f.algorithm for f in table_function.table_functions().values() if f.algorithm})
+    if algorithm not in known:
+        raise errors.UnknownAlgorithm(algorithm, known)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor, session.telling(current, progress):
+        place = _place(connection)
+        asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), place)
+        target = _target(name, prepare.call(*asked).source(), place, cursor)
+        schema.create(connection, target[0])  # before planning: a policy table that is new is a change
+        made = prepare.publication(prepare.call(*asked))
+        if made.noise is not None:
+            raise errors.NoiseNotKept("materialize", made.function, made.noise.asked)
+        _writable(cursor, "materialize", target[0])
+        chosen = ([key] if isinstance(key, str) else list(key)) if key is not None else None
+        columns = _key_columns(made, chosen) or prepare.unique_key(made, cursor)
+        earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
+        published = [e for e in earlier if e.status == "published"]
+        taken = _taken(cursor, target)
+        if taken and not (replace and published):
+            raise errors.ReleaseExists("materialize", name, taken, bool(published))
+        given = timed_search.counted("materialize", current, cursor, made, given)
+        made = prepare.publication(prepare.call(current, cursor, algorithm, {"tbl": source}, given, place))
+        call = {"function": algorithm, "source": _durable(made.source, source), "schema": made.source.schema,
+                "parameters": given}  # fmt: skip
+        how = "recluster" if published else "first"
+        entry = _entry(target, call, made, columns, max((e.version for e in earlier), default=0) + 1, how, cursor)
+        if published:
+            if published[-1].person_key == columns:
+                made = replace_(prepare.keyed(made, columns), left_out=ledger.held_back(published[-1], cursor))
+            return _next(cursor, "materialize", entry, made, allow_delta, composition, published[-1])
+        with _transaction(cursor, "materialize", name):
+            if _taken(cursor, target):
+                raise errors.Busy("materialize", name, "its tables were made meanwhile")
+            return build(cursor, entry, made, "materialize", allow_delta, 0, composition)
+
+
+def refresh(
+    connection: Any,
+    name: str,
+    *,
+    refresh: str = "keep",
+    allow_delta: bool = False,
+    composition: str = "warn",
+    if_stale: bool = False,
+    erase: bool = False,
+) -> Release:
+    """Makes the next version of a release from its source as it is now; readers see the old one until it is whole.
+
+    `refresh="keep"` leaves published records in their classes and clusters only those that came; "recluster" clusters
+    all anew, and a reader of both versions can intersect their classes. Rows that a class gains or loses between the
+    versions must be none or meet the model by themselves, else DeltaRefused is raised and the old version stays;
+    `allow_delta` publishes them anyway, and the ledger says so. Where classes cannot be kept, KeepRefused says why;
+    nothing but `refresh="recluster"` clusters anew. `if_stale` makes no new version where source, policy and
+    hierarchies are as they were (see `release_status`), and gives the one that is there.
+
+    `erase` honours an erasure that would be refused, in one statement: classes that somebody left go whole, who is
+    left of them stays out until the versions that show them are forgotten, and nobody new comes; the next refresh takes
+    those. DisclosureWarning says how many are held back and what readers of earlier versions can still tell apart.
+    """
+    _closed_transaction("refresh", connection)
+    _word("refresh", "refresh", refresh, ("keep", "recluster"))
+    _word("refresh", "composition", composition, ("warn", "refuse"))
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        old = _published("refresh", name, cursor, _place(connection))
+        _writable(cursor, "refresh", old.database)
+        schema.create(connection, old.database)
+        made = ledger.publication(old, current, cursor)
+        if if_stale and ledger.is_fresh(old, made, cursor):
+            return current_release(cursor, old)
+        target = (old.database, old.schema, old.name)
+        entry = _entry(target, old.call, made, old.person_key, old.version + 1, refresh, cursor)
+        if refresh == "keep" or erase:
+            ledger.check_roles(old, made)
+        made = prepare.keyed(made, old.person_key)
+        made = replace_(made, left_out=ledger.held_back(old, cursor))
+        if refresh == "keep":
+            made = replace_(made, keep=old.members)
+        if erase:
+            made = erasure.without(old, made, cursor)
+            if not cursor.execute(f"SELECT 1 FROM {made.left_out['only']} LIMIT 1").fetchall():
+                raise errors.NothingLeftToErase(old.shown)
+            made = made if refresh == "keep" else replace_(made, keep=None)
+        return _next(cursor, "refresh", entry, made, allow_delta, composition, old, erase)
+
+
+def _next(
+    cursor: Any,
+    function: str,
+    entry: Entry,
+    made: Publication,
+    allow_delta: bool,
+    composition: str,
+    old: Entry,
+    erase: bool = False,
+) -> Release:
+    """The next version in place of the old one, in one transaction."""
+    with _transaction(cursor, function, old.shown):
+        where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
+        if not ledger.entries(cursor, old.database, where, [old.schema, old.name, old.version]):
+            raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
+        short = 0
+        if entry.how == "keep" and not erase:
+            short = len({row[1] for row in cursor.execute(ledger.pending(old, made)).fetchall()})
+            if short and not allow_delta:
+                raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
+        for ending in TABLES:
+            cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD)}")
+        _status(cursor, old, "replaced")
+        try:
+            result = build(cursor, entry, made, function, allow_delta, short, composition, old, erase)
+        except duckdb.InvalidInputException as error:  # what the statements themselves refuse
+            if entry.how == "keep" and not INTERRUPTED.search(str(error)):
+                raise errors.KeepRefused(old.shown, _reason(error)) from None
+            raise
+        for ending in TABLES:
+            cursor.execute(f"DROP TABLE {qualified(old.database, old.schema, old.name + ending + OLD)}")
+        return result
+
+
+def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
+    """Drops the tables of a release. The ledger keeps its versions until `forget_release`."""
+    _closed_transaction("drop", connection)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        try:
+            old = _published("drop", name, cursor, _place(connection))
+        except errors.UnknownRelease:
+            if if_exists:
+                return
+            raise
+        _writable(cursor, "drop", old.database)
+        with _transaction(cursor, "drop", name):
+            _drop_tables(cursor, old)
+            _status(cursor, old, "dropped")
+
+
+def forget_release(connection: Any, name: str, version: int | None = None) -> int:
+    """Deletes versions of a release (default: all but the published one) from ledger and membership; how many.
+
+    What is forgotten can no longer be held against later releases, though readers may still have it. A published
+    version cannot be forgotten: drop it first.
+    """
+    _closed_transaction("forget_release", connection)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        path = catalog.SearchPath.of(*_place(connection))
+        last = ledger.find("forget_release", name, cursor, path)
+        every = ledger.entries(
+            cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]
+        )
+        gone = [e for e in every if e.status != "published" and version in (None, e.version)]
+        if version is not None and not gone:
+            raise errors.UnknownVersion(last.shown, version, [(e.version, e.status) for e in every])
+        _writable(cursor, "forget_release", last.database)
+        with _transaction(cursor, "forget_release", name):
+            for entry in gone:
+                key = [entry.schema, entry.name, entry.version]
+                for table, column in (("release", "name"), ("membership", "release")):
+                    cursor.execute(
+                        f"DELETE FROM {qualified(entry.database, SCHEMA, table)} "
+                        f"WHERE (schema_name, {column}, version) = (?, ?, ?)",
+                        key,
+                    )
+        return len(gone)
+
+
+# --- names and transactions ----------------------------------------------------------------------------------
+
+
+def _entry(
+    target: tuple[str, str, str],
+    call: Mapping[str, Any],
+    made: Publication,
+    key: tuple[str, ...] | None,
+    version: int,
+    how: str,
+    cursor: Any,
+) -> Entry:
+    arguments = "".join(f", {identifier(n)} := {_argument(v)}" for n, v in call["parameters"].items())
+    return Entry(
+        *target,
+        version=version,
+        status="published",
+        call=call,
+        statement=f"SELECT * FROM {identifier(call['function'])}({text(call['source'])}{arguments})",
+        policy_fingerprint=made.fingerprint,
+        hierarchy_fingerprint=prepare.hierarchy_fingerprint(made, cursor),
+        person_key=key,
+        k=made.k,
+        roles=plan.roles(made),
+        how=how,
+        bases=related.bases(made.source, cursor),
+        options=made.options,
+    )
+
+
+def _argument(value: Any) -> Sql:
+    """A parameter's value as SQL."""
+    if isinstance(value, Mapping):
+        return Sql(f"MAP {{{joined(f'{text(k)}: {_argument(v)}' for k, v in value.items())}}}")
+    if isinstance(value, (list, tuple)):
+        return Sql(f"[{joined(_argument(v) for v in value)}]")
+    return literal(value)
+
+
+def _place(connection: Any) -> tuple[str, str, str]:
+    """The connection's current database and schema, and its search path."""
+    own = "SELECT system.main.current_database(), system.main.current_schema(), "
+    row = connection.execute(f"{own}system.main.current_setting('search_path')")
+    database, schema, path = row.fetchall()[0]
+    return str(database), str(schema), str(path)
+
+
+def _target(name: str, source: catalog.Source, place: Sequence[str], cursor: Any) -> tuple[str, str, str]:
+    """Database, schema and name of a release; it stands in the database of its source."""
+    parts = names.table_parts(name) or (name,)
+    if source.sql == identifier(source.table):  # a temporary table or DataFrame, which no cursor sees
+        raise errors.UnstableSource(name, source.shown)
+    database = source.database
+    if len(parts) == 3 and parts[0].lower() != database.lower():
+        raise errors.ForeignRelease(name, database)
+    schema = parts[-2] if len(parts) > 1 else (place[1] if place[0] == database else "main")
+    if len(parts) == 2 and parts[0].lower() == database.lower() and not catalog.has_schema(cursor, database, schema):
+        schema = "main"
+    return database, schema, parts[-1]
+
+
+def _durable(source: catalog.Source, given: str) -> str:
+    """The source as the ledger keeps it: without the database, whose name is that of the file it is in."""
+    return given if names.is_file(given) and source.table == given else qualified(source.schema, source.table)
+
+
+def _key_columns(made: Publication, given: Sequence[str] | None) -> tuple[str, ...] | None:
+    if given is None or made.roles.person is not None:
+        return None
+    columns = {c.lower(): c for c in made.source.columns}
+    for column in given:
+        if column.lower() not in columns:
+            raise errors.UnknownColumn("materialize", made.source.shown, column, "key", made.source.columns)
+    return tuple(columns[c.lower()] for c in given)
+
+
+def _taken(cursor: Any, target: tuple[str, str, str]) -> list[str]:
+    """Names of the release's tables that exist already."""
+    rows = cursor.execute(
+        "SELECT table_name FROM (SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
+        "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
+        "WHERE database_name = ? AND schema_name = ? AND lower(table_name) IN (SELECT lower(unnest(?)))",
+        [target[0], target[1], [target[2] + ending for ending in TABLES]],
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def _published(function: str, name: str, cursor: Any, place: Sequence[str]) -> Entry:
+    """The published version of a release; UnknownRelease."""
+    path = catalog.SearchPath.of(*place)
+    entry = ledger.find(function, name, cursor, path)
+    if entry.status != "published":
+        raise errors.UnknownRelease(function, name, [])
+    return entry
+
+
+def _writable(cursor: Any, function: str, database: str) -> None:
+    """Raises ReadOnly where the ledger of the database cannot be written."""
+    rows = cursor.execute(
+        "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
+    ).fetchall()
+    if rows[0][0] or not catalog.has_table(cursor, database, "release"):
+        raise errors.ReadOnly(function, database)
+
+
+def _drop_tables(cursor: Any, entry: Entry) -> None:
+    for ending in TABLES:
+        cursor.execute(f"DROP TABLE IF EXISTS {entry.table(ending)}")
+
+
+def _status(cursor: Any, entry: Entry, status: str) -> None:
+    cursor.execute(
+        f"UPDATE {qualified(entry.database, SCHEMA, 'release')} SET status = ? "
+        "WHERE (schema_name, name, version) = (?, ?, ?)",
+        [status, entry.schema, entry.name, entry.version],
+    )
+
+
+@contextlib.contextmanager
+def _transaction(cursor: Any, function: str, name: str) -> Iterator[None]:
+    """All of it or nothing. Raises Busy where another connection changed the same release meanwhile."""
+    cursor.execute("BEGIN")
+    try:
+        yield
+        cursor.execute("COMMIT")
+    except BaseException as error:
+        with contextlib.suppress(duckdb.Error):
+            cursor.execute("ROLLBACK")
+        if isinstance(error, duckdb.Error) and (reason := writing.why(error)) is not None:
+            raise errors.NotWritten(name, reason, function) from None
+        if (kind := cells.quoted(error)) is not None:
+            raise errors.UnreadableValue(function, [f"the source of {name}"], kind) from None
+        if isinstance(error, duckdb.TransactionException):
+            raise errors.Busy(function, name, _first_line(error)) from None
+        raise
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0]
+
+
+def _reason(error: Exception) -> str:
+    """What an error of a statement says, without what it says of algorithms."""
+    said = _first_line(error)
+    found = re.search(r"the release gate refused the result: (.*?)\. Nothing was released", said)
+    return f"{found[1] if found else said.removeprefix('Invalid Input Error: ').rstrip('.')}."
+
+
+def _closed_transaction(function: str, connection: Any) -> None:
+    """Raises OpenTransaction inside a transaction of the caller: the work is done in one of its own."""
+    try:
+        first, second = (connection.execute("SELECT system.main.txid_current()").fetchall() for _ in range(2))
+    except duckdb.TransactionException:  # one that was aborted
+        raise errors.OpenTransaction(function) from None
+    if first == second:
+        raise errors.OpenTransaction(function)
+
+
+def _word(function: str, name: str, value: object, words: Sequence[str]) -> None:
+    if value not in words:
+        raise errors.InvalidArgument(function, name, "one of " + ", ".join(f"'{w}'" for w in words), repr(value))
+
+
+__all__ = ["DisclosureWarning", "Release", "drop", "forget_release", "materialize", "refresh"]

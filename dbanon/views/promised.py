@@ -1,0 +1,66 @@
+"""What versions demand of the people they show: sets that only several versions together tell apart meet all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dbanon.models import demand
+from dbanon.models.demand import Demand
+from dbanon.release.publication import Publication
+from dbanon.views.ledger import Entry
+
+
+@dataclass(frozen=True)
+class Promised:
+    """A publication with the models of earlier versions beside its own.
+
+    `by`: for the number of each model that is not the publication's own, the places of the versions that demand it;
+    it holds for the people these show. `joint`: whether any version asks for the joint form, which is the stricter.
+    `compares`: whether a model compares with the whole table.
+    """
+
+    made: Publication
+    by: Mapping[int, tuple[int, ...]]
+    joint: bool
+
+    @property
+    def compares(self) -> bool:
+        """Whether a model compares classes with the whole table."""
+        return any(d.parameter in ("t", "beta") for d in self.made.demands)
+
+
+def promised(made: Publication, others: Sequence[Entry]) -> Promised:
+    """The publication with what other versions demand of columns that it publishes unchanged, too."""
+    unchanged = {c.lower(): c for c in (*made.roles.sensitive, *made.roles.other)}
+    sensitive, own = list(made.roles.sensitive), list(made.demands)
+    by: dict[int, tuple[int, ...]] = {}
+    for place, other in enumerate(others):
+        for name, of in _demands(other):
+            column = unchanged.get(name.lower())
+            if column is None:
+                continue
+            if column not in sensitive:
+                sensitive.append(column)
+            # The hierarchy that it had may be gone. Equal distances are at least as great as those of any hierarchy.
+            emd = "equal" if of.emd == "hierarchical" and column not in made.orders else of.emd
+            wanted = replace(of, sensitive=sensitive.index(column), emd=emd)
+            if wanted in made.demands:
+                continue
+            if wanted not in own:
+                own.append(wanted)
+            number = own.index(wanted)
+            by[number] = (*by.get(number, ()), place)
+    roles = replace(
+        made.roles, sensitive=tuple(sensitive), other=tuple(c for c in made.roles.other if c not in sensitive)
+    )
+    joint = any(options.get("multi") == "joint" for options in (made.options, *(o.options for o in others)))
+    return Promised(replace(made, roles=roles, demands=tuple(own)), by, joint)
+
+
+def _demands(entry: Entry) -> list[tuple[str, Demand]]:
+    """The models of a version, each with its column."""
+    sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
+    known = [*demand.MODELS, *(form for forms in demand.MODELS.values() for form in forms), "multi"]
+    options = dict.fromkeys(known) | dict(entry.options)
+    return [(sensitive[d.sensitive], d) for d in demand.demands("refresh", entry.shown, options, sensitive)]

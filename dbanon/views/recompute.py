@@ -1,0 +1,235 @@
+"""Plain SQL that computes the numbers of a release anew from its published tables; any DuckDB runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dbanon.models.demand import Demand
+from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.template import fill
+
+Columns = Sequence[tuple[str, str]]
+"""Names and types."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the columns of a release and of its classes are."""
+
+    quasi: Columns
+    sensitive: Columns
+    other: Columns
+    class_id: str
+    size: str
+    persons: str | None
+    loss: str
+    suppressed: str | None
+
+    @property
+    def unchanged(self) -> Columns:
+        """The columns that are published as they are."""
+        return [*self.sensitive, *self.other]
+
+    @property
+    def published(self) -> set[str]:
+        """The columns of the release."""
+        return {n for n, _ in (*self.quasi, *self.unchanged)} | {self.class_id}
+
+
+def shape(classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping[str, str], suppress: bool) -> Shape:
+    """From the columns of both tables in their order, the roles in the ledger, and whether outliers were left out."""
+    columns = list(classes.items())
+    by_person = "person" in roles.values()
+    sensitive = [n for n, role in roles.items() if role == "sensitive"]
+    last = len(columns) - len(sensitive) - suppress - 1
+    return Shape(
+        quasi=columns[2 + by_person : last],
+        sensitive=[(n, release.get(n, "VARCHAR")) for n in sensitive],
+        other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role == "other"],
+        class_id=columns[0][0],
+        size=columns[1][0],
+        persons=columns[2][0] if by_person else None,
+        loss=columns[last][0],
+        suppressed=columns[last + 1][0] if suppress else None,
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the tables of a release are read; None for what the reader does not have."""
+
+    release: Sql
+    metrics: Sql
+    classes: Sql | None
+    members: Sql | None = None
+
+
+Cells = Callable[[Demand, str], Sql | None]
+"""SQL rows that say where the values of a column stand in its hierarchy; None where that is not known."""
+
+
+class Recompute:
+    """The SQL of every number, for one shape at one place."""
+
+    def __init__(self, of: Shape, at: Place, k: int, demands: Sequence[Demand], joint: bool, cells: Cells) -> None:
+        self.of, self.at, self.k, self.demands, self.cells = of, at, k, demands, cells
+        self.joint = joint and len(of.sensitive) > 1
+
+    def metric(self, name: str) -> Sql:
+        """The SQL of a measure by its name; where nothing published tells it, a look into the metrics."""
+        base, _, detail = name.partition(":")
+        made = self._model(base, detail) if base in _MODELS else self._plain(base, detail)
+        return made or self.look(name)
+
+    def look(self, name: str) -> Sql:
+        """What was measured when the release was made."""
+        return Sql(
+            f"SELECT value FROM {self.at.metrics} WHERE metric = {text(name)} "
+            "/* as it was measured: the published tables do not tell it */"
+        )
+
+    def above(self) -> Sql | None:
+        """The share of the records whose risk is above 1/k."""
+        return self._sized(f"coalesce(sum(records) FILTER (WHERE size < {self.k}), 0) / sum(records)")
+
+    def marketer(self) -> Sql | None:
+        """The share of the records (persons) that a match of all of them finds on average."""
+        return self._sized("count(*) / sum(size)")
+
+    # --- measures of the rows ------------------------------------------------------------------------------------
+
+    def _plain(self, base: str, detail: str) -> Sql | None:
+        release, k = self.at.release, self.k
+        whole = {
+            "records": Sql(f"SELECT count(*) FROM {release}"),
+            "classes": Sql(f"SELECT count(*) FROM (SELECT DISTINCT {self._cells()} FROM {release})"),
+            "persons": self._members("count(DISTINCT person_key)", "class_id IS NOT NULL"),
+            "k": self._sized("min(size)"),
+            "k_all": self._alike([*self.of.quasi, *self.of.unchanged], "min(size)"),
+            "unique_unchanged": self._alike(self.of.unchanged, "count(*) FILTER (WHERE size = 1)"),
+            "risk_highest": self._sized("max(1.0 / size)"),
+            "risk_average": self._sized("sum(records / size) / sum(records)"),
+            "class_size_average": Sql(f"SELECT avg(records) FROM {self._sizes()}"),
+            "class_size_greatest": Sql(f"SELECT max(records) FROM {self._sizes()}"),
+            "precision": self._classes(f"1 - sum({self._size} * {self._loss}) / sum({self._size})"),
+        }
+        if base in whole:
+            return whole[base]
+        if base == "suppressed":
+            return self._left_out("outlier") if self.of.suppressed else None
+        if base == "dropped":
+            if self.of.suppressed:
+                return self._left_out("null")
+            return self._members("coalesce(sum(records), 0)", "class_id IS NULL")
+        if base == "homogeneous_share":
+            return self._homogeneous([c for c in self.of.sensitive if detail in ("", c[0])])
+        if base == "rare_sensitive_values" and self.of.persons is None:
+            value = _value(*next(c for c in self.of.sensitive if c[0] == detail))
+            return Sql(
+                f"SELECT count(*) FROM (SELECT count(*) AS size FROM {release} GROUP BY {value}) WHERE size < {k}"
+            )
+        return None
+
+    @property
+    def _size(self) -> Sql:
+        return identifier(self.of.size)
+
+    @property
+    def _loss(self) -> Sql:
+        return identifier(self.of.loss)
+
+    def _cells(self) -> Sql:
+        return joined(_value(*c) for c in self.of.quasi)
+
+    def _sizes(self) -> Sql:
+        return Sql(f"(SELECT count(*) AS records FROM {self.at.release} GROUP BY {self._cells()})")
+
+    def _sized(self, expression: str) -> Sql | None:
+        """A measure of class sizes: `records`, and `size` in records, or in persons where there are persons."""
+        if self.of.persons is None:
+            of = f"SELECT count(*) AS records, count(*) AS size FROM {self.at.release} GROUP BY {self._cells()}"
+        elif self.at.classes is not None:
+            of = (
+                f"SELECT {self._size} AS records, {identifier(self.of.persons)} AS size FROM {self.at.classes} "
+                f"WHERE {identifier(self.of.class_id)} IS NOT NULL"
+            )
+        else:
+            return None
+        return Sql(f"SELECT {expression} FROM ({of})")
+
+    def _alike(self, columns: Columns, expression: str) -> Sql | None:
+        """A measure of `size`, the records that are alike in columns of the release; persons are not published."""
+        if self.of.persons is not None or not self.of.unchanged:
+            return None
+        values = joined(_value(*c) for c in columns)
+        return Sql(f"SELECT {expression} FROM (SELECT count(*) AS size FROM {self.at.release} GROUP BY {values})")
+
+    def _classes(self, expression: str) -> Sql | None:
+        if self.at.classes is None:
+            return None
+        return Sql(f"SELECT {expression} FROM {self.at.classes} WHERE {identifier(self.of.class_id)} IS NOT NULL")
+
+    def _left_out(self, reason: str) -> Sql | None:
+        if self.at.classes is None or self.of.suppressed is None:
+            return None
+        return Sql(
+            f"SELECT coalesce(sum({self._size}), 0) FROM {self.at.classes} "
+            f"WHERE {identifier(self.of.suppressed)} = {text(reason)}"
+        )
+
+    def _members(self, expression: str, condition: str) -> Sql | None:
+        return None if self.at.members is None else Sql(f"SELECT {expression} FROM {self.at.members} WHERE {condition}")
+
+    def _homogeneous(self, columns: Columns) -> Sql:
+        """The share of records in classes with one value, NULL being one, in any of the columns."""
+        values = [_value(*c) for c in columns]
+        counts = joined(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
+        return Sql(
+            f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0) / sum(records) FROM (SELECT count(*) AS "
+            f"records, least({counts}) AS different FROM {self.at.release} GROUP BY {self._cells()})"
+        )
+
+    # --- privacy models ------------------------------------------------------------------------------------------
+
+    def _model(self, base: str, column: str) -> Sql | None:
+        """The SQL of a model of a sensitive column. Persons are not published, so nobody can count them anew."""
+        kinds = _MODELS[base]
+        number = [n for n, _ in self.of.sensitive].index(column)
+        demand = next((d for d in self.demands if d.sensitive == number and (d.parameter, d.kind) in kinds), None)
+        if demand is None or self.of.persons is not None:
+            return None
+        cells = None
+        if demand.emd in ("ordered", "hierarchical"):
+            cells = self.cells(demand, column)
+            if cells is None:
+                return None
+        value = _value(*self.of.sensitive[number])
+        others = [_value(*c) for i, c in enumerate(self.of.sensitive) if i != number] if self.joint else []
+        return Sql(
+            fill(
+                "views/certificate_model.sql",
+                part=joined([self._cells(), *others]),
+                value=value,
+                release=self.at.release,
+                kind=demand.emd or demand.kind,
+                extra=demand.extra,
+                cells=cells,
+            ).strip()
+        )
+
+
+_MODELS: dict[str, tuple[tuple[str, str], ...]] = {
+    "l_diversity": (("l", "distinct"), ("l", "entropy")),
+    "recursive_c": (("l", "recursive"),),
+    "t_closeness": (("t", "closeness"),),
+    "alpha": (("alpha", "share"),),
+    "p_sensitivity": (("p", "distinct"),),
+    "beta_likeness": (("beta", "gain"), ("beta", "enhanced")),
+}
+"""Measures of privacy models: parameter and kind of the demand behind each."""
+
+
+def _value(name: str, type_: str) -> Sql:
+    """A column whose texts compare byte by byte."""
+    return Sql(f"{identifier(name)} COLLATE POSIX") if type_.startswith("VARCHAR") else identifier(name)

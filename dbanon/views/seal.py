@@ -1,0 +1,122 @@
+"""Hashes of what a version of a release is, made with it: by these a later change is known."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dbanon.source import catalog
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext import template
+from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
+from dbanon.views.ledger import TABLES, Entry
+
+LEDGER = (
+    "source", "algorithm", "statement", "call", "parameters", "roles", "withheld", "policy_fingerprint",
+    "hierarchy_fingerprint", "library_versions", "source_fingerprint", "source_records", "records", "suppressed",
+    "dropped", "released_at", "achieved", "metrics", "person_key", "refresh",
+)  # fmt: skip
+"""What the ledger says of a version and never changes."""
+
+
+def of_tables(cursor: Any, entry: Entry) -> dict[str, str]:
+    """The hashes (SHA-256) of the tables of a version, by their endings: of names and types of the columns, and of the
+    rows in their order. O(rows) time."""
+    found = {}
+    with _settled(cursor):
+        for ending in TABLES:
+            columns = catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
+            found[ending] = _of(cursor, entry.table(ending), columns)
+    return found
+
+
+def of_ledger(cursor: Any, database: str, row: Sql) -> str:
+    """The hash of what the ledger says of a version: `row` is a relation of one row with its columns."""
+    types = catalog.columns_of(cursor, (database, SCHEMA, "release"))
+    with _settled(cursor):
+        return _of(cursor, row, {name: types[name] for name in LEDGER})
+
+
+def broken(cursor: Any, entry: Entry) -> list[str] | None:
+    """What of a version is not as it was made; None where no hashes were kept, as by earlier versions of dbanon."""
+    kept = _kept(cursor, entry)
+    if kept is None:
+        return None
+    there = catalog.relations(cursor, entry.database)
+    missing = [entry.name + e for e in TABLES if (entry.database, entry.schema, entry.name + e) not in there]
+    if missing:
+        return [f"table {name} is missing" for name in missing]
+    said = [
+        f"table {entry.name + ending} has other rows, another order or other columns than it was made with"
+        for ending, hashed in of_tables(cursor, entry).items()
+        if kept.get(ending) != hashed
+    ]
+    if kept.get("ledger") != of_ledger(cursor, entry.database, _ledger_row(entry)):
+        said.append("the ledger says something else of it than when it was made")
+    return said
+
+
+def _kept(cursor: Any, entry: Entry) -> dict[str, str] | None:
+    """The hashes that were made with a version."""
+    if "hashes" not in catalog.columns_of(cursor, (entry.database, SCHEMA, "release")):
+        return None
+    found = cursor.execute(f"SELECT hashes FROM {_ledger_row(entry)}").fetchall()[0][0]
+    return None if found is None else dict(found)
+
+
+def _ledger_row(entry: Entry) -> Sql:
+    key = joined([text(entry.schema), text(entry.name), Sql(str(entry.version))])
+    table = qualified(entry.database, SCHEMA, "release")
+    return Sql(f"(FROM {table} WHERE (schema_name, name, version) = ({key}))")
+
+
+def _of(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
+    # Versions of DuckDB differ in whether they quote the names in a type.
+    header = json.dumps([[name, type_.replace('"', "")] for name, type_ in columns.items()], ensure_ascii=False)
+    line = joined((_text(identifier(name), type_) for name, type_ in columns.items()), " || ")
+    query = template.fill("views/seal.sql", header=text(header), line=line, of=relation)
+    return str(cursor.execute(query).fetchall()[0][0])
+
+
+def _text(column: Sql, type_: str) -> Sql:
+    """A value as text that no other value has: with its length, or `-` for NULL. Lists and maps are taken apart, since
+    versions of DuckDB differ in how they write the texts in them."""
+    if _COUNTED.fullmatch(type_):
+        each, made = f"{_plain('v.value')} || ',' || {_plain('v.size')}", str(column)
+    elif type_.startswith("MAP("):
+        each, made = f"{_plain('v.key')} || ',' || {_plain('v.value')}", f"system.main.map_entries({column})"
+    elif type_ == "VARCHAR[]":
+        each, made = _plain("v"), str(column)
+    else:
+        return Sql(_plain(column))
+    lines = f"system.main.list_transform({made}, lambda v: {each})"
+    return Sql(_plain(f"system.main.array_to_string({lines}, ';')"))
+
+
+_COUNTED = re.compile(r'STRUCT\("?value"? .*, "?size"? BIGINT\)\[\]')
+"""The values of a sensitive column in a class, with how many there are."""
+
+
+def _plain(value: str) -> str:
+    shown = f"({value})::VARCHAR"
+    return f"coalesce(system.main.strlen({shown})::VARCHAR || ':' || {shown}, '-')"
+
+
+@contextlib.contextmanager
+def _settled(cursor: Any) -> Iterator[None]:
+    """Instants are written alike wherever the hash is made."""
+    settings = {"TimeZone": "UTC", "Calendar": "gregorian"}
+    rows = cursor.execute(
+        "SELECT name, value FROM system.main.duckdb_settings() WHERE lower(name) IN ('timezone', 'calendar')"
+    ).fetchall()
+    before = {name: value for name, value in rows if value != settings[name]}
+    for name in before:
+        cursor.execute(f"SET {name} = {text(settings[name])}")
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            cursor.execute(f"SET {name} = {text(value)}")

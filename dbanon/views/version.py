@@ -1,0 +1,305 @@
+"""Making one version of a release: its tables, membership and ledger row, and what it shows beside others."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
+
+from dbanon import __version__, errors
+from dbanon.release import plan, prepare
+from dbanon.release.publication import Publication
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.views import erasure, ledger, related, seal, sequence
+from dbanon.views.ledger import Entry
+
+OLD = " before refresh"
+INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
+
+
+class DisclosureWarning(UserWarning):
+    """Releases that can be held against each other: see composition() and delta_problems()."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One version that was made: its name, number and size, and how many people its other releases expose."""
+
+    name: str
+    version: int
+    records: int
+    classes: int
+    composition: Mapping[str, int] | None
+
+
+def build(
+    cursor: Any,
+    entry: Entry,
+    made: Publication,
+    function: str,
+    allow_delta: bool,
+    short: int,
+    composition: str,
+    old: Entry | None = None,
+    erase: bool = False,
+) -> Release:
+    """Tables, membership and ledger row of a version, inside a transaction. `old` is the one it stands in place of.
+
+    With `erase` what its differences to earlier versions show is said, not refused.
+    """
+    made = prepare.keyed(made, entry.person_key)
+    for ending, kind in (("", "release"), ("_classes", "classes")):
+        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(made, kind=kind))}")
+    metrics = _measured(cursor, entry, made)
+    members = plan.statement(replace(made, kind="membership"))
+    _remember(cursor, entry, members)
+    _one_table(cursor, entry, made)
+    if made.left_out:
+        _remember(cursor, entry, erasure.statement(made))
+    allow_delta = allow_delta or erase
+    if old is not None:
+        short += _delta(cursor, entry, old, made)
+        if short and not allow_delta:
+            raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
+    others = related.related(entry, cursor)
+    mine = sequence.same_name(entry, others)
+    told = sequence.apart(cursor, entry, made, mine, moved=OLD)
+    short += sum(t.sets for t in told)
+    if told and not allow_delta:
+        versions = sorted({o.version for t in told for o in t.others})
+        raise errors.DeltaRefused(function, entry.shown, short, [f"version {v}" for v in versions])
+    checked = [o for o in others if not (allow_delta and o in mine)]
+    unchecked = [o for o in others if not sequence.comparable(entry, o)]
+    if composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
+        raise errors.CompositionUnchecked(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
+    together = _together(cursor, entry, others)
+    elsewhere = [] if len(others) == len(mine) else sequence.apart(cursor, entry, made, others, moved=OLD)
+    elsewhere += sequence.sums(cursor, entry, made, others, moved=OLD)
+    if composition == "refuse":
+        elsewhere += sequence.apart(cursor, entry, made, checked, refined=True, moved=OLD)
+    exposed = _exposed(together, elsewhere)
+    if together is not None:
+        together = dict.fromkeys(together, 0) | _exposed(together, [*elsewhere, *told])
+    _insert(cursor, entry, made, metrics, allow_delta, short, together, [o.named for o in unchecked])
+    refused = {name: people for name, people in exposed.items() if name in {o.named for o in checked}}
+    if composition == "refuse" and refused:
+        raise errors.CompositionRefused(entry.shown, refused)
+    if erase:
+        by_version = _exposed(None, told)
+        for said in erasure.learned(entry.shown, _held_back(cursor, entry), by_version):
+            _warn(said)
+    if entry.how == "recluster" and old is not None:
+        narrowed = {o.named: exposed.pop(o.named) for o in mine if o.named in exposed}
+        counts = ", ".join(f"{people} with {name}" for name, people in narrowed.items())
+        _warn(
+            f"{entry.shown} was clustered anew: who has version {old.version} too can intersect its classes with those "
+            f"of version {entry.version}"
+            + (
+                f"; candidate sets fall below k or l, or sums of classes can be subtracted: people {counts}."
+                if counts
+                else "."
+            )
+        )
+        changed = ledger.changed_roles(old, entry.roles)
+        if changed:
+            _warn(f"{entry.shown}: roles have changed since version {old.version}: {', '.join(changed)}.")
+    if exposed:
+        _warn(str(errors.CompositionRefused(entry.shown, exposed)))
+    return current_release(cursor, entry, together)
+
+
+def current_release(cursor: Any, entry: Entry, together: Mapping[str, int] | None = None) -> Release:
+    """A version as its tables are."""
+    records, classes = cursor.execute(
+        f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
+    ).fetchall()[0]
+    return Release(entry.shown, entry.version, records, classes, together)
+
+
+def _remember(cursor: Any, entry: Entry, members: str) -> None:
+    """Writes who is in a version."""
+    cursor.execute(
+        f"INSERT INTO {qualified(entry.database, SCHEMA, 'membership')} BY NAME "
+        f'SELECT {text(entry.schema)} AS schema_name, {text(entry.name)} AS "release", {entry.version} AS version, * '
+        f"FROM ({members})"
+    )
+
+
+def _held_back(cursor: Any, entry: Entry) -> int:
+    """Records of the source that are left out since an erasure."""
+    table = qualified(entry.database, SCHEMA, "membership")
+    key = f"({text(entry.schema)}, {text(entry.name)}, {entry.version})"
+    query = f"SELECT coalesce(sum(records), 0) FROM {table} WHERE (schema_name, release, version) = {key} AND held"
+    return int(cursor.execute(query).fetchall()[0][0])
+
+
+def _measured(cursor: Any, entry: Entry, made: Publication) -> dict[str, float]:
+    """Makes the table of the measures that go out; gives all of them, which the ledger keeps."""
+    rows = cursor.execute(plan.statement(replace(made, kind="metrics"))).fetchall()
+    types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
+    table = entry.table("_metrics")
+    cursor.execute(f"CREATE TABLE {table} ({joined(f'{name} {type_}' for name, type_ in types.items())})")
+    cursor.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", [row[:4] for row in rows if row[4]])
+    return {row[0]: row[1] for row in rows}
+
+
+def _warn(message: str) -> None:
+    """Warns at the line that called the package, from Python or by a statement."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and Path(frame.f_code.co_filename).parent == Path(__file__).parent:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, DisclosureWarning, stacklevel=level)
+
+
+def _one_table(cursor: Any, entry: Entry, made: Publication) -> None:
+    """Raises UnstableSource if the statements did not see the same rows: a view may give others each time."""
+    query = plan.filled(
+        "views/stable.sql", made, version=entry.table(), classes=entry.table("_classes"), members=entry.members
+    )
+    if cursor.execute(query).fetchall()[0][0]:
+        raise errors.UnstableSource(entry.shown, made.source.shown)
+
+
+def _delta(cursor: Any, entry: Entry, old: Entry, made: Publication) -> int:
+    """How many sets of records tell two versions apart and are too little, either way."""
+    before = qualified(old.database, old.schema, old.name + OLD)
+    # Versions that show other columns are compared by those that both show, record by record.
+    alike = ledger.same_roles(old, entry.roles)
+    by_person = alike and made.roles.person is not None and old.person_key == entry.person_key
+    shown, shown_before = ledger.columns(entry, "", cursor), ledger.columns(old, OLD, cursor)
+    only = None if alike else {name for name, type_ in shown.items() if shown_before.get(name) == type_}
+    total = 0
+    for is_new, version, other, members, other_members in (
+        (True, entry.table(), before, entry.members, old.members),
+        (False, before, entry.table(), old.members, entry.members),
+    ):
+        query = plan.filled(
+            "views/delta.sql",
+            made,
+            only,
+            version=version,
+            other=other,
+            members=members,
+            other_members=other_members,
+            class_id=identifier(list(shown if is_new else shown_before)[-1]),
+            other_class_id=identifier(list(shown_before if is_new else shown)[-1]),
+            kept_clusters=entry.how == "keep",
+            is_new=is_new,
+            person=Sql("person") if by_person else None,
+            nulls=None,
+            suppress=None,
+        )
+        total += cursor.execute(query).fetchall()[0][0]
+    return total
+
+
+def _together(cursor: Any, entry: Entry, others: Sequence[Entry]) -> dict[str, int] | None:
+    """People whose candidate set is too small over this and another version, by version; None: nobody knows who is who.
+
+    Versions whose clusters were kept are left out: what they have in common is judged by what each gained and lost.
+    """
+    if entry.person_key is None:
+        return None
+    kept = sequence.kept_since(entry, others)
+    found = {}
+    for other in others:
+        if sequence.comparable(entry, other):
+            query = "SELECT NULL AS person_key WHERE false"
+            if other not in kept:
+                query = ledger.composed("composition", entry, other)
+            found[other.named] = cursor.execute(f"SELECT count(DISTINCT person_key) FROM ({query})").fetchall()[0][0]
+    return found
+
+
+def _exposed(together: Mapping[str, int] | None, told: Sequence[sequence.Apart]) -> dict[str, int]:
+    """How many people each other version helps to narrow or tell apart; versions that do not are left out."""
+    found = {name: people for name, people in (together or {}).items() if people}
+    by_kind: dict[tuple[str, str], int] = {}
+    for t in told:
+        for other in t.others:
+            by_kind[other.named, t.kind] = by_kind.get((other.named, t.kind), 0) + t.people
+    for (name, _), people in by_kind.items():
+        found[name] = max(found.get(name, 0), people)
+    return found
+
+
+def _insert(
+    cursor: Any,
+    entry: Entry,
+    made: Publication,
+    metrics: Mapping[str, float],
+    allow_delta: bool,
+    short: int,
+    together: Mapping[str, int] | None,
+    unchecked: Sequence[str],
+) -> None:
+    """The row of the ledger."""
+    achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED}
+    fingerprint, source_records = cursor.execute(
+        f"SELECT coalesce(sum(row_hash::HUGEINT * records), 0)::VARCHAR, coalesce(sum(records), 0) FROM {entry.members}"
+    ).fetchall()[0]
+    row: dict[str, Sql] = {
+        "schema_name": text(entry.schema),
+        "name": text(entry.name),
+        "version": literal(entry.version),
+        "status": text("published"),
+        "source": text(entry.call["source"]),
+        "algorithm": text(made.algorithm),
+        "statement": text(entry.statement),
+        "call": text(json.dumps(entry.call, ensure_ascii=False)),
+        "parameters": text(json.dumps(made.options, ensure_ascii=False, default=list)),
+        "roles": text(json.dumps(entry.roles, ensure_ascii=False)),
+        "withheld": _list([n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]),
+        "policy_fingerprint": text(made.fingerprint),
+        "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
+        "library_versions": _map({k: text(v) for k, v in _versions().items()}, "VARCHAR"),
+        "source_fingerprint": text(fingerprint),
+        "source_records": literal(int(source_records)),
+        "records": literal(int(metrics["records"])),
+        "suppressed": literal(int(metrics["suppressed:outlier"])),
+        "dropped": literal(int(metrics["dropped"])),
+        "released_at": Sql(f"{text(str(datetime.now(UTC).replace(tzinfo=None)))}::TIMESTAMP"),
+        "achieved": _map({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
+        "metrics": _map({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
+        "person_key": Sql("NULL") if entry.person_key is None else _list(entry.person_key),
+        "refresh": text(entry.how),
+        "delta_classes": literal(short),
+        "allow_delta": literal(allow_delta),
+        "composition": Sql("NULL")
+        if together is None
+        else _map({k: literal(v) for k, v in together.items()}, "BIGINT"),
+        "bases": _list(entry.bases or ()),
+        "unchecked": _list(unchecked),
+        "held_back": literal(_held_back(cursor, entry)),
+    }
+    said = joined(f"{row[c]} AS {identifier(c)}" for c in seal.LEDGER)
+    hashes = seal.of_tables(cursor, entry) | {"ledger": seal.of_ledger(cursor, entry.database, Sql(f"(SELECT {said})"))}
+    row["hashes"] = _map({k: text(v) for k, v in hashes.items()}, "VARCHAR")
+    columns = joined(identifier(c) for c in row)
+    cursor.execute(
+        f"INSERT INTO {qualified(entry.database, SCHEMA, 'release')} ({columns}) SELECT {joined(row.values())}"
+    )
+
+
+_ACHIEVED = ("k", "l_diversity", "recursive_c", "t_closeness", "alpha", "p_sensitivity", "beta_likeness")
+
+
+def _versions() -> dict[str, str]:
+    return {"dbanon": __version__, "duckdb": installed("duckdb"), "python": platform.python_version()}
+
+
+def _list(items: Sequence[str]) -> Sql:
+    return Sql(f"[{joined(text(i) for i in items)}]::VARCHAR[]")
+
+
+def _map(items: Mapping[str, Sql], type_: str) -> Sql:
+    return Sql(f"MAP {{{joined(f'{text(k)}: {v}' for k, v in items.items())}}}::MAP(VARCHAR, {type_})")

@@ -1,0 +1,1 @@
+"""Words in the names of columns, and what they say."""

@@ -1,0 +1,109 @@
+{#- From a table to what its classes hold, shared by the measures:
+    cells -> classes -> placed -> for sensitive column j: part_j, held_j, overall_j. -#}
+{%- from 'audit/anonymity/tree.sql' import tree -%}
+{% macro count_people() -%}
+    {% if person %}count(DISTINCT person){% else %}sum(records)::BIGINT{% endif %}
+{%- endmacro %}
+{% set known %}{% if person %}WHERE person IS NOT NULL{% endif %}{% endset %}
+WITH RECURSIVE
+{# The source is read once, and records that nothing here tells apart are one row. #}
+cells AS MATERIALIZED (
+    SELECT
+        {% for q in quasi %}{{ q.value }} AS q{{ loop.index0 }}, {% endfor %}
+        {% for s in sensitive %}{{ s.value }} AS s{{ s.i }}, {% endfor %}
+        {% for u in beside | default([]) %}{{ u }} AS u{{ loop.index0 }}, {% endfor %}
+        {% if person %}{{ person }} AS person, {% endif %}
+        count(*) AS records
+    FROM {{ source }}
+    GROUP BY ALL
+),
+classes AS MATERIALIZED (
+    SELECT row_number() OVER () AS class_id, *
+    FROM (
+        SELECT {% for q in quasi %}q{{ loop.index0 }}, {% endfor %}sum(records)::BIGINT AS records, {{ count_people() }} AS size
+        FROM cells
+        GROUP BY {% for q in quasi %}{% if not loop.first %}, {% endif %}q{{ loop.index0 }}{% endfor %}
+
+    )
+),
+{% if sensitive %}
+{# A record of nobody known never counts. #}
+placed AS MATERIALIZED (
+    SELECT k.class_id{% for s in sensitive %}, c.s{{ s.i }}{% endfor %}, {% if person %}c.person{% else %}c.records{% endif %}
+
+    FROM cells AS c
+    JOIN classes AS k
+        ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}k.q{{ loop.index0 }} IS NOT DISTINCT FROM c.q{{ loop.index0 }}{% endfor %}
+
+    {{ known }}
+),
+{% endif %}
+{% for s in sensitive %}
+{# What a model is judged in: the class, or its records of equal other sensitive values. #}
+part_{{ s.i }} AS MATERIALIZED (
+    {% if joint %}
+    SELECT row_number() OVER () AS class_id, *
+    FROM (
+        SELECT class_id AS whole{% for o in sensitive if o.i != s.i %}, s{{ o.i }}{% endfor %}, {{ count_people() }} AS size
+        FROM placed
+        GROUP BY class_id{% for o in sensitive if o.i != s.i %}, s{{ o.i }}{% endfor %}
+
+    )
+    {% else %}
+    SELECT class_id, class_id AS whole, size FROM classes WHERE size > 0
+    {% endif %}
+),
+held_{{ s.i }} AS MATERIALIZED (
+    {% if joint %}
+    SELECT p.class_id, c.s{{ s.i }} AS value, {{ count_people() }} AS size
+    FROM placed AS c
+    JOIN part_{{ s.i }} AS p
+        ON p.whole = c.class_id{% for o in sensitive if o.i != s.i %} AND p.s{{ o.i }} IS NOT DISTINCT FROM c.s{{ o.i }}{% endfor %}
+
+    GROUP BY p.class_id, c.s{{ s.i }}
+    {% else %}
+    SELECT class_id, s{{ s.i }} AS value, {{ count_people() }} AS size
+    FROM placed
+    GROUP BY class_id, s{{ s.i }}
+    {% endif %}
+),
+overall_{{ s.i }} AS MATERIALIZED (
+    {% if person %}
+    SELECT s{{ s.i }} AS value, count(DISTINCT person) AS size FROM placed GROUP BY s{{ s.i }}
+    {% else %}
+    SELECT value, sum(size)::BIGINT AS size FROM held_{{ s.i }} GROUP BY value
+    {% endif %}
+),
+{% if s.rows %}
+{{ tree(s) }}
+{% endif %}
+ranks_{{ s.i }} AS MATERIALIZED (
+    {% if s.rows %}
+    SELECT o.value, row_number() OVER (ORDER BY l.place ASC NULLS LAST) AS place
+    FROM overall_{{ s.i }} AS o LEFT JOIN leaf_{{ s.i }} AS l ON l.value IS NOT DISTINCT FROM o.value
+    {% else %}
+    SELECT value, row_number() OVER (ORDER BY value ASC NULLS LAST) AS place FROM overall_{{ s.i }}
+    {% endif %}
+),
+{% endfor %}
+problem AS MATERIALIZED (
+    SELECT coalesce(
+        CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ say.policy_changed }} END,
+        {% if bare %}
+        CASE WHEN EXISTS (FROM duckdb_tables() WHERE database_name = 'temp' AND lower(table_name) = {{ bare }})
+            OR EXISTS (FROM duckdb_views() WHERE database_name = 'temp' AND lower(view_name) = {{ bare }})
+        THEN {{ say.shadowed }} END,
+        {% endif %}
+        CASE WHEN NOT EXISTS (FROM classes) THEN {{ say.empty }} END,
+        {% for s in sensitive if s.rows %}
+        (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ s.say.roots }}
+            WHEN count(*) <> (SELECT count(*) FROM node_{{ s.i }}) THEN {{ s.say.unreachable }}
+            END FROM rows_{{ s.i }}),
+        (SELECT CASE WHEN max(n) > 1 THEN {{ s.say.siblings }} END
+            FROM (SELECT count(*) AS n FROM rows_{{ s.i }} GROUP BY parent, label)),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.uncovered }} END FROM leaf_{{ s.i }} WHERE hits = 0),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.ambiguous }} END FROM leaf_{{ s.i }} WHERE hits > 1),
+        {% endfor %}
+        NULL
+    ) AS message
+)

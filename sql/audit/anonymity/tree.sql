@@ -1,0 +1,19 @@
+{#- The hierarchy of a sensitive column s.i: rows_i (node, parent, label, ord) as stored; node_i every node that the root
+    reaches, its place in preorder; leaf_i the leaf of each value; sets_i the sets of values whose shares are compared. -#}
+{%- from 'models/model.sql' import cells_hierarchical -%}
+{%- from 'release/part/preorder.sql' import walk -%}
+{% macro tree(s) %}
+{{ walk(s) }}
+node_{{ s.i }} AS MATERIALIZED (
+    SELECT node, parent, label, is_leaf, row_number() OVER (ORDER BY places ASC) AS place
+    FROM walk_{{ s.i }}
+),
+leaf_{{ s.i }} AS MATERIALIZED (
+    SELECT o.value, count(n.node) AS hits, min(n.place) AS place
+    FROM overall_{{ s.i }} AS o
+    LEFT JOIN node_{{ s.i }} AS n ON n.is_leaf AND n.label = CAST(o.value AS VARCHAR) COLLATE POSIX
+    WHERE o.value IS NOT NULL
+    GROUP BY o.value
+),
+sets_{{ s.i }} AS MATERIALIZED ({{ cells_hierarchical(sql('overall_', s.i), sql('rows_', s.i)) }}),
+{% endmacro %}

@@ -1,0 +1,90 @@
+{#- What all attacks begin with: the classes of the release, the people of the source, and which classes each of them may
+    be in as far as their quasi-identifiers tell: pairs (tid, class_id). Sensitive values are texts here. -#}
+{%- from 'audit/query_error/sides.sql' import reading, unfit, moved -%}
+{%- from 'release/part/preorder.sql' import walk -%}
+{%- from 'audit/risk/cells.sql' import raw_cells, ends_of, inside -%}
+{% include 'audit/anonymity/path.sql' %},
+told_cells AS MATERIALIZED (SELECT {% for q in quasi %}q{{ loop.index0 }} AS p{{ loop.index0 }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
+true_cells AS MATERIALIZED (
+    SELECT
+        {% for c in attributes %}{{ c.value }} AS v{{ c.i }}, {% endfor %}
+        {% for s in sensitive %}{{ s.true_value }} AS s{{ s.i }}, {% endfor %}
+        {{ who }} AS who, count(*) AS records
+    FROM {{ people }}
+    GROUP BY ALL
+),
+{% for c in attributes %}
+{{ reading(c) }}
+{% endfor %}
+class_ends AS MATERIALIZED ({{ ends_of(attributes, sql('classes')) }}),
+{# Missing values are -infinity. #}
+coded AS MATERIALIZED (
+    SELECT
+        {% for c in attributes %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}
+        {% for s in sensitive %}t.s{{ s.i }}, {% endfor %}t.who, t.records
+    FROM true_cells AS t
+    {% for c in attributes if not c.is_number %}
+    LEFT JOIN leaf_{{ c.i }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
+    {% endfor %}
+),
+tuples AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY {% for c in attributes %}v{{ c.i }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}) AS tid, *
+    FROM (SELECT DISTINCT {% for c in attributes %}v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM coded)
+),
+people AS MATERIALIZED (
+    SELECT t.tid, e.*
+    FROM coded AS e
+    JOIN tuples AS t ON {% for c in attributes %}{% if not loop.first %} AND {% endif %}t.v{{ c.i }} = e.v{{ c.i }}{% endfor %}
+
+),
+pairs AS MATERIALIZED (
+    SELECT t.tid, k.class_id
+    FROM tuples AS t
+    CROSS JOIN class_ends AS k
+    WHERE {{ inside(attributes) }}
+
+),
+{% if others %}
+other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.q }} AS p{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
+other_cells AS MATERIALIZED (
+    SELECT {% for c in others %}{{ c.value }} AS v{{ c.i }}, {% endfor %}{% for s in sensitive if s.other_value %}{{ s.other_value }} AS s{{ s.i }}, {% endfor %}{{ other_who }} AS who, count(*) AS records
+    FROM {{ register }}
+    GROUP BY ALL
+),
+{% for c in others %}
+{{ reading(c) }}
+{% endfor %}
+{% endif %}
+{% for s in sensitive if s.nodes and kind == 'similarity' %}
+{{ walk({'i': sql('s', s.i), 'rows': s.nodes}) }}
+{% endfor %}
+misfit AS MATERIALIZED (
+    SELECT coalesce(
+        {{ moved(sources) }}
+        CASE WHEN NOT EXISTS (FROM true_cells) THEN {{ say.empty_source }} END,
+        {% for c in attributes %}
+        {{ unfit(c) }}
+        {% endfor %}
+        {% for c in others %}
+        {{ unfit(c) }}
+        {% endfor %}
+        {% for s in sensitive if s.nodes and kind == 'similarity' %}
+        (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ s.say.roots }}
+            WHEN count(*) <> (SELECT count(*) FROM walk_s{{ s.i }}) THEN {{ s.say.unreachable }}
+            END FROM rows_s{{ s.i }}),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.uncovered }} END
+            FROM overall_{{ s.i }} WHERE value IS NOT NULL AND value NOT IN (SELECT label FROM walk_s{{ s.i }} WHERE is_leaf)),
+        {% endfor %}
+        (SELECT message FROM problem)
+    ) AS message
+),
+{% for s in sensitive %}
+{# The release's most frequent value: what anybody would guess. #}
+mode_{{ s.i }} AS MATERIALIZED (
+    SELECT value, size::DOUBLE / (SELECT sum(size) FROM overall_{{ s.i }}) AS share
+    FROM overall_{{ s.i }}
+    WHERE value IS NOT NULL
+    ORDER BY size DESC, value ASC
+    LIMIT 1
+),
+{% endfor %}

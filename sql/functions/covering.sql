@@ -1,0 +1,33 @@
+{#- The body of covers(published, value): NULL where either is. -#}
+{%- import 'functions/form.sql' as form -%}
+{% set text %}CAST(published AS VARCHAR) COLLATE POSIX{% endset %}
+{% set asked %}CAST(value AS VARCHAR) COLLATE POSIX{% endset %}
+{% macro covering() %}
+CASE
+    WHEN published IS NULL OR value IS NULL THEN NULL
+    WHEN {{ text }} IN ({{ asked }}, '*', '\' || {{ asked }}) THEN true
+    WHEN ends_with({{ text }}, '*') THEN
+        length({{ text }}) = length({{ asked }}) AND starts_with({{ asked }}, rtrim({{ text }}, '*'))
+    {# Most texts are none of these, and a pattern takes long. #}
+    WHEN NOT ({{ text }})[1] BETWEEN '-' AND '9' AND ({{ text }})[1] NOT IN ('[', '>', '<', '{') THEN false
+    WHEN regexp_full_match({{ asked }}, '{{ form.number }}') AND {{ form.has_form(text, form.number) }} THEN {{ within(
+        form.as_number(form.first(text, form.number)), form.as_number(form.last(text, form.number)), form.as_number(asked), form.as_number(asked)
+    ) }}
+    WHEN regexp_full_match({{ asked }}, '{{ form.moment }}') AND {{ form.has_form(text, form.moment) }} THEN {{ within(
+        form.begins(form.first(text, form.moment)), form.ends_at(form.last(text, form.moment), 86399999999),
+        form.begins(asked), form.ends_at(asked, 86399999999)
+    ) }}
+    ELSE false
+END
+{% endmacro %}
+{% macro within(low, high, begins, finishes) -%}
+    coalesce(
+        (starts_with({{ text }}, '<=') OR starts_with({{ text }}, '[<=') OR {{ begins }} >= {{ low }})
+        AND CASE
+            WHEN regexp_matches({{ text }}, '(?:^|, )>=') THEN true
+            WHEN starts_with({{ text }}, '[') AND ends_with({{ text }}, ')') THEN {{ finishes }} < {{ high }}
+            ELSE {{ finishes }} <= {{ high }}
+        END,
+        false
+    )
+{%- endmacro %}

@@ -1,0 +1,26 @@
+{#- The same, or the value is a leaf of the stored hierarchy and the text one of the names of a node above it: its label,
+    or its path where several nodes have the label. -#}
+{%- from 'functions/covering.sql' import covering -%}
+CASE
+    WHEN published IS NULL OR value IS NULL OR hierarchy IS NULL THEN NULL
+    WHEN {{ covering() }} THEN true
+    ELSE coalesce(list_contains(
+        {# Names of its own, as those of the arguments are put here as they stand. #}
+        (
+            SELECT CASE
+                WHEN count(*) = 0 THEN error({{ unknown }})
+                ELSE flatten(list(dbanon_names) FILTER (WHERE dbanon_leaf = CAST(value AS VARCHAR) COLLATE POSIX))
+            END
+            FROM (
+                SELECT
+                    name COLLATE POSIX AS dbanon_name, leaf COLLATE POSIX AS dbanon_leaf,
+                    list_concat(path, list_transform(
+                        range(1, len(path)), lambda n: array_to_string(list_reverse(path[n:len(path) - 1]), ' > ')
+                    )) AS dbanon_names
+                FROM dbanon.hierarchy_path
+            )
+            WHERE dbanon_name = CAST(hierarchy AS VARCHAR)
+        ),
+        CAST(published AS VARCHAR)
+    ), false)
+END

@@ -1,0 +1,3 @@
+{#- The lower end of a published date or time. -#}
+{%- import 'functions/form.sql' as form -%}
+{{ form.as_moment(form.low_text(sql('published'), form.moment)) }}

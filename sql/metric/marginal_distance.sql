@@ -1,8 +1,0 @@
--- what: The same over the whole column, whatever the cluster: what a count or an average by this column alone is off by.
--- better: lower
--- source: Wasserstein distance; total variation
--- place: 106
--- of: noise
--- custodian: noise
-{% from 'noise/distance.sql' import distances with context %}
-{{ distances(false) }}

@@ -1,3 +1,0 @@
-{#- NAME('table', ...) of noise: a row a record in the order of the table's columns, then class_id. -#}
-{% include 'noise/path.sql' %}
-{% include 'part/out.sql' %}

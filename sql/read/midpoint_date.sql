@@ -1,8 +1,0 @@
-{#- The middle of a published date or time. -#}
-{%- import 'read/form.sql' as form -%}
-make_timestamp(
-    (
-        {{ form.begins(form.low_text(sql('published'), form.moment)) }}
-        + {{ form.begins(form.high_text(sql('published'), form.moment)) }}
-    ) // 2
-)

@@ -1,3 +1,0 @@
-{#- The upper end of a published date or time. -#}
-{%- import 'read/form.sql' as form -%}
-{{ form.as_moment(form.high_text(sql('published'), form.moment)) }}

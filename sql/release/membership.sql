@@ -1,0 +1,38 @@
+{#- Who is in which cluster and class of a release that is made: NULL for records that are left out. Never published.
+    Of records that are published alike it is not told, and does not matter, which is which; where classes are kept, people
+    are said to be where they were. -#}
+{%- from 'release/part/row.sql' import row_hash, value_hash, cells, person_key, same_group with context -%}
+{% include 'release/part/path.sql' %},
+member AS MATERIALIZED (
+    SELECT e.rid, p.cluster, p.class_id
+    FROM (
+        SELECT e.rid, g.gid, row_number() OVER (PARTITION BY g.gid ORDER BY {% if key %}{% if keep %}b.cluster_id ASC NULLS LAST, {% endif %}s.key ASC, {% endif %}e.rid ASC) AS place
+        FROM encoded AS e
+        JOIN grouped AS g ON {{ same_group() }}
+        {% if key %}
+        JOIN source AS s ON s.rid = e.rid
+        {% if keep %}
+        LEFT JOIN (
+            SELECT row_hash, person_key, min(cluster_id) AS cluster_id FROM {{ keep }} WHERE cluster_id IS NOT NULL GROUP BY ALL
+        ) AS b ON b.row_hash = {{ row_hash(sql('s.')) }} AND b.person_key = {{ person_key(sql('s.')) }}
+        {% endif %}
+        {% endif %}
+    ) AS e
+    JOIN (
+        SELECT p.gid, p.first, p.last, g.cluster, g.class_id
+        FROM parts AS p
+        LEFT JOIN generalized AS g USING (cluster)
+    ) AS p ON p.gid = e.gid AND e.place BETWEEN p.first AND p.last
+),
+label_of AS MATERIALIZED (
+    SELECT DISTINCT class_id, md5_number_lower(row('dbanon 1'{% for c in quasi_output %}, {{ c.label }}, {{ c.expression }}{% endfor %})::VARCHAR) AS label_hash
+    FROM generalized
+)
+SELECT
+    {{ person_key(sql('s.')) }} AS person_key, m.class_id, m.cluster AS cluster_id,
+    {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, {{ cells(sql('s.'), false) }} AS cells, l.label_hash, count(*)::BIGINT AS records
+FROM source AS s
+LEFT JOIN member AS m ON m.rid = s.rid
+LEFT JOIN label_of AS l ON l.class_id = m.class_id
+WHERE (SELECT passed FROM gate)
+GROUP BY ALL

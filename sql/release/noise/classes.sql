@@ -1,0 +1,31 @@
+{#- NAME_classes('table', ...) of noise: one row a class, with how often each value is published in it, and one a reason why
+    records were left out. -#}
+{%- from 'release/part/assignment.sql' import reasons with context -%}
+{% include 'release/noise/path.sql' %},
+{% include 'release/part/measured.sql' %},
+{% macro counted(column) -%}
+(SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST) FROM {{ column }} AS v WHERE v.class_id = c.class_id)
+{%- endmacro %}
+class_rows AS MATERIALIZED (
+SELECT
+    c.class_id AS {{ class_id }},
+    c.size AS {{ names.size }}
+    {% if person %}, c.persons AS {{ names.persons }}{% endif %}
+    {% for q in quasi %}
+    , {{ counted(sql('(SELECT class_id, value, size::BIGINT AS size FROM told_', q.i, ')')) }} AS {{ q.column }}
+    {% endfor %}
+    {% if suppress %}, c.reason AS {{ names.suppressed }}{% endif %}
+    {% for u in unchanged if u.is_sensitive %}
+    , {{ counted(sql('sensitive_', u.i)) }} AS {{ u.name }}
+    {% endfor %}
+FROM {% if suppress %}(
+    SELECT *, NULL AS reason FROM class_of
+    UNION ALL BY NAME
+    {{ reasons() }}
+){% else %}class_of{% endif %} AS c
+),
+{% include 'release/part/stated_classes.sql' %}
+FROM class_rows
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
+ORDER BY {{ class_id }} ASC NULLS LAST{% if suppress %}, {{ names.suppressed }} ASC{% endif %}
+

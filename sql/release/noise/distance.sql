@@ -1,0 +1,39 @@
+{#- How far apart the values of records and those published instead are, one row a column whose values are drawn: (detail,
+    value). `apart`: cluster by cluster. -#}
+{%- from 'release/part/number.sql' import gap with context -%}
+{%- from 'release/part/assignment.sql' import records with context -%}
+{% macro distances(apart) -%}
+{% set where = sql('class_id') if apart else sql('1') %}
+SELECT detail, value FROM (
+    SELECT NULL AS detail, NULL::DOUBLE AS value
+    {% for q in quasi if q.drawn %}
+    UNION ALL
+    {% if q.is_number %}
+    SELECT {{ q.label }}, coalesce(avg({{ gap(q, sql('greatest(a.value, b.value)'), sql('least(a.value, b.value)')) }} / nullif({{ gap(q, sql('e.high'), sql('e.low')) }}, 0)), 0)
+    FROM (
+        SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value ASC) AS place
+        FROM (SELECT {{ where }} AS part, s.q{{ q.i }} AS value FROM {{ records() }})
+        WHERE value IS NOT NULL
+    ) AS a
+    JOIN (
+        SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value ASC) AS place
+        FROM (SELECT {{ where }} AS part, p{{ q.i }} AS value, unnest(range(size)) FROM released)
+        WHERE value IS NOT NULL
+    ) AS b ON b.part = a.part AND b.place = a.place
+    CROSS JOIN range_{{ q.i }} AS e
+    {% else %}
+    SELECT {{ q.label }}, sum(abs(coalesce(a.size, 0) - coalesce(b.size, 0))) / 2 / (SELECT records FROM run)
+    FROM (
+        SELECT {{ where }} AS part, v.published AS value, count(*) AS size
+        FROM (SELECT l.class_id, s.q{{ q.i }} AS own FROM {{ records() }}) AS s
+        LEFT JOIN domain_{{ q.i }} AS d ON d.value = s.own
+        LEFT JOIN published_{{ q.i }} AS v ON v.low = d.code
+        GROUP BY ALL
+    ) AS a
+    FULL JOIN (SELECT {{ where }} AS part, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL) AS b
+        ON b.part = a.part AND b.value IS NOT DISTINCT FROM a.value
+    {% endif %}
+    {% endfor %}
+)
+WHERE detail IS NOT NULL
+{%- endmacro %}

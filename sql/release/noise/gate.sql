@@ -1,0 +1,94 @@
+{#- The release gate of noise, a model of its own: nobody can tell by code how well noise hides, but what must hold can be
+    checked. A class has k records (persons) and their unchanged values; a category is what a record of the class may be
+    published as; a number is within top, bottom and (where noise keeps to it) the column, and on its grid; each class
+    has its NULLs. It shares no step with the code that drew the values. -#}
+{%- from 'release/part/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, refuse_rows, sizes, untrue with context -%}
+{%- from 'release/part/keeps.sql' import at_edge with context -%}
+{%- from 'release/part/second.sql' import reread with context -%}
+{% include 'release/part/original.sql' %}
+{% include 'release/part/ancestors.sql' %}
+{% for q in quasi %}
+told_{{ q.i }} AS MATERIALIZED (
+    SELECT class_id, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL
+),
+{% endfor %}
+{% include 'release/part/judged.sql' %}
+gate AS MATERIALIZED (
+    SELECT CASE
+        {{ refuse_rows() }}
+        WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
+        WHEN counted.rows_out{% if suppress %} + left_out.records{% endif %} <> counted.rows_in THEN error({{ gate_say.lost }})
+        {{ refuse_left_out() }}
+        WHEN untrue.classes > 0 THEN error({{ gate_say.untrue }})
+        WHEN classes.small > 0 THEN error({{ gate_say.small }})
+        {% for q in quasi %}
+        WHEN strange_{{ q.i }}.classes > 0 THEN error({{ gate_say['strange' ~ q.i] }})
+        {% endfor %}
+        {{ refuse_models() }}
+        ELSE counted.rows_out > 0
+    END AS passed
+    FROM (
+        SELECT
+            {{ records_due() }} AS rows_in,
+            coalesce(sum(size), 0) AS rows_out,
+            coalesce(sum(size) FILTER (WHERE class_id IS NULL), 0) AS unknown
+        FROM released
+    ) AS counted,
+    {{ reread() }},
+    {{ out_of_order() }},
+    {{ untrue() }},
+    (SELECT count(*) FILTER (WHERE size < {{ k }}) AS small FROM ({{ sizes() }})) AS classes
+    {{ left_out_and_judged() }}
+    {% for q in quasi %}
+    {% set r = rules[q.i] %}
+    , (
+        {% if r.is_number %}
+        SELECT count(*) AS classes
+        FROM (
+            SELECT
+                t.class_id, sum(t.size) FILTER (WHERE t.value IS NULL) AS nulls,
+                count(*) FILTER (WHERE t.value IS NOT NULL AND NOT (true
+                    {% if r.top %}AND t.value <= {{ r.top }}{% endif %} {% if r.bottom %}AND t.value >= {{ r.bottom }}{% endif %}
+
+                    {% if not by_column %}AND t.value <= e.high{% if not (r.unit or r.step) %} AND t.value >= e.low{% endif %}{% endif %}
+
+                    {% if r.unit or r.step %}
+                    AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.least %}t.value = {{ r.least }} OR {% endif %}{{ at_edge(r, r, sql('t.value'), true) }})
+                    {% endif %}
+                )) AS beyond
+            FROM told_{{ q.i }} AS t
+            CROSS JOIN (SELECT min(q{{ q.i }}){% if q.end_is_day %}::DATE{% endif %} AS low, max(q{{ q.i }}){% if q.end_is_day %}::DATE{% endif %} AS high FROM source) AS e
+            GROUP BY t.class_id
+        ) AS t
+        FULL JOIN (
+            SELECT class_id, sum(size) FILTER (WHERE q{{ q.i }} IS NULL) AS nulls FROM original GROUP BY class_id
+        ) AS o ON o.class_id = t.class_id
+        WHERE t.beyond > 0 OR t.nulls IS DISTINCT FROM o.nulls
+        {% elif q.drawn %}
+        SELECT count(DISTINCT t.class_id) AS classes
+        FROM told_{{ q.i }} AS t
+        WHERE NOT EXISTS (
+            FROM (
+                SELECT o.class_id, c.published FROM original AS o JOIN covering_{{ q.i }} AS c ON c.value = o.q{{ q.i }}
+                UNION
+                SELECT class_id, NULL FROM original WHERE q{{ q.i }} IS NULL
+            ) AS may
+            WHERE may.class_id = t.class_id AND may.published IS NOT DISTINCT FROM t.value
+        )
+        {% else %}
+        {# One value of the class covers all its records. #}
+        SELECT count(DISTINCT o.class_id) AS classes
+        FROM original AS o
+        LEFT JOIN (
+            SELECT class_id, any_value(value) AS value, count(*) AS values FROM told_{{ q.i }} GROUP BY class_id
+        ) AS t ON t.class_id = o.class_id
+        LEFT JOIN covering_{{ q.i }} AS c ON c.value = o.q{{ q.i }} AND c.published = t.value
+        WHERE t.values IS DISTINCT FROM 1 OR NOT CASE
+            WHEN t.value IS NULL THEN o.q{{ q.i }} IS NULL
+            WHEN o.q{{ q.i }} IS NULL THEN t.value = '*'
+            ELSE c.published IS NOT NULL
+        END
+        {% endif %}
+    ) AS strange_{{ q.i }}
+    {% endfor %}
+)

@@ -1,0 +1,85 @@
+{#- The path of a release of noise, shared by its three statements:
+    source -> kept -> encoded -> grouped -> parts -> placed -> drawn, seated -> hidden -> alike -> leaving -> gate.
+    A class is a cluster: its records are not alike. -#}
+{%- from 'release/part/number.sql' import coded, low_end, value_at with context -%}
+{%- from 'release/part/assignment.sql' import records with context -%}
+{%- from 'release/part/tree.sql' import published_nodes with context -%}
+{% include 'release/part/clustered.sql' %}
+{% if ranged %}
+{% include 'release/part/spanned.sql' %}
+{% endif %}
+{# Where records may be left out, cluster -1 and class -1 are the outliers. #}
+class_of_part AS MATERIALIZED (
+    SELECT gid, first, last, CASE WHEN cluster = -1 THEN -1 ELSE cluster::BIGINT + 1 END AS class_id FROM parts
+),
+{% include 'release/part/classed.sql' %}
+{# What is published in each seat of a class, and who sits there: the drawing has shuffled it. #}
+drawn AS MATERIALIZED (
+    SELECT cluster::BIGINT + 1 AS class_id, seat, code, position
+    FROM (SELECT unnest((answer).drawn, max_depth := 2) FROM answer)
+),
+seated AS MATERIALIZED (
+    SELECT
+        l.class_id,
+        row_number() OVER (PARTITION BY l.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}s.u{{ u.i }} ASC NULLS LAST{% if not u.text_is_value %}, s.u{{ u.i }}::VARCHAR ASC NULLS LAST{% endif %}{% endfor %}) AS seat
+        {% for u in unchanged %}, s.u{{ u.i }}{% endfor %}
+
+    FROM {{ records() }}
+),
+{% for q in quasi if q.drawn and not q.is_number %}
+{{ published_nodes(q, sql('SELECT DISTINCT code AS low, code AS high FROM domain_', q.i)) }}
+{% endfor %}
+{# The least and the greatest value that is released. #}
+{% for q in quasi if q.drawn and q.is_number %}
+range_{{ q.i }} AS MATERIALIZED (
+    SELECT min(value) AS low, max(value) AS high
+    FROM domain_{{ q.i }}
+    {% if suppress %}WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1){% endif %}
+
+),
+{% endfor %}
+hidden AS MATERIALIZED (
+    SELECT
+        t.*
+        {% for q in quasi %}
+        {% if not q.drawn %}
+        , g.p{{ q.i }} AS h{{ q.i }}
+        {% elif q.is_number %}
+        {% set value = value_at(q, sql('e', q.i, '.low'), sql('e', q.i, '.high'), sql('d.position[', q.i + 1, ']')) %}
+        , coalesce(v{{ q.i }}.value, CASE WHEN d.position[{{ q.i + 1 }}] IS NOT NULL THEN
+            {% if by_column %}{{ coded(q, value) }}{% else %}least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high){% endif %}
+
+        END) AS h{{ q.i }}
+        {% else %}
+        , v{{ q.i }}.published AS h{{ q.i }}
+        {% endif %}
+        {% endfor %}
+    FROM seated AS t
+    LEFT JOIN drawn AS d ON d.class_id = t.class_id AND d.seat = t.seat
+    {% if ranged %}
+    LEFT JOIN values_of AS g ON g.cluster::BIGINT + 1 = t.class_id
+    {% endif %}
+    {% for q in quasi if q.drawn %}
+    {% if q.is_number %}
+    LEFT JOIN domain_{{ q.i }} AS v{{ q.i }} ON v{{ q.i }}.code = d.code[{{ q.i + 1 }}]
+    CROSS JOIN range_{{ q.i }} AS e{{ q.i }}
+    {% else %}
+    LEFT JOIN published_{{ q.i }} AS v{{ q.i }} ON v{{ q.i }}.low = d.code[{{ q.i + 1 }}]
+    {% endif %}
+    {% endfor %}
+),
+{# Records that are published alike, and how many. Numbers are on their grid as interval ends are. #}
+alike AS MATERIALIZED (
+    SELECT
+        class_id
+        {% for q in quasi %}
+        , {% if q.is_number %}CASE WHEN h{{ q.i }} IS NOT NULL THEN {{ low_end(q, sql('h', q.i)) }} END{% else %}h{{ q.i }}{% endif %} AS p{{ q.i }}
+        {% endfor %}
+        {% for u in unchanged %}, u{{ u.i }}{% if not u.text_is_value %}, u{{ u.i }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}
+
+        , count(*) AS size
+    FROM hidden
+    GROUP BY ALL
+),
+{% include 'release/part/leaving.sql' %}
+{% include 'release/noise/gate.sql' %}

@@ -1,0 +1,113 @@
+{#- What the gate checks of every release, whatever it publishes; from leaving, original, released, placed and judged_i. -#}
+{%- from 'release/part/assignment.sql' import records with context -%}
+{%- from 'models/satisfied.sql' import met -%}
+{# A sum that tells which unchanged values there are. #}
+{% macro checksum() -%}
+    {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %})::HUGEINT{% else %}0{% endif %}
+{%- endmacro %}
+
+{#- How many records are to be released or left out. -#}
+{% macro records_due() -%}
+(
+                SELECT count(*) FROM source
+                {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
+
+            )
+{%- endmacro %}
+
+{#- Classes whose records are not those of the source, or have other unchanged values. -#}
+{% macro untrue() -%}
+(
+        SELECT count(*) AS classes
+        FROM (SELECT class_id, sum(size) AS size, sum(checksum) AS checksum FROM original GROUP BY class_id) AS r
+        FULL JOIN (SELECT class_id, sum(size) AS size, sum(size * {{ checksum() }}) AS checksum FROM released GROUP BY class_id) AS p
+            ON p.class_id = r.class_id
+        WHERE p.size IS DISTINCT FROM r.size OR p.checksum IS DISTINCT FROM r.checksum
+    ) AS untrue
+{%- endmacro %}
+
+{#- Records (persons) by class. -#}
+{% macro sizes() -%}
+{% if person %}
+SELECT l.class_id, count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY l.class_id
+{% else %}
+SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
+{% endif %}
+{%- endmacro %}
+
+{#- Whether the rows stand in another order than that of what is published: each is held against the one before it. -#}
+{% macro out_of_order() -%}
+(
+        SELECT
+            count(*) FILTER (WHERE l.place <> 1 AND b.place IS NULL OR l.own < b.own)
+            + coalesce(count(*) <> max(l.place), false)::INTEGER AS rows
+        FROM ({{ own_rows() }}) AS l
+        LEFT JOIN ({{ own_rows() }}) AS b ON b.place = l.place - 1
+    ) AS ordered
+{%- endmacro %}
+
+{#- DuckDB 2.0 crashes where it compares rows that hold an ARRAY: it is a list here. -#}
+{% macro own_rows() -%}
+SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ u.name }}{% if u.as_lists %}::{{ u.as_lists }}{% endif %}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM leaving
+{%- endmacro %}
+
+{% macro refuse_rows() -%}
+WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS l) <> {{ leave }} THEN error({{ gate_say.columns }})
+        WHEN reread.differs THEN error({{ gate_say.reread }})
+        WHEN ordered.rows > 0 THEN error({{ gate_say.order }})
+{%- endmacro %}
+
+{% macro refuse_left_out() -%}
+{% if suppress %}
+        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in THEN error({{ gate_say.outliers }})
+        {% for u in unchanged if u.check_rare %}
+        WHEN rare_{{ u.i }}.values > 0 THEN error({{ u.say_rare_left }})
+        {% endfor %}
+        {% if check_together %}
+        WHEN rare_together.values > 0 THEN error({{ say.rare_together_left }})
+        {% endif %}
+        {% endif %}
+{%- endmacro %}
+
+{% macro refuse_models() -%}
+{% for s in tested %}{% for m in s.models %}
+        WHEN judged_{{ m.number }}.classes > 0 THEN error({{ gate_say['model' ~ m.number] }})
+        {% endfor %}{% endfor %}
+{%- endmacro %}
+
+{#- Records that are left out, unchanged values that are rare then, and classes that do not meet a model. -#}
+{% macro left_out_and_judged() -%}
+{% if suppress %}
+    , (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS left_out
+    {% for u in unchanged if u.check_rare %}
+    , (
+        SELECT count(*) AS values
+        FROM (
+            SELECT {% if person %}count(DISTINCT s.person){% else %}count(*){% endif %} AS size
+            FROM {{ records() }}
+            GROUP BY s.u{{ u.i }}
+        )
+        WHERE size < {{ k }}
+    ) AS rare_{{ u.i }}
+    {% endfor %}
+    {% if check_together %}
+    , (
+        SELECT count(*) AS values
+        FROM (
+            SELECT {% if person %}count(DISTINCT s.person){% else %}count(*){% endif %} AS size
+            FROM {{ records() }}
+            GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}s.u{{ u.i }}{% endfor %}
+
+        )
+        WHERE size < {{ k }}
+    ) AS rare_together
+    {% endif %}
+    {% endif %}
+    {% for s in tested %}{% for m in s.models %}
+    {# A class that is not judged is counted too. #}
+    , (
+        SELECT (SELECT count(*) FROM body_{{ s.i }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
+        FROM judged_{{ m.number }}
+    ) AS judged_{{ m.number }}
+    {% endfor %}{% endfor %}
+{%- endmacro %}

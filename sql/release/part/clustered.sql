@@ -1,0 +1,32 @@
+{#- From the source to clusters: source -> kept -> encoded -> grouped -> answer -> parts, the cluster of the records first to
+    last of a group. -#}
+{%- from 'release/part/domains.sql' import domains, group with context -%}
+{% include 'release/part/encoded.sql' %}
+{% if keep %}
+{% include 'release/part/retained.sql' %}
+{% endif %}
+{% set clustered = sql('fresh') if keep else sql('grouped') %}
+{# The one call of the clustering UDF; its first argument carries the checks that must hold before. #}
+answer AS MATERIALIZED (
+    SELECT dbanon_cluster(
+        (SELECT CASE WHEN message IS NULL THEN {% if keep and suppress %}json_merge_patch({{ request }}, json_object('suppress', (SELECT least((budget + 0.5) / greatest(records, 1), 1.0) FROM arrival)))::VARCHAR{% else %}{{ request }}{% endif %} ELSE error(message) END FROM problem),
+        (SELECT list({{ group() }}) FROM {{ clustered }})
+        {{ domains() }}
+    ) AS answer
+),
+{# The cluster of the records first to last of a group. #}
+{{ sql('answered') if keep else sql('parts') }} AS MATERIALIZED (
+    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
+    FROM answer
+),
+{% if keep %}
+parts AS MATERIALIZED (
+    SELECT gid, cluster_id AS cluster, last - records + 1 AS first, last FROM stays
+    UNION ALL
+    SELECT a.gid, CASE WHEN a.cluster < 0 THEN a.cluster ELSE a.cluster + 1 + (SELECT coalesce(max(cluster_id), -1) FROM before) END, a.first + f.held, a.last + f.held
+    FROM answered AS a
+    JOIN fresh AS f USING (gid)
+    UNION ALL
+    SELECT gid, -1, held + 1, held + size FROM arrived WHERE (SELECT waits FROM arrival)
+),
+{% endif %}

@@ -1,0 +1,64 @@
+{#- What the UDFs are given beside the request: a group of equal records as a struct, and the domains of its codes. -#}
+{%- from 'release/part/number.sql' import low_end, high_end, width with context -%}
+{% macro group() -%}
+struct_pack(
+            gid := gid, size := size, tie := tie
+            {%- for q in quasi %}, c{{ q.i }} := c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }} := s{{ s.i }}{% endfor %}
+            {%- if person %}, person := person{% endif %})
+{%- endmacro %}
+{% macro domains() %}
+        {% for q in quasi %}
+        {% set snapped = q.is_number and q.grid and q.family in ('integer', 'huge', 'decimal', 'float') %}
+        {% if q.is_number and (magnitudes or snapped or (tested and person)) %}
+        {# Clusters that publish the same ends are one class, in which a person is counted once; and what a record loses
+           goes by the published ends, of dates and times by the values: their ends may lie beyond the type. #}
+        , (SELECT struct_pack(
+            place := list(position ORDER BY code ASC),
+            low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
+            below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC)
+            {%- if magnitudes %}, magnitude := list(magnitude ORDER BY code ASC){% endif %}
+
+        ) FROM (
+            SELECT
+                code, position{% if magnitudes %}, {{ q.magnitude }} AS magnitude{% endif %},
+                dense_rank() OVER (ORDER BY {{ low_end(q, sql('value')) }} ASC)::INTEGER AS low,
+                dense_rank() OVER (ORDER BY {{ high_end(q, sql('value')) }} ASC)::INTEGER AS high,
+                {% if snapped %}
+                {{ width(q, low_end(q, sql('value')), low_end(q, sql('first_value'))) }} AS below,
+                {{ width(q, high_end(q, sql('value')), low_end(q, sql('first_value'))) }} AS above
+                {% else %}
+                position AS below, position AS above
+                {% endif %}
+            FROM domain_{{ q.i }}
+            {% if snapped %}
+            CROSS JOIN (SELECT min(value) AS first_value FROM domain_{{ q.i }})
+            {% endif %}
+        ))
+        {% elif q.is_number %}
+        , (SELECT list(position ORDER BY code ASC) FROM domain_{{ q.i }})
+        {% else %}
+        , (SELECT struct_pack(
+            parent := list(p.preorder ORDER BY t.preorder ASC),
+            value := (SELECT list(preorder ORDER BY code ASC) FROM code_{{ q.i }})
+            {%- if magnitudes and q.has_magnitudes %},
+            magnitude := (SELECT list(magnitude ORDER BY code ASC) FROM (
+                SELECT code, min(value::DOUBLE) AS magnitude FROM domain_{{ q.i }} GROUP BY code
+            ))
+            {%- endif %}
+
+        ) FROM tree_{{ q.i }} AS t LEFT JOIN tree_{{ q.i }} AS p ON p.node = t.parent)
+        {% endif %}
+        {% endfor %}
+        {% for s in tested %}
+        {% if s.tree %}
+        , (SELECT struct_pack(
+            parent := list(p.preorder ORDER BY t.preorder ASC),
+            value := (SELECT list(preorder ORDER BY code ASC) FROM code_{{ s.tree.i }}){% if s.number %},
+            place := (SELECT list(position ORDER BY code ASC) FROM sense_{{ s.i }}){% endif %}
+
+        ) FROM tree_{{ s.tree.i }} AS t LEFT JOIN tree_{{ s.tree.i }} AS p ON p.node = t.parent)
+        {% else %}
+        , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}) FROM sense_{{ s.i }})
+        {% endif %}
+        {% endfor %}
+{% endmacro %}

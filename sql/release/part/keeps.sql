@@ -1,0 +1,58 @@
+{#- Whether published values keep to the policy, which the gate reads anew (gate_rules.py): interval ends do not go beyond top
+    and bottom and lie on the grid. -#}
+
+{#- Whether an end that is no top or bottom lies between them and on the grid. -#}
+{% macro keeps(r, end, is_low) -%}
+    (true
+    {%- if r.bottom %} AND {{ end }} > {{ r.bottom }}{% endif %}
+    {%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}
+    {%- for grid in r.grids %} AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.least, r.greatest) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
+    )
+{%- endmacro %}
+
+{#- Whether the top and bottom of the call cut no cell of the declared grid. -#}
+{% macro keeps_cells(r) -%}
+    {%- if r.held %}{% for end in r.own_ends %} AND ({{ at_edge(r, r.held, r[end], end == 'top') }}){% endfor %}{% endif -%}
+{%- endmacro %}
+
+{#- Whether a cell of a grid begins, or ends, with a value. -#}
+{% macro at_edge(r, grid, end, is_low) -%}
+    {%- if grid.unit -%}
+        {%- set day -%} {%- if is_low -%} {{ end }} {%- else -%} TRY({{ end }} + 1) {%- endif -%} {%- endset -%}
+        {%- if grid.unit == 'day' -%} true
+        {%- elif grid.unit == 'week' -%} isodow({{ day }}) = 1
+        {%- elif grid.unit == 'month' -%} day({{ day }}) = 1
+        {%- elif grid.unit == 'quarter' -%} day({{ day }}) = 1 AND month({{ day }}) % 3 = 1
+        {%- else -%} day({{ day }}) = 1 AND month({{ day }}) = 1
+            {%- if grid.unit == 'decade' %} AND year({{ day }}) % 10 = 0{% elif grid.unit == 'century' %} AND year({{ day }}) % 100 = 0{% endif -%}
+        {%- endif -%}
+    {%- elif r.is_whole -%}
+        {%- if is_low -%} {{ end }} % {{ grid.step }} = 0 {%- else -%} TRY({{ end }} + 1) % {{ grid.step }} = 0 {%- endif -%}
+    {%- elif not r.is_float -%} {{ end }} % {{ grid.step }} = 0
+    {%- else -%}
+        {#- As far as numbers of this size can say so. #}
+        NOT isfinite({{ end }}::DOUBLE / {{ grid.step }})
+        OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ grid.step }}) * {{ grid.step }}) <= 1e-9 * {{ grid.step }} + {{ r.fine }} * abs({{ end }}::DOUBLE)
+    {%- endif -%}
+{%- endmacro %}
+
+{#- Of an end in text: `<=18` and `>=90` say that it goes on, and may stand for more than bottom and top do. -#}
+{% macro keeps_text(r, words, end, is_low) -%}
+    CASE
+        WHEN starts_with({{ words }}, '<=') THEN {% if r.bottom %}{{ end }} >= {{ r.bottom }}{% else %}true{% endif %}
+
+        WHEN starts_with({{ words }}, '>=') THEN {% if r.top %}{{ end }} <= {{ r.top }}{% else %}true{% endif %}
+
+        ELSE {{ keeps(r, end, is_low) }}
+    END{{ keeps_cells(r) }}
+{%- endmacro %}
+
+{% macro keeps_typed(r, end, is_low) -%}
+    CASE
+        WHEN {{ end }} IS NULL THEN true
+        {% if r.bottom %}WHEN {{ end }} = {{ r.bottom }} THEN true{% endif %}
+        {% if r.top %}WHEN {{ end }} = {{ r.top }} THEN true{% endif %}
+
+        ELSE {{ keeps(r, end, is_low) }}
+    END{{ keeps_cells(r) }}
+{%- endmacro %}

@@ -1,0 +1,33 @@
+{#- What a class loses, by the gate's own formula, from the published values alone: own_loss (class_id, size, loss), where
+    every column can be measured so. -#}
+{%- from 'release/part/apart.sql' import apart, ends with context -%}
+{% if loses %}
+own_loss AS MATERIALIZED (
+    SELECT
+        class_id, size,
+        (0.0{% for r in rules %}
+        + CASE
+            {% if r.is_number %}
+            WHEN {% if typed %}v.low{{ r.i }} IS NULL{% else %}v.p{{ r.i }} = '*'{% endif %} THEN 1.0
+            {% if not typed %}WHEN v.p{{ r.i }} IS NULL THEN 0.0{% endif %}
+
+            ELSE coalesce({{ apart(r.ends, ends(r, 'high'), ends(r, 'low')) }} / nullif({{ apart(r.ends, sql('max(', ends(r, 'high'), ') OVER ()'), sql('min(', ends(r, 'low'), ') OVER ()')) }}, 0), 0.0)
+            {% else %}
+            WHEN v.p{{ r.i }} IS NULL THEN 0.0
+            ELSE coalesce(t{{ r.i }}.loss, 1.0)
+            {% endif %}
+        END{% endfor %}) / {{ rules|length }} AS loss
+    FROM visible AS v
+    {% for r in rules %}
+    {% if not r.is_number %}
+    LEFT JOIN (
+        SELECT published, max(CASE WHEN is_leaf THEN 0.0 ELSE (top.levels - 1 - depth) / (top.levels - 1.0::DOUBLE) END) AS loss
+        FROM tree_{{ r.i }}, (SELECT max(depth) + 1 AS levels FROM tree_{{ r.i }}) AS top
+        GROUP BY published
+    ) AS t{{ r.i }} ON t{{ r.i }}.published = v.p{{ r.i }}
+    {% elif not typed %}
+    LEFT JOIN parsed_{{ r.i }} AS t{{ r.i }} ON t{{ r.i }}.published = v.p{{ r.i }}
+    {% endif %}
+    {% endfor %}
+),
+{% endif %}

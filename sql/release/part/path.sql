@@ -1,0 +1,45 @@
+{#- The path of a published query, shared by NAME, NAME_classes and NAME_metrics:
+    source -> kept -> encoded -> grouped -> parts -> extent -> generalized -> placed -> alike -> leaving -> gate.
+    Up to encoded and in placed there is a row a record; the rest counts records that are alike. -#}
+{%- from 'release/part/assignment.sql' import records with context -%}
+{% include 'release/part/clustered.sql' %}
+{% include 'release/part/spanned.sql' %}
+{# Clusters that publish the same values are one equivalence class: that is what a reader sees. #}
+generalized AS MATERIALIZED (
+    SELECT
+        *,
+        dense_rank() OVER (ORDER BY
+            {% for q in quasi %}{% if not loop.first %}, {% endif %}
+            {% if q.is_number %}low{{ q.i }} ASC NULLS LAST, high{{ q.i }} ASC NULLS LAST{% if not typed %}, p{{ q.i }} ASC NULLS LAST{% endif %}
+            {% else %}p{{ q.i }} ASC NULLS LAST{% endif %}{% endfor %}
+
+        ) AS class_id
+    FROM values_of
+),
+{# Where records may be left out, cluster -1 and class -1 are the outliers. #}
+class_of_part AS MATERIALIZED (
+    SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
+
+    FROM parts AS p
+    {% if suppress %}LEFT {% endif %}JOIN generalized AS g USING (cluster)
+),
+{% include 'release/part/classed.sql' %}
+published AS MATERIALIZED (
+    SELECT
+        g.class_id
+        {% for q in quasi %}
+        {% if q.is_number and typed %}, g.low{{ q.i }}, g.high{{ q.i }}{% else %}, g.p{{ q.i }}{% endif %}
+        {% endfor %}
+        , any_value(g.loss) AS loss
+    FROM (SELECT *, {% for q in quasi %}{% if not loop.first %} + {% endif %}loss{{ q.i }}{% endfor %} AS loss FROM generalized) AS g
+    GROUP BY ALL
+),
+{# Records that are published alike, and how many. Values that compare equal may read differently (0.0 and -0.0, a month
+    and 30 days): their text tells them apart then. #}
+alike AS MATERIALIZED (
+    SELECT l.class_id{% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.u{{ u.i }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}, count(*) AS size
+    FROM {{ records() }}
+    GROUP BY ALL
+),
+{% include 'release/part/leaving.sql' %}
+{% include 'release/part/gate.sql' %}

@@ -1,0 +1,58 @@
+{#- What each cluster publishes of the columns that are published as ranges: extent -> published_i -> values_of. -#}
+{%- from 'release/part/number.sql' import published_intervals with context -%}
+{%- from 'release/part/tree.sql' import published_nodes with context -%}
+{% if widens %}
+{# Least and greatest codes that clusters are published with, where these span more than their records. #}
+wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM answer),
+{% endif %}
+extent AS MATERIALIZED (
+    SELECT
+        p.cluster, sum(p.last - p.first + 1) AS size
+        {% for q in ranged %}
+        {% if widens %}
+        , least(min(e.c{{ q.i }}), min(w.low[{{ q.i + 1 }}])) AS low{{ q.i }}, greatest(max(e.c{{ q.i }}), max(w.high[{{ q.i + 1 }}])) AS high{{ q.i }}
+        {% else %}
+        , min(e.c{{ q.i }}) AS low{{ q.i }}, max(e.c{{ q.i }}) AS high{{ q.i }}
+        {% endif %}
+        , sum(p.last - p.first + 1) FILTER (WHERE e.c{{ q.i }} IS NOT NULL) AS filled{{ q.i }}
+        {% endfor %}
+    FROM parts AS p
+    JOIN grouped AS e USING (gid)
+    {% if widens %}LEFT JOIN wide AS w ON w.cluster = p.cluster{% endif %}
+
+    {% if suppress %}WHERE p.cluster <> -1{% endif %}
+
+    GROUP BY p.cluster
+),
+{% for q in ranged %}
+{% if q.is_number %}
+{{ published_intervals(q) }}
+{% else %}
+{{ published_nodes(q, sql('SELECT DISTINCT low', q.i, ' AS low, high', q.i, ' AS high FROM extent WHERE low', q.i, ' IS NOT NULL')) }}
+{% endif %}
+{% endfor %}
+{# What each cluster publishes, and what one record of it loses. A cluster of NULLs only publishes NULL and loses
+    nothing; one that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart. #}
+values_of AS (
+    SELECT
+        x.cluster
+        {% for q in ranged %}
+        {% if q.is_number %}
+        , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.low_value END AS low{{ q.i }}
+        , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.high_value END AS high{{ q.i }}
+        {% endif %}
+        {% if not (q.is_number and typed) %}
+        , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.published WHEN x.filled{{ q.i }} > 0 THEN '*' END AS p{{ q.i }}
+        {% endif %}
+        , CASE
+            WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.loss
+            WHEN x.filled{{ q.i }} > 0 THEN 1.0
+            ELSE {% if q.is_number and typed %}1.0{% else %}0.0{% endif %}
+
+        END AS loss{{ q.i }}
+        {% endfor %}
+    FROM extent AS x
+    {% for q in ranged %}
+    LEFT JOIN published_{{ q.i }} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}
+    {% endfor %}
+),

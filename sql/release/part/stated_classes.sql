@@ -1,0 +1,56 @@
+{#- The gate of what is said of classes: the rows that leave (class_rows) beside the rows of the release. -#}
+{%- from 'release/part/checks.sql' import sizes with context -%}
+{%- from 'release/part/assignment.sql' import reasons with context -%}
+{% set shown %}{% if not noise %}{% for o in quasi_output %}, {{ o.name }}{% endfor %}{% endif %}{% endset %}
+{% include 'release/part/own_loss.sql' %}
+stated AS MATERIALIZED (
+    SELECT CASE
+        {# After the gate of the rows, which says more. #}
+        WHEN NOT (SELECT passed FROM gate) THEN false
+        WHEN told.rows <> own.rows OR told.seal IS DISTINCT FROM own.seal THEN error({{ gate_say.stated }})
+        {% if person %}
+        WHEN persons.wrong > 0 THEN error({{ gate_say.stated }})
+        {% endif %}
+        {% if suppress %}
+        WHEN unplaced.wrong > 0 THEN error({{ gate_say.stated }})
+        {% endif %}
+        {% for u in unchanged if u.is_sensitive %}
+        WHEN told_u{{ u.i }}.seal IS DISTINCT FROM own_u{{ u.i }}.seal THEN error({{ gate_say.stated }})
+        {% endfor %}
+        {% if loses %}
+        WHEN lost.wrong > 0 THEN error({{ gate_say.stated }})
+        {% endif %}
+        ELSE true
+    END AS passed
+    FROM
+        (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}::BIGINT{{ shown }})) AS seal FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS told,
+        (SELECT count(*) AS rows, sum(hash({{ class_id }}, {{ names.size }}{{ shown }})) AS seal FROM (SELECT {{ class_id }}{{ shown }}, sum(len({{ copies }}))::BIGINT AS {{ names.size }} FROM leaving GROUP BY ALL)) AS own
+        {% if person %}
+        , (
+            SELECT count(*) AS wrong
+            FROM (FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS c
+            FULL JOIN ({{ sizes() }}) AS p ON p.class_id = c.{{ class_id }}
+            WHERE c.{{ names.persons }} IS DISTINCT FROM p.size
+        ) AS persons
+        {% endif %}
+        {% if suppress %}
+        , (
+            SELECT count(*) AS wrong
+            FROM (FROM class_rows WHERE {{ class_id }} IS NULL) AS c
+            FULL JOIN ({{ reasons() }}) AS r ON r.reason = c.{{ names.suppressed }}
+            WHERE c.{{ names.size }} IS DISTINCT FROM r.size
+        ) AS unplaced
+        {% endif %}
+        {% for u in unchanged if u.is_sensitive %}
+        , (SELECT sum(hash(id, (said).value, (said).size::BIGINT)) AS seal FROM (SELECT {{ class_id }} AS id, unnest({{ u.name }}) AS said FROM class_rows)) AS told_u{{ u.i }}
+        , (SELECT sum(hash(class_id, value, size)) AS seal FROM (SELECT class_id, u{{ u.i }} AS value, sum(size)::BIGINT AS size FROM released GROUP BY ALL)) AS own_u{{ u.i }}
+        {% endfor %}
+        {% if loses %}
+        , (
+            SELECT count(*) AS wrong
+            FROM (FROM class_rows WHERE {{ class_id }} IS NOT NULL) AS c
+            FULL JOIN own_loss AS o ON o.class_id = c.{{ class_id }}
+            WHERE NOT coalesce(abs(c.{{ names.loss }} - o.loss) <= 1e-9, false)
+        ) AS lost
+        {% endif %}
+)

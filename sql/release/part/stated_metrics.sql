@@ -1,0 +1,71 @@
+{#- The gate of metrics: those that leave (metric_rows) beside the same by the gate's own formulas, from the rows of the
+    release and the source. -#}
+{%- from 'release/part/apart.sql' import apart with context -%}
+{%- from 'release/part/checks.sql' import sizes with context -%}
+{% include 'release/part/own_loss.sql' %}
+{% macro coded(r) -%}
+    CASE WHEN q{{ r.i }} IS NOT NULL THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}q{{ r.i }}{% if r.bottom %}, {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
+{%- endmacro %}
+stated AS MATERIALIZED (
+    SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false WHEN count(*) FILTER (WHERE NOT coalesce(abs(m.value - o.value) <= 1e-6 * greatest(1, abs(o.value)), false)) > 0 THEN error({{ gate_say.stated }}) ELSE true END AS passed
+    FROM (
+        SELECT 'records' AS metric, sum(size)::DOUBLE AS value FROM released
+        UNION ALL
+        SELECT 'suppressed:outlier', {% if suppress %}count(*) FROM placed WHERE class_id = -1{% else %}0{% endif %}
+
+        {% if not noise %}
+        UNION ALL
+        SELECT 'classes', count(*) FROM visible
+        UNION ALL
+        SELECT 'k', min(size) FROM ({{ sizes() }})
+        UNION ALL
+        SELECT 'risk_highest', 1.0::DOUBLE / min(size) FROM ({{ sizes() }})
+        UNION ALL
+        SELECT 'class_size_greatest', max(size) FROM visible
+        UNION ALL
+        SELECT 'discernibility', sum(size::DOUBLE * size::DOUBLE) FROM visible
+        {% if loses %}
+        UNION ALL
+        SELECT 'precision', 1 - sum(size * loss) / sum(size) FROM own_loss
+        {% endif %}
+        {% if varies %}
+        UNION ALL
+        {# Variance times records, over the range of all; a category counts those that do not have the mode. #}
+        SELECT 'square_error', coalesce(sum(error), 0)
+        FROM (
+            {% for r in rules %}
+            {% if r.is_number %}
+            SELECT CASE WHEN filled IS NULL THEN 0 WHEN filled < size THEN size ELSE greatest(squares - total * total / size, 0) END AS error
+            FROM (
+                SELECT class_id, sum(size)::DOUBLE AS size, sum(size) FILTER (WHERE x IS NOT NULL) AS filled, sum(size * x) AS total, sum(size * x * x) AS squares
+                FROM (
+                    SELECT o.class_id, o.size, CASE WHEN o.x IS NOT NULL THEN coalesce({{ apart(r.compared, sql('o.x'), sql('e.low')) }} / nullif({{ apart(r.compared, sql('e.high'), sql('e.low')) }}, 0), 0.0) END AS x
+                    FROM (SELECT class_id, size, {{ coded(r) }} AS x FROM original) AS o,
+                        (SELECT min({{ coded(r) }}) AS low, max({{ coded(r) }}) AS high FROM original) AS e
+                )
+                GROUP BY class_id
+            )
+            {% else %}
+            SELECT CASE WHEN sum(size) FILTER (WHERE x IS NOT NULL) < sum(size) THEN sum(size) ELSE sum(size) - max(size) END AS error
+            FROM (
+                SELECT o.class_id, {% if not r.min_level %}o.q{{ r.i }}{% elif quasi[r.i].rows %}c.lifted{% else %}CASE WHEN o.q{{ r.i }} IS NOT NULL THEN '*' END{% endif %} AS x, sum(o.size) AS size
+                FROM original AS o
+                {% if r.min_level and quasi[r.i].rows %}
+                LEFT JOIN (
+                    SELECT value, array_to_string(labels[least({{ r.min_level }}, len(labels) - 1) + 1:], ' > ') AS lifted
+                    FROM climb_{{ r.i }}
+                    WHERE parent IS NULL
+                ) AS c ON c.value = o.q{{ r.i }}
+                {% endif %}
+                GROUP BY ALL
+            )
+            GROUP BY class_id
+            {% endif %}
+            {% if not loop.last %}UNION ALL{% endif %}
+            {% endfor %}
+        )
+        {% endif %}
+        {% endif %}
+    ) AS o
+    LEFT JOIN metric_rows AS m USING (metric)
+)

@@ -1,0 +1,24 @@
+{#- One row a measure; each measure is a file in metric/. -#}
+{# One row of totals that every measure may read. #}
+run AS MATERIALIZED (
+    SELECT
+        (SELECT count(*) FROM source) AS records_in,
+        class.records, class.groups AS classes, class.squares AS squares_of_classes,
+        cluster.groups AS clusters, cluster.squares AS squares_of_clusters,
+        {{ quasi|length }} AS attributes,
+        {{ k }} AS k
+    FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM class_of) AS class,
+        (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM {% if noise %}class_of{% else %}extent{% endif %}) AS cluster
+),
+metric_rows AS MATERIALIZED (
+    {% for m in metrics %}
+    SELECT {{ m.position }} AS place, {{ m.name }} || coalesce(':' || detail, '') AS metric, round(value::DOUBLE, 12) AS value, {{ m.better }} AS better, {{ m.what }} AS description, {{ m.published }} AS published
+    FROM ({{ m.sql }})
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),
+{% include 'release/part/stated_metrics.sql' %}
+SELECT metric, value, better, description, published
+FROM metric_rows
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
+ORDER BY place ASC, metric ASC

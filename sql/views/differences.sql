@@ -1,0 +1,69 @@
+{#- Sets of records of a version that a reader could subtract, each by itself: do they meet the whole model? From piece
+    (class_id, value_hash{, person}, size) and value_of (value_hash, u..) to failed (class_id, parameter). -#}
+{%- from 'release/part/tree.sql' import tree with context -%}
+{%- from 'models/satisfied.sql' import met -%}
+{% macro body_class() -%}{% if joint and tested|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}{%- endmacro %}
+{% if person %}
+source AS MATERIALIZED (
+    SELECT row_number() OVER () AS rid, p.class_id AS piece, p.person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
+
+    FROM piece AS p
+    LEFT JOIN value_of AS v USING (value_hash)
+),
+placed AS MATERIALIZED (SELECT rid, piece AS class_id FROM source),
+{% else %}
+released AS MATERIALIZED (
+    SELECT p.class_id{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}, sum(p.size)::BIGINT AS size
+    FROM piece AS p
+    LEFT JOIN value_of AS v USING (value_hash)
+    GROUP BY ALL
+),
+{% endif %}
+{% if tested %}
+{# What the models compare with: the whole version. #}
+whole AS MATERIALIZED (
+    {% if compared is defined %}{{ compared }}
+    {% elif person %}
+    SELECT m.person_key AS person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
+
+    FROM {{ members }} AS m
+    JOIN value_of AS v USING (value_hash)
+    WHERE m.class_id IS NOT NULL
+    {% else %}
+    SELECT {% for u in unchanged %}{% if not loop.first %}, {% endif %}{{ u.name }} AS u{{ u.i }}{% endfor %} FROM {{ version }}
+    {% endif %}
+),
+kept AS (SELECT *{% for s in tested if s.tree %}, u{{ s.u }}::VARCHAR COLLATE POSIX AS q{{ s.tree.i }}{% endfor %} FROM whole),
+{% for s in tested if s.tree %}
+{{ tree(s.tree) }}
+{% endfor %}
+{% include 'release/part/judged.sql' %}
+{% endif %}
+count_of AS MATERIALIZED (
+    SELECT class_id, sum(size)::BIGINT AS records{% if person %}, count(DISTINCT person) AS persons{% endif %}
+
+    FROM piece
+    GROUP BY class_id
+),
+failed AS MATERIALIZED (
+    SELECT class_id, 'k' AS parameter FROM count_of WHERE {% if person %}persons{% else %}records{% endif %} < {{ k }}
+    {% for s in tested %}{% for m in s.models %}
+    UNION
+    SELECT {{ body_class() }}, '{{ sql(m.parameter) }}'
+    FROM body_{{ s.i }} AS b
+    LEFT JOIN judged_{{ m.number }} AS j USING (class_id)
+    WHERE NOT coalesce({{ met(m) }}, false)
+        {% if promised is defined and m.number in promised %}
+        {# Another version demands it, for its people. #}
+        AND {{ body_class() }} IN (SELECT class_id FROM part WHERE {{ promised[m.number] }})
+        {% endif %}
+    {% if m.parameter in ('t', 'beta') %}
+    {# How far a value lies from the table is not known where the value is not. #}
+    UNION
+    SELECT class_id, '{{ sql(m.parameter) }}' FROM piece WHERE value_hash NOT IN (SELECT value_hash FROM value_of)
+        {% if promised is defined and m.number in promised %}
+        AND class_id IN (SELECT class_id FROM part WHERE {{ promised[m.number] }})
+        {% endif %}
+    {% endif %}
+    {% endfor %}{% endfor %}
+)

@@ -1,0 +1,25 @@
+"""The SQLAlchemy example of the documentation runs as it stands."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import documents
+
+
+def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = documents.ROOT / "docs" / "sqlalchemy.md"
+    (code,) = (code for language, code in documents.blocks(page) if language == "python")
+    module: Any = types.ModuleType("readme_example")  # SQLAlchemy looks annotations up in the class's module
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(code, module.__dict__)
+    assert sum(count for _, count in module.ages) == 100
+    assert len(module.diseases) == 60
+    assert len(module.first) >= 5
+    assert {row.metric for row in module.quality} >= {"k", "precision"}
+    module.engine.dispose()

@@ -1,0 +1,147 @@
+"""The policy is declared on the model, once, and written, compared and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from support.alchemy_clinic import Base, Patient, Zip, fill
+
+from dbanon import errors
+from dbanon.alchemy import (
+    Role,
+    anonymized,
+    declare_models,
+    identifier,
+    install,
+    policy_from_reflection,
+    quasi,
+    role_of,
+    sensitive,
+)
+from dbanon.source.stored_policy import Settings
+
+
+@pytest.fixture
+def engine() -> Iterator[Any]:
+    """The clinic's tables in memory, without a policy."""
+    made = install(sa.create_engine("duckdb:///:memory:"))
+    for table in Base.metadata.sorted_tables:
+        table.create(made)
+    yield made
+    made.dispose()
+
+
+def run(engine: Any, statement: str) -> Any:
+    with engine.begin() as connection:
+        result = connection.execute(sa.text(statement))
+        return result.all() if result.returns_rows else None
+
+
+def test_declaring_twice_writes_once(engine: Any) -> None:
+    first = declare_models(Base, engine)
+    assert {"patients.age", "visits.patient_id"} <= set(first.added)
+    assert first.without_role == ("patients.note", "visits.ward_id")
+    assert first and not first.changed and not first.removed
+    before = run(engine, "FROM dbanon.policy ORDER BY ALL")
+    again = declare_models(Base.registry, engine)
+    assert not again and again.without_role == first.without_role
+    assert run(engine, "FROM dbanon.policy ORDER BY ALL") == before
+    assert ("patients", "zip", "quasi", 2.0) in [(r[0], r[1], r[2], r[4]) for r in before]
+    assert not {r[0] for r in before} & {"wards", "safe_patient"}
+    assert run(engine, "FROM policy_problems()") == []
+
+
+def test_drift_is_reported_and_ended(engine: Any) -> None:
+    declare_models(Base, engine)
+    run(engine, "UPDATE dbanon.policy SET top = '80' WHERE column_name = 'age'")
+    run(engine, "DELETE FROM dbanon.policy WHERE column_name = 'zip'")
+    run(engine, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('main.patients', 'NOTE', 'other')")
+    seen = declare_models(Base, engine, write=False)
+    assert seen.added == ("patients.zip",)
+    assert seen.changed == {"patients.age": ("quasi(top=80)", "quasi(top=90)")}
+    assert seen.removed == ("patients.NOTE",)
+    assert declare_models(Base.metadata, engine) == seen
+    assert not declare_models(Base, engine)
+
+
+def test_nothing_is_written_where_one_table_is_missing(engine: Any) -> None:
+    run(engine, "DROP TABLE visits")
+    with pytest.raises(errors.UnknownTable, match="visits"):
+        declare_models(Base, engine)
+    assert run(engine, "FROM dbanon.policy") == []
+
+
+def test_a_column_that_the_table_lacks_is_named(engine: Any) -> None:
+    run(engine, "DROP TABLE visits")
+    run(engine, "CREATE TABLE visits (id INTEGER)")
+    with pytest.raises(errors.UnknownColumn, match="patient_id"):
+        declare_models(Base, engine)
+
+
+def test_roles_come_back_from_the_database(engine: Any) -> None:
+    declare_models(Base, engine)
+    roles = policy_from_reflection(engine, "patients")
+    assert roles == {c.name: role_of(c) for c in Patient.__table__.c if role_of(c)}
+    table = sa.Table("patients", sa.MetaData(), autoload_with=engine)
+    assert policy_from_reflection(engine, table) == roles
+    assert role_of(table.c.age) is None
+    policy_from_reflection(engine, table, set_info=True)
+    policy_from_reflection(engine, table, set_info=True)
+    assert {c.name: role_of(c) for c in table.c if role_of(c)} == roles
+    fill(engine)
+    with Session(engine) as session:
+        rows = session.execute(sa.select(anonymized(table, k=5))).all()
+    assert len(rows) == 60
+
+
+def test_a_role_is_written_once_and_reused() -> None:
+    class Other(DeclarativeBase):
+        pass
+
+    class Two(Other):
+        __tablename__ = "two"
+        id: Mapped[int] = mapped_column(primary_key=True)
+        home: Mapped[Zip]
+        work: Mapped[Zip] = mapped_column("work_zip", index=True)
+
+    expected = Role("quasi", Settings(weight=2.0))
+    assert [role_of(c) for c in Two.__table__.c] == [None, expected, expected]
+
+
+def test_a_column_cannot_have_two_roles() -> None:
+    class Other(DeclarativeBase):
+        pass
+
+    class Two(Other):
+        __tablename__ = "two"
+        id: Mapped[int] = mapped_column(primary_key=True)
+        zip: Mapped[Zip] = mapped_column(info=identifier())
+
+    with pytest.raises(errors.TwoRoles, match=r"two\.zip"):
+        role_of(Two.__table__.c.zip)
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [{"weight": 0}, {"weight": "heavy"}, {"min_level": -1}, {"max_level": 1.5}, {"grid": [5]}, {"hierarchy": ""}],
+)
+def test_settings_that_are_wrong_fail_where_they_are_written(mistake: dict[str, Any]) -> None:
+    with pytest.raises(errors.InvalidArgument, match=f"quasi: {next(iter(mistake))} must be"):
+        quasi(**mistake)
+
+
+def test_settings_are_kept_as_the_policy_has_them() -> None:
+    def only(info: dict[Any, Any]) -> Role:
+        return next(iter(info))
+
+    assert only(quasi(top=date(2020, 1, 2))).settings.top == "2020-01-02"
+    assert only(quasi(bottom=Decimal("1.50"), grid="year")).settings == Settings(bottom="1.50", grid="year")
+    assert only(sensitive("icd10")).settings.hierarchy == "icd10"
+    assert str(only(quasi("zip5", 2))) == "quasi(hierarchy=zip5, weight=2.0)"
+    assert {"doc": "text", **quasi()}["doc"] == "text"

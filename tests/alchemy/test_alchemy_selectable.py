@@ -1,0 +1,391 @@
+"""Anonymized tables, classes and queries are FROM elements like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import CacheStats
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from support.alchemy_clinic import Base, Patient, Visit, Ward, fill, patients
+
+from dbanon import errors
+from dbanon.alchemy import anonymized, classes, declare_models, identifier, install, metrics, quasi, sensitive
+from dbanon.cluster import algorithms
+
+ALGORITHMS = [a.name for a in algorithms()]
+
+
+@pytest.fixture(scope="module", params=["file", "memory"])
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The clinic."""
+    file = tmp_path_factory.mktemp("alchemy") / "clinic.duckdb"
+    made = install(sa.create_engine(f"duckdb:///{file}" if request.param == "file" else "duckdb:///:memory:"))
+    Base.metadata.create_all(made)
+    declare_models(Base, made)
+    fill(made)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def session(engine: Any) -> Iterator[Session]:
+    with Session(engine) as opened:
+        yield opened
+
+
+def rows(session: Session, source: Any) -> list[Any]:
+    return list(session.execute(sa.select(source)).all())
+
+
+# --- columns ------------------------------------------------------------------------------------------------
+
+
+def described(session: Session, call: str) -> list[str]:
+    """The columns that DuckDB binds for a call."""
+    return [row[0] for row in session.execute(sa.text(f"DESCRIBE FROM {call}"))]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("ending", ["", "_classes", "_metrics"])
+def test_columns_are_those_that_the_database_gives(session: Session, algorithm: str, ending: str) -> None:
+    make = {"": anonymized, "_classes": classes, "_metrics": metrics}[ending]
+    for intervals in ("text", "bounds", "struct"):
+        for suppress in (0, 0.1):
+            given = f"k := 4, intervals := '{intervals}', suppress := {suppress}"
+            for of in (Patient, Visit):
+                made = make(of, algorithm, k=4, intervals=intervals, suppress=suppress)
+                names = described(session, f"{algorithm}{ending}('{of.__tablename__}', {given})")
+                assert [c.name for c in made.c] == names
+                assert [c.name for c in make(sa.select(of), algorithm, k=4, intervals=intervals).c] == [
+                    n for n in names if n != "suppressed"
+                ]
+
+
+@pytest.mark.parametrize("make", [anonymized, classes, metrics])
+def test_a_query_of_a_whole_table_gives_what_the_table_gives(session: Session, make: Any) -> None:
+    assert rows(session, make(Patient, k=4)) == rows(session, make(sa.select(Patient), k=4))
+
+
+def test_types_are_those_of_the_published_values(session: Session) -> None:
+    text = anonymized(Patient, k=5)
+    assert {c.name: type(c.type) for c in text.c} == {
+        "age": sa.String, "sex": sa.String, "zip": sa.String, "born": sa.String, "weight": sa.String,
+        "disease": sa.String, "insured": sa.Boolean, "class_id": sa.BigInteger,
+    }  # fmt: skip
+    bounds = anonymized(Patient, k=5, intervals="bounds")
+    assert type(bounds.c.age_min.type) is sa.Integer
+    assert type(bounds.c.born_max.type) is sa.Date
+    assert type(bounds.c.weight_min.type) is sa.Numeric
+    for made in (bounds, classes(Patient, k=5), classes(Visit, k=5, intervals="bounds")):
+        row = rows(session, made)[0]
+        for column, value in zip(made.c, row, strict=True):
+            try:
+                kind = column.type.python_type
+            except NotImplementedError:
+                continue
+            assert value is None or isinstance(value, kind), column
+    ages = session.scalars(sa.select(bounds.c.age_max - bounds.c.age_min))
+    assert all(isinstance(a, int) for a in ages)
+
+
+# --- use ----------------------------------------------------------------------------------------------------
+
+
+def test_every_parameter_is_reachable_and_bound(session: Session) -> None:
+    made = anonymized(
+        Patient, "mondrian", k=5, l=2, t=0.9, qi=[Patient.age, "ZIP"], weights={Patient.age: 2, "zip": 3},
+        hierarchies={"zip": "02138;021**;*\n02139;021**;*\n02140;021**;*"}, top={"age": 85}, nulls="drop",
+        suppress=0.05, withhold=["insured"], grid={"age": 5},
+    )  # fmt: skip
+    compiled = sa.select(made).compile(session.get_bind())
+    assert "k := $" in str(compiled) and "'patients'" in str(compiled)
+    assert "02138" not in str(compiled)
+    got = rows(session, made)
+    assert len(got) >= 57
+    assert [c.name for c in made.c] == ["age", "zip", "disease", "class_id"]
+    literal = sa.select(made).compile(session.get_bind(), compile_kwargs={"literal_binds": True})
+    assert session.execute(sa.text(str(literal).replace(":", r"\:"))).all() == got
+
+
+def test_it_joins_and_nests_like_a_table(session: Session) -> None:
+    released, groups = anonymized(Patient, k=6), classes(Patient, k=6)
+    joined = session.execute(
+        sa.select(released.c.class_id, groups.c.size, sa.func.count())
+        .join(groups, groups.c.class_id == released.c.class_id)
+        .group_by(released.c.class_id, groups.c.size)
+    ).all()
+    assert joined and all(size == count >= 6 for _, size, count in joined)
+    inner = sa.select(released.c.disease).where(released.c.class_id == 1).subquery()
+    assert session.scalar(sa.select(sa.func.count()).select_from(inner)) >= 6
+    cte = sa.select(released.c.disease, sa.func.count().label("n")).group_by(released.c.disease).cte("diseases")
+    assert session.scalar(sa.select(sa.func.sum(cte.c.n))) == 60
+    first, second = released.alias("a"), anonymized(Patient, k=6).alias("b")
+    both = sa.select(sa.func.count()).select_from(first).join(second, first.c.class_id == second.c.class_id)
+    assert session.scalar(both) == sum(count * count for _, _, count in joined)
+    known = sa.select(Patient.disease).where(Patient.disease.in_(sa.select(released.c.disease)))
+    assert len(session.scalars(known).all()) == 60
+
+
+def test_a_release_goes_into_a_table(session: Session) -> None:
+    table = sa.Table(
+        "given_out", sa.MetaData(), sa.Column("age", sa.String), sa.Column("disease", sa.String), prefixes=["TEMP"]
+    )
+    table.create(session.connection())
+    for source in (Patient, sa.select(Patient)):
+        released = anonymized(source, k=6)
+        session.execute(table.insert().from_select(["age", "disease"], sa.select(released.c.age, released.c.disease)))
+    assert session.scalar(sa.select(sa.func.count()).select_from(table)) == 120
+    session.rollback()
+
+
+@pytest.mark.parametrize("of", [Patient, sa.select(Patient).where(Patient.age > 25)])
+def test_statements_of_one_form_are_compiled_once(engine: Any, of: Any) -> None:
+    hits: list[Any] = []
+
+    def note(conn: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
+        if "kacpc_classes(" in statement:
+            hits.append(context.cache_hit)
+
+    sa.event.listen(engine, "before_cursor_execute", note)
+    with Session(engine) as session:
+        sizes = []
+        for k in (4, 5, 9):
+            group = classes(of, k=k, suppress=0.01)
+            sizes.append(session.scalar(sa.select(sa.func.min(group.c.size))) or 0)
+    sa.event.remove(engine, "before_cursor_execute", note)
+    assert hits[1:] == [CacheStats.CACHE_HIT, CacheStats.CACHE_HIT]
+    assert all(size >= k for size, k in zip(sizes, (4, 5, 9), strict=True))
+
+
+def test_statements_of_other_parameters_or_columns_are_not_confused(session: Session) -> None:
+    for _ in range(2):
+        assert next(iter(session.execute(sa.select(anonymized(Patient, k=5, qi=["age"]))).keys())) == "age"
+        assert next(iter(session.execute(sa.select(anonymized(Patient, k=5, qi=["zip"]))).keys())) == "zip"
+        assert "cost" in session.execute(sa.select(anonymized(Visit, k=5))).keys()  # noqa: SIM118
+        assert len(rows(session, anonymized(Patient, k=5, nulls="keep"))) == 60
+
+
+ODD = ["my table", "it's", 'a"b', "50%", "a.b", "x:y", "$1", "Ä", "%(x)s", "select"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_names_are_read(engine: Any, name: str) -> None:
+    metadata = sa.MetaData()
+    table = sa.Table(name, metadata, sa.Column(f"the {name}", sa.Integer, info=quasi()))
+    metadata.create_all(engine)
+    declare_models(metadata, engine)
+    with Session(engine) as session:
+        session.execute(table.insert(), [{f"the {name}": i} for i in range(6)])
+        session.commit()
+        assert len(rows(session, anonymized(table, k=3))) == 6
+        assert len(rows(session, anonymized(sa.select(table), k=3))) == 6
+    with engine.begin() as connection:
+        connection.execute(sa.text("DELETE FROM dbanon.policy WHERE table_name = :name"), {"name": name})
+    metadata.drop_all(engine)
+
+
+def test_a_schema_is_translated(tmp_path: Path) -> None:
+    metadata = sa.MetaData()
+    table = sa.Table("people", metadata, sa.Column("age", sa.Integer, info=quasi()))
+    engine = install(sa.create_engine(f"duckdb:///{tmp_path / 'tenants.duckdb'}"))
+    for tenant, count in (("north", 4), ("south", 6)):
+        of = engine.execution_options(schema_translate_map={None: tenant})
+        with of.begin() as connection:
+            connection.execute(sa.schema.CreateSchema(tenant))
+            metadata.create_all(connection)
+            connection.execute(table.insert(), [{"age": i} for i in range(count)])
+        assert declare_models(metadata, of).added == ("people.age",)
+    for tenant, count in (("north", 4), ("south", 6), ("north", 4)):
+        of = engine.execution_options(schema_translate_map={None: tenant})
+        with of.connect() as connection:
+            for source in (table, sa.select(table)):
+                assert len(connection.execute(sa.select(anonymized(source, k=2))).all()) == count
+    engine.dispose()
+
+
+# --- queries ------------------------------------------------------------------------------------------------
+
+
+def test_a_query_is_anonymized_in_the_transaction_of_the_session(session: Session) -> None:
+    old = sa.select(Patient).where(Patient.age >= sa.bindparam("least"))
+    made = anonymized(old, k=3, l=2)
+    statement = sa.select(made.c.age, made.c.class_id)
+    before = len(session.execute(statement, {"least": 40}).all())
+    assert before == session.scalar(sa.select(sa.func.count()).where(Patient.age >= 40))
+    session.add_all(patients(3, first=1000))
+    session.flush()
+    assert len(session.execute(statement, {"least": 0}).all()) == 63
+    session.rollback()
+    assert len(session.execute(statement, {"least": 0}).all()) == 60
+
+
+def test_a_query_keeps_the_roles_of_its_columns(session: Session) -> None:
+    query = (
+        sa.select(Patient.age.label("years"), Patient.name, Patient.disease, Visit.patient_id, sa.func.upper(Ward.name))
+        .join(Visit, Visit.patient_id == Patient.id)
+        .join(Ward, Ward.id == Visit.ward_id)
+    )
+    made = anonymized(query, k=5)
+    assert [c.name for c in made.c] == ["years", "disease", "class_id"]
+    assert len(rows(session, made)) == 120
+    assert min(r.persons for r in rows(session, classes(query, k=5))) >= 5
+    union = sa.union_all(sa.select(Patient.age, Patient.sex), sa.select(Patient.age, Patient.sex))
+    assert len(rows(session, anonymized(union, k=5))) == 120
+
+
+def test_people_are_counted_where_the_model_says_so() -> None:
+    with pytest.raises(errors.PersonLeftOut, match=r"visits\.patient_id"):
+        anonymized(sa.select(Visit.seen, Visit.reason), k=5)
+
+
+def test_a_query_may_tighten_its_roles_and_not_loosen_them() -> None:
+    query = sa.select(Patient)
+    anonymized(query, k=5, top={"age": 80}, withhold=["zip"])
+    for loose in ({"sensitive": ["name"]}, {"top": {"age": 95}}, {"other": ["zip"]}, {"grid": {"born": "month"}}):
+        with pytest.raises(errors.LoosensPolicy):
+            anonymized(query, k=5, **loose)
+
+
+def test_round_stands_for_the_grid_of_the_model_in_tables_and_queries(session: Session) -> None:
+    for source in (Patient, sa.select(Patient.born)):
+        made = anonymized(source, k=5, round={"born": "decade"})
+        ends = {end for born in session.scalars(sa.select(made.c.born)) for end in born.strip("[]").split(", ")}
+        assert {end[3:] for end in ends} <= {"0-01-01", "9-12-31"}
+    with pytest.raises(errors.LoosensPolicy):
+        anonymized(sa.select(Patient.born), k=5, round={"born": "month"})
+
+
+def test_a_stricter_policy_of_the_database_is_not_passed_by(engine: Any) -> None:
+    made = anonymized(sa.select(Patient.age, Patient.zip), k=5)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'zip'"))
+    with Session(engine) as session, pytest.raises(errors.PolicyDrift, match=r"patients: 'zip'"):
+        rows(session, made)
+    assert declare_models(Base, engine).changed.keys() == {"patients.zip"}
+    with Session(engine) as session:
+        assert len(rows(session, made)) == 60
+
+
+def test_the_rows_of_a_query_are_gone_after_the_transaction(engine: Any) -> None:
+    kept = sa.text("SELECT count(*) FROM duckdb_tables() WHERE temporary AND table_name LIKE 'dbanon%'")
+    made = anonymized(sa.select(Patient), k=5)
+    with Session(engine) as session:
+        for _ in range(3):
+            rows(session, made)
+            assert session.scalar(kept) == 1
+        session.commit()
+        assert session.scalar(kept) == 0
+        rows(session, made)
+        session.rollback()
+        assert session.scalar(kept) == 0
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sa.select(made)).all()
+    with engine.connect() as connection:
+        assert connection.scalar(kept) == 0
+
+
+def test_two_queries_stand_in_one_statement_and_in_each_other(session: Session) -> None:
+    young, old = (anonymized(sa.select(Patient).where(w), k=3) for w in (Patient.age < 60, Patient.age >= 60))
+    both = sa.union_all(sa.select(young.c.age), sa.select(old.c.age))
+    assert len(session.execute(both).all()) == 60
+    nested = anonymized(sa.select(young.c.disease), k=2, qi=["disease"])
+    assert len(rows(session, nested)) == len(rows(session, young))
+
+
+def test_results_are_read_while_others_are_made(session: Session) -> None:
+    made = anonymized(sa.select(Patient), k=5)
+    first = session.execute(sa.select(made))
+    assert first.fetchone() is not None
+    assert len(rows(session, made)) == 60
+    assert len(first.fetchall()) == 59
+
+
+def test_a_class_that_shares_its_table_is_not_the_whole_table(engine: Any) -> None:
+    class Local(DeclarativeBase):
+        pass
+
+    class Person(Local):
+        __tablename__ = "persons"
+        id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+        age: Mapped[int] = mapped_column(info=quasi())
+        kind: Mapped[str]
+        __mapper_args__ = {"polymorphic_on": "kind", "polymorphic_identity": "person"}  # noqa: RUF012
+
+    class Nurse(Person):
+        __mapper_args__ = {"polymorphic_identity": "nurse"}  # noqa: RUF012
+
+    Local.metadata.create_all(engine)
+    declare_models(Local, engine)
+    with Session(engine) as session:
+        session.add_all([(Nurse if i % 2 else Person)(id=i, age=i) for i in range(12)])
+        session.commit()
+        assert len(rows(session, anonymized(Person, k=2))) == 12
+        assert len(rows(session, anonymized(Nurse, k=2))) == 6
+    Local.metadata.drop_all(engine)
+
+
+# --- mistakes -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [anonymized, classes, metrics])
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({}, errors.MissingArgument, "k is missing"),
+        ({"k": 1}, errors.InvalidArgument, "k must be"),
+        ({"k": "ten"}, errors.InvalidArgument, "k must be"),
+        ({"k": 5, "kk": 1}, errors.UnknownParameter, "no parameter 'kk'"),
+        ({"k": 5, "qi": ["agee"]}, errors.UnknownColumn, "Did you mean 'age'"),
+        ({"k": 5, "top": {"agee": 1}}, errors.UnknownColumn, "agee"),
+        ({"k": 5, "top": {"zip": 1}}, errors.UnsupportedSetting, "category"),
+        ({"k": 5, "qi": ["age"], "sensitive": ["age"]}, errors.TwoRoles, "two roles"),
+        ({"k": 5, "sensitive": ["name"]}, errors.LoosensPolicy, "loosen"),
+        ({"k": 5, "c": 2}, errors.UnusedArgument, "c has no effect"),
+        ({"k": 5, "intervals": "both"}, errors.InvalidArgument, "intervals must be"),
+    ],
+)
+def test_mistakes_fail_when_the_statement_is_built(make: Any, given: Any, error: Any, said: str) -> None:
+    for source in (Patient, Patient.__table__, sa.select(Patient)):
+        with pytest.raises(error, match=said):
+            make(source, "kacpc", **given)
+
+
+def test_what_is_no_source_or_algorithm_is_refused() -> None:
+    with pytest.raises(errors.UnknownAlgorithm, match="Did you mean 'kacpc'"):
+        anonymized(Patient, "kacp", k=5)
+    for source in ("patients", 5, None, Patient.age):
+        with pytest.raises(errors.InvalidArgument, match="a mapped class, a Table or a SELECT"):
+            anonymized(source, k=5)
+    with pytest.raises(errors.NoPolicy):
+        anonymized(Ward, k=5)
+    with pytest.raises(errors.TwoRoles):
+        anonymized(sa.union_all(sa.select(Patient.name), sa.select(Patient.disease)), k=5)
+
+
+def test_weights_by_influence_are_asked_for_with_tables_and_queries(session: Session) -> None:
+    pytest.importorskip("sklearn", reason="influence needs the extra learn")
+    of_table = rows(session, anonymized(Patient, "kacpc", k=4, weights="influence"))
+    assert len(of_table) == len(rows(session, anonymized(Patient, k=4)))
+    query = sa.select(Patient.age, Patient.sex, Patient.disease)
+    by_influence = rows(session, anonymized(query, "kacpc", k=4, weights="influence"))
+    assert len(by_influence) == len(of_table)
+
+
+def test_weights_of_a_model_are_not_dropped_for_those_by_influence() -> None:
+    class Own(DeclarativeBase):
+        pass
+
+    class Weighed(Own):
+        __tablename__ = "weighed"
+        number: Mapped[int] = mapped_column(primary_key=True, info=identifier())
+        age: Mapped[int] = mapped_column(info=quasi(weight=2))
+        disease: Mapped[str] = mapped_column(info=sensitive())
+
+    anonymized(Weighed, k=3, weights="influence")
+    said = "weight does not fit the query.age: weights = 'influence' of a query takes no weights from the model"
+    with pytest.raises(errors.UnsupportedSetting, match=said):
+        anonymized(sa.select(Weighed), k=3, weights="influence")

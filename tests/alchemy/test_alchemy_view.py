@@ -1,0 +1,235 @@
+"""Anonymized views are mapped, made with the tables, and read only."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from support.alchemy_clinic import Base, Patient, PublishedPatient, SafePatient, fill, patients
+
+import dbanon
+from dbanon import errors
+from dbanon.alchemy import AnonymizedView, anonymized, declare_models, identifier, install, quasi, sensitive
+
+
+@pytest.fixture(params=["file", "memory"])
+def engine(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Any]:
+    """The clinic, made by create_all alone."""
+    url = f"duckdb:///{tmp_path / 'clinic.duckdb'}" if request.param == "file" else "duckdb:///:memory:"
+    made = install(sa.create_engine(url))
+    Base.metadata.create_all(made)
+    fill(made)
+    yield made
+    made.dispose()
+
+
+def tables(engine: Any) -> set[str]:
+    with engine.connect() as connection:
+        return {row[0] for row in connection.execute(sa.text("SHOW TABLES"))}
+
+
+def test_a_view_is_made_with_the_tables_and_read_like_one(engine: Any) -> None:
+    assert "safe_patient" in tables(engine) and "safe_patient" not in Base.metadata.tables
+    with Session(engine) as session:
+        found = session.scalars(sa.select(SafePatient).order_by(SafePatient.row_number)).all()
+        assert [p.row_number for p in found] == list(range(1, 61))
+        released = session.execute(sa.select(anonymized(Patient, "mondrian", k=5, l=2))).all()
+        assert sorted((p.age, p.class_id) for p in found) == sorted((r.age, r.class_id) for r in released)
+        again = session.scalars(sa.select(SafePatient).where(SafePatient.class_id == 1)).all()
+        assert len(again) >= 5 and again[0] is found[again[0].row_number - 1]
+        assert session.get(SafePatient, 7) is found[6]
+        pairs = sa.select(sa.func.count()).join_from(SafePatient, Patient, SafePatient.disease == Patient.disease)
+        assert (session.scalar(pairs) or 0) > 60
+
+
+def test_creating_again_follows_the_model_and_dropping_takes_the_views(engine: Any) -> None:
+    with engine.begin() as connection:
+        connection.execute(sa.text("CREATE OR REPLACE VIEW safe_patient AS SELECT 1 AS row_number"))
+    Base.metadata.create_all(engine)
+    with Session(engine) as session:
+        assert len(session.scalars(sa.select(SafePatient)).all()) == 60
+        session.commit()
+        PublishedPatient.refresh(session)
+    assert {"published_patients", "published_patients_classes"} <= tables(engine)
+    Base.metadata.drop_all(engine)
+    assert tables(engine) == set()
+    Base.metadata.drop_all(engine)
+    Base.metadata.create_all(engine)
+    assert "safe_patient" in tables(engine)
+
+
+def test_a_policy_that_the_database_has_is_kept(engine: Any) -> None:
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE dbanon.policy SET top = '60' WHERE column_name = 'age'"))
+    Base.metadata.create_all(engine)
+    with Session(engine) as session:
+        assert any(">=60" in p.age for p in session.scalars(sa.select(SafePatient)))
+    with engine.begin() as connection:
+        connection.execute(sa.text("DELETE FROM dbanon.policy WHERE column_name = 'zip'"))
+    with pytest.raises(errors.PolicyDrift, match="'zip'"):
+        Base.metadata.create_all(engine)
+    assert declare_models(Base, engine)
+    Base.metadata.create_all(engine)
+
+
+def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
+    with Session(engine) as session:
+        assert PublishedPatient.status(session).status == "missing"
+        assert PublishedPatient.refresh(session).version == 1
+        first = session.get(PublishedPatient, 0)
+        assert first is not None and len(session.scalars(sa.select(PublishedPatient)).all()) == 60
+        with pytest.raises(errors.OpenTransaction):
+            PublishedPatient.refresh(session)
+        session.commit()
+        assert PublishedPatient.status(session).status == "fresh"
+        session.add_all(patients(6, first=1000))
+        session.commit()
+        status = PublishedPatient.status(session)
+        assert (status.version, status.status, status.came, status.definition_changed) == (1, "stale", 6, False)
+        with pytest.warns(UserWarning, match="clustered anew"):
+            made = PublishedPatient.refresh(session, refresh="recluster", allow_delta=True)
+        assert made.version == 2 and first not in session
+        assert len(session.scalars(sa.select(PublishedPatient)).all()) == 66
+    Base.metadata.create_all(engine)
+    with Session(engine) as session:
+        assert PublishedPatient.status(session).version == 2
+
+
+def persons(k: int) -> tuple[Any, Any, Any]:
+    """A base of its own, its class of persons, and the materialized view of them."""
+
+    class Local(DeclarativeBase):
+        pass
+
+    class Person(Local):
+        __tablename__ = "persons"
+        id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
+        age: Mapped[int] = mapped_column(info=quasi())
+
+    class SafePerson(AnonymizedView, Local):
+        __source__ = Person
+        __k__ = k
+        __materialized__ = True
+
+    return Local, Person, SafePerson
+
+
+def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
+    """Of ten patients in two classes one is erased: their class goes. Nothing is made where nothing has changed."""
+    mine, theirs = (inspect.signature(f).parameters.values() for f in (AnonymizedView.refresh, dbanon.refresh))
+    assert [str(p) for p in mine if p.kind == p.KEYWORD_ONLY] == [str(p) for p in theirs if p.kind == p.KEYWORD_ONLY]
+
+    base, person, view = persons(5)
+    engine = install(sa.create_engine("duckdb:///:memory:"))
+    base.metadata.create_all(engine)
+    with Session(engine) as session:
+        session.add_all(person(id=i, age=20 + i + 30 * (i // 5)) for i in range(10))
+        session.commit()
+        view.refresh(session)
+        first = session.get(view, 0)
+        session.commit()
+        assert view.refresh(session, if_stale=True).version == 1 and first in session
+        session.execute(sa.delete(person).where(person.id == 3))
+        session.commit()
+        with pytest.raises(errors.DeltaRefused):
+            view.refresh(session, if_stale=True)
+        view.__table__.info["dbanon_read_only"].parameters["k"] = 4
+        with pytest.warns(UserWarning, match="4 records are held back"):
+            made = view.refresh(session, erase=True, if_stale=True)
+        assert (made.version, made.records) == (2, 5) and first not in session
+        assert view.status(session).definition_changed
+    engine.dispose()
+
+
+def test_a_materialized_view_of_a_filled_table_is_made_with_the_tables() -> None:
+    base, _, view = persons(3)
+    engine = install(sa.create_engine("duckdb:///:memory:"))
+    with engine.begin() as connection:
+        connection.execute(sa.text("CREATE TABLE persons AS SELECT i AS id, 20 + i AS age FROM range(9) AS r (i)"))
+    base.metadata.create_all(engine)
+    with Session(engine) as session:
+        assert view.status(session).version == 1
+    view.__table__.info["dbanon_read_only"].parameters["k"] = 4
+    with Session(engine) as session:
+        assert view.status(session).definition_changed
+        with pytest.raises(errors.DeltaRefused):
+            view.refresh(session)
+        with pytest.warns(UserWarning):
+            assert view.refresh(session, allow_delta=True).version == 2
+        assert not view.status(session).definition_changed
+        assert {
+            count >= 4 for _, count in session.execute(sa.text("SELECT class_id, count(*) FROM safe_person GROUP BY 1"))
+        }
+    engine.dispose()
+
+
+def test_a_flush_that_would_write_is_refused(engine: Any) -> None:
+    with Session(engine) as session:
+        PublishedPatient.refresh(session)
+    for of in (SafePatient, PublishedPatient):
+        with Session(engine) as session:
+            session.add(of(row_number=1000, age="1"))
+            with pytest.raises(errors.ReadOnlyView, match=of.__name__):
+                session.flush()
+        with Session(engine) as session:
+            session.get_one(of, 5).age = "1"
+            with pytest.raises(errors.ReadOnlyView, match="cannot be written"):
+                session.commit()
+        with Session(engine) as session:
+            session.delete(session.get_one(of, 5))
+            with pytest.raises(errors.ReadOnlyView):
+                session.flush()
+        for statement in (sa.update(of).values(age="1"), sa.delete(of), sa.insert(of).values(row_number=1, age="1")):
+            with Session(engine) as session, pytest.raises(errors.ReadOnlyView):
+                session.execute(statement)
+        with Session(engine) as session, pytest.raises(errors.ReadOnlyView):
+            session.execute(sa.insert(of), [{"row_number": 1, "age": "1"}, {"row_number": 2, "age": "1"}])
+
+
+def test_views_stand_in_the_schema_of_their_source(tmp_path: Any) -> None:
+    class Local(DeclarativeBase):
+        metadata = sa.MetaData(schema="ward")
+
+    class Person(Local):
+        __tablename__ = "Odd Persons"
+        id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+        age: Mapped[int] = mapped_column(info=quasi())
+        class_id: Mapped[int] = mapped_column(info=quasi())
+        row_number: Mapped[str] = mapped_column(info=sensitive())
+
+    class SafePerson(AnonymizedView, Local):
+        __tablename__ = "safe persons"
+        __source__ = Person
+        __k__ = 3
+
+    engine = install(sa.create_engine(f"duckdb:///{tmp_path / 'x.duckdb'}"))
+    with engine.begin() as connection:
+        connection.execute(sa.schema.CreateSchema("ward"))
+        Local.metadata.create_all(connection)
+    assert SafePerson.__mapper__.columns.keys() == ["row_number_", "age", "class_id", "row_number", "class_id_"]
+    with Session(engine) as session:
+        session.add_all([Person(id=i, age=i, class_id=i, row_number="x") for i in range(9)])
+        session.commit()
+        assert len(session.scalars(sa.select(SafePerson)).all()) == 9
+    Local.metadata.drop_all(engine)
+    engine.dispose()
+
+
+def test_what_cannot_be_mapped_is_refused() -> None:
+    class Local(DeclarativeBase):
+        pass
+
+    with pytest.raises(errors.UnmappableView, match="declarative base"):
+        type("Lonely", (AnonymizedView,), {"__source__": Patient})
+    with pytest.raises(errors.UnmappableView, match="__source__ is missing"):
+        type("Empty", (AnonymizedView, Local), {})
+    with pytest.raises(errors.UnmappableView, match="all rows of one table"):
+        type("Query", (AnonymizedView, Local), {"__source__": sa.select(Patient), "__k__": 5})
+    with pytest.raises(errors.MissingArgument, match="k is missing"):
+        type("NoK", (AnonymizedView, Local), {"__source__": Patient})
+    with Session() as session, pytest.raises(errors.UnmappableView, match="not materialized"):
+        SafePatient.refresh(session)

@@ -1,0 +1,403 @@
+"""Attacks on classes, by linkage, by reconstruction, by downcoding: planted people, nobody planted, calibration."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from typing import Any
+
+import duckdb
+import pytest
+from support.attacking import attack, declared, is_calibrated, plant, random_people, summary
+
+import dbanon
+from dbanon.audit import threats
+from dbanon.sqltext.quote import identifier, text
+
+VALUES = ["Flu", "HIV", "Cancer", "Lymphoma"]
+
+
+def block(age: int, sex: str, *diseases: str) -> list[tuple[Any, ...]]:
+    """People of one class."""
+    return [(age + i % 10, sex, disease) for i, disease in enumerate(diseases)]
+
+
+@pytest.fixture
+def clinic(con: Any) -> Any:
+    return declared(con)
+
+
+# --- planted people, and nobody planted -------------------------------------------------------------------
+
+PLANTED = {
+    "homogeneity": (["HIV", "HIV", "HIV", "HIV"], "", "HIV", 1.0, range(4)),
+    "skewness": (["HIV", "HIV", "HIV", "Flu"], ", threshold=0.3", "HIV", 0.75, range(4)),
+    "similarity": (["HIV", "Flu", "HIV", "Flu"], "", "Infectious", 1.0, range(4)),
+    "background": (["HIV", "Cancer", "HIV", "HIV"], "", "HIV", 1.0, [0, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_an_attack_on_a_class_names_exactly_the_planted_people(clinic: Any, kind: str) -> None:
+    diseases, more, guess, confidence, people = PLANTED[kind]
+    varied = [*VALUES, *VALUES] * 3
+    plant(clinic, [*block(10, "F", *diseases), *block(20, "M", *varied), *block(30, "F", *varied)])
+    found = [row for row in attack(clinic, kind, more=more.lstrip(", ")) if row["guess"] == guess]
+    (row,) = found
+    assert (row["attribute"], row["class"]) == ("disease", {"age": "[10, 19]", "sex": "F"})
+    assert (row["confidence"], row["observed"], row["records"]) == (confidence, confidence, len(people))
+    assert row["who"] == [str(i) for i in people]
+    assert row["prior"] < confidence
+    told = summary(clinic, kind, more=more.lstrip(", "))
+    assert told["confidence"]["value"] == pytest.approx(told["observed"]["value"])
+    assert told["guesses"]["value"] == len(attack(clinic, kind, more=more.lstrip(", ")))
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_an_attack_on_a_class_finds_nobody_where_nobody_is_exposed(clinic: Any, kind: str) -> None:
+    plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES, *VALUES)])
+    assert attack(clinic, kind) == []
+    told = summary(clinic, kind)
+    assert (told["guesses"]["value"], told["exposed_people"]["value"], told["observed"]["value"]) == (0, 0, None)
+
+
+def test_more_facts_expose_more(clinic: Any) -> None:
+    plant(clinic, [*block(10, "F", "Flu", "Flu", "Flu", "HIV", "HIV", "Cancer"), *block(20, "M", *VALUES)])
+    by_facts = [
+        {(r["class"]["sex"], r["guess"]) for r in attack(clinic, "background", more=f"facts={m}")} for m in range(4)
+    ]
+    assert by_facts[:3] == [set(), set(), {("F", "Flu"), ("F", "HIV"), ("F", "Cancer")}]
+    assert by_facts[3] == by_facts[2] | {("M", v) for v in VALUES}
+    rows = attack(clinic, "background", more="facts=1, threshold=0.7")
+    # Flu among those who have no HIV: 3 of 4; without the release, 4 of 8 who have no HIV.
+    (flu,) = (r for r in rows if r["guess"] == "Flu")
+    assert (flu["confidence"], flu["records"], flu["note"]) == (0.75, 4, "who do not have: HIV")
+    assert flu["prior"] == pytest.approx(4 / 7)
+    assert flu["who"] == ["0", "1", "2", "5"]
+
+
+def test_nobody_is_named_who_fits_another_class_too(clinic: Any) -> None:
+    plant(clinic, [*block(10, "F", "HIV", "HIV"), *block(20, "F", "Flu", "HIV")])
+    clinic.execute("UPDATE safe SET age = '[11, 29]' WHERE age = '[20, 29]'")
+    (row,) = attack(clinic, "homogeneity")
+    assert row["who"] == ["0"]
+    assert (row["records"], row["observed"]) == (2, 1)
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_confidence_in_classes_is_the_share_of_right_guesses(clinic: Any, kind: str) -> None:
+    """Over real releases of random tables, by what each person of the source really has."""
+    by_confidence: dict[float, list[float]] = defaultdict(lambda: [0, 0])
+    node = {"Flu": "Infectious", "HIV": "Infectious", "Cancer": "Oncology", "Lymphoma": "Oncology"}
+    clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
+    for seed in range(12):
+        plant(clinic, random_people(seed, 150, VALUES, [5, 2, 2, 1]))
+        clinic.execute("CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=4)")
+        threshold = 0.1 if kind == "skewness" else 0.6
+        has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
+        for row in attack(clinic, kind, more=f"threshold={threshold}, person='id'"):
+            tally = by_confidence[round(row["confidence"], 1)]
+            for who in row["who"]:
+                tally[0] += row["guess"] in (has[who], node[has[who]])
+                tally[1] += 1
+            if row["who"]:
+                assert row["observed"] == pytest.approx(
+                    sum(row["guess"] in (has[w], node[has[w]]) for w in row["who"]) / len(row["who"])
+                )
+    assert sum(tried for _, tried in by_confidence.values()) > 300
+    for confidence, (hits, tried) in by_confidence.items():
+        # Rounded to tenths, and Mondrian's classes do not overlap: what is stated is what is so.
+        assert abs(hits / tried - confidence) <= 0.06, (kind, confidence, hits, tried)
+
+
+# --- linkage ----------------------------------------------------------------------------------------------
+
+
+def test_linkage_names_exactly_the_planted_people(clinic: Any) -> None:
+    plant(clinic, [(15, "F", "HIV"), *block(20, "M", *VALUES), (35, "F", "Flu")])
+    clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people WHERE id <> 5")
+    clinic.execute("INSERT INTO register VALUES (100, 36, 'F'), (101, 99, 'F')")
+    rows = attack(clinic, "linkage", more="register='register'")
+    assert [(r["who"], r["confidence"], r["observed"], r["class"]["age"]) for r in rows] == [
+        (["0"], 1, 1, "[10, 19]"),
+        (["100"], 1, 0, "[30, 39]"),
+    ]
+    told = {name: row["value"] for name, row in summary(clinic, "linkage", more="register='register'").items()}
+    expected = {"registered": 7, "linked": 6, "candidates_least": 1, "candidates_median": 4, "exact_matches": 2}
+    assert told | expected == told
+    assert told["wrong_matches"] == 1
+    assert summary(clinic, "linkage", more="register='register'")["exact_matches"]["on_raw"] == 5
+
+
+def test_linkage_finds_nobody_in_large_classes(clinic: Any) -> None:
+    plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES)])
+    clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
+    assert attack(clinic, "linkage", more="register='register'") == []
+    told = summary(clinic, "linkage", more="register='register'")
+    assert (told["exact_matches"]["value"], told["wrong_matches"]["value"]) == (0, 0)
+    assert told["candidates_least"]["value"] == 4
+
+
+def test_one_record_that_many_of_the_register_fit_is_nobodys(clinic: Any) -> None:
+    plant(clinic, [(15, "F", "HIV")])
+    clinic.execute("CREATE TABLE register AS SELECT i AS id, 15 AS age, 'F' AS sex FROM range(8) AS r (i)")
+    rows = attack(clinic, "linkage", more="register='register', threshold=0")
+    assert {(r["confidence"], r["observed"]) for r in rows} == {(0.125, 0), (0.125, 1)}
+    assert sum(r["observed"] for r in rows) == 1
+
+
+@pytest.mark.parametrize("larger", ["register", "release"])
+def test_confidence_of_linkage_is_the_share_of_right_links(clinic: Any, larger: str) -> None:
+    """The attacker links at random; the register has more people than the release, or fewer."""
+    rng = random.Random(larger)
+    by_confidence: dict[float, list[float]] = defaultdict(lambda: [0, 0])
+    for seed in range(25):
+        everybody = random_people(seed, 60, VALUES, [1, 1, 1, 1])
+        plant(clinic, everybody if larger == "release" else everybody[:20])
+        clinic.execute("CREATE OR REPLACE TABLE register (id INTEGER, age INTEGER, sex VARCHAR)")
+        listed = everybody[:20] if larger == "release" else everybody
+        clinic.executemany("INSERT INTO register VALUES (?, ?, ?)", [(i, *p[:2]) for i, p in enumerate(listed)])
+        numbers = {str(i): (p[0] // 10, p[1]) for i, p in enumerate(everybody)}
+        released = [str(i) for i in range(60 if larger == "release" else 20)]
+        for row in attack(clinic, "linkage", more="register='register', threshold=0"):
+            (who,) = row["who"]
+            candidates = [i for i in released if numbers[i] == numbers[who]]
+            assert row["records"] == len(candidates)
+            tally = by_confidence[row["confidence"]]
+            tally[0] += rng.choice(candidates) == who
+            tally[1] += 1
+    assert sum(tried for _, tried in by_confidence.values()) > 400
+    for confidence, (hits, tried) in by_confidence.items():
+        assert is_calibrated(confidence, hits, tried), (confidence, hits, tried)
+
+
+def test_linkage_without_names_does_not_say_what_is_wrong(clinic: Any) -> None:
+    plant(clinic, [(15, "F", "HIV"), *block(20, "M", *VALUES)])
+    clinic.execute("CREATE TABLE register AS SELECT age, sex FROM people")
+    clinic.execute("DELETE FROM dbanon.policy WHERE column_name = 'id'")
+    (row,) = attack(clinic, "linkage", more="register='register'")
+    assert (row["who"], row["observed"]) == (["{'age': 15, 'sex': F}"], None)
+    assert summary(clinic, "linkage", more="register='register'")["wrong_matches"]["value"] is None
+
+
+# --- reconstruction ---------------------------------------------------------------------------------------
+
+
+def test_the_worked_reconstruction(six: Any) -> None:
+    tree = [["Private", "Any"], ["Self-emp-not-inc", "Self-emp", "Any"], ["Self-emp-inc", "Self-emp", "Any"]]
+    tree += [[f"{level}-gov", "Gov", "Any"] for level in ("Federal", "Local", "State")] + [["Without-pay", "Any"]]
+    dbanon.load_hierarchy(six, "work", tree)
+    six.execute("UPDATE dbanon.policy SET hierarchy = 'work' WHERE column_name = 'workclass'")
+    star = [("[25, 29]", "Gov", d) for d in ("Flu", "Flu", "Cancer")]
+    star += [("[40, 55]", "Any", d) for d in ("Flu", "Cancer", "HIV")]
+    six.execute("CREATE TABLE safe (age VARCHAR, workclass VARCHAR, disease VARCHAR)")
+    six.executemany("INSERT INTO safe VALUES (?, ?, ?)", star)
+    rows = attack(six, "reconstruction", source="six", more="threshold=0")
+    # Three ages and three leaves; three ages and seven leaves; values by their share in the class.
+    assert [r["confidence"] for r in rows] == [pytest.approx(1 / 9 * 5 / 9), pytest.approx(1 / 21 * 1 / 3)]
+    assert [r["note"][:9] for r in rows] == ["one of 9 ", "one of 21"]
+    told = summary(six, "reconstruction", source="six")["success"]
+    assert told["value"] == pytest.approx((5 / 81 + 1 / 63) / 2)
+    assert (told["by_mode"], told["on_raw"]) == (pytest.approx(1 / 6), 1)
+
+
+def test_reconstruction_names_exactly_the_planted_people(clinic: Any) -> None:
+    plant(clinic, [(15, "F", "HIV"), (15, "F", "HIV"), *block(20, "M", *VALUES)])
+    (row,) = attack(clinic, "reconstruction")
+    assert (row["who"], row["confidence"], row["observed"]) == (["0", "1"], 1, 1)
+    plant(clinic, [*block(10, "F", *VALUES), *block(20, "M", *VALUES)])
+    assert attack(clinic, "reconstruction") == []
+
+
+def test_confidence_of_reconstruction_is_the_share_of_right_guesses(clinic: Any) -> None:
+    """An attacker draws a value of each published one and a disease as frequent as in the class, many times."""
+    stated = hits = tried = 0.0
+    rng = random.Random(5)
+    for seed in range(20):
+        people = random_people(seed, 60, VALUES, [5, 2, 2, 1])
+        plant(clinic, people)
+        ages = sorted({p[0] for p in people})
+        by_class = defaultdict(list)
+        for p in people:
+            by_class[f"[{p[0] // 10 * 10}, {p[0] // 10 * 10 + 9}]", p[1]].append(p)
+        for row in attack(clinic, "reconstruction", more="threshold=0"):
+            members = by_class[row["class"]["age"], row["class"]["sex"]]
+            low = int(row["class"]["age"][1:].split(",")[0])
+            domain = [a for a in ages if low <= a <= low + 9]
+            for person in members * 20:
+                guess = (rng.choice(domain), row["class"]["sex"], rng.choice(members)[2])
+                hits += guess == person
+                tried += 1
+                stated += row["confidence"]
+    assert is_calibrated(stated / tried, hits, tried)
+
+
+# --- downcoding -------------------------------------------------------------------------------------------
+
+
+def test_tight_pairs_are_downcoded_and_named(clinic: Any) -> None:
+    plant(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), *((20 + i, "M", "Flu") for i in range(10))])
+    clinic.execute("UPDATE safe SET age = '[11, 18]' WHERE age = '[10, 19]'")
+    pair, wide = attack(clinic, "downcoding", more="threshold=0")
+    assert (pair["attribute"], pair["guess"], pair["confidence"], pair["observed"]) == ("age", "11 or 18", 1, 1)
+    assert (pair["who"], pair["prior"], pair["records"]) == (["0", "1"], 0.25, 2)
+    assert (wide["guess"], wide["observed"], wide["records"]) == ("20 or 29", 0.2, 10)
+    assert [r["who"] for r in attack(clinic, "downcoding")] == [["0", "1"]]
+    told = summary(clinic, "downcoding")
+    assert (told["tight"]["value"], told["known"]["value"]) == (1, 4)
+
+
+def test_snapped_intervals_and_coarse_nodes_are_not_downcoded(clinic: Any) -> None:
+    plant(clinic, [(11, "F", "Flu"), (18, "F", "HIV"), (21, "M", "Flu"), (25, "M", "Flu")])
+    assert attack(clinic, "downcoding", more="threshold=0") == []
+    assert summary(clinic, "downcoding")["tight"]["value"] == 0
+    dbanon.load_hierarchy(clinic, "sexes", [["M", "any", "*"], ["F", "any", "*"]])
+    clinic.execute("UPDATE dbanon.policy SET hierarchy = 'sexes' WHERE column_name = 'sex'")
+    clinic.execute("UPDATE safe SET sex = '*'")
+    assert attack(clinic, "downcoding", more="threshold=0, qi=['sex']") == []
+
+
+def test_an_unlikely_child_that_must_be_occupied_is_guessed(clinic: Any) -> None:
+    zips = [[f"a{i}", "A", "*"] for i in range(9)] + [["b", "B", "*"]]
+    dbanon.load_hierarchy(clinic, "zips", zips)
+    clinic.execute("CREATE TABLE t AS FROM (VALUES (1, 'a1'), (2, 'b')) AS v (id, zip)")
+    clinic.execute("CREATE TABLE r AS SELECT '*' AS zip FROM range(2)")
+    more = "qi=['zip'], hierarchies={'zip': 'zips'}, person='id'"
+    (row,) = attack(clinic, "downcoding", "r", "t", more)
+    assert (row["guess"], row["confidence"], row["prior"], row["observed"]) == ("B", 0.5, 0.1, 0.5)
+    assert row["who"] == ["2"]
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_confidence_of_downcoding_is_the_share_of_right_guesses(con: Any, size: int) -> None:
+    """Classes of values drawn alike; by published interval and by published node."""
+    rng = random.Random(size)
+    tree = [[f"a{i}", "A", "*"] for i in range(6)] + [["b1", "B", "*"], ["b2", "B", "*"]]
+    dbanon.load_hierarchy(con, "wards", tree)
+    rows, published = [], []
+    for number in range(400):
+        ages = [rng.randrange(6) for _ in range(size)]
+        wards = [rng.choice(tree)[0] for _ in range(size)]
+        nodes = {w[0] for w in wards}
+        ward = wards[0] if len(set(wards)) == 1 else nodes.pop().upper() if len(nodes) == 1 else "*"
+        shown = f"[{min(ages)}, {max(ages)}]" if min(ages) < max(ages) else str(ages[0])
+        rows += [(number, a, w) for a, w in zip(ages, wards, strict=True)]
+        published += [(str(number), shown, ward)] * size
+    con.execute("CREATE TABLE t (g INTEGER, age INTEGER, ward VARCHAR)")
+    con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    con.execute("CREATE TABLE r (g VARCHAR, age VARCHAR, ward VARCHAR)")
+    con.executemany("INSERT INTO r VALUES (?, ?, ?)", published)
+    more = "qi=['g', 'age', 'ward'], hierarchies={'ward': 'wards'}, threshold=0"
+    tallies: dict[tuple[str, float], list[float]] = defaultdict(lambda: [0, 0])
+    for row in attack(con, "downcoding", "r", "t", more):
+        tally = tallies[row["attribute"], row["confidence"]]
+        tally[0] += row["observed"] * size
+        tally[1] += size
+    assert {attribute for attribute, _ in tallies} == {"age", "ward"}
+    assert sum(tried for _, tried in tallies.values()) > 500
+    for (attribute, confidence), (hits, tried) in tallies.items():
+        # The records of one class depend on each other.
+        assert is_calibrated(confidence, hits / size, tried / size), (attribute, confidence, hits, tried)
+
+
+# --- any attack -------------------------------------------------------------------------------------------
+
+
+def test_the_same_call_gives_the_same_rows_whatever_the_order(clinic: Any) -> None:
+    plant(clinic, random_people(1, 80, VALUES, [5, 2, 2, 1]))
+    clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
+    more = {"linkage": "register='register', threshold=0"}
+    for kind in KINDS:
+        first = attack(clinic, kind, more=more.get(kind, "threshold=0"))
+        assert first or kind == "downcoding"
+        clinic.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(id)")
+        clinic.execute("SET threads = 1")
+        assert attack(clinic, kind, more=more.get(kind, "threshold=0")) == first
+        clinic.execute("RESET threads")
+
+
+KINDS = [k for k in threats.KINDS if k not in ("prediction", "minimality")]
+HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }}", 'a "b"', "class", "select", "é\n;", "{% if %}", "value"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_names(con: Any, name: str) -> None:
+    con.execute(
+        f"CREATE TABLE {identifier(name)} AS SELECT i % 9 AS {identifier(name)}, "
+        f"'n' || i % 2 AS {identifier(name + '2')}, "
+        f"i AS {identifier(name + '3')}, i % 3 AS {identifier(name + '4')} FROM range(30) AS r (i)"
+    )
+    con.execute("CREATE TABLE t AS SELECT i % 9 AS q, 'n' || i % 2 AS r, i AS p, i % 3 AS s FROM range(30) AS r (i)")
+    quoted = text(str(identifier(name)))
+    names = [text(name + end) for end in ("", "2", "3", "4")]
+    for kind in KINDS:
+        if kind == "similarity":
+            continue
+        register = f", register={quoted}" if kind == "linkage" else ""
+        for function in ("attack", "attack_summary"):
+            call = f"{function}({quoted}, kind='{kind}', source={quoted}, qi=[{names[0]}, {names[1]}], "
+            call += f"sensitive=[{names[3]}], person={names[2]}, threshold=0{register})"
+            plain = (
+                f"{function}('t', kind='{kind}', source='t', qi=['q', 'r'], sensitive=['s'], person='p', threshold=0"
+            )
+            plain += ", register='t')" if register else ")"
+            found, expected = (con.execute(f"FROM {c}").fetchall() for c in (call, plain))
+            skip = 2 if function == "attack" else 0
+            assert [r[skip:] if skip else (r[0], *r[2:]) for r in found] == [
+                r[skip:] if skip else (r[0], *r[2:]) for r in expected
+            ]
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(30,)]
+
+
+def test_missing_values_are_no_guess(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT NULL::VARCHAR AS a, NULL::VARCHAR AS s FROM range(4)")
+    for kind in ("homogeneity", "skewness", "background"):
+        assert attack(con, kind, "t", "t", "qi=['a'], sensitive=['s'], threshold=0") == []
+
+
+def test_all_forms_of_published_values_are_attacked_alike(clinic: Any) -> None:
+    plant(clinic, random_people(3, 90, VALUES, [5, 2, 2, 1]))
+    clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
+    clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
+    found = []
+    for form in ("text", "bounds", "struct"):
+        clinic.execute(f"CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=2, intervals='{form}')")
+        found.append([
+            {k: v for k, v in row.items() if k != "class"}
+            for kind in KINDS
+            for more in ["threshold=0.4, person='id'" + ", register='register'" * (kind == "linkage")]
+            for row in attack(clinic, kind, more=more)
+        ])  # fmt: skip
+    assert Counter(map(str, found[0])) == Counter(map(str, found[1])) == Counter(map(str, found[2]))
+    assert {row["attribute"] for row in found[0]} == {"disease", "age", None}
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("attack('safe', source='people')", "kind is missing"),
+        ("attack('safe', kind='homogeneity')", "source is missing"),
+        ("attack('safe', kind='magic', source='people')", "kind must be one of 'homogeneity', 'skewness'"),
+        ("attack('safe', kind='linkage', source='people')", "register is missing"),
+        ("attack('safe', kind='linkage', source='people', register='nope')", "no table, view or file 'nope'"),
+        ("attack('safe', kind='linkage', source='people', register='other')", "none of the quasi-identifiers"),
+        ("attack('safe', kind='skewness', source='people', register='people')", "register has no effect"),
+        ("attack('safe', kind='skewness', source='people', alpha=0.5)", "alpha has no effect, because it is not about"),
+        ("attack('safe', kind='skewness', source='people', person='nope')", "people has no column 'nope'"),
+        ("attack('safe', kind='similarity', source='people', sensitive=['plain'])", "'similarity' needs a hierarchy"),
+        ("attack('noone', kind='homogeneity', source='people')", "noone has no rows"),
+        ("attack('safe', kind='homogeneity', source='noone', qi=['age'], sensitive=['disease'])", "noone has no rows"),
+        ("attack('undeclared', kind='homogeneity', source='undeclared')", "no quasi-identifier is declared"),
+        ("attack('bare', kind='homogeneity', source='people')", "homogeneity is about sensitive values, and no column"),
+        ("attack_summary('safe', kind='background', source='people', facts=-1)", "facts must be an integer"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_clear_errors(clinic: Any, call: str, says: str) -> None:
+    plant(clinic, block(10, "F", *VALUES))
+    clinic.execute("ALTER TABLE safe ADD COLUMN plain VARCHAR DEFAULT 'x'")
+    clinic.execute("CREATE TABLE noone AS SELECT age, sex, disease FROM people LIMIT 0")
+    clinic.execute("CREATE TABLE undeclared AS FROM safe")
+    clinic.execute("CREATE TABLE bare AS SELECT age, sex FROM safe")
+    clinic.execute("CREATE TABLE other AS SELECT 1 AS something")
+    with pytest.raises(duckdb.Error, match=says):
+        clinic.execute(f"FROM {call}").fetchall()

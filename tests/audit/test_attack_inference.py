@@ -1,0 +1,390 @@
+"""Minimality and prediction: planted people, nobody planted, calibration, and what they are computed with."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from support.attacking import attack, declared, exposed, is_calibrated, plant, random_people, summary
+
+import dbanon
+from dbanon.learn import posterior, prediction
+from dbanon.sqltext.quote import identifier, text
+
+OTHERS = [f"d{i}" for i in range(30)]
+
+
+@pytest.fixture
+def clinic(con: Any) -> Any:
+    return declared(con)
+
+
+# --- minimality -------------------------------------------------------------------------------------------
+
+
+def by_counting(sizes: Sequence[int], limits: Sequence[int], held: int) -> list[Fraction] | None:
+    """The posterior by looking at every way to have so many of the value on the sides."""
+    total, sums = 0, [0] * len(sizes)
+    for counts in itertools.product(*(range(n + 1) for n in sizes)):
+        if sum(counts) == held and any(x > limit for x, limit in zip(counts, limits, strict=True)):
+            ways = math.prod(math.comb(n, x) for n, x in zip(sizes, counts, strict=True))
+            total += ways
+            sums = [s + ways * x for s, x in zip(sums, counts, strict=True)]
+    return [Fraction(s, total * n) for s, n in zip(sums, sizes, strict=True)] if total else None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_posterior_of_a_cut_is_that_of_counting(seed: int) -> None:
+    rng = random.Random(seed)
+    sizes = [rng.randint(1, 8) for _ in range(rng.randint(2, 4))]
+    limits = [rng.randint(0, n) for n in sizes]
+    held = rng.randint(1, sum(sizes))
+    expected, found = by_counting(sizes, limits, held), posterior.posteriors(sizes, limits, held)
+    if expected is None:
+        assert found is None
+    else:
+        assert found == pytest.approx([float(e) for e in expected], abs=1e-9)
+
+
+def test_the_posterior_of_large_classes_stays_a_chance() -> None:
+    found = posterior.posteriors([1000, 4000], [500, 2000], 600)
+    assert found is None  # five hundred and one of a thousand hardly ever happens
+    found = posterior.posteriors([10, 4000], [5, 2000], 900)
+    assert found is not None
+    assert 0.6 <= found[0] <= 0.7
+    assert 10 * found[0] + 4000 * found[1] == pytest.approx(900)
+
+
+def minimal(con: Any, women: Sequence[str], men: Sequence[str]) -> None:
+    """A class of which the two sexes were not told apart."""
+    plant(con, [*((10, "F", d) for d in women), *((10, "M", d) for d in men)])
+    con.execute("UPDATE safe SET sex = '*'")
+
+
+def test_a_cut_that_was_not_made_names_the_planted_people(clinic: Any) -> None:
+    minimal(clinic, ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16])
+    (row,) = attack(clinic, "minimality", more="alpha=0.5, k=4")
+    # Of 4 among 20 with HIV only the women can have too many: 3 or all 4 of them.
+    three, four = math.comb(4, 3) * 16, 1
+    assert row["confidence"] == pytest.approx((3 * three + 4 * four) / (4 * (three + four)))
+    assert (row["guess"], row["prior"], row["observed"], row["records"]) == ("HIV", 0.2, 1, 4)
+    assert row["who"] == ["0", "1", "2", "3"]
+    assert row["note"] == "sex F: k would have allowed to cut there"
+    assert [r["who"] for r in attack(clinic, "minimality", more="l=2, k=4")] == [row["who"]]
+    told = {name: r["value"] for name, r in summary(clinic, "minimality", more="alpha=0.5, k=4").items()}
+    expected = {"settled": 1, "judged": 1, "undecided": 0, "contradicted": 0, "exposed_people": 4}
+    assert told | expected == told
+    both = attack(clinic, "minimality", more="alpha=0.5, k=4, threshold=0")
+    assert sum(r["confidence"] * r["records"] for r in both) == pytest.approx(4)
+
+
+def test_nothing_is_inferred_where_k_or_the_data_explain_the_class(clinic: Any) -> None:
+    women, men = ["HIV", "HIV", "HIV", "HIV"], OTHERS[:16]
+    minimal(clinic, women, men)
+    assert attack(clinic, "minimality", more="alpha=0.5, k=5") == [], "k forbids the cut"
+    minimal(clinic, [*women, "d0", "d0", "d0"], [*men, "d0"])
+    assert attack(clinic, "minimality", more="alpha=0.4, k=4") == [], "one of two values forbids it"
+    assert summary(clinic, "minimality", more="alpha=0.4, k=4")["undecided"]["value"] == 1
+    minimal(clinic, ["HIV", *OTHERS[:5]], OTHERS[5:])
+    assert attack(clinic, "minimality", more="alpha=0.5, k=4") == []
+    assert summary(clinic, "minimality", more="alpha=0.5, k=4")["contradicted"]["value"] == 1
+    clinic.execute("UPDATE safe SET sex = 'M' WHERE disease = 'HIV'")
+    assert summary(clinic, "minimality", more="alpha=0.5, k=4")["settled"]["value"] == 0
+
+
+def test_medians_nodes_and_missing_values_are_cut_as_mondrian_cuts(con: Any) -> None:
+    dbanon.load_hierarchy(con, "wards", [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"]])
+    sick = ["HIV"] * 3
+    rows = [*((1, "a1", d) for d in [*sick, "d0"]), *((i, "b1", d) for i, d in enumerate(OTHERS[:12], 2))]
+    con.execute("CREATE TABLE t (age INTEGER, ward VARCHAR, s VARCHAR)")
+    con.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    con.execute("CREATE TABLE r AS SELECT '[1, 13]' AS age, '*' AS ward, s FROM t")
+    more = "qi=['age', 'ward'], hierarchies={'ward': 'wards'}, sensitive=['s'], alpha=0.5, k=4, threshold=0"
+    rows_of = {r["note"].split(":")[0]: r["records"] for r in attack(con, "minimality", "r", "t", more)}
+    # Eight records up to the lower median could have four of three HIV at most: nothing forbids that cut.
+    assert rows_of == {"ward A": 4, "ward B": 12}
+    assert summary(con, "minimality", "r", "t", more)["contradicted"]["value"] == 1
+    con.execute("UPDATE t SET age = NULL WHERE ward = 'a1'")
+    con.execute("UPDATE r SET age = '*'")
+    rows_of = {r["note"].split(":")[0]: r["records"] for r in attack(con, "minimality", "r", "t", more)}
+    assert rows_of == {"age missing": 4, "age not missing": 12, "ward A": 4, "ward B": 12}
+
+
+def test_confidence_of_minimality_is_the_share_of_right_guesses(con: Any) -> None:
+    """An algorithm that cuts whenever k and alpha allow it, on many small groups whose diseases depend on nothing."""
+    rng = random.Random(7)
+    rows, published = [], []
+    for group in range(1500):
+        women, men = rng.choice([(4, 9), (5, 12), (4, 6)])
+        diseases = ["HIV" if rng.random() < 0.25 else rng.choice(OTHERS) for _ in range(women + men)]
+        sides = {"F": diseases[:women], "M": diseases[women:]}
+
+        def meets(values: Sequence[str]) -> bool:
+            return all(values.count(v) <= 0.5 * len(values) for v in values)
+
+        cut = all(map(meets, sides.values()))
+        if not cut and not meets(diseases):
+            continue
+        for sex, values in sides.items():
+            rows += [(group, sex, v) for v in values]
+            published += [(str(group), sex if cut else "*", v) for v in values]
+    con.execute("CREATE TABLE t (g INTEGER, sex VARCHAR, s VARCHAR)")
+    con.executemany("INSERT INTO t SELECT unnest(?), unnest(?), unnest(?)", [list(map(list, zip(*rows, strict=True)))])
+    con.execute("CREATE TABLE r (g VARCHAR, sex VARCHAR, s VARCHAR)")
+    con.executemany(
+        "INSERT INTO r SELECT unnest(?), unnest(?), unnest(?)", [list(map(list, zip(*published, strict=True)))]
+    )
+    more = "qi=['g', 'sex'], sensitive=['s'], alpha=0.5, k=4, threshold=0"
+    tallies: dict[float, list[float]] = defaultdict(lambda: [0, 0, 0])
+    found = attack(con, "minimality", "r", "t", more)
+    for row in found:
+        tally = tallies[round(row["confidence"], 1)]
+        tally[0] += row["observed"] * row["records"]
+        tally[1] += row["records"]
+        tally[2] += row["confidence"] * row["records"]
+    assert len(found) > 80
+    assert any(row["confidence"] > 0.7 for row in found)
+    for hits, tried, stated in tallies.values():
+        # The people of one side depend on each other.
+        assert is_calibrated(stated / tried, hits / 4, tried / 4), (hits, tried, stated)
+
+
+def test_a_release_of_mondrian_can_be_attacked(clinic: Any) -> None:
+    """Real classes: what is judged is never contradicted, since Mondrian cuts whatever it may."""
+    clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
+    judged = 0.0
+    for seed in range(6):
+        plant(clinic, random_people(seed, 120, ["HIV", *OTHERS], [12, *[1] * 30]))
+        clinic.execute("CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=4, alpha=0.4, sensitive=['disease'])")
+        told = summary(clinic, "minimality", more="alpha=0.4, k=4, person='id'")
+        assert told["contradicted"]["value"] == 0
+        judged += told["judged"]["value"]
+    assert judged > 0
+
+
+# --- prediction -------------------------------------------------------------------------------------------
+
+
+def planned(size: int, seed: int = 1) -> list[tuple[Any, ...]]:
+    """People whose disease follows from decade and sex."""
+    rng = random.Random(seed)
+    rows = [(rng.randrange(40), rng.choice("MF")) for _ in range(size)]
+    values = ["Flu", "HIV", "Cancer", "Lymphoma"]
+    return [(age, sex, values[(age // 10 + (sex == "F")) % 4]) for age, sex in rows]
+
+
+def test_prediction_names_the_people_whose_disease_follows(clinic: Any) -> None:
+    plant(clinic, planned(300))
+    rows = attack(clinic, "prediction", more="threshold=0.9")
+    has = dict(clinic.execute("SELECT id::VARCHAR, disease FROM people").fetchall())
+    assert all(has[row["who"][0]] == row["guess"] and row["observed"] == 1 for row in rows)
+    told = summary(clinic, "prediction", more="threshold=0.9")
+    assert told["accuracy"]["value"] == told["accuracy"]["on_raw"] == 1
+    assert told["accuracy"]["by_mode"] < 0.5
+    assert told["asked"]["value"] == len(rows) == len(exposed(rows))
+    assert told["asked"]["value"] + told["learned"]["value"] == 300
+    assert 0.27 < told["asked"]["value"] / 300 < 0.39
+    assert {row["who"][0] for row in attack(clinic, "prediction", more="seed=2")} != exposed(rows)
+    assert summary(clinic, "prediction", more="train := 0.9")["asked"]["value"] < 60
+
+
+def test_prediction_says_how_far_it_has_come() -> None:
+    told: list[tuple[float, float]] = []
+    with dbanon.connect(progress=lambda *far: told.append(far)) as con:
+        con.execute("CREATE TABLE t AS SELECT i % 60 AS age, i // 20 % 3 AS s FROM range(300) AS r (i)")
+        dbanon.declare(con, "t", age="quasi", s="sensitive")
+        con.execute("CREATE TABLE safe AS FROM kacpc('t', k=5)")
+        con.execute("FROM attack('safe', source='t', kind='prediction')").fetchall()
+        shares = [done for done, _ in told]
+        assert shares[0] == 0.0 and shares == sorted(shares) and 0.9 < shares[-1] < 1.0
+        assert all(gone == 0.0 for _, gone in told)
+        told.clear()
+        con.cursor().execute("FROM influence('t', trees=20)").fetchall()
+        assert [done for done, _ in told] == pytest.approx([i / 20 for i in range(20)])
+        con.progress = None
+        con.execute("FROM influence('t', trees=21)").fetchall()
+        assert len(told) == 20
+
+
+def test_prediction_names_nobody_where_nothing_follows(clinic: Any) -> None:
+    plant(clinic, random_people(1, 300, ["Flu", "HIV", "Cancer", "Lymphoma"], [1, 1, 1, 1]))
+    assert attack(clinic, "prediction") == []
+    told = summary(clinic, "prediction")["accuracy"]
+    assert told["value"] < 0.45
+
+
+def test_confidence_of_prediction_is_the_share_of_right_guesses(clinic: Any) -> None:
+    tallies: dict[float, list[float]] = defaultdict(lambda: [0, 0, 0])
+    for seed in range(10):
+        rng = random.Random(seed)
+        mixed = [
+            (a, s, d if rng.random() < 0.15 + a / 50 else rng.choice(["Flu", "HIV", "Cancer"]))
+            for a, s, d in planned(400, seed)
+        ]
+        plant(clinic, mixed)
+        for row in attack(clinic, "prediction", more="threshold=0"):
+            tally = tallies[round(row["confidence"] * 5) / 5]
+            tally[0] += row["observed"]
+            tally[1] += 1
+            tally[2] += row["confidence"]
+    assert sum(tried for _, tried, _ in tallies.values()) > 1000
+    assert len([t for t in tallies.values() if t[1] > 100]) >= 3
+    for hits, tried, stated in tallies.values():
+        # The people of one class depend on each other.
+        assert is_calibrated(stated / tried, hits / 8, tried / 8), (hits, tried, stated)
+
+
+def test_unseen_people_can_be_given(clinic: Any) -> None:
+    plant(clinic, planned(200))
+    clinic.execute("CREATE TABLE unseen (id INTEGER, age BIGINT, disease VARCHAR)")
+    clinic.executemany("INSERT INTO unseen VALUES (?, ?, ?)", [(900, 5, "Flu"), (901, 25, "Cancer"), (902, 99, "Flu")])
+    rows = attack(clinic, "prediction", more="register='unseen', threshold=0, qi=['age']")
+    assert {row["who"][0] for row in rows} == {"900", "901", "902"}
+    told = summary(clinic, "prediction", more="register='unseen', qi=['age']")
+    assert (told["asked"]["value"], told["learned"]["value"], told["learned"]["on_raw"]) == (3, 200, 200)
+    clinic.execute("ALTER TABLE unseen DROP disease")
+    with pytest.raises(duckdb.Error, match="unseen has no column 'disease'"):
+        attack(clinic, "prediction", more="register='unseen', qi=['age']")
+
+
+def test_numbers_are_guessed_by_ranges_and_rare_texts_not_at_all(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT i % 40 AS age, (i % 40) * 1000 + i % 7 AS pay, 'x' || (i % 40) AS job "
+        "FROM range(1200) AS r (i)"
+    )
+    con.execute(
+        "CREATE TABLE r AS SELECT '[' || age // 2 * 2 || ', ' || age // 2 * 2 + 1 || ']' AS age, pay, job FROM t"
+    )
+    told = summary(con, "prediction", "r", "t", "qi=['age'], sensitive=['pay']")
+    assert told["accuracy"]["value"] > 0.9
+    guesses = {
+        row["guess"] for row in attack(con, "prediction", "r", "t", "qi=['age'], sensitive=['pay'], threshold=0")
+    }
+    assert len(guesses) <= 20
+    assert "[0.0, 1950.3)" in guesses
+    con.execute("CREATE TABLE many AS SELECT age, 'y' || (age + 40 * (random() * 3)::INTEGER) AS job FROM t")
+    names = {
+        row["guess"] for row in attack(con, "prediction", "many", "many", "qi=['age'], sensitive=['job'], threshold=0")
+    }
+    assert len(names) <= 50
+
+
+def test_prediction_is_seeded_and_does_not_depend_on_order(clinic: Any) -> None:
+    plant(clinic, random_people(1, 200, ["Flu", "HIV", "Cancer"], [3, 2, 1]))
+    first = attack(clinic, "prediction", more="threshold=0")
+    for table in ("people", "safe"):
+        clinic.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {table} ORDER BY random()")
+    clinic.execute("SET threads = 1")
+    dbanon.clear_cache(clinic)
+    assert attack(clinic, "prediction", more="threshold=0") == first
+    clinic.execute("RESET threads")
+    assert attack(clinic, "prediction", more="threshold=0, seed=9") != first
+
+
+def test_uncommitted_people_are_guessed_too(clinic: Any) -> None:
+    plant(clinic, planned(150))
+    clinic.execute("BEGIN")
+    clinic.execute("INSERT INTO people SELECT 1000 + id, age, sex, disease FROM people")
+    clinic.execute("INSERT INTO safe FROM safe")
+    told = summary(clinic, "prediction")
+    clinic.execute("ROLLBACK")
+    assert told["asked"]["value"] + told["learned"]["value"] == 300
+
+
+def test_without_scikit_learn_the_extra_is_named(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(clinic, planned(60))
+    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
+    with pytest.raises(duckdb.Error, match=r"needs scikit-learn, which is not installed. .*dbanon\[learn\]"):
+        attack(clinic, "prediction")
+    with pytest.raises(duckdb.Error, match=r"dbanon\[learn\]"):
+        summary(clinic, "prediction")
+
+
+def test_shares_of_few_records_are_drawn_to_the_whole() -> None:
+    """Labels that follow from features keep their share, labels that do not have that of everybody."""
+    features = np.repeat(np.arange(40.0), 2)[:, None]
+    labels = np.tile([0, 1], 40)
+    asked = np.array([[3.0], [99.0]])
+    told = prediction.shares(features, labels, np.tile([9, 1], 40), asked, np.array([0, 0]))
+    assert told == pytest.approx([0.9, 0.9], abs=0.01)
+    followed = np.where(np.arange(80) // 2 % 2 == 0, np.tile([9, 1], 40), np.tile([1, 9], 40))
+    told = prediction.shares(features, labels, followed, asked, np.array([1, 1]))
+    assert told == pytest.approx([0.82, 0.5], abs=0.05)
+    again = prediction.shares(features, labels, np.tile([1, 1], 40), asked, np.array([0, 0]))
+    assert again == pytest.approx([0.5, 0.5], abs=1e-9)
+
+
+@pytest.mark.parametrize(("follows", "off"), [(0.0, 0.04), (1.0, 0.08)])
+def test_guesses_of_many_small_classes_do_not_flatter_themselves(follows: float, off: float) -> None:
+    """A forest on a hundred classes of three votes for whatever they happen to have. It may be too modest a bit."""
+    stated = hits = tried = 0.0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        cells = rng.integers(0, 100, 450)
+        own = rng.integers(0, 4, 100)[cells]
+        labels = np.where(rng.random(450) < 0.8 * follows, own, rng.choice(4, 450, p=[0.4, 0.3, 0.2, 0.1]))
+        known, x = np.arange(450) < 300, cells[:, None].astype(float)
+        found = prediction.guesses("f", x[known], labels[known], np.ones(300, np.int64), x[~known], 1, lambda: None)
+        stated += found.confidence.sum()
+        hits += (found.labels == labels[~known]).sum()
+        tried += (~known).sum()
+    assert -off < stated / tried - hits / tried < 0.04
+
+
+def test_nobody_to_learn_from_or_to_guess_gives_no_row(clinic: Any) -> None:
+    plant(clinic, [(15, "F", "HIV")])
+    assert attack(clinic, "prediction", more="threshold=0") == []
+    plant(clinic, [(15, "F", "HIV")] * 30)
+    rows = attack(clinic, "prediction")
+    assert {(row["guess"], row["confidence"]) for row in rows} == {("HIV", 1)}
+
+
+# --- both -------------------------------------------------------------------------------------------------
+
+HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }}", 'a "b"', "class", "select", "é\n;"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_names(con: Any, name: str) -> None:
+    con.execute(
+        f"CREATE TABLE {identifier(name)} AS SELECT i % 9 AS {identifier(name)}, "
+        f"'n' || i % 2 AS {identifier(name + '2')}, "
+        f"i AS {identifier(name + '3')}, i % 3 AS {identifier(name + '4')} FROM range(60) AS r (i)"
+    )
+    con.execute("CREATE TABLE t AS SELECT i % 9 AS q, 'n' || i % 2 AS r, i AS p, i % 3 AS s FROM range(60) AS r (i)")
+    quoted, names = text(str(identifier(name))), [text(name + end) for end in ("", "2", "3", "4")]
+    for more in ("kind='prediction'", "kind='minimality', alpha=0.5"):
+        call = f"attack({quoted}, {more}, source={quoted}, qi=[{names[0]}, {names[1]}], sensitive=[{names[3]}], "
+        plain = f"attack('t', {more}, source='t', qi=['q', 'r'], sensitive=['s'], "
+        found = con.execute(f"FROM {call}person={names[2]}, threshold=0)").fetchall()
+        assert [r[2:] for r in found] == [
+            r[2:] for r in con.execute(f"FROM {plain}person='p', threshold=0)").fetchall()
+        ]
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(60,)]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("kind='minimality'", "alpha is missing"),
+        ("kind='minimality', alpha=0.5, l=2", "l has no effect, because alpha is given"),
+        ("kind='minimality', l=1", "l must be an integer of at least 2"),
+        ("kind='prediction', k=3", "k has no effect, because it is not about prediction"),
+        ("kind='prediction', train := 0", "train must be a number above 0"),
+        ("kind='prediction', sensitive=['more']", "people has no column 'more'"),
+    ],
+)
+def test_mistakes_are_clear_errors(clinic: Any, call: str, says: str) -> None:
+    plant(clinic, planned(20))
+    clinic.execute("ALTER TABLE safe ADD COLUMN more VARCHAR DEFAULT 'x'")
+    with pytest.raises(duckdb.Error, match=says):
+        clinic.execute(f"FROM attack('safe', source='people', {call})").fetchall()

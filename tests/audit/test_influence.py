@@ -1,0 +1,270 @@
+"""Influence: against forests of repeated records, on planted tables, and as a table function and weights in SQL."""
+
+from __future__ import annotations
+
+import random
+import sys
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.learn import forest
+from dbanon.space import space
+from dbanon.space.space import Sensitive, Space
+
+pytest.importorskip("sklearn", reason="influence needs the extra learn")
+
+
+def table(records: list[tuple[int, ...]], positions: list[float] | None = None) -> Space:
+    """Records of codes, the last of which is the sensitive one."""
+    columns = np.array(records, np.int32)
+    numbers = [space.Number(np.arange(columns[:, j].max() + 1.0), True) for j in range(columns.shape[1] - 1)]
+    values = int(columns[:, -1].max()) + 1 if positions is None else len(positions)
+    made, _ = space.build(
+        numbers,
+        list(columns[:, :-1].T),
+        np.zeros(len(records), np.uint64),
+        None,
+        None,
+        [(columns[:, -1], values, None)],
+    )
+    if positions is None:
+        return made
+    of = made.sensitive[0]
+    numeric = Sensitive(of.codes, of.whole, None, np.array(positions))
+    return Space(made.attributes, made.codes, made.counts, None, made.total, (numeric,))
+
+
+def drawn(seed: int, n: int = 60) -> list[tuple[int, int, int, int]]:
+    """Three columns, of which the first decides the sensitive value nine times out of ten and the last is constant."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(n):
+        x, z = rng.randrange(4), rng.randrange(3)
+        found.append((x, z, 0, int(x >= 2) if rng.random() < 0.9 else rng.randrange(2)))
+    return found
+
+
+def plainly(made: Space, settings: forest.Settings) -> tuple[list[list[float]], list[float]]:
+    """Drops by tree and attribute, and accuracies, from trees that are fitted to the records one by one."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    of = made.sensitive[0]
+    tuple_of = np.repeat(np.arange(len(made.counts)), made.counts)
+    records = sorted((int(t), int(c)) for t, c in zip(tuple_of, of.codes, strict=True))
+    if of.positions is not None:
+        records = [r for r in records if r[1] < of.values]
+    x = np.array([made.codes[t] for t, _ in records], np.float32)
+    y = np.array([c if of.positions is None else of.positions[c] for _, c in records])
+    n = len(records)
+    order = np.argsort(np.random.PCG64(np.random.SeedSequence([settings.seed, 0])).random_raw(n), kind="stable")
+    train = sorted(order[: int(settings.train * n)].tolist())
+    variance = float(np.var(y[train]))
+    drops, accuracies = [], []
+    for number in range(1, settings.trees + 1):
+        stream = np.random.PCG64(np.random.SeedSequence([settings.seed, number]))
+        picks = [int(raw) % len(train) for raw in stream.random_raw(round(settings.sample_fraction * len(train)))]
+        bag = sorted(train[p] for p in picks)
+        out = [r for i, r in enumerate(train) if i not in set(picks)]
+        kind = DecisionTreeClassifier if of.positions is None else DecisionTreeRegressor
+        tree = kind(random_state=int(stream.random_raw() % 2**31), max_features=x.shape[1]).fit(x[bag], y[bag])
+
+        def accuracy(rows: Any, tree: Any = tree, out: Any = out) -> float:
+            found = tree.predict(rows)
+            if of.positions is None:
+                return sum(a == b for a, b in zip(found, y[out], strict=True)) / len(out)
+            return 1 - sum((a - b) ** 2 for a, b in zip(found, y[out], strict=True)) / len(out) / variance
+
+        accuracies.append(accuracy(x[out]))
+        row = []
+        for j in range(x.shape[1]):
+            if j not in tree.tree_.feature:
+                row.append(0.0)
+                continue
+            moved = x[out].copy()
+            moved[:, j] = moved[np.argsort(stream.random_raw(len(out)), kind="stable"), j]
+            row.append(accuracies[-1] - accuracy(moved))
+        drops.append(row)
+    return drops, accuracies
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("numeric", [False, True])
+def test_grouped_records_give_what_single_records_give(seed: int, numeric: bool) -> None:
+    made = table(drawn(seed), [0.0, 3.0] if numeric else None)
+    settings = forest.Settings(trees=12, seed=seed)
+    found = forest.influence(made, made.sensitive[0], settings)
+    drops, accuracies = plainly(made, settings)
+    assert found.zeta == pytest.approx(np.mean(drops, axis=0), abs=1e-12)
+    assert found.sigma == pytest.approx(np.std(drops, axis=0, ddof=1), abs=1e-12)
+    assert found.accuracy == pytest.approx(np.mean(accuracies), abs=1e-12)
+
+
+def test_what_decides_has_all_the_influence_and_what_is_constant_none() -> None:
+    made = table([(i % 2, i % 3, 0, i % 2) for i in range(90)])
+    found = forest.influence(made, made.sensitive[0], forest.Settings(trees=40))
+    assert found.accuracy == found.test_accuracy == 1.0
+    assert found.zeta[0] > 0.4 and found.zeta[1:].tolist() == [0.0, 0.0]
+    assert forest.ranks(found.scores("zeta_over_sigma").tolist()) == [1, 2, 3]
+
+
+def test_scores_are_those_of_the_equations() -> None:
+    found = forest.Influence(np.array([0.2, 0.1, 0.0, -0.1]), np.array([0.1, 0.4, 0.0, 0.1]), 0.9, 0.9)
+    assert found.scores("zeta_over_sigma").tolist() == [2.0, 0.25, 0.0, 0.0]
+    assert found.scores("paper").tolist() == [0.5, 4.0, 0.0, 0.0]
+    assert found.scores("mean").tolist() == [0.2, 0.1, 0.0, 0.0]
+    assert forest.ranks([1.0, 3.0, 3.0, 0.0]) == [3, 1, 2, 4]
+    assert forest.weights(np.array([3.0, 1.0, 0.0])) == [2.25, 0.75, 0.001]
+    assert forest.weights(np.zeros(2)) == [1.0, 1.0]
+    assert forest.combined([np.array([3.0, 1.0]), np.array([0.0, 8.0])]).tolist() == [0.375, 0.625]
+
+
+def test_a_sensitive_null_is_a_class_and_is_left_out_of_a_regression() -> None:
+    rows = [(i % 2, 0, 2 if i % 2 else i % 4 // 2) for i in range(80)]
+    made = table(rows, [0.0, 1.0])  # code 2: NULL
+    settings = forest.Settings(trees=10)
+    as_class = Sensitive(made.sensitive[0].codes, made.sensitive[0].whole)
+    assert forest.influence(made, as_class, settings).zeta[0] > 0
+    assert forest.influence(made, made.sensitive[0], settings).zeta.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("rows", [[(0, 0), (1, 1)], [(0, 0)] * 5, [(0, 0)]])
+def test_tables_of_next_to_nothing_have_an_influence(rows: list[tuple[int, ...]]) -> None:
+    made = table(rows)
+    found = forest.influence(made, made.sensitive[0], forest.Settings(trees=3))
+    assert np.isfinite(found.zeta).all() and np.isfinite(found.sigma).all()
+
+
+def test_an_interrupt_ends_the_forest() -> None:
+    def stop() -> None:
+        raise errors.Interrupted("influence")
+
+    made = table(drawn(1))
+    with pytest.raises(errors.Interrupted):
+        forest.influence(made, made.sensitive[0], forest.Settings(), stop)
+
+
+# --- in SQL -----------------------------------------------------------------------------------------------------------
+
+QUERY = "FROM influence('people', qi := ['x', 'z', 'c'], sensitive := ['s'], trees := 20)"
+
+
+@pytest.fixture
+def con() -> Any:
+    made = dbanon.attach(duckdb.connect())
+    made.execute("CREATE TABLE people (x INTEGER, z VARCHAR, c BOOLEAN, s VARCHAR, n INTEGER)")
+    rows = [(x, "pqr"[z], True, "ab"[s], i) for i, (x, z, _, s) in enumerate(drawn(7, 200))]
+    made.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", rows)
+    yield made
+    made.close()
+
+
+def test_the_table_function_gives_scores_by_rank(con: Any) -> None:
+    rows = con.execute(QUERY).fetchall()
+    assert [c[0] for c in con.description] == [
+        "sensitive", "attribute", "influence", "rank", "zeta", "sigma", "accuracy", "test_accuracy",
+    ]  # fmt: skip
+    assert [(r[0], r[1], r[3]) for r in rows] == [("s", "x", 1), ("s", "z", 2), ("s", "c", 3)]
+    assert all(r[2] == pytest.approx(max(r[4] / r[5], 0) if r[5] else 0) for r in rows)
+    assert rows[0][6] > 0.8 and rows[0][7] > 0.8
+    paper = con.execute(QUERY.replace("trees", "influence := 'paper', trees")).fetchall()
+    assert {r[1]: r[2] for r in paper}["x"] == pytest.approx(rows[0][5] / rows[0][4])
+
+
+def test_order_other_columns_and_declared_weights_do_not_matter(con: Any) -> None:
+    rows = con.execute(QUERY).fetchall()
+    con.execute("CREATE TABLE again AS FROM people ORDER BY hash(n)")
+    dbanon.declare(con, "again", x={"role": "quasi", "weight": 3}, z="quasi", c="quasi", s="sensitive", n="other")
+    assert con.execute("FROM influence('again', trees := 20)").fetchall() == rows
+    assert con.execute("FROM influence('again', trees := 20, seed := 1)").fetchall() != rows
+
+
+def test_it_is_computed_once_for_the_same_data_and_parameters(con: Any) -> None:
+    from dbanon import session
+
+    cache = session.of_connection(con).cache
+    asked = QUERY.replace(", trees := 20", "")
+    first = con.execute(asked).fetchall()
+    assert cache.calls == 1 and con.execute(asked).fetchall() == first and cache.calls == 1
+    call = "('people', k := 5, qi := ['x', 'z', 'c'], sensitive := ['s'], weights := 'influence')"
+    for algorithm in ("kacpc", "mondrian"):
+        con.execute(f"FROM {algorithm}{call}").fetchall()
+        con.execute(f"FROM {algorithm}_metrics{call}").fetchall()
+    assert cache.calls == 3, "one forest, and a clustering for each algorithm"
+    con.execute("UPDATE people SET s = 'a' WHERE n = 0 OR s = 'b' AND n < 9")
+    con.execute(asked).fetchall()
+    assert cache.calls == 4
+
+
+def test_weights_by_influence_are_the_scores_over_their_average(con: Any) -> None:
+    scores = {r[1]: r[2] for r in con.execute(QUERY.replace(", trees := 20", "")).fetchall()}
+    mean = sum(scores.values()) / 3
+    weights = ", ".join(f"'{n}': {max(s / mean, 0.001)!r}" for n, s in scores.items())
+    call = "FROM kacpc('people', k := 5, qi := ['x', 'z', 'c'], sensitive := ['s'], weights := "
+    told = con.execute(call + "'influence')").fetchall()
+    assert told == con.execute(call + "{" + weights + "})").fetchall()
+    assert told != con.execute(call + "NULL)").fetchall()
+    assert told == con.execute(call.replace(":=", "=") + "'influence')").fetchall()
+
+
+def test_views_and_open_transactions_are_seen(con: Any) -> None:
+    con.execute("CREATE VIEW early AS SELECT * FROM people WHERE n < 150")
+    before = con.execute(QUERY.replace("people", "early")).fetchall()
+    con.execute("BEGIN; DELETE FROM people WHERE n >= 150")
+    assert con.execute(QUERY).fetchall() == before
+    con.execute("ROLLBACK")
+    assert con.execute(QUERY).fetchall() != before
+
+
+def test_numbers_and_times_are_regressed(con: Any) -> None:
+    con.execute("""CREATE TABLE paid AS
+        SELECT x, z, CASE WHEN n % 9 > 0 THEN x * 100 + n % 3 END AS i, (x * 100 + n % 3)::DECIMAL(9, 2) AS d,
+            CASE n % 9 WHEN 0 THEN 'nan'::DOUBLE WHEN 1 THEN 'inf'::DOUBLE ELSE x END AS f,
+            DATE '1950-01-01' + 1000 * x AS born, x::HUGEINT AS h, TIMESTAMP '1960-01-01' + INTERVAL 1 HOUR * x AS ts
+        FROM people""")
+    for column in ("i", "d", "f", "born", "h", "ts"):
+        rows = con.execute(f"FROM influence('paid', qi := ['x', 'z'], sensitive := '{column}', trees := 5)").fetchall()
+        assert [(r[1], r[3]) for r in rows] == [("x", 1), ("z", 2)], column
+        assert rows[0][6] > 0.98, column
+    classes = "FROM influence('paid', qi := ['x', 'z'], sensitive := 'i', trees := 5, forest := 'classification')"
+    assert con.execute(classes).fetchall()[0][6] < 0.9
+
+
+def test_every_sensitive_column_has_its_scores(con: Any) -> None:
+    rows = con.execute("FROM influence('people', qi := ['x', 'z'], sensitive := ['n', 's'], trees := 5)").fetchall()
+    assert [(r[0], r[3]) for r in rows] == [("s", 1), ("s", 2), ("n", 1), ("n", 2)]
+
+
+def test_what_cannot_be_is_said(con: Any) -> None:
+    for call, said in (
+        ("influence('people', qi := ['x'])", "influence: influence is about sensitive values, and no column of people"),
+        ("kacpc('people', k := 5, qi := ['x'], weights := 'influence')", "weights = 'influence' is about sensitive"),
+        ("influence('people', qi := ['x'], sensitive := ['s'], forest := 'regression')",
+         "influence: forest must be 'auto' or 'classification' for s, which is VARCHAR, got 'regression'"),
+        ("influence('people', qi := ['x'], sensitive := ['s'], trees := 0)", "trees must be an integer of at least 1"),
+        ("kacpc('people', k := 5, qi := ['x'], weights := 'infl')", "weights must be {'age': 2} .* or 'influence'"),
+    ):  # fmt: skip
+        with pytest.raises(duckdb.Error, match=said):
+            con.execute(f"FROM {call}").fetchall()
+    con.execute("CREATE TABLE nobody AS FROM people LIMIT 0")
+    with pytest.raises(duckdb.Error, match="nobody"):
+        con.execute(QUERY.replace("people", "nobody")).fetchall()
+
+
+def test_without_the_library_the_extra_is_named(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    for call in (QUERY, "FROM kacpc('people', k := 5, qi := ['x'], sensitive := ['s'], weights := 'influence')"):
+        with pytest.raises(duckdb.Error, match=r"influence needs scikit-learn, .* pip install 'dbanon\[learn\]'"):
+            con.execute(call).fetchall()
+
+
+def test_hostile_names_and_values_are_only_text(con: Any) -> None:
+    con.execute("""CREATE TABLE "t'""😀" AS SELECT x AS "a'b""c",
+        CASE WHEN n % 5 > 0 THEN z || '''; --😀' END AS "{{ z }}",
+        CASE WHEN n % 7 > 0 THEN s END AS "s ' s" FROM people""")
+    call = """FROM influence('"t''""😀"', qi := ['a''b"c', '{{ z }}'], sensitive := ['s '' s'], trees := 5)"""
+    assert [r[:2] for r in con.execute(call).fetchall()] == [("s ' s", "a'b\"c"), ("s ' s", "{{ z }}")]

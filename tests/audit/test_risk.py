@@ -1,0 +1,512 @@
+"""risk and its single functions: worked numbers, plain Python on random tables, odd data and names."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon.audit import threats
+from dbanon.sqltext.quote import identifier, text
+
+COLUMNS = ["name", "sensitive", "value", "classes", "records", "worst", "description"]
+WORK = [
+    ["Private", "Any"],
+    ["Self-emp-not-inc", "Self-emp", "Any"],
+    ["Self-emp-inc", "Self-emp", "Any"],
+    ["Federal-gov", "Gov", "Any"],
+    ["Local-gov", "Gov", "Any"],
+    ["State-gov", "Gov", "Any"],
+    ["Without-pay", "Any"],
+]
+STAR = "('[25, 29]', 'Gov', 'Flu'), ('[25, 29]', 'Gov', 'Flu'), ('[25, 29]', 'Gov', 'Cancer'), " \
+    "('[40, 55]', 'Any', 'Flu'), ('[40, 55]', 'Any', 'Cancer'), ('[40, 55]', 'Any', 'HIV')"  # fmt: skip
+
+
+def rows(con: Any, call: str) -> list[dict[str, Any]]:
+    cursor = con.execute(f"FROM {call}")
+    assert [column[0] for column in cursor.description] == COLUMNS
+    return [dict(zip(COLUMNS, row, strict=True)) for row in cursor.fetchall()]
+
+
+def numbers(con: Any, call: str) -> dict[str, float]:
+    """Value by name; of several sensitive columns the last."""
+    return {row["name"]: row["value"] for row in rows(con, call)}
+
+
+def close(value: float) -> Any:
+    return pytest.approx(value, abs=1e-6)
+
+
+@pytest.fixture
+def star(six: Any) -> Any:
+    """The six rows and the partition P* of them as it is published."""
+    dbanon.load_hierarchy(six, "work", WORK)
+    six.execute("UPDATE dbanon.policy SET hierarchy = 'work' WHERE column_name = 'workclass'")
+    six.execute(f"CREATE TABLE safe AS FROM (VALUES {STAR}) AS v (age, workclass, disease)")
+    return six
+
+
+# --- worked numbers ---------------------------------------------------------------------------------------
+
+
+def test_the_worked_numbers_of_six_records(star: Any) -> None:
+    assert numbers(star, "risk('safe', source='six', threshold=0.3)") == {
+        "prosecutor_highest": close(1 / 3),
+        "prosecutor_average": close(1 / 3),
+        "prosecutor_above": 1,
+        "marketer_highest": close(1 / 3),
+        "marketer_average": close(1 / 3),
+        "marketer_above": 1,
+        "uniqueness_sample": 0,
+        "k_all": 1,
+        "disclosure_literal": close(0.416667),
+        "disclosure_dominant": close(0.5),
+        "exposure": close(0.666667),
+        # (4/30 + 1/3) and (15/30 + 2/3): three levels of workclass, a width for age.
+        "distortion": close((4 / 30 + 1 / 3 + 15 / 30 + 2 / 3) / 2),
+        "infeasible_classes": 1,
+    }
+    assert numbers(star, "exposure('safe', source='six', ties='count')") == {"exposure": 1}
+    (vague,) = rows(star, "infeasible_classes('safe', source='six')")
+    assert (vague["classes"], vague["records"]) == (1, 3)
+    assert vague["worst"] == [{"class": {"age": "[40, 55]", "workclass": "Any"}, "records": 3, "value": 1}]
+    # Half of the range is not more than half of it, but more than 0.4.
+    assert numbers(star, "infeasible_classes('safe', source='six', qi=['age'])") == {"infeasible_classes": 0}
+    assert numbers(star, "infeasible_classes('safe', source='six', qi=['age'], w=0.4)") == {"infeasible_classes": 1}
+
+
+def test_each_number_names_the_classes_that_drive_it(star: Any) -> None:
+    star.execute("INSERT INTO safe VALUES ('60', 'Private', 'Flu')")
+    found = {row["name"]: row for row in rows(star, "risk('safe', source='six')")}
+    alone = {"class": {"age": "60", "workclass": "Private"}, "records": 1, "value": 1.0}
+    for name in ("prosecutor_highest", "uniqueness_sample", "prosecutor_average"):
+        assert (found[name]["classes"], found[name]["records"], found[name]["worst"]) == (1, 1, [alone]), name
+    assert found["prosecutor_above"]["records"] == 7
+    assert [w["value"] for w in found["prosecutor_above"]["worst"]] == [1, close(1 / 3), close(1 / 3)]
+    assert found["uniqueness_sample"]["value"] == close(1 / 7)
+    # Flu leads with 2 in the first class and is alone in the last.
+    assert found["exposure"]["value"] == close(3 / 4)
+    assert [w["records"] for w in found["exposure"]["worst"]] == [3, 1]
+
+
+@pytest.fixture
+def clinic(con: Any) -> Any:
+    """Six patients and two releases of them, from Figure 9 of the similarity-and-diversity paper."""
+    con.execute(
+        "CREATE TABLE six AS FROM (VALUES (75, 'Greenland', 'Leukemia'), (75, 'Canada', 'Rhinitis'), "
+        "(78, 'Belize', 'Leukemia'), (80, 'Belize', 'Leukemia'), (77, 'Canada', 'Rhinitis'), "
+        "(77, 'Canada', 'Rhinitis')) AS v (age, country, disease)"
+    )
+    north, central = "'75-77', 'North America'", "'78-80', 'Central America'"
+    con.execute(
+        f"CREATE TABLE mwck AS FROM (VALUES ({north}, 'Leukemia', 1), ({north}, 'Rhinitis', 1), "
+        f"({central}, 'Leukemia', 2), ({central}, 'Leukemia', 2), ({north}, 'Rhinitis', 3), ({north}, 'Rhinitis', 3)) "
+        "AS v (age, country, disease, class_id)"
+    )
+    near, far = "'75-80', 'North America'", "'75-80', 'America'"
+    con.execute(
+        f"CREATE TABLE proposed AS FROM (VALUES ({near}, 'Leukemia', 1), ({near}, 'Rhinitis', 1), "
+        f"({far}, 'Leukemia', 2), ({far}, 'Leukemia', 2), ({far}, 'Rhinitis', 3), ({far}, 'Rhinitis', 3)) "
+        "AS v (age, country, disease, class_id)"
+    )
+    return con
+
+
+def test_the_figures_of_the_paper(clinic: Any) -> None:
+    asked = "qi=['age', 'country'], sensitive=['disease']"
+    for table, literal, dominant in (("mwck", 0.666667, 0.833333), ("proposed", 0.5, 0.5)):
+        expected = {"disclosure_literal": close(literal), "disclosure_dominant": close(dominant)}
+        assert numbers(clinic, f"disclosure('{table}', {asked})") == expected
+        by_cluster = dict.fromkeys(expected, close(0.833333))
+        assert numbers(clinic, f"disclosure('{table}', {asked}, classes='cluster')") == by_cluster
+    # Leukemia and Rhinitis are equally frequent: the smaller one counts; it leads in Central America only.
+    assert numbers(clinic, f"exposure('mwck', {asked})") == {"exposure": close(2 / 3)}
+    assert numbers(clinic, f"exposure('proposed', {asked})") == {"exposure": 0}
+    assert numbers(clinic, f"exposure('proposed', {asked}, ties='count')") == {"exposure": 1}
+
+
+def test_distortion_is_weighted_by_influence(con: Any) -> None:
+    ages = "\n".join(f"{a};{a // 2 * 2}+;{a // 4 * 4}++;{a // 8 * 8}+++;*" for a in range(16)).replace("\n", "\\n")
+    con.execute("CREATE TABLE people AS SELECT i AS age, ['M', 'F'][1 + i % 2] AS gender FROM range(16) AS r (i)")
+    con.execute("CREATE TABLE safe AS SELECT age // 4 * 4 || '++' AS age, '*' AS gender FROM people")
+    call = f"source='people', qi=['age', 'gender'], hierarchies={{'age': E'{ages}'}}"
+    # Level 2 of 5 and level 1 of 2.
+    weights = "influence={'age': 0.8, 'GENDER': 0.3}"
+    assert numbers(con, f"distortion('safe', {call}, {weights})") == {"distortion": close(0.47)}
+    assert numbers(con, f"distortion('safe', {call})") == {"distortion": close(0.4 + 0.5)}
+    assert numbers(con, f"distortion('safe', {call}, norm=true)") == {"distortion": close(0.5 + 1)}
+    assert numbers(con, f"distortion('people', {call})") == {"distortion": 0}
+    # A number with a hierarchy is as wide as the leaves below the node: 3 of 15.
+    for w, classes in ((0.19, 4), (0.2, 0)):
+        found = numbers(con, f"infeasible_classes('safe', {call.replace(', qi', f', w={w}, qi')})")
+        assert found == {"infeasible_classes": 4}, "gender is suppressed"
+        only = call.replace("['age', 'gender']", "['age']")
+        assert numbers(con, f"infeasible_classes('safe', {only}, w={w})") == {"infeasible_classes": classes}
+
+
+def test_open_and_suppressed_values_are_vague(con: Any) -> None:
+    con.execute("CREATE TABLE people AS SELECT i AS age FROM range(101) AS r (i)")
+    con.execute(
+        "CREATE TABLE safe AS FROM (VALUES ('[0, 10]', 0.1), ('<=18', 0.18), ('>=90', 0.1), ('[85, >=90]', 0.15), "
+        "('*', 1), ('[10, 100]', 0.9), ('7', 0), ('[<=18, 30]', 0.3), (NULL, 0)) AS v (age, raised)"
+    )
+    (row,) = rows(con, "infeasible_classes('safe', source='people', qi=['age'])")
+    assert row["value"] == 6
+    assert {w["class"]["age"] for w in row["worst"]} == {"<=18", ">=90", "[85, >=90]", "*", "[10, 100]", "[<=18, 30]"}
+    (row,) = rows(con, "distortion('safe', source='people', qi=['age'])")
+    raised = dict(con.execute("SELECT age, raised::DOUBLE FROM safe").fetchall())
+    assert row["value"] == close(sum(raised.values()) / 9)
+    assert {w["class"]["age"]: w["value"] for w in row["worst"]} == {
+        age: close(value) for age, value in raised.items() if value >= sum(raised.values()) / 9
+    }
+
+
+# --- plain Python on random tables ------------------------------------------------------------------------
+
+
+def oracle(classes: dict[Any, list[str | None]], threshold: float) -> dict[str, float]:
+    """The numbers of sensitive values by class."""
+    n = sum(map(len, classes.values()))
+    sizes = [len(c) for c in classes.values()]
+    counts = [Counter(v for v in c if v is not None) for c in classes.values()]
+    whole: Counter[str] = sum(counts, Counter())
+    dominant = min(whole, key=lambda v: (-whole[v], v))
+    literal = most = lead = tied = 0.0
+    for count, size in zip(counts, sizes, strict=True):
+        shares = [max(1, c) / size for c in count.values()]
+        literal += size * (sum(shares) / len(shares) if shares else 0)
+        most += size * max(shares, default=0)
+        others = max((c for v, c in count.items() if v != dominant), default=0)
+        lead += count[dominant] if count[dominant] > others else 0
+        tied += count[dominant] if count[dominant] >= others else 0
+    return {
+        "prosecutor_highest": 1 / min(sizes),
+        "prosecutor_average": len(sizes) / n,
+        "prosecutor_above": sum(s for s in sizes if 1 / s > threshold) / n,
+        "uniqueness_sample": sizes.count(1) / n,
+        "disclosure_literal": literal / n,
+        "disclosure_dominant": most / n,
+        "exposure": lead / whole[dominant],
+        "exposure_ties": tied / whole[dominant],
+    }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_equals_plain_python(con: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    values: Sequence[str | None] = ["Flu", "HIV", "Cancer", None][: rng.randint(2, 4)]
+    classes: dict[Any, list[str | None]] = defaultdict(list)
+    con.execute("CREATE TABLE t (a VARCHAR, b INTEGER, s VARCHAR)")
+    for _ in range(rng.randint(3, 60)):
+        cell = (rng.choice([*"wxyz", None]), rng.randint(0, 2))
+        value = "Flu" if not classes else rng.choice(values)
+        classes[cell].append(value)
+        con.execute("INSERT INTO t VALUES (?, ?, ?)", [*cell, value])
+    threshold = rng.choice([0.1, 0.2, 1 / 3, 0.5])
+    expected = oracle(classes, threshold)
+    found = numbers(con, f"risk('t', qi=['a', 'b'], sensitive='s', threshold={threshold})")
+    tied = numbers(con, "exposure('t', qi=['a', 'b'], sensitive='s', ties='count')")
+    for name, value in expected.items():
+        shown = tied["exposure"] if name == "exposure_ties" else found[name]
+        assert shown == close(value), name
+    for attacker in ("highest", "average", "above"):
+        assert found[f"marketer_{attacker}"] == found[f"prosecutor_{attacker}"]
+
+
+# --- a sample of the classes ---------------------------------------------------------------------------------
+
+
+def drawn(con: Any, cells: Sequence[tuple[str, int]], sample: float, seed: int) -> set[tuple[str, int]]:
+    """The classes of a sample: of a table of the same published values in which each class exposes a value."""
+    con.execute("CREATE OR REPLACE TABLE alike (a VARCHAR, b INTEGER, s VARCHAR)")
+    con.executemany("INSERT INTO alike VALUES (?, ?, 'x')", cells)
+    (row,) = rows(con, f"exposure('alike', qi=['a', 'b'], sensitive='s', sample={sample}, seed={seed})")
+    assert row["value"] == 1 and len(row["worst"]) == row["classes"]
+    return {(w["class"]["a"], int(w["class"]["b"])) for w in row["worst"]}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_exposure_of_a_sample_is_that_of_its_classes_and_the_value_that_of_the_table(con: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    cells = [("odd, 'one'", i) for i in range(5)] + [("NULL", i) for i in range(rng.randint(1, 4))]
+    classes = {cell: rng.choices(["Flu", "HIV", "Cancer", None], k=rng.randint(1, 9)) for cell in cells}
+    classes[cells[0]].append("Flu")
+    table = [(*cell, value) for cell, values in classes.items() for value in values]
+    rng.shuffle(table)
+    con.execute("CREATE TABLE t (a VARCHAR, b INTEGER, s VARCHAR)")
+    con.executemany("INSERT INTO t VALUES (?, ?, ?)", table)
+    whole = Counter(value for *_, value in table if value is not None)
+    dominant = min(whole, key=lambda v: (-whole[v], v))
+    for sample in (0.1, 0.3, 0.5, 0.75, 0.99):
+        some = drawn(con, cells, sample, seed)
+        assert len(some) == math.ceil(sample * len(cells))
+        of = [Counter(v for v in classes[cell] if v is not None) for cell in some]
+        records = sum(count[dominant] for count in of)
+        for ties in (False, True):
+            lead = sum(
+                count[dominant]
+                for count in of
+                if count[dominant] >= max((n for v, n in count.items() if v != dominant), default=0) + (not ties)
+            )
+            asked = f"sample={sample}, seed={seed}, ties='{'count' if ties else 'skip'}'"
+            (row,) = rows(con, f"exposure('t', qi=['a', 'b'], sensitive='s', {asked})")
+            assert row["value"] == (close(lead / records) if records else None)
+            assert {(w["class"]["a"], int(w["class"]["b"])) for w in row["worst"]} <= some
+
+
+def test_the_whole_sample_is_no_sample_and_small_ones_have_a_class(star: Any) -> None:
+    plain = rows(star, "exposure('safe', source='six')")
+    assert rows(star, "exposure('safe', source='six', sample=1, seed=5)") == plain
+    assert plain[0]["value"] == close(2 / 3)
+    # Flu leads in the first class, two of two; in the second, one of one, it does not.
+    found = {seed: numbers(star, f"exposure('safe', source='six', sample=1e-9, seed={seed})") for seed in range(12)}
+    assert {n["exposure"] for n in found.values()} == {0, 1}
+    with pytest.raises(duckdb.Error, match="sample must be a number above 0 and at most 1"):
+        star.execute("FROM exposure('safe', source='six', sample=0)")
+    with pytest.raises(duckdb.Error):  # all numbers of risk are of all classes
+        star.execute("FROM risk('safe', source='six', sample := 0.5)")
+
+
+def test_a_sample_without_the_dominant_value_has_no_exposure(con: Any) -> None:
+    con.execute("CREATE TABLE t AS FROM (VALUES ('a', 'Flu'), ('a', 'Flu'), ('b', 'HIV'), ('b', NULL)) AS v (q, s)")
+    found = [rows(con, f"exposure('t', qi=['q'], sensitive=['s'], sample=0.5, seed={i})")[0] for i in range(12)]
+    told = {(row["value"], row["classes"], row["records"]) for row in found}
+    assert told == {(1, 1, 2), (None, 0, 0)}
+    con.execute("UPDATE t SET s = NULL")
+    assert numbers(con, "exposure('t', qi=['q'], sensitive=['s'], sample=0.5)") == {"exposure": None}
+
+
+def test_samples_lie_around_the_exposure_of_all_classes(con: Any) -> None:
+    """120 classes, half of them drawn: the mean over 60 seeds is within four standard errors, which are below 0.01."""
+    rng = random.Random(3)
+    con.execute("CREATE TABLE t (q INTEGER, s VARCHAR, class_id INTEGER)")
+    table = [(i, rng.choice(["Flu", "Flu", "HIV", "Cancer"])) for i in range(120) for _ in range(rng.randint(2, 8))]
+    con.executemany("INSERT INTO t VALUES (?, ?, 1)", table)
+    call = "exposure('t', qi=['q'], sensitive=['s']"
+    whole = numbers(con, f"{call})")["exposure"]
+    found = [numbers(con, f"{call}, sample=0.5, seed={seed})")["exposure"] for seed in range(60)]
+    assert len(set(found)) > 40
+    mean = sum(found) / len(found)
+    error = math.sqrt(sum((v - mean) ** 2 for v in found) / (len(found) - 1) / len(found))
+    assert error < 0.01
+    assert abs(mean - whole) < 4 * error
+    # Neither the order of the rows nor class_id counts.
+    con.execute("CREATE OR REPLACE TABLE t AS SELECT q, s, 120 - q AS class_id FROM t ORDER BY hash(q, s)")
+    again = [numbers(con, f"{call}, sample=0.5, seed={seed})")["exposure"] for seed in range(5)]
+    assert again == found[:5]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_population_is_matched_as_by_hand(con: Any, seed: int) -> None:
+    """Intervals, nodes, masks, *, NULL and open ends against a plain loop over the population."""
+    rng = random.Random(seed)
+    tree = {"a1": "A", "a2": "A", "b1": "B", "b2": "B"}
+    dbanon.load_hierarchy(con, "wards", [[leaf, node, "*"] for leaf, node in tree.items()])
+
+    def person() -> tuple[Any, ...]:
+        age = None if rng.random() < 0.1 else rng.randint(0, 30)
+        return (age, rng.choice([*tree, "zz"]), rng.choice(["021", "022", "113"]))
+
+    people = [person() for _ in range(120)]
+    con.execute("CREATE TABLE pop (age INTEGER, ward VARCHAR, zip VARCHAR)")
+    con.executemany("INSERT INTO pop VALUES (?, ?, ?)", people)
+    released = [p for p in people if p[1] != "zz"][:40]
+    published = []
+    for age, ward, zip_ in released:
+        low = None if age is None else age // 10 * 10
+        ages = rng.choice(
+            ["*", None if low is None else f"[{low}, {low + 9}]", None if low is None else f"<={low + 9}"]
+            if age is None or age < 10
+            else [f"[{low}, {low + 9}]", str(age), f">={low}"]
+        )
+        published.append((ages, rng.choice([ward, tree[ward], "*"]), rng.choice([zip_, zip_[:2] + "*", "*"])))
+    con.execute("CREATE TABLE rel (age VARCHAR, ward VARCHAR, zip VARCHAR)")
+    con.executemany("INSERT INTO rel VALUES (?, ?, ?)", published)
+    con.execute("CREATE TABLE src (age INTEGER, ward VARCHAR, zip VARCHAR)")
+    con.executemany("INSERT INTO src VALUES (?, ?, ?)", released)
+    dbanon.declare(con, "src", age="quasi", ward=("quasi", "wards"), zip="quasi")
+
+    def fits(shown: tuple[Any, ...], raw: tuple[Any, ...]) -> bool:
+        age, ward, zip_ = shown
+        if age is None or raw[0] is None:
+            if age != "*" and age is not raw[0]:
+                return False
+        elif age.startswith("["):
+            low, high = map(int, age[1:-1].split(", "))
+            if not low <= raw[0] <= high:
+                return False
+        elif age.startswith("<="):
+            if raw[0] > int(age[2:]):
+                return False
+        elif age.startswith(">="):
+            if raw[0] < int(age[2:]):
+                return False
+        elif age not in ("*", str(raw[0])):
+            return False
+        wards = raw[1] in tree and ward in (raw[1], tree[raw[1]], "*")
+        return wards and (zip_ in ("*", raw[2]) or (zip_.endswith("*") and raw[2].startswith(zip_[:-1])))
+
+    sizes = Counter(published)
+    risks = {c: 1 / max(n, sum(fits(c, p) for p in people)) for c, n in sizes.items()}
+    found = numbers(con, "risk('rel', source='src', population='pop', threshold=0.1)")
+    assert found["journalist_highest"] == close(max(risks.values()))
+    assert found["journalist_average"] == close(sum(risks[c] * n for c, n in sizes.items()) / 40)
+    assert found["journalist_above"] == close(sum(n for c, n in sizes.items() if risks[c] > 0.1) / 40)
+    assert found["marketer_average"] == found["journalist_average"]
+    assert found["uniqueness_population"] == close(sum(n for c, n in sizes.items() if risks[c] == 1) / 40)
+    assert found["prosecutor_average"] == close(len(sizes) / 40)
+
+
+def test_a_fraction_stands_for_a_population(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT i // 5 AS a FROM range(50) AS r (i)")
+    found = numbers(con, "reidentification('t', qi=['a'], fraction=0.1)")
+    assert found["prosecutor_highest"] == close(0.2)
+    assert found["journalist_highest"] == found["marketer_average"] == close(0.02)
+
+
+def test_persons_are_counted_where_they_were_released(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT i // 10 AS a, i // 5 AS who, 'Flu' AS s FROM range(40) AS r (i)")
+    assert numbers(con, "reidentification('t', qi=['a'])")["prosecutor_highest"] == close(0.1)
+    assert numbers(con, "reidentification('t', qi=['a'], person='who')")["prosecutor_highest"] == close(0.5)
+    dbanon.declare(con, "t", a="quasi", who="person", s="sensitive")
+    assert numbers(con, "risk('t')")["prosecutor_highest"] == close(0.5)
+    con.execute("CREATE TABLE safe AS SELECT a, s FROM t")
+    assert numbers(con, "risk('safe', source='t')")["prosecutor_highest"] == close(0.1)
+    con.execute("CREATE TABLE everybody AS SELECT i // 10 AS a, i // 2 AS who FROM range(40) AS r (i)")
+    assert numbers(con, "risk('t', population='everybody')")["journalist_highest"] == close(0.2)
+
+
+def test_real_releases_in_every_form_give_the_same_numbers(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE people AS SELECT (i * i) % 71 AS age, ['a1', 'a2', 'b1', 'b2'][1 + i % 4] AS ward, "
+        "DATE '1960-01-01' + ((i * 13) % 9000)::INTEGER AS born, ((i * 7) % 31) / 2 AS dose, "
+        "['Flu', 'HIV', 'Cancer'][1 + i % 3] AS disease FROM range(300) AS r (i)"
+    )
+    dbanon.load_hierarchy(con, "wards", [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]])
+    dbanon.declare(con, "people", age="quasi", ward=("quasi", "wards"), born="quasi", dose="quasi", disease="sensitive")
+    found = []
+    for form in ("text", "bounds", "struct"):
+        con.execute(f"CREATE OR REPLACE TABLE safe AS FROM mondrian('people', k=5, intervals='{form}')")
+        found.append(numbers(con, "risk('safe', source='people', population='people')"))
+    for other in found[1:]:
+        assert other == found[0]
+    assert found[0]["prosecutor_highest"] == close(0.2)
+    metrics = dict(con.execute("SELECT metric, value FROM mondrian_metrics('people', k=5)").fetchall())
+    assert found[0]["prosecutor_average"] == close(metrics["risk_average"])
+    exact = numbers(con, "risk('people', source='people')")
+    assert (exact["distortion"], exact["infeasible_classes"]) == (0, 0)
+    assert 0 < found[0]["distortion"] < 4
+
+
+def test_without_a_source_only_what_the_release_tells_is_given(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT i // 5 AS a FROM range(50) AS r (i)")
+    names = set(numbers(con, "risk('t', qi=['a'])"))
+    assert names == {f"{a}_{n}" for a in ("prosecutor", "marketer") for n in ("highest", "average", "above")} | {
+        "uniqueness_sample"
+    }
+
+
+# --- odd data, names and calls ----------------------------------------------------------------------------
+
+HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }}", 'a "b"', "class", "select", "é\n;", "{% if %}", "value"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_names(con: Any, name: str) -> None:
+    con.execute(
+        f"CREATE TABLE {identifier(name)} AS SELECT i % 9 AS {identifier(name)}, "
+        f"'n' || i % 2 AS {identifier(name + '2')}, i % 3 AS {identifier(name + '3')} FROM range(30) AS r (i)"
+    )
+    con.execute("CREATE TABLE t AS SELECT i % 9 AS q, 'n' || i % 2 AS r, i % 3 AS s FROM range(30) AS r (i)")
+    quoted = text(str(identifier(name)))
+    call = f"risk({quoted}, source={quoted}, population={quoted}, "
+    call += f"qi=[{text(name)}, {text(name + '2')}], sensitive=[{text(name + '3')}], influence=MAP {{{text(name)}: 2}})"
+    plain = "risk('t', source='t', population='t', qi=['q', 'r'], sensitive=['s'], influence={'q': 2})"
+    assert numbers(con, call) == numbers(con, plain)
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(30,)]
+
+
+def test_nothing_is_exposed_by_missing_values(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT NULL::VARCHAR AS a, NULL::VARCHAR AS s FROM range(4)")
+    found = numbers(con, "risk('t', qi=['a'], sensitive=['s'])")
+    assert (found["disclosure_literal"], found["disclosure_dominant"], found["exposure"]) == (0, 0, 0)
+    assert found["prosecutor_highest"] == close(0.25)
+    con.execute(
+        "CREATE TABLE odd AS FROM (VALUES ('nan'::DOUBLE, true), ('-0'::DOUBLE, true), (0.0, NULL)) AS v (a, s)"
+    )
+    assert numbers(con, "risk('odd', qi=['a'], sensitive=['s'])")["uniqueness_sample"] == close(1 / 3)
+
+
+@pytest.mark.parametrize("function", [f.name for f in threats.RISKS])
+def test_every_function_gives_its_own_numbers_as_risk_does(star: Any, function: str) -> None:
+    whole = {row["name"]: row for row in rows(star, "risk('safe', source='six')")}
+    own = rows(star, f"{function}('safe', source='six')")
+    assert own
+    assert all(whole[row["name"]] == row for row in own)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("risk('safe')", "no quasi-identifier is declared for safe"),
+        ("risk('nope', source='six')", "no table, view or file 'nope'"),
+        ("risk('safe', source='nope')", "no table, view or file 'nope'"),
+        ("risk('safe', source='six', population='nope')", "no table, view or file 'nope'"),
+        ("risk('safe', source='six', qi=['rid'])", "safe has no column 'rid'"),
+        ("risk('safe', source='six', sensitive=['rid'])", "safe has no column 'rid'"),
+        ("risk('safe', source='six', sensitive=['age'])", "two roles"),
+        ("risk('safe', source='six', person='rid')", "safe has no column 'rid'"),
+        ("risk('safe', source='six', classes='cluster')", "safe has no column 'class_id'"),
+        ("risk('safe', source='six', classes='both')", "classes must be one of 'published', 'cluster'"),
+        ("risk('safe', source='six', influence={'disease': 1})", "no column 'disease' \\(influence\\)|'disease'"),
+        ("risk('safe', source='six', fraction=0)", "fraction must be a number above 0"),
+        ("risk('safe', source='six', fraction=0.5, population='six')", "fraction has no effect, because a population"),
+        ("distortion('safe', qi=['age'])", "source is missing"),
+        ("disclosure('safe', qi=['age'])", "disclosure is about sensitive values, and no column of safe is sensitive"),
+        ("risk('few', source='six')", "few has no rows"),
+        ("risk('safe', source='few', qi=['age', 'workclass'])", "few has no rows"),
+        ("risk('bad', source='six')", "1 distinct values of bad.age are not a published form"),
+        ("risk('safe', source='six', population='other')", "other has none of the quasi-identifiers of safe"),
+    ],
+)
+def test_mistakes_are_clear_errors(star: Any, call: str, says: str) -> None:
+    star.execute("CREATE TABLE few AS SELECT age, workclass, disease FROM six LIMIT 0")
+    star.execute("CREATE TABLE bad AS SELECT 'young' AS age, workclass, disease FROM safe")
+    star.execute("CREATE TABLE other AS SELECT 1 AS something")
+    with pytest.raises(duckdb.Error, match=says):
+        star.execute(f"FROM {call}").fetchall()
+
+
+def test_uncommitted_rows_and_a_changed_policy_are_seen(star: Any) -> None:
+    star.execute("BEGIN")
+    star.execute("INSERT INTO safe VALUES ('60', 'Private', 'Flu')")
+    assert numbers(star, "risk('safe', source='six')")["uniqueness_sample"] == close(1 / 7)
+    star.execute("UPDATE dbanon.policy SET weight = 2 WHERE column_name = 'age'")
+    with pytest.raises(duckdb.Error, match="policy"):
+        star.execute("FROM risk('safe', source='six')").fetchall()
+    star.execute("ROLLBACK")
+
+
+def test_views_and_temporary_tables_work_on_our_connections(star: Any) -> None:
+    star.execute("CREATE VIEW watched AS FROM risk('safe', source='six')")
+    assert len(star.execute("FROM watched").fetchall()) == 13
+    with dbanon.connect() as own:
+        own.execute("CREATE TEMP TABLE t AS SELECT i // 5 AS a FROM range(50) AS r (i)")
+        found = numbers(own, "risk('t', qi=['a'], threshold=0.1, fraction=0.5)")
+        assert math.isclose(found["journalist_highest"], 0.1)
+
+
+def test_a_class_of_nobody_known_is_at_risk_as_one_person_is(con: Any) -> None:
+    con.execute("CREATE TABLE odd AS SELECT i % 2 AS a, IF(i % 2 = 0, i, NULL) AS who FROM range(8) AS r (i)")
+    for further in ("", ", population='odd', source='odd'"):
+        found = numbers(con, f"risk('odd', qi=['a'], person='who'{further})")
+        assert found["prosecutor_highest"] == 1
+        assert found["prosecutor_average"] == close((1 + 1 / 4) / 2)
+        assert found["uniqueness_sample"] == close(1 / 2)

@@ -1,0 +1,198 @@
+"""The command line speaks its own language, every pointer in a message leads somewhere, and Ctrl-C is one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon import errors
+from dbanon.cli import main
+from dbanon.cli.spelling import spelled
+from dbanon.client import connection
+from dbanon.engine import udf
+from dbanon.functions.table_function import table_functions
+from dbanon.manual import pages
+from dbanon.manual.mistakes import mistakes
+from dbanon.release import prepare
+from dbanon.shell.commands import COMMANDS
+from dbanon.sqltext import resources
+from dbanon.views import materialized, publish
+
+# --- options -----------------------------------------------------------------------------------------------------
+
+
+def shown(path: str, message: str, **given: Any) -> str:
+    """A message as the user of a command reads it."""
+    command: click.Command = main
+    for name in path.split():
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+    context = click.Context(command)
+    context.params = given
+    return spelled(message, context)
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "says"),
+    [
+        ("publish", "overwrite = True, or", "--overwrite, or"),
+        ("anonymize", "overwrite = True, or", "--force, or"),
+        ("materialize", "replace = True (CREATE OR REPLACE) makes", "--replace (CREATE OR REPLACE) makes"),
+        ("refresh", "with refresh = 'recluster' (whoever", "with --recluster (whoever"),
+        ("refresh", "with allow_delta = true, which", "with --allow-delta, which"),
+        ("materialize", "use nulls = 'keep' or nulls = 'drop'", "use -p 'nulls='\"'\"'keep'\"'\"'' or"),
+        ("anonymize", "in the call, qi = ['age', ...].", "in the call, --qi age."),
+        ("anonymize", "with sensitive = ['disease'],", "with --sensitive disease,"),
+        ("anonymize", "Hint: k = 10.", "Hint: -k 10."),
+        ("materialize", "Hint: k = 10.", "Hint: -p k=10."),
+        ("demo", "database = 'other.duckdb'", "--database other.duckdb"),
+        ("anonymize", "SELECT * FROM kacpc('t', k = 10)", "SELECT * FROM kacpc('t', k = 10)"),
+        ("anonymize", "2 rows (unknown = 3)", "2 rows (unknown = 3)"),
+    ],
+)
+def test_an_option_is_named_as_the_command_line_writes_it(command: str, message: str, says: str) -> None:
+    assert says in shown(command, message)
+    assert spelled(message, None) == message
+
+
+def test_a_statement_that_is_a_command_is_named_as_one() -> None:
+    said = shown("policy", "Hint: FROM policy_problems() lists them.", database=Path("my clinic.duckdb"))
+    assert said == "Hint: dbanon policy 'my clinic.duckdb' lists them."
+
+
+def test_what_the_command_line_says_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("raw.csv").write_text("age,d\n" + "1,a\n" * 4)
+    Path("safe.csv").write_text("mine")
+    order = ["anonymize", "raw.csv", "-k", "2", "--qi", "age", "-o", "safe.csv", "--quiet"]
+    result = CliRunner().invoke(main, order)
+    assert result.exit_code == 1 and "Hint: --force, or another name" in result.output
+    assert CliRunner().invoke(main, [*order, "--force"]).exit_code == 0
+    result = CliRunner().invoke(main, ["anonymize", "raw.csv", "-k", "2", "-o", "other.csv"])
+    assert result.exit_code == 1 and "qi = " not in result.output and "--qi age" in result.output
+
+
+# --- pointers ----------------------------------------------------------------------------------------------------
+
+
+def pointers(text: str) -> list[str]:
+    """What a message points to and is not there."""
+    lost = []
+    tables = set(re.findall(r"dbanon\.(\w+)", resources.sql("source/schema.sql")))
+    functions = {*table_functions(), "f", "query"}
+    commands = {path for path, _ in pages.walk()}
+    lost += [f"FROM {n}(" for n in re.findall(r"\bFROM ([a-z_]+)\(", text) if n not in functions]
+    lost += [f"dbanon.{n}" for n in re.findall(r"\bdbanon\.([a-z_]+)\b", text) if n not in {*dbanon.__all__, *tables}]
+    lost += [n for n in re.findall(r"(?<!\S)\.[a-z]+", text) if n not in COMMANDS]
+    for words in re.findall(r"\bdbanon ((?:[a-z]+ ?)+)", text):
+        first = words.split()[0]
+        if f"dbanon {first}" not in commands and first not in ("is", "on", "which", "and", "made"):
+            lost.append(f"dbanon {words}")
+    return lost
+
+
+@pytest.mark.parametrize("name", mistakes())
+def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
+    allowed = {"UnknownCommand": [".halp"], "UnreadableCommand": [], "MissingExtra": ["dbanon.alchemy"]}
+    text = str(mistakes()[name].error)
+    assert [p for p in pointers(text) if p not in allowed.get(name, [])] == []
+
+
+def test_help_of_the_shell_knows_what_it_points_to() -> None:
+    def said(line: str) -> str:
+        result = CliRunner().invoke(main, ["shell", "-c", line])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    text = said(".help")
+    named = re.findall(r"\.help ([a-z_]+)", text)
+    assert {"kacpc", "metrics"} <= set(named)
+    for name in (*named, "precision"):
+        assert len(said(f".help {name}")) > 40
+    assert "precision" in said(".help metrics") and "KACPC" in said(".help precision")
+
+
+# --- Ctrl-C ------------------------------------------------------------------------------------------------------
+
+MOMENTS = {
+    "attaching": (connection, "attach"),
+    "planning": (prepare, "publication"),
+    "clustering": (udf.cluster, "run"),
+    "building": (materialized, "build"),
+}
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("clinic") / "clinic.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute("CREATE TABLE p AS SELECT i // 2 AS age FROM range(20) AS r (i)")
+        dbanon.declare(con, "p", age="quasi")
+        dbanon.materialize(con, "made", "kacpc", "p", k=2)
+    return path
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], *order: str) -> None:
+    """Runs a command that Ctrl-C ends at a moment."""
+    real = getattr(*where)
+
+    def pressed(*given: Any, **named: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000):  # Python raises it between two instructions
+            pass
+        return real(*given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*where, pressed)
+        result = CliRunner().invoke(main, list(order))
+    assert result.exit_code == 130
+    assert result.output == "Interrupted.\n"
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_ctrl_c_is_one_line_and_nothing_is_half_made(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    interrupted(monkeypatch, MOMENTS[moment], "materialize", str(clinic), "safe", "kacpc", "p", "-p", "k=3")
+    with duckdb.connect(str(clinic), read_only=True) as con:
+        assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
+        assert con.execute("SELECT count(*) FROM dbanon.release").fetchall() == [(1,)]
+
+
+def test_ctrl_c_while_files_are_written_leaves_none(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sorted(clinic.parent.iterdir())
+    order = ("publish", str(clinic), "--release", "made", "--to", str(clinic.parent / "out.csv"))
+    interrupted(monkeypatch, (publish.certificates, "as_text"), *order)
+    assert sorted(clinic.parent.iterdir()) == before
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "class Press:\n"
+        "    def find_spec(self, name, *more):\n"
+        "        if name == 'click':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Press())\n"
+        "from dbanon.__main__ import main\n"
+        "main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "Interrupted.\n")
+
+
+def test_no_error_class_speaks_of_one_front_end_only() -> None:
+    for name in ("TargetExists", "ReleaseExists", "DeltaRefused", "KeepRefused"):
+        assert hasattr(errors, name)
+        assert "--" not in str(mistakes()[name].error)

@@ -1,0 +1,270 @@
+"""OKA and Algorithms No. 1, 2 and 3: the plain loops, the published fixture, steps by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import assign as reference_assign
+from oracle.reference import Category, Number, Tree, Value
+from support.tables import SOME, Table, encoded, groups_of, labels_of, large, tables
+
+from dbanon import errors
+from dbanon.cluster import find, run
+from dbanon.cluster.schemes import assign
+from dbanon.models.constraint import AtLeast
+from dbanon.space import space
+
+NAMES = ("oka", "kmeans_no1", "kmeans_no2", "kmeans_no3")
+METHODS = {name: getattr(reference_assign, name.removeprefix("kmeans_")) for name in NAMES}
+
+
+KINDS = [("oka", "lca"), ("oka", "mode"), ("kmeans_no1", None), ("kmeans_no2", None), ("kmeans_no3", None)]
+"""Algorithms with the centers of categories that they offer."""
+
+
+def centered(center: str | None) -> dict[str, object]:
+    return {} if center is None else {"centroid_cat": center}
+
+
+def options(name: str, **given: object) -> dict[str, object]:
+    return {p.name: p.default for p in find(name).own} | given
+
+
+def drawn(records: int, clusters: int, mode: str, seed: int) -> tuple[list[int], list[int]]:
+    """First centers and the order of moved records, as the package draws them."""
+    if mode == "deterministic":
+        return [i * records // clusters for i in range(clusters)], list(range(records))
+    random = np.random.PCG64(seed)
+    first, second = random.random_raw(records), random.random_raw(records)
+    by = [sorted(range(records), key=lambda r, raw=raw: (raw[r], r)) for raw in (first, second)]
+    return by[0][:clusters], by[1]
+
+
+def labels(table: Table, name: str, **given: object) -> list[int]:
+    made = encoded(replace(table, persons=None))
+    found: list[int] = find(name).run(made.space, AtLeast(table.k), options(name, **given), lambda: None).tolist()
+    return found
+
+
+def expected(table: Table, name: str, mode: str, seed: int, center: str | None) -> list[int]:
+    records = encoded(replace(table, persons=None)).records
+    plain = reference_assign.Table(records, table.attributes, center != "lca")
+    clusters = max(len(records) // table.k, 1)
+    found = METHODS[name](plain, table.k, *drawn(len(records), clusters, mode, seed))
+    return labels_of(found, len(records))
+
+
+@pytest.mark.parametrize(("name", "center"), KINDS)
+@SOME
+@given(table=tables(), mode=st.sampled_from(["random", "deterministic"]), seed=st.integers(0, 3))
+def test_every_record_is_in_the_cluster_of_the_plain_loop(
+    table: Table, name: str, mode: str, seed: int, center: str | None
+) -> None:
+    found = labels(table, name, mode=mode, seed=seed, **centered(center))
+    assert found == expected(table, name, mode, seed, center)
+
+
+@pytest.mark.parametrize(("name", "center"), KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(
+    name: str, seed: int, center: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assign, "STEPS", 30)
+    table = large(seed)
+    table = replace(table, records=table.records[:80], persons=None, ties=None)
+    assert labels(table, name, seed=seed, **centered(center)) == expected(table, name, "random", seed, center)
+
+
+def grouped(values: Sequence[Value], k: int, name: str, **given: object) -> list[list[Value]]:
+    """The clusters of a numeric column in the deterministic mode, as values."""
+    found = labels(Table([(v,) for v in values], [Number()], k), name, mode="deterministic", **given)
+    ordered = sorted(values, key=lambda v: (v is None, v))
+    return sorted([[ordered[r] for r in group] for group in groups_of(found)], key=str)
+
+
+WORKCLASS = [
+    "Private;*", "Self-emp-not-inc;Self-emp;*", "Self-emp-inc;Self-emp;*", "Federal-gov;Gov;*", "Local-gov;Gov;*",
+    "State-gov;Gov;*", "Without-pay;*",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clusters_of_the_published_fixture_with_seeds_1_and_4(name: str) -> None:
+    tree = Category(Tree([row.split(";") for row in WORKCLASS]))
+    work = ["Local-gov", "State-gov", "Federal-gov", "Private", "Private", "Self-emp-inc"]
+    table = Table(list(zip([25, 27, 29, 40, 46, 55], work, strict=True)), [Number(), tree], 3)
+    assert groups_of(labels(table, name, mode="deterministic")) == [[0, 1, 2], [3, 4, 5]]
+
+
+AGES = [0, 1, 2, 5, 6, 12, 13]
+"""k = 3: two clusters, whose first centers are 0 and 5."""
+
+
+def test_oka_by_hand() -> None:
+    """1 joins 0 (mean 0.5), 2 too (mean 1); 6, 12, 13 join 5 (means 5.5, 7.67, 9). The second cluster has one record
+    too many: 5 and 13 are 4 away from 9, the first leaves, and is 4 from both centers: it goes to the first."""
+    assert grouped(AGES, 3, "oka") == [[0, 1, 2, 5], [6, 12, 13]]
+
+
+def test_no1_by_hand() -> None:
+    """Round 1: {0 1 2}, {5 6 12 13}, 13 leaves and comes back; means 1 and 9. Round 2: 5 is 4 from both and goes to
+    the first, leaves it and comes back; means 2 and 10.33. Round 3: {0 1 2 5 6}, {12 13}: 6 and 5 leave, 5 fills the
+    second cluster, 6 goes back to the nearer; means 2.25 and 10. Round 4: the same again."""
+    assert grouped(AGES, 3, "kmeans_no1") == [[0, 1, 2, 6], [5, 12, 13]]
+
+
+def test_no2_by_hand() -> None:
+    """0, 1, 2 close the first cluster; 5, 6, 12 the second, which is nearest to 13. Means 1 and 9; 5 would now go to
+    the first, but it is closed: the same again."""
+    assert grouped(AGES, 3, "kmeans_no2") == [[0, 1, 2], [5, 6, 12, 13]]
+
+
+def test_no3_by_hand() -> None:
+    """{0 1 2}, {5 6 12 13}; means 1 and 9: 5 changes (a tie); means 2 and 10.33: 6 changes; means 2.8 and 12.5: all
+    stay. ADJUST: 6 (3.2) and 0 (2.8) leave {0 1 2 5 6}; 0 comes first and fills {12 13}, 6 goes back."""
+    assert grouped(AGES, 3, "kmeans_no3") == [[0, 12, 13], [1, 2, 5, 6]]
+
+
+def test_adjust_by_hand() -> None:
+    """Centers 0, 10 and 20 with 5, 1 and 1 records, k = 2. From the first leave 4, 3, and of the two 1s the first; the
+    record dealt first (the first 1) fills the cluster at 10, 3 the one at 20, and 4 goes back to the nearest of all."""
+    made = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
+    work = assign.Work(made, 2, np.array([0, 5, 6]), np.arange(7), True, 1, lambda: None)
+    found = np.array([0, 0, 0, 0, 0, 1, 2])
+    work.adjust(found)
+    assert found.tolist() == [0, 1, 0, 2, 0, 1, 2]
+
+
+def test_records_are_dealt_out_in_the_order_that_was_drawn() -> None:
+    made = encoded(Table([(v,) for v in (0, 1, 1, 3, 4, 10, 20)], [Number()], 2)).space
+    work = assign.Work(made, 2, np.array([0, 5, 6]), np.arange(7)[::-1].copy(), True, 1, lambda: None)
+    found = np.array([0, 0, 0, 0, 0, 1, 2])
+    work.adjust(found)
+    assert found.tolist() == [0, 0, 0, 2, 1, 1, 2]
+
+
+def test_a_center_of_categories_is_the_mode() -> None:
+    """Nodes in preorder: 6 is Federal-gov, 8 State-gov, 10 stands for NULL; of two modes the first counts."""
+    tree = Category(Tree([row.split(";") for row in WORKCLASS]))
+    work = ["Federal-gov", "Local-gov", "State-gov", "State-gov", None, None]
+    made = encoded(Table([(w,) for w in work], [tree], 2)).space
+    state = assign.Work(made, 2, np.array([1, 2, 5]), np.arange(6), True, 1, lambda: None)
+    moved = state.recenter(np.array([0, 0, 1, 1, 1, 2]))
+    assert state.centers[:, 0].tolist() == [6, 8, 10]
+    assert moved.tolist() == [0]
+
+
+@pytest.mark.parametrize(("center", "clusters"), [("lca", [[0, 2], [1, 3]]), ("mode", [[0, 1], [2, 3]])])
+def test_the_center_of_oka_is_a_common_ancestor_or_a_mode(center: str, clusters: list[list[int]]) -> None:
+    """Three Private, the first and third of which are first centers, and a Self-emp-inc, k = 2. The others join the
+    first. Its center is then the root, from which all are 1 away, so that the first leaves; or Private still."""
+    tree = Category(Tree([row.split(";") for row in WORKCLASS]))
+    table = Table([(w,) for w in ("Private", "Private", "Private", "Self-emp-inc")], [tree], 2)
+    assert groups_of(labels(table, "oka", mode="deterministic", centroid_cat=center)) == clusters
+
+
+def test_nulls_gather_with_nulls_and_leave_means_alone() -> None:
+    values: list[Value] = [0, 1, 10, None, None, None]
+    assert grouped(values, 3, "oka") == [[0, 1, 10], [None, None, None]]
+
+
+@pytest.mark.parametrize("mode", ["random", "deterministic"])
+@pytest.mark.parametrize("name", NAMES)
+def test_clusters_have_k_records_and_one_at_most_has_up_to_2k_less_1(name: str, mode: str) -> None:
+    rng = np.random.default_rng(5)
+    table = Table([(int(a), int(b)) for a, b in rng.integers(0, 30, (397, 2))], [Number(), Number(0.5)], 6)
+    sizes = np.bincount(labels(table, name, mode=mode))
+    assert sizes.min() >= 6 and len(sizes) == 397 // 6 and (sizes - 6).sum() == 397 % 6
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("n", [3, 5])
+def test_fewer_than_2k_records_are_one_cluster(name: str, n: int) -> None:
+    assert labels(Table([(v,) for v in range(n)], [Number()], 3), name) == [0] * n
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_seed_gives_the_same_clusters_and_another_seed_others(name: str) -> None:
+    rng = np.random.default_rng(6)
+    table = Table([(int(a), int(b)) for a, b in rng.integers(0, 50, (300, 2))], [Number(), Number()], 5)
+    assert labels(table, name) == labels(table, name, seed=0)
+    assert groups_of(labels(table, name)) != groups_of(labels(table, name, seed=1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_physical_order_does_not_matter(name: str) -> None:
+    rng = np.random.default_rng(7)
+    records = [(int(a), float(b)) for a, b in rng.integers(0, 20, (120, 2))]
+    one = Table(records, [Number(), Number()], 4)
+    other = replace(one, records=[records[i] for i in rng.permutation(len(records))])
+    assert labels(one, name) == labels(other, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clusters_that_lack_persons_are_merged(name: str) -> None:
+    rng = np.random.default_rng(8)
+    persons = [str(p) for p in rng.integers(0, 25, 150)]
+    table = Table([(int(a), int(b)) for a, b in rng.integers(0, 9, (150, 2))], [Number(), Number()], 5, persons)
+    made = encoded(table)
+    found = run(find(name), made.space, AtLeast(5), options(name))
+    assert made.persons is not None
+    for group in groups_of(found.tolist()):
+        assert len({made.persons[r] for r in group}) >= 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assign, "STEPS", 500)
+    rng = np.random.default_rng(9)
+    table = Table([(int(a), int(b)) for a, b in rng.integers(0, 90, (2000, 2))], [Number(), Number()], 5)
+    made = encoded(table).space
+    calls = 0
+
+    def count() -> None:
+        nonlocal calls
+        calls += 1
+
+    find(name).run(made, AtLeast(5), options(name), count)
+    assert calls >= 50
+
+    class StoppedError(Exception):
+        pass
+
+    for last in (1, calls // 2, calls):
+        left = last
+
+        def stop() -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise StoppedError
+
+        with pytest.raises(StoppedError):
+            find(name).run(made, AtLeast(5), options(name), stop)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_that_takes_very_long_must_be_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assign, "LARGEST", 20)
+    with pytest.raises(errors.TooLarge, match=f"^{name}: 7 distinct tuples and 3 clusters .* more than 20"):
+        labels(Table([(v,) for v in AGES], [Number()], 2), name)
+    assert len(labels(Table([(v,) for v in AGES], [Number()], 2), name, large=True)) == 7
+
+
+def test_rounds_end_a_run_whose_centers_still_move() -> None:
+    assert grouped(AGES, 3, "kmeans_no1", rounds=1) == [[0, 1, 2], [5, 6, 12, 13]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_value_at_an_inner_node_is_at_distance_0_from_itself(name: str) -> None:
+    parent = np.array([-1, 0, 1, 1, 0], np.int32)
+    tree = space.Tree(parent, np.array([1, 2, 3, 4], np.int32))
+    made, _ = space.build([tree], [np.array([0, 0, 1, 1, 2, 2, 3, 3], np.int32)], np.zeros(8, np.uint64), None)
+    given = options(name, mode="deterministic") | ({"centroid_cat": "mode"} if name == "oka" else {})
+    found = find(name).run(made, AtLeast(2), given, lambda: None)
+    assert groups_of(found.tolist()) == [[0, 1], [2, 3], [4, 5], [6, 7]]

@@ -1,0 +1,441 @@
+"""`improve`: whatever made the classes, the search never loses more, the whole model holds, and it can be repeated.
+
+Losses and models are judged by reference.py and models.py, and in SQL by the metrics of the release.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from oracle import reference
+from oracle.models import Value
+from oracle.reference import Category, Number
+from support import model_tables
+from support.model_tables import (
+    ALGORITHMS,
+    AREA,
+    CAUSE,
+    ILLNESS,
+    MODELS,
+    Case,
+    arguments_of,
+    call_of,
+    case,
+    constraint,
+    stored,
+)
+from support.tables import encoded_column
+from test_model_contract import cannot, grouped
+
+import dbanon
+from dbanon import cluster, errors
+from dbanon.cluster import Budget
+from dbanon.cluster.after.improve import BATCH
+from dbanon.cluster.extent import united
+from dbanon.models.constraint import AtLeast
+from dbanon.space import space
+
+Groups = Sequence[Sequence[int]]
+
+
+def weighted(made: Case, rng: random.Random) -> Case:
+    """The case with other weights."""
+    return replace(made, attributes=[replace(a, weight=rng.choice([1.0, 1.0, 2.5, 0.2])) for a in made.attributes])
+
+
+def loss_of(made: Case, groups: Groups, heights: str) -> float:
+    """Summed loss of all records (KACPC paper, Eq. 1) times the weights; `edges`: heights above the deepest leaf."""
+    total = 0.0
+    for j, attribute in enumerate(made.attributes):
+        column = [record[j] for record in made.records]
+        for group in groups:
+            part = [column[r] for r in group]
+            total += len(group) * attribute.weight * one_loss(attribute, part, column, heights)
+    return total
+
+
+def one_loss(attribute: reference.Attribute, part: Sequence[Value], column: Sequence[Value], heights: str) -> float:
+    if isinstance(attribute, Number) or heights == "top" or None in part:
+        return reference.loss(attribute, part, column)
+    tree = attribute.tree
+    node = tree.leaf(str(part[0]))
+    for label in part:
+        node = tree.lca(node, tree.leaf(str(label)))
+    return tree.hsub(node) / tree.hsub(tree.root) if tree.hsub(tree.root) else 0.0
+
+
+def run(
+    made: Case, name: str, budget: Budget | None, check: Callable[[], None] = lambda: None, **more: Any
+) -> tuple[list[int], list[int]]:
+    """Labels in canonical order, and that order."""
+    built, order = model_tables.encoded(made)
+    algorithm = cluster.find(name)
+    names = tuple(f"q{j}" for j in range(len(made.attributes)))
+    options = {p.name: p.default for p in algorithm.own}
+    if "seed" in options:
+        options["seed"] = more.pop("seed", 0)
+    labels = cluster.run(
+        algorithm, built, constraint(made), options, names, made.sensitive, check=check, budget=budget, **more
+    )
+    return labels.tolist(), order
+
+
+def kept(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
+    """Classes that a reader sees, without the records that were left out."""
+    rows = [row for row, label in enumerate(labels) if label >= 0]
+    return grouped(made, [order[row] for row in rows], [labels[row] for row in rows])
+
+
+# --- below SQL: every algorithm, every model -----------------------------------------------------------------------
+
+
+def searched(made: Case, name: str, rng: random.Random) -> str:
+    """Asserts what a search of a random number of moves promises; tells what became of the loss."""
+    if cannot(made, range(len(made.records))):
+        return "infeasible"
+    heights, suppress = rng.choice(["top", "edges"]), rng.choice([0.0, 0.0, 0.2])
+    given = {"heights": heights, "suppress": suppress}
+    try:
+        before, order = run(made, name, Budget(0), **given)
+    except errors.TooSmallBlock:
+        return "infeasible"
+    budget = Budget(rng.choice([1, 30, 300]))
+    moves = budget.moves
+    after, _ = run(made, name, budget, **given)
+    assert 0 <= budget.done <= moves, made
+    assert [label < 0 for label in after] == [label < 0 for label in before], made
+    first, then = kept(made, order, before), kept(made, order, after)
+    assert sorted(r for group in then for r in group) == sorted(r for group in first for r in group), made
+    assert made.unmet(then) == [], f"{made}: {then}"
+    assert all(len({made.block(record) for record in group}) == 1 for group in then), f"{made}: {then}"
+    old, new = loss_of(made, first, heights), loss_of(made, then, heights)
+    assert new <= old + 1e-9, f"{made}: {old} {new}"
+    if new >= old - 1e-9:
+        assert old == pytest.approx(new)
+        return "same"
+    return "less"
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_search_never_loses_more_and_keeps_the_model_and_who_is_in(name: str, model: str) -> None:
+    """NULLs, weights, persons, joint columns, blocks of max_level, outliers."""
+    rng = random.Random(f"{name} {model}")
+    ends = Counter(searched(weighted(case(model, seed), rng), name, rng) for seed in range(70_000, 70_006))
+    assert ends["less"] + ends["same"] > 0
+
+
+def test_searches_find_something() -> None:
+    rng = random.Random(3)
+    ends = Counter(searched(case(model, seed), "mondrian", rng) for seed in range(71_000, 71_010) for model in MODELS)
+    assert ends["less"] > 2 * ends["same"] > 0, ends
+
+
+# --- a larger table --------------------------------------------------------------------------------------------------
+
+
+def people(n: int, seed: int = 0) -> Case:
+    """Records of two numbers and a hierarchy with NULLs, two sensitive columns."""
+    rng = random.Random(seed)
+    area = [row[0] for row in AREA]
+    records = [(rng.randint(0, 60), rng.randint(0, 9), rng.choice([*area, None])) for _ in range(n)]
+    values: list[tuple[Value, ...]] = [(rng.choice(["Flu", "HIV", "TB", None]), rng.choice("ab")) for _ in records]
+    attributes: list[reference.Attribute] = [Number(), Number(), Category(reference.Tree(AREA))]
+    return Case(
+        "people", attributes, [False, False, True], [None] * 3, records, ["disease", "plan"], values, None, {"k": 4}
+    )  # fmt: skip
+
+
+ASKED: list[dict[str, Any]] = [{"k": 4}, {"k": 4, "l": 2}, {"k": 3, "l": 2, "multi": "joint"}]
+"""One for each way in which kernels judge groups."""
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_the_same_moves_and_seed_give_the_same_labels(asked: dict[str, Any]) -> None:
+    made = replace(people(300), asked=asked)
+    for name in ("kacpc", "best"):
+        assert run(made, name, Budget(700)) == run(made, name, Budget(700))
+    found = {tuple(run(made, "best", Budget(700), seed=seed)[0]) for seed in range(4)}
+    assert len(found) > 1, "another seed searches elsewhere"
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_more_moves_go_on_where_fewer_stopped_and_lose_no_more(asked: dict[str, Any]) -> None:
+    made = replace(people(300), asked=asked)
+    losses = []
+    for moves in (0, 100, 1_000, 10_000):
+        budget = Budget(moves)
+        labels, order = run(made, "kacpc", budget)
+        losses.append(loss_of(made, kept(made, order, labels), "top"))
+        assert budget.done == moves
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] > losses[2] > losses[3]
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_a_search_of_some_time_is_that_of_the_moves_it_counted(asked: dict[str, Any]) -> None:
+    made = replace(people(300), asked=asked)
+    timed = Budget(0, seconds=0.1)
+    labels, _ = run(made, "kacpc", timed)
+    assert timed.done > 0
+    again = Budget(timed.done)
+    assert run(made, "kacpc", again)[0] == labels
+    assert again.done == timed.done
+
+
+class Stop:
+    """A check that interrupts at its n-th call."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise errors.Interrupted("a test")
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_an_interrupt_stops_the_search_or_keeps_the_best_so_far(asked: dict[str, Any]) -> None:
+    made = replace(people(300), asked=asked)
+    counted = Stop(10**9)
+    start, order = run(made, "kacpc", Budget(0), check=counted)
+    calls = 10**9 - counted.left + 60
+    moves = 50 * max(BATCH)
+    with pytest.raises(errors.Interrupted):
+        run(made, "kacpc", Budget(moves), check=Stop(calls))
+    stopped = Budget(moves, keep=True)
+    labels, _ = run(made, "kacpc", stopped, check=Stop(calls))
+    assert 0 < stopped.done < moves
+    assert run(made, "kacpc", Budget(stopped.done))[0] == labels
+    assert loss_of(made, kept(made, order, labels), "top") < loss_of(made, kept(made, order, start), "top")
+    assert made.unmet(kept(made, order, labels)) == []
+
+
+def test_what_is_done_is_told() -> None:
+    told: list[tuple[float, float]] = []
+    made = people(300)
+    start, order = run(made, "mondrian", Budget(0))
+    labels, _ = run(made, "mondrian", Budget(2_000, told=lambda done, saved: told.append((done, saved))))
+    losses = [loss_of(made, kept(made, order, found), "top") for found in (start, labels)]
+    assert told[-1] == (1.0, pytest.approx(1 - losses[1] / losses[0]))
+    assert told == sorted(told)
+
+
+# --- tables in which there is little to find --------------------------------------------------------------------------
+
+
+def of_columns(columns: Sequence[Sequence[Value]], k: int) -> Case:
+    attributes = [
+        Category(reference.Tree(AREA)) if any(isinstance(v, str) for v in column) else Number() for column in columns
+    ]
+    records = list(zip(*columns, strict=True))
+    return Case("made", attributes, [False] * len(columns), [None] * len(columns), records, [], [()] * len(records),
+                None, {"k": k})  # fmt: skip
+
+
+LITTLE: dict[str, tuple[Case, bool]] = {
+    "a constant column": (of_columns([[7] * 20, list(range(20))], 3), True),
+    "nothing but constant columns": (of_columns([[7] * 20, ["a1"] * 20], 3), False),
+    "nothing but NULL": (of_columns([[None] * 20], 3), False),
+    "one record": (of_columns([[1]], 1), False),
+    "one class only": (of_columns([[1, 2, 3]], 3), False),
+    "fewer than 2k": (of_columns([[1, 2, 3, 9, 9]], 3), False),
+    "k above half of the table": (of_columns([list(range(11))], 6), False),
+    "as many as 2k": (of_columns([[1, 5, 2, 6], ["a1", "c", "a1", "c"]], 2), True),
+    "pairs of equal tuples": (of_columns([[1, 1, 2, 2, 3, 3]], 2), False),
+}
+"""And whether a search can make moves."""
+
+
+@pytest.mark.parametrize("name", ["kacpc", "mondrian", "kmember", "best"])
+@pytest.mark.parametrize("table", LITTLE)
+def test_tables_in_which_there_is_little_to_find(table: str, name: str) -> None:
+    made, possible = LITTLE[table]
+    before, order = run(made, name, Budget(0))
+    budget = Budget(500)
+    after, _ = run(made, name, budget)
+    if not possible:
+        assert budget.done == 0 or loss_of(made, kept(made, order, before), "top") > 0
+    assert made.unmet(kept(made, order, after)) == []
+    assert loss_of(made, kept(made, order, after), "top") <= loss_of(made, kept(made, order, before), "top") + 1e-12
+    if loss_of(made, kept(made, order, before), "top") == 0:
+        assert (after, budget.done) == (before, 0), "what loses nothing is left"
+
+
+def test_all_distinct_numbers_are_improved() -> None:
+    """400 records of three continuous columns, k = 3."""
+    random_ = np.random.default_rng(4)
+    columns = random_.normal(size=(3, 400))
+    kinds = [encoded_column(Number(), column.tolist()) for column in columns]
+    built, _ = space.build([a for a, _ in kinds], [c for _, c in kinds], np.zeros(400, np.uint64), None)
+    losses = []
+    for moves in (0, 5_000):
+        labels = cluster.run(cluster.find("mdav"), built, AtLeast(3), {"scale": "range"}, budget=Budget(moves))
+        sizes = np.bincount(labels)
+        assert sizes.min() >= 3
+        tuples = built.codes.astype(np.int64)
+        spans = [np.ptp(np.sort(columns[j])[tuples[:, j]][labels == c]) for c in range(len(sizes)) for j in range(3)]
+        losses.append(float((np.repeat(sizes, 3) * spans / np.tile(np.ptp(columns, axis=1), len(sizes))).sum()))
+    assert losses[1] < 0.97 * losses[0]
+
+
+def test_persons_of_many_records_and_nobody_known() -> None:
+    """Three persons in all: k = 3 is one class however many records there are; nothing can be cut."""
+    made = replace(of_columns([list(range(30))], 3), persons=[i % 3 if i % 5 else None for i in range(30)])
+    budget = Budget(300)
+    labels, order = run(made, "kacpc", budget)
+    assert made.unmet(kept(made, order, labels)) == []
+    one_person_less = replace(made, asked={"k": 4})
+    assert one_person_less.unmet(kept(made, order, labels)) == ["k"]
+
+
+def test_null_among_values_and_the_root_of_a_hierarchy_are_published_alike() -> None:
+    """a1 and c, a2 and NULL: both clusters are `*`, one class for a reader."""
+    made = of_columns([["a1", "c", "a2", None]], 2)
+    built, order = model_tables.encoded(made)
+    cluster_of = {"a1": 0, "c": 0, "a2": 1, None: 1}
+    labels = np.array([cluster_of[made.records[r][0]] for r in order], np.int64)  # type: ignore[index]
+    assert len(set(united(built, labels).tolist())) == 1
+
+
+# --- in SQL ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def db() -> Any:
+    connection = dbanon.attach(duckdb.connect())
+    for name, rows in (("area", AREA), ("illness", ILLNESS), ("cause", CAUSE)):
+        dbanon.load_hierarchy(connection, name, rows)
+    yield connection
+    connection.close()
+
+
+def metrics(con: Any, function: str, arguments: dict[str, object], table: str = "t") -> dict[str, float]:
+    call = call_of(f"{function}_metrics", arguments, table)
+    return {name: value for name, value, *_ in con.execute(f"FROM {call}").fetchall()}
+
+
+FORMS: list[dict[str, object]] = [
+    {},
+    {"eloss_height": "sub"},
+    {"intervals": "bounds"},
+    {"grid": {"q0": 10}},
+    {"top": {"q0": 40}, "bottom": {"q0": 5}},
+    {"suppress": 0.2},
+]
+
+
+def with_defaults(made: Case, name: str) -> Case:
+    """The case with what the algorithm asks for by itself."""
+    return replace(made, asked={**cluster.find(name).defaults, **made.asked})
+
+
+@pytest.mark.parametrize("name", [n for n in ALGORITHMS if cluster.find(n).widen is None])
+def test_the_published_release_never_has_less_precision(db: Any, name: str) -> None:
+    """Random tables in SQL, judged by the metric. q0 is a number here, and no number is missing: the metric is over the
+    range of what is published, and where a class with a NULL publishes `*` that can be another."""
+    rng = random.Random(name)
+    ends: Counter[str] = Counter()
+    for turn, form in enumerate(FORMS):
+        model = rng.choice(list(MODELS))
+        made = next(
+            c
+            for seed in range(80_000 + turn, 90_000, len(FORMS))
+            for c in [with_defaults(case(model, seed, 2), name)]
+            if isinstance(c.attributes[0], Number) and not cannot(c, range(len(c.records)))
+            if all(r[j] is not None for j, a in enumerate(c.attributes) if isinstance(a, Number) for r in c.records)
+        )
+        arguments = arguments_of(made, stored(db, made)) | form
+        arguments.pop("max_level", None)
+        before = metrics(db, name, arguments | {"improve": 0})
+        after = metrics(db, name, arguments | {"improve": 400})
+        assert after["precision"] >= before["precision"] - 1e-12, (made, form)
+        assert after["records"] == before["records"]
+        assert after["k"] >= made.asked["k"]
+        assert after.get("suppressed:outlier") == before.get("suppressed:outlier")
+        ends["more" if after["precision"] > before["precision"] + 1e-12 else "same"] += 1
+    assert sum(ends.values()) == len(FORMS)
+
+
+def test_dates_decimals_booleans_and_odd_names_are_improved(db: Any) -> None:
+    """Dates before 1970 with their grid of months, decimals, times, names in quotes and emoji; NULLs."""
+    db.execute(
+        """
+        CREATE OR REPLACE TABLE "odd 😀 ""t" AS
+        SELECT
+            DATE '1890-01-01' + (hash(i) % 60000)::INTEGER AS "born 😀",
+            CASE WHEN i % 17 > 0 THEN ((hash(i + 1) % 90000)::BIGINT / 100)::DECIMAL(18, 3) END AS "pay ""net",
+            TIMESTAMP '2020-01-01' + INTERVAL (hash(i + 2) % 100000) MINUTE AS seen,
+            hash(i + 3) % 2 = 0 AS "ok?",
+            ['😀', 'ü', 'it''s', NULL][1 + (hash(i + 4) % 4)::INTEGER] AS "mood",
+            hash(i + 5) % 3 AS disease
+        FROM range(400) AS r (i)
+        """
+    )
+    quasi = ["born 😀", 'pay "net', "seen", "ok?", "mood"]
+    arguments: dict[str, object] = {"k": 4, "qi": quasi, "sensitive": ["disease"]}
+    name = '"odd 😀 ""t"'
+    for more in ({}, {"intervals": "bounds"}, {"grid": {"born 😀": "year", "seen": "none"}}, {"l": 2}):
+        start = metrics(db, "mondrian", arguments | more | {"improve": 0}, name)
+        end = metrics(db, "mondrian", arguments | more | {"improve": 3000}, name)
+        best = metrics(db, "best", arguments | more, name)
+        assert end["precision"] > start["precision"]
+        assert best["precision"] > start["precision"]
+        assert end["k"] >= 4
+        assert end["records"] == best["records"] == 400
+    call = call_of("mondrian", arguments | {"improve": 3000}, name)
+    found = db.execute(f"SELECT count(*), count(DISTINCT disease) FROM {call}").fetchall()
+    assert found == [(400, 3)]
+
+
+def test_an_empty_table_is_as_it_is_without(db: Any) -> None:
+    db.execute("CREATE OR REPLACE TABLE nobody (age INTEGER, disease VARCHAR)")
+    told = []
+    for more in ({}, {"improve": 500}):
+        call = call_of("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **more}, "nobody")
+        try:
+            told.append(str(db.execute(f"FROM {call}").fetchall()))
+        except duckdb.Error as error:
+            told.append(str(error))
+    assert told[0] == told[1]
+
+
+def test_the_release_follows_from_moves_and_seed_whatever_the_order_of_the_rows(db: Any) -> None:
+    db.execute("CREATE OR REPLACE TABLE up AS SELECT hash(i) % 50 AS a, hash(i + 1) % 7 AS b FROM range(300) AS r (i)")
+    db.execute("CREATE OR REPLACE TABLE down AS FROM up ORDER BY b DESC, a")
+    arguments: dict[str, object] = {"k": 4, "qi": ["a", "b"], "improve": 800}
+    up, down = (db.execute(f"FROM {call_of('best', arguments, t)}").fetchall() for t in ("up", "down"))
+    assert up == down
+    dbanon.clear_cache(db)
+    assert db.execute(f"FROM {call_of('best', arguments, 'up')}").fetchall() == up
+
+
+def test_best_searches_by_its_effort_and_improve_says_it_exactly(db: Any) -> None:
+    db.execute("CREATE OR REPLACE TABLE t AS SELECT hash(i) % 90 AS a, hash(i + 1) % 40 AS b FROM range(500) AS r (i)")
+    arguments: dict[str, object] = {"k": 5, "qi": ["a", "b"]}
+    fast, same, none = (metrics(db, "best", arguments | more) for more in ({}, {"improve": 40_000}, {"improve": 0}))
+    assert fast == same
+    assert fast["precision"] > none["precision"]
+
+
+@pytest.mark.parametrize("given", ["-1", "2.5", "'ten'", "true", "[5]", "'5'"])
+@pytest.mark.parametrize("name", ["kacpc", "best"])
+def test_a_hostile_number_of_moves_is_refused_by_the_one_clear_error(db: Any, name: str, given: str) -> None:
+    db.execute("CREATE OR REPLACE TABLE t AS SELECT i AS a FROM range(20) AS r (i)")
+    for form in ("improve := {}", "improve => {}"):
+        with pytest.raises(duckdb.Error, match=rf"{name}: improve must be an integer of at least 0 \(a time such"):
+            db.execute(f"FROM {name}('t', k := 2, qi := ['a'], {form.format(given)})").fetchall()
+
+
+def test_null_moves_are_those_that_are_not_given(db: Any) -> None:
+    db.execute("CREATE OR REPLACE TABLE t AS SELECT i * i AS a FROM range(20) AS r (i)")
+    rows = [db.execute(f"FROM kacpc('t', k := 2, qi := ['a']{m})").fetchall() for m in ("", ", improve := NULL")]
+    assert rows[0] == rows[1]

@@ -1,0 +1,323 @@
+"""KACPC: the paper's numbers, and the plain loop of the reference, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import reference
+from oracle.reference import Category, Number, Value
+from support.tables import (
+    MANY,
+    SOME,
+    Encoded,
+    Table,
+    encoded,
+    labels_of,
+    large,
+    parents,
+    preorder,
+    published,
+    stored,
+    tables,
+    trees,
+)
+
+from dbanon import cluster
+from dbanon.models.constraint import AtLeast
+from dbanon.space import distance, index, space
+
+WORKCLASS = [
+    ["Private", "*"],
+    ["Self-emp-not-inc", "Self-emp", "*"],
+    ["Self-emp-inc", "Self-emp", "*"],
+    ["Federal-gov", "Gov", "*"],
+    ["Local-gov", "Gov", "*"],
+    ["State-gov", "Gov", "*"],
+    ["Without-pay", "*"],
+]
+SIX: list[list[Value]] = [
+    [25, "Local-gov"],
+    [27, "State-gov"],
+    [29, "Federal-gov"],
+    [40, "Private"],
+    [46, "Private"],
+    [55, "Self-emp-inc"],
+]
+AGE_AND_WORKCLASS: list[reference.Attribute] = [Number(), Category(reference.Tree(WORKCLASS))]
+
+
+def run(table: Table, prune_unused: bool = True) -> tuple[Encoded, list[int]]:
+    """The table as it was clustered, and the cluster of every canonical record."""
+    made = encoded(table)
+    options = {"prune_unused": prune_unused}
+    return made, cluster.run(cluster.find("kacpc"), made.space, AtLeast(table.k), options).tolist()
+
+
+def expected(table: Table, made: Encoded, prune_unused: bool = True) -> list[int]:
+    """The cluster of every canonical record by the reference."""
+    clusters = reference.kacpc(made.records, table.attributes, table.k, made.persons, prune_unused)
+    return labels_of(clusters, len(made.records))
+
+
+def between(tables: Sequence[distance.Table], one: Sequence[int], other: Sequence[int]) -> int:
+    """DistR of two tuples of codes, in multiples of 2^-s."""
+    return sum(int(row[code]) for row, code in zip(distance.rows(tables, one), other, strict=True))
+
+
+# The paper's numbers
+
+
+def dist_c(rows: list[list[str]], a: str, b: str, prune_unused: bool = False) -> float:
+    """DistC of two values by the package, for a table that holds the seven values of Adult."""
+    tree = reference.Tree(rows)
+    column: list[Value] = [row[0] for row in WORKCLASS]
+    made = encoded(Table([[value] for value in column], [Category(tree)], 7))
+    labels = [label for (label,) in made.records]
+    (table,) = distance.kacpc(made.space, 7, prune_unused)
+    return float(table.row(labels.index(a))[labels.index(b)]) / 2**56
+
+
+@pytest.mark.parametrize("prune_unused", [True, False])
+@pytest.mark.parametrize(
+    ("a", "b", "published"),
+    [
+        ("Private", "Private", 0),
+        ("Private", "Local-gov", 18),
+        ("State-gov", "Local-gov", 0.462828),
+        ("Self-emp-inc", "Self-emp-not-inc", 0.205701),
+        ("Private", "Without-pay", 9),
+        ("Private", "Self-emp-inc", 18),
+        ("Local-gov", "Self-emp-inc", 36),
+    ],
+)
+def test_published_category_distances(a: str, b: str, published: float, prune_unused: bool) -> None:
+    """36 is in [2^5, 2^6) and floor(7/7) is 1, so distances are multiples of 2^-56."""
+    assert dist_c(WORKCLASS, a, b, prune_unused) == pytest.approx(published, abs=5e-7)
+    assert dist_c(WORKCLASS, a, b, prune_unused) == dist_c(WORKCLASS, b, a, prune_unused)
+
+
+def test_a_leaf_that_does_not_occur_is_pruned_and_a_one_child_node_is_not_collapsed() -> None:
+    rows = [*WORKCLASS[:-1], ["Without-pay", "not-work", "*"], ["Never-worked", "not-work", "*"]]
+    assert dist_c(rows, "State-gov", "Local-gov", prune_unused=True) == pytest.approx(0.4628, abs=5e-5)
+    assert dist_c(rows, "State-gov", "Local-gov", prune_unused=False) == pytest.approx(0.3544, abs=5e-5)
+    assert dist_c(rows, "Private", "Without-pay", prune_unused=True) == 18
+
+
+def test_distances_of_the_published_trace() -> None:
+    """To the modal record (25, Private): 18, 18.0667, 18.1333, 0.5, 0.7, 19; 2 (1 + 36) = 74 gives s = 55."""
+    made = encoded(Table(SIX, AGE_AND_WORKCLASS, 3))
+    tables = distance.kacpc(made.space, 3, prune_unused=False)
+    assert list(made.records) == SIX, "canonical order is by age"
+    codes = made.space.codes.tolist()
+    private = codes[3][1]
+    found = [between(tables, [0, private], code) / 2**55 for code in codes]
+    assert found == pytest.approx([18, 18.066667, 18.133333, 0.5, 0.7, 19], abs=5e-7)
+
+
+@pytest.mark.parametrize("prune_unused", [True, False])
+def test_clusters_of_the_published_fixture(prune_unused: bool) -> None:
+    """{4, 5, 3} around 4, then {2, 1, 6} around 2."""
+    _, labels = run(Table(SIX, AGE_AND_WORKCLASS, 3), prune_unused)
+    assert labels == [1, 1, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("prune_unused", ["true", "false"])
+def test_classes_and_precision_of_the_published_fixture_in_sql(six: Any, prune_unused: str) -> None:
+    call = f"('six', k=3, prune_unused := {prune_unused})"
+    classes = six.execute(f"SELECT size, age, workclass FROM kacpc_classes{call}").fetchall()
+    assert classes == [(3, "[25, 55]", "*"), (3, "[29, 46]", "*")]
+    rows = six.execute(f"SELECT age, workclass, disease FROM kacpc{call} ORDER BY ALL").fetchall()
+    assert rows == [("[25, 55]", "*", d) for d in ("Flu", "Flu", "HIV")] + [
+        ("[29, 46]", "*", d) for d in ("Cancer", "Cancer", "Flu")
+    ]
+    query = f"SELECT value FROM kacpc_metrics{call} WHERE metric = 'precision'"
+    assert six.execute(query).fetchall()[0][0] == pytest.approx(1 - 10.7 / 12, abs=5e-7)
+
+
+@pytest.mark.parametrize(("k", "precision"), [(10, 0.951), (50, 0.862), (100, 0.807)])
+def test_precision_of_adult(adult: Any, k: int, precision: float) -> None:
+    query = f"SELECT metric, value FROM kacpc_metrics('adult', k={k})"
+    found = dict(adult.execute(query).fetchall())
+    assert found["records"] == 30162
+    assert found["k"] >= k
+    assert found["clusters"] == 30162 // k
+    assert found["precision"] == pytest.approx(precision, abs=0.003)
+
+
+# Distances
+
+
+@MANY
+@given(tables(), st.booleans())
+def test_distances_are_those_of_the_reference_to_the_last_bit(table: Table, prune_unused: bool) -> None:
+    made = encoded(table)
+    fast = distance.kacpc(made.space, table.k, prune_unused)
+    slow = reference.kacpc_distance(made.records, table.attributes, table.k, prune_unused)
+    firsts = made.space.starts.tolist()
+    for code, first in zip(made.space.codes.tolist(), firsts, strict=True):
+        found = [between(fast, code, other) for other in made.space.codes.tolist()]
+        assert found == [slow(made.records[first], made.records[other]) for other in firsts]
+
+
+@SOME
+@given(trees(), st.randoms(use_true_random=False))
+def test_distances_of_values_stored_at_inner_nodes_follow_equation_5(tree: reference.Tree, rng: Any) -> None:
+    nodes = preorder(tree)
+    chosen = sorted(rng.sample(range(len(nodes)), rng.randint(1, len(nodes))))
+    attribute = space.Tree(parents(tree), np.array(chosen, np.int32))
+    codes = np.arange(len(chosen), dtype=np.int32)
+    made, _ = space.build([attribute], [codes], np.zeros(len(chosen), np.uint64), None)
+    (table,) = distance.kacpc(made, len(chosen), prune_unused=False)
+    exact = [[_equation_5(tree, nodes[a], nodes[b]) for b in chosen] for a in chosen]
+    greatest = max(max(row) for row in exact)
+    unit = 2.0 ** (62 - np.frexp(greatest)[1]) if greatest else 1.0
+    for code, row in enumerate(exact):
+        assert table.row(code)[:-1].tolist() == [round(d * unit) for d in row]
+
+
+def _equation_5(tree: reference.Tree, a: reference.Node, b: reference.Node) -> float:
+    above = tree.lca(a, b)
+    return reference.dist(tree, a, above) * reference.dist(tree, b, above)
+
+
+def test_a_value_is_at_distance_0_from_a_value_stored_at_its_ancestor() -> None:
+    """Tree * > Gov > Local, State and * > Private; values Gov, Local, State, Private."""
+    tree = space.Tree(np.array([-1, 0, 1, 1, 0], np.int32), np.array([1, 2, 3, 4], np.int32))
+    made, _ = space.build([tree], [np.arange(4, dtype=np.int32)], np.zeros(4, np.uint64), None)
+    (table,) = distance.kacpc(made, 4, prune_unused=True)
+    gov = table.row(0).tolist()
+    assert gov[:3] == [0, 0, 0]
+    assert gov[3] > 0
+    assert table.row(1)[2] > 0
+
+
+@pytest.mark.parametrize("prune_unused", [True, False])
+@pytest.mark.parametrize("weight", [1.0, 100.0, 1e6])
+@pytest.mark.parametrize("constant", [Number(), Category(reference.Tree(WORKCLASS))])
+def test_a_constant_column_of_any_weight_changes_nothing(
+    constant: reference.Attribute, weight: float, prune_unused: bool
+) -> None:
+    heavy = replace(constant, weight=weight)
+    value = 7 if isinstance(constant, Number) else "Private"
+    table = Table([[n, value] for n in (0, 1, 2)], [Number(), heavy], 3)
+    assert run(table, prune_unused)[1] == [0, 0, 0]
+
+
+def test_a_heavy_constant_column_can_be_published(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT 'x' AS sex, 1 AS ward, range::INTEGER AS age FROM range(4)")
+    query = "SELECT size, age FROM kacpc_classes('t', k=2, qi=['sex', 'ward', 'age'], weights={'sex': 99, 'ward': 99})"
+    assert con.execute(query).fetchall() == [(2, "[0, 1]"), (2, "[2, 3]")]
+
+
+def test_days_in_nanoseconds_keep_equal_steps() -> None:
+    """A year of TIMESTAMP_NS spans more than 2^53 steps, but all are multiples of a day and exact as DOUBLE."""
+    days = np.arange(365) * 86_400e9
+    made, _ = space.build([space.Number(days, True)], [np.arange(365, dtype=np.int32)], np.zeros(365, np.uint64), None)
+    (table,) = distance.kacpc(made, 365, prune_unused=True)
+    assert set(np.diff(table.row(0)[:-1]).tolist()) == {round(2.0**61 / 364)}
+
+
+# Clusters
+
+
+WAYS = {"tables": (256, 64), "mixed": (3, 2), "boxes": (0, 1), "blocks": (0, 8)}
+"""What `dbanon.space.index.FEW` and `BLOCK` can be, so that small tables take the ways of large ones too."""
+
+
+@contextmanager
+def way(name: str) -> Iterator[None]:
+    """The index works this way inside the block."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "FEW", WAYS[name][0])
+        patch.setattr(index, "BLOCK", WAYS[name][1])
+        yield
+
+
+@MANY
+@given(tables(), st.booleans(), st.sampled_from(sorted(WAYS)))
+def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, prune_unused: bool, name: str) -> None:
+    with way(name):
+        made, labels = run(table, prune_unused)
+    assert labels == expected(table, made, prune_unused)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(seed: int) -> None:
+    table, prune_unused = large(seed), seed % 2 == 0
+    made = encoded(table)
+    slow = expected(table, made, prune_unused)
+    for name in WAYS:
+        with way(name):
+            assert run(table, prune_unused)[1] == slow
+
+
+def ages(*values: Value, k: int, persons: Sequence[str | None] | None = None) -> list[int]:
+    """Clusters of a table of one number, given in ascending order."""
+    return run(Table([[v] for v in values], [Number()], k, persons, list(range(len(values)))))[1]
+
+
+def test_clusters_by_hand() -> None:
+    """0 is modal: {0, 1}; then 2: {2, 3}; 4 takes 10, and 11 is left: nearest to 4."""
+    assert ages(0, 1, 2, 3, 4, 10, 11, k=2) == [0, 0, 1, 1, 2, 2, 2]
+
+
+def test_equal_records_are_dealt_in_canonical_order() -> None:
+    assert ages(5, 5, 5, 5, 5, k=2) == [0, 0, 1, 1, 0], "the leftover goes to the earlier cluster"
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_fewer_than_2k_records_are_one_cluster(n: int) -> None:
+    assert ages(*range(n), k=3) == [0] * n
+
+
+def test_leftovers_go_to_the_nearest_centroid_and_ties_to_the_earlier_cluster() -> None:
+    assert ages(0, 0, 2, 4, 4, k=2) == [0, 0, 1, 1, 1], "2 is the second centroid, it is nearer to 0 than 4 is"
+    letters: list[Value] = ["a", "a", "b", "b", "c"]
+    flat = Category(reference.flat(letters))
+    assert run(Table([[letter] for letter in letters], [flat], 2))[1] == [0, 0, 1, 1, 0], "c is as far from a as from b"
+
+
+def test_nulls_gather_with_nulls_and_a_modal_null_is_the_first_seed() -> None:
+    assert ages(1, 2, None, None, k=2) == [1, 1, 0, 0]
+    assert ages(1, 1, None, None, k=2) == [0, 0, 1, 1], "NULL loses ties"
+
+
+def test_a_cluster_grows_until_it_has_k_persons() -> None:
+    """0 (A) takes 0 (A), 0 (unknown) and 1 (B); then 2 (C) and 3 (D) remain."""
+    assert ages(0, 0, 0, 1, 2, 3, k=2, persons=["A", "A", None, "B", "C", "D"]) == [0, 0, 0, 0, 1, 1]
+    assert ages(0, 0, 0, 1, 2, 3, k=2, persons=["A", "A", None, "B", "C", "C"]) == [0] * 6
+
+
+@pytest.mark.parametrize("seed", range(100, 108))
+def test_published_classes_and_precision_are_those_of_the_plain_loop_in_sql(con: Any, seed: int) -> None:
+    table = replace(large(seed), persons=None)
+    made = encoded(table)
+    clusters = reference.kacpc(made.records, table.attributes, table.k)
+    call = stored(con, table)
+    columns = ", ".join(f"q{j}" for j in range(len(table.attributes)))
+    rows = con.execute(f"SELECT size, {columns} FROM kacpc_classes({call})").fetchall()
+    assert {tuple(values): size for size, *values in rows} == published(table, made.records, clusters)
+    assert len(rows) == len({tuple(values) for _, *values in rows})
+    query = f"SELECT value FROM kacpc_metrics({call}) WHERE metric = 'precision'"
+    precision = reference.eloss_precision(made.records, table.attributes, clusters, clusters)
+    assert con.execute(query).fetchall()[0][0] == pytest.approx(precision, abs=1e-9)
+
+
+def test_ties_go_to_the_first_leaf_in_the_order_of_the_file_in_sql(con: Any) -> None:
+    """b and a are modal: b, the first in the file, is the first seed; c is as far from a as from b and joins b."""
+    con.execute("CREATE TABLE t AS SELECT unnest(['a', 'a', 'b', 'b', 'c']) AS x")
+    query = "SELECT x, size FROM kacpc_classes('t', k=2, qi=['x'], hierarchies={'x': 'b;*\na;*\nc;*'})"
+    assert con.execute(query).fetchall() == [("*", 3), ("a", 2)]
+
+
+def test_a_value_that_is_not_in_the_hierarchy_is_refused(six: Any) -> None:
+    six.execute("INSERT INTO six VALUES (7, 30, 'Astronaut', 'Flu')")
+    with pytest.raises(Exception, match="1 distinct values are missing from hierarchy 'adult_workclass'"):
+        six.execute("FROM kacpc('six', k=3)").fetchall()

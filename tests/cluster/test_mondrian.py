@@ -1,0 +1,225 @@
+"""Mondrian: tables cut by hand, and the plain recursion of the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import reference
+from oracle.reference import Attribute, Category, Number, Value
+from support.tables import EIGHTHS, MANY, Table, encoded, groups_of, large, published, stored, tables
+
+from dbanon import cluster
+from dbanon.models.constraint import AtLeast
+from dbanon.space import space
+
+WORKCLASS = Category(
+    reference.Tree(
+        [
+            ["Private", "*"],
+            ["Self-emp-not-inc", "Self-emp", "*"],
+            ["Self-emp-inc", "Self-emp", "*"],
+            ["Federal-gov", "Gov", "*"],
+            ["Local-gov", "Gov", "*"],
+            ["State-gov", "Gov", "*"],
+            ["Without-pay", "*"],
+        ]
+    )
+)
+
+
+def classes(
+    records: Sequence[Sequence[Value]],
+    attributes: Sequence[Attribute],
+    k: int = 2,
+    persons: Sequence[str | None] | None = None,
+) -> list[list[int]]:
+    """The classes as sorted lists of record numbers."""
+    made = encoded(Table(records, attributes, k, persons))
+    labels = cluster.run(cluster.find("mondrian"), made.space, AtLeast(k), {})
+    return groups_of([int(label) for _, label in sorted(zip(made.order, labels, strict=True))])
+
+
+def column(*values: Value) -> list[list[Value]]:
+    """A table of one attribute."""
+    return [[value] for value in values]
+
+
+# Against the reference
+
+
+@MANY
+@given(tables(EIGHTHS))
+def test_the_partition_is_that_of_the_plain_recursion(table: Table) -> None:
+    """Eighths: differences of other floats are rounded, and the two sides round differently."""
+    made = encoded(table)
+    labels = cluster.run(cluster.find("mondrian"), made.space, AtLeast(table.k), {})
+    expected = reference.mondrian(made.records, table.attributes, table.k, made.persons)
+    assert groups_of(labels.tolist()) == expected
+    assert sorted(set(labels.tolist())) == list(range(len(expected))), "clusters are numbered from 0"
+
+
+@MANY
+@given(tables(EIGHTHS))
+def test_the_relaxed_partition_is_that_of_the_plain_recursion(table: Table) -> None:
+    made = encoded(table)
+    labels = cluster.run(cluster.find("mondrian"), made.space, AtLeast(table.k), {"strict": False})
+    assert groups_of(labels.tolist()) == reference.mondrian(
+        made.records, table.attributes, table.k, made.persons, strict=False
+    )
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_relaxed_partition_of_a_larger_table_is_that_of_the_plain_recursion(seed: int) -> None:
+    table = large(seed)
+    made = encoded(table)
+    labels = cluster.run(cluster.find("mondrian"), made.space, AtLeast(table.k), {"strict": False})
+    assert groups_of(labels.tolist()) == reference.mondrian(
+        made.records, table.attributes, table.k, made.persons, strict=False
+    )
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_partition_of_a_larger_table_is_that_of_the_plain_recursion(seed: int) -> None:
+    table = large(seed)
+    made = encoded(table)
+    labels = cluster.run(cluster.find("mondrian"), made.space, AtLeast(table.k), {})
+    expected = reference.mondrian(made.records, table.attributes, table.k, made.persons)
+    assert groups_of(labels.tolist()) == expected
+
+
+@pytest.mark.parametrize("seed", range(100, 108))
+def test_published_classes_and_precision_are_those_of_the_plain_recursion_in_sql(con: Any, seed: int) -> None:
+    table = replace(large(seed), persons=None)
+    made = encoded(table)
+    parts = reference.mondrian(made.records, table.attributes, table.k)
+    call = stored(con, table)
+    columns = ", ".join(f"q{j}" for j in range(len(table.attributes)))
+    rows = con.execute(f"SELECT size, {columns} FROM mondrian_classes({call})").fetchall()
+    assert {tuple(values): size for size, *values in rows} == published(table, made.records, parts)
+    query = f"SELECT value FROM mondrian_metrics({call}) WHERE metric = 'precision'"
+    precision = reference.eloss_precision(made.records, table.attributes, parts, parts)
+    assert con.execute(query).fetchall()[0][0] == pytest.approx(precision, abs=1e-9)
+
+
+# By hand
+
+
+def test_numbers_are_cut_at_the_lower_median_of_the_records() -> None:
+    assert classes(column(1, 2, 3, 4), [Number()]) == [[0, 1], [2, 3]]
+    assert classes(column(1, 2, 3, 4, 5, 6), [Number()]) == [[0, 1, 2], [3, 4, 5]], "1 to 3 cannot be cut again"
+    assert classes(column(1, 1, 2, 3, 3), [Number()]) == [[0, 1, 2], [3, 4]]
+    assert classes(column(1, 2, 2, 2, 2, 3), [Number()]) == [[0, 1, 2, 3, 4, 5]], "equal numbers stay together"
+
+
+def test_the_widest_attribute_that_can_be_cut_is_cut() -> None:
+    """Both widths are 1: age first, at its lower median 24.
+
+    Then workclass is wider (1 against 0.1 and 0.25), but leaves one record alone, and so does age.
+    """
+    records: list[list[Value]] = [
+        [20, "Private"],
+        [22, "Private"],
+        [24, "Local-gov"],
+        [50, "Local-gov"],
+        [55, "State-gov"],
+        [60, "Self-emp-inc"],
+    ]
+    assert classes(records, [Number(), WORKCLASS]) == [[0, 1, 2], [3, 4, 5]]
+    assert classes([row[::-1] for row in records], [WORKCLASS, Number()]) == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_ties_go_to_the_earlier_attribute_and_weights_break_them() -> None:
+    records: list[list[Value]] = [[1, "Private"], [2, "Local-gov"], [3, "Private"], [4, "Local-gov"]]
+    assert classes(records, [Number(), WORKCLASS]) == [[0, 1], [2, 3]]
+    assert classes([row[::-1] for row in records], [WORKCLASS, Number()]) == [[0, 2], [1, 3]]
+    assert classes(records, [Number(), Category(WORKCLASS.tree, 2.0)]) == [[0, 2], [1, 3]]
+
+
+def test_a_category_is_cut_into_all_children_of_the_lowest_common_ancestor_at_once() -> None:
+    labels: list[Value] = ["Private", "Local-gov", "State-gov", "Private", "Local-gov", "State-gov"]
+    assert classes(column(*labels, "Without-pay", "Without-pay"), [WORKCLASS]) == [[0, 3], [1, 4], [2, 5], [6, 7]]
+    assert classes(column(*labels, "Without-pay"), [WORKCLASS]) == [[0, 1, 2, 3, 4, 5, 6]]
+
+
+def test_a_value_stored_at_the_lowest_common_ancestor_is_a_side_of_its_own() -> None:
+    """* > Gov > Local, State; values Gov, Local, State with two records each."""
+    tree = space.Tree(np.array([-1, 0, 1, 1], np.int32), np.array([1, 2, 3], np.int32))
+    codes = np.array([0, 0, 1, 1, 2, 2], np.int32)
+    made, _ = space.build([tree], [codes], np.zeros(6, np.uint64), None)
+    assert cluster.run(cluster.find("mondrian"), made, AtLeast(2), {}).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_nulls_are_cut_from_values_first() -> None:
+    assert classes(column(None, 1, None, 2), [Number()]) == [[0, 2], [1, 3]]
+    assert classes(column(None, 1, 2, 3, 4), [Number()]) == [[0, 1, 2, 3, 4]], "one NULL alone is no class"
+
+
+def test_a_side_needs_k_persons() -> None:
+    assert classes(column(1, 2, 3, 4), [Number()], persons=["A", "B", "A", "B"]) == [[0, 1], [2, 3]]
+    assert classes(column(1, 2, 3, 4), [Number()], persons=["A", "A", "B", "B"]) == [[0, 1, 2, 3]]
+    assert classes(column(1, 2, 3, 4), [Number()], persons=["A", "B", "A", None]) == [[0, 1, 2, 3]]
+
+
+def test_numbers_are_cut_beside_a_value_that_stands_for_missing() -> None:
+    """-2^63 is 2^63 steps away: as DOUBLE the others are at the same distance from it, but they are not equal."""
+    missing = -(2**63)
+    expected = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert classes(column(missing, missing, 1, 2, 3, 4, 5, 6), [Number()]) == expected
+
+
+def relaxed(values: Sequence[Value], k: int = 2, persons: Sequence[str | None] | None = None) -> list[list[int]]:
+    """Classes of one number, relaxed."""
+    made = encoded(Table(column(*values), [Number()], k, persons))
+    labels = cluster.run(cluster.find("mondrian"), made.space, AtLeast(k), {"strict": False})
+    return groups_of([int(label) for _, label in sorted(zip(made.order, labels, strict=True))])
+
+
+def test_relaxed_cuts_give_the_left_side_half_of_the_records_rounded_up() -> None:
+    assert relaxed([1, 2, 2, 2, 2, 3]) == [[0, 1, 2], [3, 4, 5]], "strict cannot cut this at all"
+    assert relaxed([1, 2, 2, 2, 3]) == [[0, 1, 2], [3, 4]]
+    assert relaxed([1, 1, 1, 1, 1, 9]) == [[0, 1, 2], [3, 4, 5]], "1, 1, 1 alone has nothing left to cut"
+    assert relaxed([7, 7, 7, 7]) == [[0, 1, 2, 3]], "equal records are not cut: nothing would be gained"
+    assert relaxed([None, 1, 2, 3, 4]) == [[0, 1, 2, 3, 4]], "NULLs are cut from values first"
+
+
+def test_where_half_misses_the_model_the_nearest_that_meets_it_by_steps_is_taken() -> None:
+    """Of 1 2 2 2 2 2 2 3, half is four. Persons A, A, A, A | B, C, B, D: the left has one person, as with three; of
+    five, A and B, and on the right C, B, D."""
+    persons = ["A", "A", "A", "A", "B", "C", "B", "D"]
+    assert relaxed([1, 2, 2, 2, 2, 2, 2, 3], persons=persons) == [[0, 1, 2, 3, 4], [5, 6, 7]]
+
+
+def test_relaxed_classes_of_different_numbers_are_below_twice_k() -> None:
+    """LeFevre et al. 2006: with one record a point no class has 2k or more."""
+    made = encoded(Table([[i * 7 % 97, i * 5 % 89] for i in range(97)], [Number(), Number()], 3))
+    labels = cluster.run(cluster.find("mondrian"), made.space, AtLeast(3), {"strict": False})
+    assert set(np.bincount(labels).tolist()) <= {3, 4, 5}
+
+
+def test_relaxed_classes_meet_every_model_in_sql(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT (i * 3 % 7)::INTEGER AS age, (i * 5 % 4)::INTEGER AS ward, "
+        "['F', 'M'][1 + i % 2] AS sex, ['Flu', 'HIV', 'Cold'][1 + i * i % 3] AS disease, i // 2 AS person "
+        "FROM range(120) AS r (i)"
+    )
+    call = "('t', k=4, qi=['age', 'ward', 'sex'], sensitive=['disease'], person := 'person', l := 2, strict := false)"
+    rows = con.execute(f"SELECT min(persons), sum(size), count(*) FROM mondrian_classes{call}").fetchall()
+    assert rows[0][0] >= 4
+    assert rows[0][1] == 120
+    said = dict(con.execute(f"SELECT metric, value FROM mondrian_metrics{call}").fetchall())
+    assert said["l_diversity:disease"] >= 2
+    strict = dict(con.execute(f"SELECT metric, value FROM mondrian_metrics{call.replace('false', 'true')}").fetchall())
+    assert said["clusters"] >= strict["clusters"]
+
+
+def test_the_fixture_in_sql(six: Any) -> None:
+    """Both widths are 1: age is cut at 29. Then Gov's width is 3/7, but neither side can be cut into twos."""
+    query = "SELECT size, age, workclass FROM mondrian_classes('six', k=2)"
+    assert six.execute(query).fetchall() == [(3, "[25, 29]", "Gov"), (3, "[40, 55]", "*")]
+    precision = "SELECT value FROM mondrian_metrics('six', k=2) WHERE metric = 'precision'"
+    assert six.execute(precision).fetchall()[0][0] == pytest.approx(0.466667, abs=5e-7)

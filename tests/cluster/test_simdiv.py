@@ -1,0 +1,435 @@
+"""SimDiv against a plain loop over all pairs, on rows worked out by hand, and what it publishes in SQL."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import simdiv as slow
+from support.tables import MANY, SOME, Table, encoded, tables
+
+import dbanon
+from dbanon import cluster
+from dbanon.cluster.papers import simdiv
+from dbanon.engine import udf
+from dbanon.models.constraint import AtLeast
+from dbanon.models.model import Model
+from dbanon.space import space
+from dbanon.space.space import Sensitive, Space
+
+DEFAULTS = {p.name: p.default for p in cluster.find("simdiv").own}
+USUAL = simdiv.resolved(DEFAULTS)
+PAPER = simdiv.resolved(DEFAULTS | {"reproduce": "paper"})
+
+
+def diverse(made: Space, seed: int, columns: int = 1) -> Space:
+    """The space with sensitive columns, skewed, some NULL, and attributes of different influence."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(columns):
+        values = rng.randrange(1, 5)
+        weights = [5.0, *([1.0] * (values - 1)), 0.3]
+        codes = np.array(rng.choices(range(values + 1), weights, k=made.rows), np.int32)
+        found.append(Sensitive(codes, np.bincount(codes, minlength=values + 1)))
+    attributes = tuple(replace(a, influence=float(rng.randrange(4))) for a in made.attributes)
+    return replace(made, attributes=attributes, sensitive=tuple(found), persons=None)
+
+
+def clusters_of(made: Space, k: int, options: dict[str, Any]) -> list[set[int]]:
+    labels = simdiv.simdiv(made, AtLeast(k), options, lambda: None)
+    return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
+
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "alpha_pr": st.sampled_from([0.5, 0.0, 0.3, 2.0]),
+        "beta_ut": st.sampled_from([0.5, 0.0, 0.9]),
+        "t_cs": st.sampled_from([0.9, 0.0, 0.99, 1.0]),
+        "div": st.sampled_from(["cluster", "pair"]),
+        "cs_scale": st.sampled_from(["raw", "minmax"]),
+        "rank": st.sampled_from(["sum", "chain"]),
+        "cap": st.sampled_from(["by_k", "half", "third", "quarter", "none"]),
+        "avoid_uniform": st.booleans(),
+        "influence": st.sampled_from(["zeta_over_sigma", "weights"]),
+    }
+)
+
+
+@given(tables(), OPTIONS, st.integers(0, 10**6), st.sampled_from([1, 1, 2]))
+@MANY
+def test_it_makes_the_clusters_of_the_plain_loop(
+    table: Table, options: dict[str, Any], seed: int, columns: int
+) -> None:
+    made = diverse(encoded(table).space, seed, columns)
+    k = max(table.k, 2)
+    if made.rows < 2 * k:
+        return
+    chosen = USUAL | options
+    assert clusters_of(made, k, chosen) == [set(c) for c in slow.clusters(made, k, chosen)]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 13), OPTIONS)
+@SOME
+def test_it_does_on_larger_tables(seed: int, k: int, options: dict[str, Any]) -> None:
+    rng = random.Random(seed)
+    records = [(rng.randrange(20, 60), rng.randrange(3)) for _ in range(45)]
+    ages, sexes = sorted({a for a, _ in records}), 3
+    number = space.Number(np.array([a - ages[0] for a in ages], float), True, magnitudes=np.array(ages, float))
+    tree = space.Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
+    if seed % 2:  # numbers with a hierarchy, in leaf order
+        tree = replace(tree, magnitudes=np.array([7.0, 30.0, 2.5]))
+    codes = [np.array([ages.index(a) for a, _ in records], np.int32), np.array([s for _, s in records], np.int32)]
+    made, _ = space.build([number, tree], codes, np.arange(45, dtype=np.uint64), None)
+    made = diverse(made, seed)
+    assert sexes == tree.values
+    chosen = USUAL | options
+    assert clusters_of(made, k, chosen) == [set(c) for c in slow.clusters(made, k, chosen)]
+
+
+NEEDS = st.fixed_dictionaries(
+    {
+        "t_div": st.sampled_from([0.7, 0.0, 0.95, 5.0]),
+        "imbalance": st.sampled_from(["always", "paper"]),
+        "div_scale": st.sampled_from(["normalized", "raw"]),
+        "influential": st.sampled_from(["mean", "first"]),
+        "levels": st.sampled_from([1, 1, 2]),
+        "influence": st.sampled_from(["zeta_over_sigma", "weights"]),
+    }
+)
+
+
+@given(tables(), NEEDS, st.integers(0, 10**6), st.sampled_from([None, 0, 1, 2]))
+@MANY
+def test_clusters_of_little_diversity_are_raised_as_described(
+    table: Table, options: dict[str, Any], seed: int, level: int | None
+) -> None:
+    made = diverse(encoded(table).space, seed)
+    k = max(table.k, 2)
+    if made.rows < k:
+        return
+    made = replace(
+        made, attributes=tuple(replace(a, max_level=level) if isinstance(a, space.Tree) else a for a in made.attributes)
+    )
+    chosen = USUAL | options
+    rng = random.Random(seed)
+    labels = np.array([rng.randrange(max(made.rows // k, 1)) for _ in range(made.rows)])
+    _, labels = np.unique(labels, return_inverse=True)
+    if level is not None:  # clusters keep to the blocks of max_level
+        blocks = np.stack(
+            [a.block(level)[made.codes[:, j]] for j, a in enumerate(made.attributes) if isinstance(a, space.Tree)]
+            or [np.zeros(len(made.codes))], axis=1,
+        )  # fmt: skip
+        _, block = np.unique(np.repeat(blocks, made.counts, axis=0), axis=0, return_inverse=True)
+        _, labels = np.unique(labels * made.rows + block.reshape(-1), return_inverse=True)
+    groups = [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)]
+    low, high = simdiv.widen(made, labels, AtLeast(k), chosen)
+    assert [list(zip(a, b, strict=True)) for a, b in zip(low.tolist(), high.tolist(), strict=True)] == slow.raised(
+        made, groups, k, chosen
+    )
+
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+COUNTRIES = space.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
+"""America > North America > (Greenland, Canada), Central America > Belize."""
+
+
+def figure_9(ages: space.Attribute | None = None) -> Space:
+    """The six rows of S1, Figure 9, in canonical order: 1 (75, Greenland, Leukemia), 2 (75, Canada, Rhinitis),
+    5 and 6 (77, Canada, Rhinitis), 3 (78, Belize, Leukemia), 4 (80, Belize, Leukemia)."""
+    number = space.Number(np.array([0.0, 2, 3, 5]), True, magnitudes=np.array([75.0, 77, 78, 80]))
+    codes = [np.array([0, 0, 1, 1, 2, 3], np.int32), np.array([0, 1, 1, 1, 2, 2], np.int32)]
+    disease = np.array([0, 1, 1, 1, 0, 0], np.int32)
+    made, order = space.build([ages or number, COUNTRIES], codes, np.arange(6, dtype=np.uint64), None, None,
+                              [(disease, 2, None)])  # fmt: skip
+    assert order.tolist() == list(range(6))
+    return made
+
+
+NUMBERS = [1, 2, 5, 6, 3, 4]
+"""Numbers in the figure of the canonical rows."""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [{2, 4}, {6, 1}, {3, 5}]),
+        ({"alpha_pr": 0.0, "avoid_uniform": False}, [{2, 5}, {6, 4}, {3, 1}]),
+        ({"t_cs": 1.0}, [{2, 4}, {6, 1}, {3, 5}]),
+    ],
+)
+def test_the_rows_of_figure_9(options: dict[str, Any], expected: list[set[int]]) -> None:
+    """Angles of (age, country code 0, 1, 2) are 0, 0.01333, 0.01299 twice, 0.02564, 0.025; their mean is 0.01499, and
+    records are ranked by how far they are from it: 2, 5, 6, 4, 3, 1. Slices (2, 5), (6, 4), (3, 1) give the centers 2,
+    6 (77 is new) and 3. The last record of each must have the other disease: 4 is nearer to 2 than 1 is, then 1, then
+    5. For similarity alone 5 is nearest to 2, then 4 to 6."""
+    found = clusters_of(figure_9(), 2, USUAL | options)
+    assert [{NUMBERS[r] for r in c} for c in found] == expected
+
+
+def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
+    """All stands one level up already: 75-80, North (code 0) and Central America (1). The cluster of 1 and 2 has both
+    diseases; those of 3 and 4 and of 5 and 6 have one each and publish America (0 to 1)."""
+    ages = space.Tree(np.array([-1, 0], np.int32), np.array([1], np.int32), influence=0.2)
+    continents = space.Tree(np.array([-1, 0, 0], np.int32), np.array([1, 2], np.int32), influence=0.8)
+    codes = np.array([[0, 0], [0, 1]], np.int32)
+    disease = np.array([0, 1, 1, 1, 0, 0], np.int32)  # of 1, 2, 5, 6, 3, 4
+    made = Space((ages, continents), codes, np.array([4, 2]), None, 6, (Sensitive(disease, np.array([3, 3, 0])),))
+    labels = np.array([0, 0, 2, 2, 1, 1])
+    low, high = simdiv.widen(made, labels, AtLeast(2), USUAL)
+    assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 0], [0, 0]], [[0, 0], [0, 1], [0, 1]])
+    low, high = simdiv.widen(made, labels, AtLeast(2), PAPER)
+    assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]), "none has above k"
+
+
+def test_cosines_and_diversities_of_the_algorithm_reference() -> None:
+    def cosine(u: tuple[int, int], v: tuple[int, int]) -> float:
+        numbers = [space.Number(np.arange(5.0), True) for _ in range(2)]
+        codes = np.array(sorted({u, v}), np.int32)
+        unit = simdiv.directions(Space(tuple(numbers), codes, np.ones(len(codes), np.int64), None, 2), "raw")
+        return float(unit[0] @ unit[-1])
+
+    assert cosine((1, 1), (1, 1)) == pytest.approx(1)
+    assert cosine((3, 4), (4, 3)) == pytest.approx(0.96)
+    assert (cosine((0, 0), (0, 0)), cosine((0, 0), (3, 4))) == (1, 0)
+    from dbanon.cluster.papers.needs import diversities
+
+    of = Sensitive(np.array([0, 0, 1, 0, 1, 2], np.int32), np.array([3, 2, 1, 0]))
+    groups = [np.array([0, 1, 2]), np.array([3, 4, 5]), np.array([0, 1])]
+    assert diversities(of, groups, False) == pytest.approx([0.636514, 1.098612, 0.0], abs=1e-6)
+    assert diversities(of, groups, True) == pytest.approx([0.579380, 1.0, 0.0], abs=1e-6)
+
+
+def test_what_follows_from_reproduce() -> None:
+    assert {n: PAPER[n] for n in simdiv.LITERAL} == {
+        "div": "pair", "imbalance": "paper", "div_scale": "raw", "cs_scale": "raw", "influence": "paper",
+    }  # fmt: skip
+    given_ = simdiv.resolved(DEFAULTS | {"reproduce": "paper", "div": "cluster"})
+    assert (given_["div"], given_["imbalance"]) == ("cluster", "paper")
+
+
+def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
+    """Two clusters of two persons each, the same two: raised they would be one class, with each person once."""
+    number = space.Number(np.arange(4.0), True)
+    codes = np.array([[0], [1], [2], [3]], np.int32)
+    sensitive = Sensitive(np.array([0, 1, 0, 1], np.int32), np.array([2, 2, 0]))
+    persons = np.array([0, 1, 0, 1])
+    made = Space((number,), codes, np.ones(4, np.int64), persons, 4, (sensitive,))
+    model = AtLeast(2, (Model("alpha", "share", 0, 0.5),))
+    labels = np.array([0, 0, 1, 1])
+    options = USUAL | {"t_div": 2.0}
+    chosen = cluster.find("simdiv")
+    found = cluster.widened(chosen, made, model, options, labels)
+    assert found is not None and (found[1].tolist(), found[2].tolist()) == ([[0], [0]], [[3], [3]])
+    three = replace(made, persons=np.array([0, 1, 2, 1]))  # values of persons 0, 1, 2: 0, 1, 0
+    assert cluster.widened(chosen, three, model, options, labels) is None, "together two of three have value 0"
+
+
+# --- in SQL -----------------------------------------------------------------------------------------------------------
+
+TREES = "hierarchies := {'zip': E'1a;1;*\\n1b;1;*\\n2a;2;*\\n2b;2;*'}"
+
+
+@pytest.fixture
+def people(con: Any) -> Iterator[Any]:
+    """Twelve people of different ages, six with each disease."""
+    con.execute("CREATE TABLE people (age INTEGER, zip VARCHAR, disease VARCHAR, n INTEGER)")
+    rows = [(20 + i, f"{1 + i // 6}{'ab'[i % 2]}", "Flu" if i < 6 else "HIV", i) for i in range(12)]
+    con.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
+    return con
+
+
+def published(con: Any, arguments: str, columns: str = "age, zip, size") -> list[Any]:
+    call = f"simdiv_classes('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {arguments})"
+    return con.execute(f"SELECT {columns} FROM {call} ORDER BY ALL").fetchall()
+
+
+SIMILAR = "k := 3, influence := 'weights', alpha_pr := 0, avoid_uniform := false, t_cs := 0, cs_scale := 'minmax'"
+
+
+def test_numbers_and_hierarchies_are_published_a_level_up_in_clusters_of_one_disease(people: Any) -> None:
+    people.execute("UPDATE people SET disease = 'Flu'")
+    tight = published(people, SIMILAR + ", imbalance := 'paper'")
+    wide = published(people, SIMILAR)
+    assert [size for *_, size in tight] == [3, 3, 3, 3]
+    zips = {"1": "*", "2": "*", "*": "*", "1a": "1", "1b": "1", "2a": "2", "2b": "2"}
+    assert sum(size for *_, size in wide) == 12 and len(wide) <= 4
+    assert {z for _, z, _ in wide} == {zips[z] for _, z, _ in tight}
+    for age, _, _ in wide:
+        low, high = (int(end) - 20 for end in re.findall(r"\d+", age))
+        assert any(low % block == 0 and high == min(low + block, 12) - 1 for block in (4, 8, 16))
+    raised = published(people, SIMILAR + ", weights := {'age': 3}")
+    assert {z for _, z, _ in raised} == {z for _, z, _ in tight}, "zip is of less than average influence"
+    assert published(people, SIMILAR + ", t_div := 0", "zip") == published(people, SIMILAR, "zip")
+
+
+def test_typed_intervals_and_metrics_show_what_is_published(people: Any) -> None:
+    people.execute("UPDATE people SET disease = 'Flu'")
+    rows = published(people, SIMILAR + ", intervals := 'bounds'", "age_min, age_max, loss")
+    assert all((low - 20) % 4 == 0 and loss > 0 for low, _, loss in rows)
+    metrics = f"simdiv_metrics('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {SIMILAR}"
+    query = "SELECT value FROM {}) WHERE metric = 'precision'"
+    ((wide,),) = people.execute(query.format(metrics)).fetchall()
+    ((tight,),) = people.execute(query.format(metrics + ", imbalance := 'paper'")).fetchall()
+    assert wide < tight
+
+
+def test_nulls_and_top_codes_go_with_raised_clusters(people: Any) -> None:
+    people.execute("UPDATE people SET age = NULL WHERE n % 5 = 0; UPDATE people SET zip = NULL WHERE n > 9")
+    rows = published(people, SIMILAR + ", top := {'age': 28}")
+    assert sum(size for *_, size in rows) == 12
+    assert published(people, SIMILAR + ", nulls := 'drop'", "sum(size)") == [(8,)]
+
+
+def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
+    people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Space] = []
+    run = udf.cluster.run
+    monkeypatch.setattr(
+        udf.cluster, "run", lambda algorithm, made, *rest: seen.append(made) or run(algorithm, made, *rest)
+    )
+    people.execute(
+        "CREATE TABLE steps AS SELECT [1, 1000, 2][1 + n % 3] AS x, n / 2 + 0.5 AS y, zip, disease FROM people"
+    )
+    trees = "hierarchies := {'x': E'1;a;*\\n1000;a;*\\n2;b;*'}"
+    call = f"('steps', k := 4, qi := ['x', 'y', 'zip'], sensitive := ['disease'], {trees}"
+    people.execute(f"FROM simdiv{call}, influence := 'weights')").fetchall()
+    people.execute(f"FROM simdiv{call}, influence := 'weights', min_level := {{'x': 1}})").fetchall()
+    people.execute(f"FROM kacpc{call})").fetchall()
+    found = [[None if a.magnitudes is None else a.magnitudes.tolist() for a in made.attributes] for made in seen]
+    values = [0.5 + i / 2 for i in range(12)]
+    assert found == [[[1, 1000, 2], values, None], [[1, 2], values, None], [None, None, None]]
+
+
+def test_models_and_suppression_hold_beside_it(people: Any) -> None:
+    for arguments in ("l := 2", "alpha := 0.5", "t := 0.2", "l := 2, suppress := 0.2"):
+        for size, disease in published(people, f"{SIMILAR}, {arguments}", "size, disease"):
+            assert size >= 3 and (disease is None or len(disease) == 2), arguments
+
+
+TYPES = {
+    "DATE": "DATE '1961-01-31' + 400 * n",
+    "TIMESTAMP": "TIMESTAMP '1959-12-31 23:59:59' + INTERVAL 1 DAY * (n * n)",
+    "TIMESTAMPTZ": "TIMESTAMPTZ '1959-12-31 23:59:59+05' + INTERVAL 1 DAY * n",
+    "TIME": "TIME '00:00:01' + INTERVAL 1 MINUTE * (n * n)",
+    "DECIMAL(9,3)": "n * n - 30.125",
+    "HUGEINT": "170141183460469231731687303715884105727::HUGEINT - n",
+    "DOUBLE": "CASE n WHEN 0 THEN 1e308 WHEN 1 THEN -1e308 ELSE -0.0 END",
+    "BOOLEAN": "n % 2 = 0",
+    "UUID": "md5((n % 3)::VARCHAR)::UUID",
+    "VARCHAR": "['😀', '''; DROP TABLE people; --', '{{ n }}', ''][1 + n % 4]",
+    "INTEGER": "CASE WHEN n % 3 > 0 THEN -n END",
+}
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_columns_of_every_type_are_clustered_and_raised(people: Any, type_: str) -> None:
+    people.execute(f"""CREATE TABLE "t'""😀" AS
+        SELECT ({TYPES[type_]})::{type_} AS "q'""i", n % 2 AS b, n > 9 AS s, NULL AS nothing FROM people""")
+    for more in (
+        "",
+        ", cs_scale := 'minmax', reproduce := 'paper', rank := 'chain'",
+        ", intervals := 'struct', l := 2",
+    ):
+        call = f"""('"t''""😀"', k := 3, qi := ['q''"i', 'b'], sensitive := ['s'], influence := 'weights'{more})"""
+        sizes = people.execute(f"SELECT size FROM simdiv_classes{call}").fetchall()
+        assert sum(n for (n,) in sizes) == 12 and min(sizes) >= (3,)
+        assert len(people.execute(f"FROM simdiv{call}").fetchall()) == 12
+        assert people.execute(f"SELECT count(*) > 5 FROM simdiv_metrics{call}").fetchall() == [(True,)]
+
+
+def test_it_is_a_function_among_the_others(people: Any) -> None:
+    call = f"('people', qi := ['age', 'zip'], sensitive := ['disease'], {TREES}, {SIMILAR}"
+    rows = people.execute(f"FROM simdiv{call})").fetchall()
+    assert people.execute(f"FROM anonymize{call}, algorithm := 'simdiv')").fetchall() == rows
+    inferred = people.execute(f"FROM inference{call}, algorithm := 'simdiv', support := 1)").fetchall()
+    assert all(row is not None for row in inferred)
+    people.execute(f"CREATE VIEW safe AS FROM simdiv{call})")
+    assert people.execute("FROM safe").fetchall() == rows
+    people.execute("BEGIN; DELETE FROM people WHERE n > 8")
+    assert len(people.execute("FROM safe").fetchall()) == 9
+    people.execute("ROLLBACK")
+    people.execute("CREATE TABLE nobody AS FROM people LIMIT 0")
+    with pytest.raises(duckdb.Error, match="nobody"):
+        people.execute(f"FROM simdiv{call.replace('people', 'nobody')})").fetchall()
+
+
+def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
+    """20,000 different records: a matrix of their similarities would have 400 million cells."""
+    rng = np.random.default_rng(1)
+    n = 20_000
+    number = space.Number(np.arange(float(n)), True)
+    codes = [rng.permutation(n).astype(np.int32) for _ in range(3)]
+    values = rng.integers(0, 9, n).astype(np.int32)
+    made, _ = space.build([number] * 3, codes, np.zeros(n, np.uint64), None, None, [(values, 9, None)])
+    simdiv.simdiv(made.part(np.arange(100)), AtLeast(10), USUAL, lambda: None)  # compiles
+    tracemalloc.start()
+    labels = simdiv.simdiv(made, AtLeast(400), USUAL, lambda: None)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.bincount(labels).min() >= 400
+    assert peak < 50 * 2**20
+
+
+def test_a_table_that_would_take_very_long_must_be_asked_for() -> None:
+    n = 300_000
+    number = space.Number(np.arange(float(n)), True)
+    made = Space((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
+    with pytest.raises(dbanon.errors.TooLarge, match="large = true"):
+        simdiv.simdiv(made, AtLeast(2), USUAL, lambda: None)
+
+
+@pytest.mark.parametrize("file", ["adult_raw.csv", "adult.csv"])
+def test_adult_is_clustered_in_seconds_for_every_k(con: Any, data: Any, file: str) -> None:
+    con.execute(f"CREATE TABLE adult AS SELECT age, sex, race, native_country, salary FROM '{data / file}'")
+    call = "('adult', qi := ['age', 'sex', 'race', 'native_country'], sensitive := ['salary'], k := "
+    con.execute(f"FROM simdiv{call}50, influence := 'weights')").fetchall()  # compiles
+    for k in (2, 20, 400):
+        clock = time.process_time()
+        sizes = con.execute(f"SELECT size FROM simdiv_classes{call}{k}, influence := 'weights')").fetchall()
+        assert time.process_time() - clock < 5
+        assert min(sizes) >= (k,)
+
+
+def test_it_needs_a_sensitive_column(people: Any) -> None:
+    with pytest.raises(duckdb.Error, match="simdiv: simdiv is about sensitive values, and no column of people"):
+        people.execute("FROM simdiv('people', k := 3, qi := ['age'])")
+
+
+def test_influence_comes_from_a_forest_of_the_same_settings(people: Any) -> None:
+    pytest.importorskip("sklearn", reason="influence needs the extra learn")
+    from dbanon import session
+
+    cache = session.of_connection(people).cache
+    call = "('people', qi := ['age', 'zip'], sensitive := ['disease'], {}trees := 7, seed := 3{})"
+    people.execute("FROM influence" + call.format("", "")).fetchall()
+    assert cache.calls == 1
+    first = people.execute("FROM simdiv" + call.format("k := 3, ", "")).fetchall()
+    assert cache.calls == 2, "the clustering, and no forest"
+    people.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(n)")
+    assert people.execute("FROM simdiv" + call.format("k := 3, ", "")).fetchall() == first
+    assert len(people.execute("FROM simdiv" + call.format("k := 3, reproduce := 'paper', ", "")).fetchall()) == 12
+
+
+def test_a_release_of_it_is_clustered_anew_when_it_is_refreshed(tmp_path: Any) -> None:
+    with dbanon.connect(tmp_path / "x.duckdb") as con:
+        con.execute("CREATE TABLE people AS SELECT i AS age, i % 3 AS disease, i AS n FROM range(30) AS r (i)")
+        dbanon.declare(con, "people", age="quasi", disease="sensitive", n="person")
+        dbanon.materialize(con, "safe", "simdiv", "people", k=3, influence="weights")
+        con.execute("INSERT INTO people SELECT 50 + i, i % 3, 50 + i FROM range(9) AS r (i)")
+        with pytest.raises(dbanon.errors.KeepRefused, match="simdiv publishes more of a class than its records span"):
+            dbanon.refresh(con, "safe")
+        with pytest.warns(UserWarning):
+            made = dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+        assert made.records == 39

@@ -1,0 +1,187 @@
+"""`suppress`: at most so many records are left out, the others lose less by it, and all of it is told."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.scale import examples
+
+from dbanon import cluster
+from dbanon.cluster.extent import Extents, members
+from dbanon.models.constraint import AtLeast
+from dbanon.models.model import Model
+from dbanon.space import space
+
+ALGORITHMS = [a.name for a in cluster.algorithms()]
+
+
+def metrics(con: Any, call: str) -> dict[str, float]:
+    return {name: value for name, value, *_ in con.execute(f"FROM {call}").fetchall()}
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    drawn = random.Random(1)
+    rows = [(drawn.randint(20, 40), drawn.choice("MF"), drawn.choice("abcd")) for _ in range(60)]
+    rows += [(20_000 * (i + 1), "M", drawn.choice("abcd")) for i in range(4)]
+    con.execute("CREATE TABLE people (age INTEGER, sex VARCHAR, disease VARCHAR)")
+    con.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+    return con
+
+
+CALL = "('people', k := 4, qi := ['age', 'sex'], sensitive := ['disease'], suppress := {})"
+
+
+@pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
+def test_the_far_ones_are_left_out_and_it_is_told(people: Any, algorithm: str) -> None:
+    none, some = (f"{algorithm}{{}}{CALL.format(share)}" for share in (0, 0.1))
+    before, after = metrics(people, none.format("_metrics")), metrics(people, some.format("_metrics"))
+    assert before["suppressed:outlier"] == 0
+    assert before["records"] == 64
+    left_out = after["suppressed:outlier"]
+    assert 4 <= left_out <= 6
+    assert after["records"] == 64 - left_out
+    width = "SELECT avg(upper_of(age) - lower_of(age)) FROM "
+    wide, close = (people.execute(width + call.format("")).fetchall()[0][0] for call in (none, some))
+    assert close < wide
+    assert after["k"] >= 4
+    assert after["dropped"] == 0
+    released = people.execute(f"FROM {some.format('')}").fetchall()
+    assert len(released) == 64 - left_out
+    assert not any("80000" in row[0] for row in released)
+    classes = people.execute(
+        f"SELECT class_id, size, suppressed, disease FROM {some.format('_classes')} WHERE suppressed IS NOT NULL"
+    ).fetchall()
+    assert classes == [(None, left_out, "outlier", None)]
+    assert "suppressed" not in [d[0] for d in people.execute(f"FROM {none.format('_classes')}").description]
+
+
+def test_nulls_and_outliers_are_told_apart(people: Any) -> None:
+    people.execute("INSERT INTO people VALUES (NULL, 'M', 'a'), (NULL, 'F', 'b')")
+    call = "kacpc{}('people', k := 4, qi := ['age', 'sex'], suppress := 0.1, nulls := 'drop')"
+    found = metrics(people, call.format("_metrics"))
+    assert found["dropped"] == 2
+    assert found["records"] + found["suppressed:outlier"] == 64
+    reasons = people.execute(
+        f"SELECT suppressed, size FROM {call.format('_classes')} WHERE class_id IS NULL ORDER BY ALL"
+    ).fetchall()
+    assert reasons == [("null", 2), ("outlier", found["suppressed:outlier"])]
+
+
+def test_nobody_is_left_out_where_that_helps_nobody(con: Any) -> None:
+    con.execute("CREATE TABLE same AS SELECT 5 AS age FROM range(20)")
+    found = metrics(con, "kacpc_metrics('same', k := 2, qi := ['age'], suppress := 0.5)")
+    assert (found["suppressed:outlier"], found["records"]) == (0, 20)
+
+
+def test_never_the_whole_table(con: Any) -> None:
+    con.execute("CREATE TABLE apart AS SELECT i * i AS age FROM range(20) AS r (i)")
+    found = metrics(con, "kacpc_metrics('apart', k := 5, qi := ['age'], suppress := 1)")
+    assert found["records"] >= 5
+    assert found["records"] + found["suppressed:outlier"] == 20
+
+
+def test_persons_are_counted_among_those_left_out(people: Any) -> None:
+    people.execute("CREATE VIEW visits AS SELECT *, row_number() OVER () // 2 AS pid FROM people")
+    call = "kacpc{}('visits', k := 3, qi := ['age', 'sex'], person := 'pid', suppress := 0.1)"
+    found = metrics(people, call.format("_metrics"))
+    assert found["k"] >= 3
+    size, persons = people.execute(
+        f"SELECT size, persons FROM {call.format('_classes')} WHERE suppressed = 'outlier'"
+    ).fetchone()
+    assert size == found["suppressed:outlier"]
+    assert 0 < persons <= size
+
+
+def test_rare_values_of_other_columns_are_looked_for_again(con: Any) -> None:
+    rows = [(20 + i % 3, "common") for i in range(39)] + [(90_000 * i, "seldom") for i in range(1, 5)]
+    con.execute("CREATE TABLE t (age INTEGER, town VARCHAR)")
+    con.executemany("INSERT INTO t VALUES (?, ?)", [*rows, (21, "seldom")])
+    with pytest.raises(Exception, match=r"without the outliers 1 of its values belong to fewer than k = 4"):
+        con.execute("FROM kacpc('t', k := 4, qi := ['age'], other := ['town'], suppress := 0.15)").fetchall()
+    found = con.execute(
+        "FROM kacpc('t', k := 4, qi := ['age'], other := ['town'], suppress := 0.15, allow_rare := ['town'])"
+    ).fetchall()
+    assert len(found) == 40
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1.5", "'much'", "true", "'nan'::DOUBLE"])
+def test_a_share_is_between_0_and_1(people: Any, share: str) -> None:
+    with pytest.raises(Exception, match="suppress must be a number from 0 to 1"):
+        people.execute(f"FROM kacpc{CALL.format(share)}")
+
+
+# --- what was promised, on many random tables ---------------------------------------------------------------
+
+
+@st.composite
+def spaces(draw: st.DrawFn) -> tuple[space.Space, AtLeast, float]:
+    """A table of one number and one flat category, with a sensitive column and perhaps a model."""
+    rows = draw(st.integers(6, 40))
+    drawn = random.Random(draw(st.integers(0, 10**6)))
+    number = np.array([drawn.choice((drawn.randrange(5), drawn.randrange(40))) for _ in range(rows)])
+    values, codes = np.unique(number, return_inverse=True)
+    attributes = (
+        space.Number((values - values[0]).astype(np.float64), True),
+        space.Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32)),
+    )
+    category = np.array([drawn.randrange(3) for _ in range(rows)])
+    _, sensitive = np.unique([drawn.choice("aabc") for _ in range(rows)], return_inverse=True)
+    made, _ = space.build(
+        attributes,
+        [codes.astype(np.int32), category.astype(np.int32)],
+        np.zeros(rows, np.uint64),
+        None,
+        None,
+        [(sensitive.astype(np.int32), int(sensitive.max()) + 1, None)],
+    )
+    models = draw(
+        st.sampled_from(((), (Model("l", "distinct", 0, 2.0),), (Model("t", "closeness", 0, 0.4, emd="equal"),)))
+    )
+    return made, AtLeast(draw(st.integers(2, 5)), models), draw(st.sampled_from((0.05, 0.2, 0.5)))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@given(spaces())
+@settings(max_examples=examples(300), deadline=None, derandomize=True, database=None)
+def test_the_share_holds_the_loss_falls_and_the_models_are_met(
+    algorithm: str, case: tuple[space.Space, AtLeast, float]
+) -> None:
+    made, constraint, share = case
+    chosen = cluster.find(algorithm)
+    options = {p.name: p.default for p in chosen.own}
+    still = cluster.Budget(0)  # who is left out is decided before a search
+    try:
+        whole = cluster.run(chosen, made, constraint, options, budget=still)
+    except Exception as error:  # the whole table does not meet the model: then it does not here either
+        with pytest.raises(type(error)):
+            cluster.run(chosen, made, constraint, options, suppress=share, budget=still)
+        return
+    labels = cluster.run(chosen, made, constraint, options, suppress=share, budget=still)
+    out = int((labels < 0).sum())
+    assert out <= share * made.rows
+    loss = [
+        float((e.losses(made) * e.sizes).sum() / e.sizes.sum())
+        for e in (Extents.of(made, members(whole)), Extents.of(made, members(labels)))
+    ]
+    assert loss[1] < loss[0] if out else (labels == whole).all()
+    values = made.sensitive[0].codes
+    overall = values[labels >= 0].tolist()
+    for cluster_id in set(labels[labels >= 0].tolist()):
+        group = values[labels == cluster_id].tolist()
+        assert len(group) >= constraint.k
+        for model in constraint.models:
+            if model.parameter == "l":
+                assert len(set(group)) >= 2
+            else:
+                assert _distance(group, overall) <= 0.4 + 1e-9
+
+
+def _distance(group: list[int], overall: list[int]) -> float:
+    """Half of what two distributions differ by."""
+    return sum(abs(group.count(v) / len(group) - overall.count(v) / len(overall)) for v in set(overall)) / 2

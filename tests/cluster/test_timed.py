@@ -1,0 +1,180 @@
+"""improve='5s' searches once and is written down as moves: the same moves give the same release."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+from dbanon.errors import InvalidArgument
+from dbanon.release import timed_search
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    random = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "age": random.integers(18, 90, 600),
+            "zip": random.choice(["02138", "02139", "02141", "02142"], 600),
+            "disease": random.choice(["flu", "gout", "lupus"], 600),
+        }
+    )
+
+
+@pytest.fixture
+def con(people: pd.DataFrame) -> Any:
+    with dbanon.connect() as con:
+        con.register("made", people)
+        con.execute("CREATE TABLE patients AS FROM made")
+        dbanon.declare(con, "patients", age="quasi", zip="quasi", disease="sensitive")
+        yield con
+
+
+def moves_of(con: Any, name: str) -> int:
+    rows = con.execute(
+        "SELECT (parameters::JSON ->> 'improve')::BIGINT FROM releases() WHERE name = ? ORDER BY version DESC", [name]
+    )
+    return int(rows.fetchall()[0][0])
+
+
+@pytest.mark.parametrize("algorithm", ["kacpc", "best"])
+def test_a_timed_release_is_that_of_its_moves(con: Any, algorithm: str) -> None:
+    told: list[tuple[float, float]] = []
+    made = dbanon.materialize(
+        con, "safe", algorithm, "patients", k=5, l=2, improve="300ms", progress=lambda *far: told.append(far)
+    )
+    moves = moves_of(con, "safe")
+    assert made.records == 600
+    assert moves > 0
+    again = f"{algorithm}('patients', k = 5, l = 2, improve = {moves})"
+    assert con.execute(f"(FROM safe EXCEPT ALL FROM {again}) UNION ALL (FROM {again} EXCEPT ALL FROM safe)").df().empty
+    start = con.execute(f"SELECT value FROM {algorithm}_metrics('patients', k = 5, l = 2, improve = 0) "
+                        "WHERE metric = 'precision'").fetchall()[0][0]  # fmt: skip
+    end = con.execute("SELECT value FROM safe_metrics WHERE metric = 'precision'").fetchall()[0][0]
+    assert end >= start
+    assert told[-1][0] == 1
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+    assert told[-1][1] == pytest.approx((end - start) / (1 - start), abs=1e-9)  # nothing but the search changed it
+
+
+def test_the_moves_are_those_of_a_fresh_database(people: pd.DataFrame, con: Any) -> None:
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5, improve="200ms")
+    moves = moves_of(con, "safe")
+    with dbanon.connect() as other:
+        other.register("made", people.sample(frac=1, random_state=2))
+        other.execute("CREATE TABLE patients AS FROM made")
+        dbanon.declare(other, "patients", age="quasi", zip="quasi", disease="sensitive")
+        found = other.execute(f"FROM kacpc('patients', k = 5, improve = {moves}) ORDER BY ALL").fetchall()
+    assert found == con.execute("FROM safe ORDER BY ALL").fetchall()
+
+
+def test_the_statement_takes_a_time(con: Any) -> None:
+    con.execute("CREATE MATERIALIZED ANONYMIZED VIEW v AS SELECT * FROM kacpc('patients', k = 5, IMPROVE = '100ms')")
+    moves = moves_of(con, "v")
+    assert moves > 0
+    assert con.execute("SELECT statement FROM releases()").fetchall()[0][0].endswith(f":= {moves})")
+    con.execute("INSERT INTO patients SELECT 40, '02138', 'flu' FROM range(20)")
+    con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW v")
+    assert moves_of(con, "v") == moves
+
+
+def test_a_data_frame(people: pd.DataFrame) -> None:
+    given = {"k": 5, "qi": ["age", "zip"], "other": ["disease"]}
+    told: list[tuple[float, float]] = []
+    timed_ = dbanon.anonymize(people, "kacpc", improve="150 ms", progress=lambda *far: told.append(far), **given)
+    assert told[-1][0] == 1
+    moves = timed_.metrics.attrs["improve"]
+    assert moves > 0
+    same = dbanon.anonymize(people, "kacpc", improve=moves, **given)
+    pd.testing.assert_frame_equal(timed_.release, same.release)
+    assert "improve" not in same.metrics.attrs
+
+
+def test_the_command_line(tmp_path: Path, people: pd.DataFrame) -> None:
+    people.to_csv(tmp_path / "people.csv", index=False)
+    out = tmp_path / "safe.duckdb"
+    columns = ["--qi", "age", "--qi", "zip", "--sensitive", "disease"]
+    call = ["anonymize", str(tmp_path / "people.csv"), "-k", "5", *columns, "-o", str(out), "--json"]
+    plain = json.loads(CliRunner().invoke(main, call).stdout)
+    better = json.loads(CliRunner().invoke(main, [*call, "--force", "--improve", "200ms"]).stdout)
+    counted = json.loads(CliRunner().invoke(main, [*call, "--force", "--improve", "2000"]).stdout)
+    assert better["metrics"]["precision"] > plain["metrics"]["precision"]
+    assert counted["metrics"]["precision"] > plain["metrics"]["precision"]
+    refused = CliRunner().invoke(main, [*call, "--force", "--improve", "soon"])
+    assert refused.exit_code == 1
+    assert "improve must be a number of moves" in refused.output
+    assert refused.output.count("\n") == 1
+
+
+@pytest.mark.parametrize("given", ["5", "five", "5 hours", "-1s", "", "1e9s x", "nan s"])
+def test_what_is_no_time(con: Any, given: str) -> None:
+    with pytest.raises(InvalidArgument, match="a time such as '5s'"):
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=5, improve=given)
+    assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'safe'").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("5s", 5), ("500ms", 0.5), (" 1.5 MIN ", 90), (20000, None)])
+def test_times(given: object, seconds: float | None) -> None:
+    assert timed_search.seconds("materialize", {"Improve": given}) == seconds
+
+
+def test_a_table_function_takes_no_time(con: Any) -> None:
+    with pytest.raises(Exception, match="in materialize, anonymize and the command line"):
+        con.execute("FROM kacpc('patients', k = 5, improve = '5s')")
+
+
+CHILD = textwrap.dedent(
+    """
+    import json, os, signal, sys, threading, time
+    import dbanon
+
+    con = dbanon.connect()
+    con.execute("CREATE TABLE t AS SELECT hash(i) % 97 AS a, hash(i + 1) % 89 AS b, hash(i + 2) % 11 AS c "
+                "FROM range(5000) r(i)")
+    began = []
+    told = lambda done, saved: began.append(saved)
+
+    def press():
+        while len(began) < 5:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    clock = time.monotonic()
+    made = dbanon.materialize(
+        con, "safe", "kacpc", "t", k=5, qi=["a", "b", "c"], improve="10min", progress=told)
+    moves = con.execute("SELECT (parameters::JSON ->> 'improve')::BIGINT FROM releases()").fetchall()[0][0]
+    same = con.execute(f"FROM safe EXCEPT ALL FROM kacpc('t', k = 5, qi = ['a', 'b', 'c'], improve = {moves})").df()
+    handler = signal.getsignal(signal.SIGINT)
+    print(json.dumps({"seconds": time.monotonic() - clock, "records": made.records, "moves": moves,
+                      "same": same.empty, "saved": began[-1], "handler": callable(handler)}))
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    except KeyboardInterrupt:
+        print("interrupted")
+    """
+)
+
+
+def test_ctrl_c_takes_the_best_so_far() -> None:
+    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[0])
+    assert told["records"] == 5000
+    assert told["moves"] > 0
+    assert told["saved"] > 0
+    assert told["same"]
+    assert told["seconds"] < 120  # of ten minutes
+    assert done.stdout.splitlines()[1] == "interrupted"  # Ctrl-C is what it was before

@@ -1,0 +1,175 @@
+"""A run that is killed leaves the files of before, or files whose certificate says that they are not its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+from dbanon.files import drafts
+
+
+class Killed(BaseException):
+    """What stands for a kill: nothing is cleared up after it."""
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with dbanon.connect(tmp_path_factory.mktemp("clinic") / "clinic.duckdb") as con:
+        con.execute("CREATE TABLE t AS SELECT 20 + i % 30 AS age, ['a', 'b'][1 + i % 2] AS d FROM range(60) AS r (i)")
+        dbanon.declare(con, "t", age="quasi", d="sensitive")
+        for k in (3, 5):
+            dbanon.materialize(con, f"safe{k}", "mondrian", "t", k=k)
+        yield con
+
+
+@contextlib.contextmanager
+def killed(at: int) -> Iterator[list[str]]:
+    """Ends all before the file with this number is renamed; gives the names of those that were."""
+    done: list[str] = []
+
+    def moved(draft: Path, final: Path) -> None:
+        if len(done) == at:
+            raise Killed
+        draft.replace(final)
+        done.append(final.name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drafts, "_moved", moved)
+        patch.setattr(drafts, "_dropped", lambda paths: None)
+        with contextlib.suppress(Killed):
+            yield done
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_kill_at_every_rename_leaves_what_was_or_what_does_not_fit_its_certificate(
+    clinic: Any, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / f"out.{form}"
+    dbanon.publish(clinic, "safe3", target)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    assert names(tmp_path) == sorted(
+        [f"out.{form}", f"out_metrics.{form}", f"out_certificate.{form}", f"out_certificate.{form}.txt"]
+    )
+    monkeypatch.setattr(drafts, "_runs", lambda *_: False)
+    for at in range(4):
+        with killed(at) as done:
+            dbanon.publish(clinic, "safe5", target, overwrite=True)
+        assert len(done) == at and f"out.{form}" not in done, "the release is the last"
+        assert len(names(tmp_path)) == 8 - at, "a kill leaves drafts"
+        assert target.read_bytes() == before[f"out.{form}"]
+        assert bool(dbanon.verify(target)) == bool(at)
+        dbanon.publish(clinic, "safe3", target, overwrite=True)
+        assert {n: (tmp_path / n).read_bytes() for n in names(tmp_path)} == before, "the next run removes the drafts"
+        assert dbanon.verify(target) == []
+
+
+def test_a_folder_that_is_new_appears_at_once(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "_runs", lambda *_: False)
+    with killed(0):
+        dbanon.publish(clinic, "safe3", f"{tmp_path}/above/out/", classes=True)
+    assert not (tmp_path / "above" / "out").exists()
+    moves: list[str] = []
+    monkeypatch.setattr(drafts, "_moved", lambda draft, final: (moves.append(final.name), draft.replace(final)))
+    dbanon.publish(clinic, "safe3", f"{tmp_path}/above/out/", classes=True)
+    assert moves == ["out"]
+    assert names(tmp_path) == [
+        "safe3.parquet", "safe3_certificate.parquet", "safe3_certificate.parquet.txt", "safe3_classes.parquet",
+        "safe3_metrics.parquet",
+    ]  # fmt: skip
+    assert dbanon.verify(tmp_path / "above" / "out") == []
+
+
+def test_a_database_appears_with_its_certificate(clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "_runs", lambda *_: False)
+    dbanon.publish(clinic, "safe3", tmp_path / "out.duckdb")
+    before = (tmp_path / "out.duckdb").read_bytes()
+    with killed(0):
+        dbanon.publish(clinic, "safe5", tmp_path / "out.duckdb", overwrite=True)
+    assert (tmp_path / "out.duckdb").read_bytes() == before
+    dbanon.publish(clinic, "safe5", tmp_path / "out.duckdb", overwrite=True)
+    assert names(tmp_path) == ["out.duckdb"]
+
+
+def test_only_drafts_of_ours_of_that_target_and_of_no_running_process_are_removed(clinic: Any, tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    old = f"{ended.pid}-0123abcd.dbanon-draft"
+    ours = [f".out.csv.{old}", f".out_metrics.csv.{old}", f".out.csv.{old}_metrics.part", f".out.csv.{old}.wal"]
+    others = [
+        f".other.csv.{old}", f".out.csv.{os.getpid()}-0123abcd.dbanon-draft", ".out.csv.backup", ".out.csv",
+        f"out.csv.{old}", ".out.csv.12-xyz.dbanon-draft", ".out.csv.1234abcd", f".out.csv.{old}er",
+    ]  # fmt: skip
+    for name in (*ours, *others):
+        (tmp_path / name).write_text(name)
+    written = dbanon.publish(clinic, "safe3", tmp_path / "out.csv")
+    assert names(tmp_path) == sorted([*others, *(p.name for p in written)])
+
+
+def test_a_csv_and_a_parquet_file_of_one_name_share_nothing(clinic: Any, tmp_path: Path) -> None:
+    both = [set(dbanon.publish(clinic, "safe3", tmp_path / f"out.{form}", classes=True)) for form in ("csv", "parquet")]
+    assert not both[0] & both[1]
+    assert dbanon.verify(tmp_path) == []
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_every_change_of_a_published_file_is_seen(clinic: Any, form: str, tmp_path: Path) -> None:
+    """Also of names that would be patterns."""
+    target = tmp_path / f"out [1]*.{form}"
+    written = dbanon.publish(clinic, "safe3", target, classes=True)
+    for path in written:
+        content = path.read_bytes()
+        if "_certificate" not in path.name:
+            path.write_bytes(content + b" ")
+            assert [path.name in said for said in dbanon.verify(target)] == [True]
+        path.unlink()
+        said = CliRunner().invoke(main, ["verify", str(tmp_path)])
+        assert said.exit_code != 0
+        path.write_bytes(content)
+    said = CliRunner().invoke(main, ["verify", str(target)])
+    assert (said.exit_code, said.output) == (0, "The files are those of their certificate.\n")
+    text = target.with_name(f"{target.stem}_certificate.{form}.txt")
+    text.write_text(text.read_text().replace("SHA-256", "").replace(f"{target.name}: ", f"{target.name}: 0"))
+    assert ["is that of other files" in said for said in dbanon.verify(target)] == [True]
+
+
+def test_what_has_no_certificate_is_not_verified(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    for path in (tmp_path / "a.csv", tmp_path):
+        with pytest.raises(dbanon.DbanonError, match="beside its certificate"):
+            dbanon.verify(path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_process_that_is_really_killed_leaves_a_draft_that_the_next_removes(clinic: Any, tmp_path: Path) -> None:
+    dbanon.publish(clinic, "safe3", tmp_path / "out.csv")
+    script = (
+        "import time\nfrom pathlib import Path\nfrom dbanon import drafts\n"
+        f"with drafts.drafts({{'': Path({str(tmp_path / 'out.csv')!r})}}, []) as made:\n"
+        "    made[''].write_text('half')\n    print('there', flush=True)\n    time.sleep(60)\n"
+    )
+    running = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert running.stdout is not None and running.stdout.readline() == b"there\n"
+    dbanon.publish(clinic, "safe3", tmp_path / "out.csv", overwrite=True)
+    assert len(names(tmp_path)) == 5, "a draft of a run that goes on stays"
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    time.sleep(0.05)
+    dbanon.publish(clinic, "safe3", tmp_path / "out.csv", overwrite=True)
+    assert len(names(tmp_path)) == 4
+    running.stdout.close()

@@ -1,0 +1,223 @@
+"""What is written: never over what is read, never somewhere else, whole or not at all, and why it was not."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon import errors
+from dbanon.cli import main
+from dbanon.client import demo
+from dbanon.files import writing
+
+RAW = "age,d\n" + "".join(f"{20 + i % 2},{'ab'[i % 2]}\n" for i in range(8))
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, list(arguments))
+    return result.exit_code, result.output.strip().splitlines()[-1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a release."""
+    path = tmp_path_factory.mktemp("made") / "clinic.duckdb"
+    path.with_name("raw.csv").write_text(RAW)
+    with contextlib.chdir(path.parent), dbanon.connect(path) as con:
+        con.execute("CREATE TABLE patients AS FROM 'raw.csv'")
+        con.execute("CREATE VIEW several AS SELECT * FROM read_csv('r?w.csv')")
+        dbanon.declare(con, "patients", age="quasi", d="sensitive")
+        dbanon.load_hierarchy(con, "sex")
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=2)
+    return path
+
+
+@pytest.fixture
+def clinic(made: Path, folder: Path) -> Any:
+    """The same, and a file beside it that a view reads."""
+    (folder / "raw.csv").write_text(RAW)
+    shutil.copy(made, "clinic.duckdb")
+    with dbanon.connect("clinic.duckdb") as con:
+        yield con
+
+
+SPELLINGS: dict[str, Callable[[Path, Path], object]] = {
+    "the same name": lambda link, raw: None,
+    "a symbolic link": lambda link, raw: link.symlink_to(raw),
+    "a hard link": lambda link, raw: link.hardlink_to(raw),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_the_input_of_anonymize_is_never_overwritten(folder: Path, spelling: str) -> None:
+    (folder / "below").mkdir()
+    for ending in ("", "_metrics", "_certificate"):
+        raw = folder / f"out{ending}.csv"
+        if spelling != "the same name":
+            link, raw = raw, folder / "raw.csv"
+        raw.write_text(RAW)
+        if spelling != "the same name":
+            SPELLINGS[spelling](link, raw)
+        for output in ("out.csv", "below/../out.csv"):
+            order = ("anonymize", raw.name, "-k", "2", "--qi", "age", "--sensitive", "d", "-o", output, "--force")
+            code, said = run(*order)
+            assert (code, "is a file that this reads" in said) == (1, True)
+            assert raw.read_text() == RAW
+        (folder / f"out{ending}.csv").unlink()
+
+
+def test_other_files_that_anonymize_reads_are_never_overwritten(folder: Path) -> None:
+    (folder / "raw.csv").write_text(RAW)
+    (folder / "tree.csv").write_text("20;*\n21;*\n")
+    (folder / "out_metrics.csv").write_text("column_name,role\nage,quasi\n")
+    kept = {path.name: path.read_text() for path in folder.iterdir()}
+    for more in (("--qi", "age=tree.csv", "-o", "tree.csv"), ("--policy", "out_metrics.csv", "-o", "out.csv")):
+        code, said = run("anonymize", "raw.csv", "-k", "2", "--sensitive", "d", "--force", *more)
+        assert (code, "is a file that this reads" in said) == (1, True)
+    with duckdb.connect("raw.duckdb") as con:
+        con.execute("CREATE TABLE t AS FROM 'raw.csv'")
+    code, said = run("anonymize", "raw.duckdb", "--table", "t", "-k", "2", "--qi", "age", "-o", "raw.duckdb", "--force")
+    assert (code, "is a file that this reads" in said) == (1, True)
+    assert kept == {path.name: path.read_text() for path in folder.iterdir() if path.suffix != ".duckdb"}
+    with duckdb.connect("raw.duckdb") as con:
+        assert con.execute("SELECT count(*) FROM t").fetchall() == [(8,)]
+
+
+def test_publishing_and_saving_never_overwrite_a_database_or_a_file_that_is_read(clinic: Any, folder: Path) -> None:
+    (folder / "link.duckdb").symlink_to(folder / "clinic.duckdb")
+    (folder / "hard.duckdb").hardlink_to(folder / "clinic.duckdb")
+    before = (folder / "clinic.duckdb").read_bytes()
+    for to in ("clinic.duckdb", "link.duckdb", "hard.duckdb", "./clinic.duckdb", "raw.csv"):
+        with pytest.raises(errors.TargetInUse):
+            dbanon.publish(clinic, "safe", to, overwrite=True)
+        with pytest.raises(errors.TargetInUse):
+            dbanon.save_hierarchy(clinic, "sex", to)
+    assert (folder / "clinic.duckdb").read_bytes()[:4096] == before[:4096]
+    assert (folder / "raw.csv").read_text() == RAW
+    clinic.execute("DROP VIEW several")
+    clinic.close()
+    code, said = run("hierarchy", "save", "clinic.duckdb", "sex", "hard.duckdb", "--force")
+    assert (code, "is a file that this reads" in said) == (1, True)
+
+
+def test_the_file_that_a_release_was_made_from_is_never_overwritten(clinic: Any, folder: Path) -> None:
+    clinic.execute("DROP VIEW several")
+    clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('raw.csv', 'age', 'quasi')")
+    dbanon.materialize(clinic, "of_file", "kacpc", "raw.csv", k=2)
+    with pytest.raises(errors.TargetInUse):
+        dbanon.publish(clinic, "of_file", folder / "raw.csv", overwrite=True)
+    assert (folder / "raw.csv").read_text() == RAW
+
+
+def test_a_target_on_a_network_is_refused_and_no_folder_is_made(clinic: Any, folder: Path) -> None:
+    before = sorted(folder.rglob("*"))
+    for to in ("s3://bucket/safe.csv", "s3:/bucket/safe.csv", "https://x.org/safe.duckdb", "file:///tmp/x.csv"):
+        with pytest.raises(errors.TargetNotLocal):
+            dbanon.publish(clinic, "safe", to)
+        with pytest.raises(errors.TargetNotLocal):
+            dbanon.save_hierarchy(clinic, "sex", to)
+        for order in (("docs", "--to", to), ("anonymize", "raw.csv", "-k", "2", "--qi", "age", "-o", to)):
+            code, said = run(*order)
+            assert (code, "is no path on this machine" in said) == (1, True)
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_pages_of_the_manual_replace_nothing_unless_asked(folder: Path) -> None:
+    (folder / "manual").mkdir()
+    (folder / "manual" / "index.md").write_text("mine")
+    code, said = run("docs", "--to", "manual")
+    assert (code, "exists already" in said) == (1, True)
+    assert [path.name for path in (folder / "manual").iterdir()] == ["index.md"]
+    assert (folder / "manual" / "index.md").read_text() == "mine"
+    assert run("docs", "--to", "manual", "--force")[0] == 0
+    assert (folder / "manual" / "index.md").read_text().startswith("# dbanon")
+
+
+def test_the_demo_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "patients", lambda real=demo.patients: real(100))
+    path = folder / "dbanon_demo.duckdb"
+    with demo.build(path) as con:
+        con.execute("CREATE TABLE mine AS SELECT 1 AS one")
+    code, said = run("demo")
+    assert code == 1 and "exists already. Hint: --force makes it anew" in said
+    monkeypatch.setattr(demo, "declare", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        demo.build(path, overwrite=True)
+    monkeypatch.undo()
+    assert [p.name for p in folder.iterdir()] == [path.name]
+    with duckdb.connect(str(path)) as con:
+        assert con.execute("FROM mine").fetchall() == [(1,)]
+    monkeypatch.chdir(folder)
+    (folder / "text.duckdb").write_text("notes")
+    with duckdb.connect("other.duckdb") as other:
+        other.execute("CREATE TABLE patients AS SELECT 1 AS one")
+    for name in ("other.duckdb", "text.duckdb"):
+        code, said = run("demo", "--database", name, "--force")
+        assert code == 1 and "never replaced" in said
+    assert (folder / "text.duckdb").read_text() == "notes"
+
+
+REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "there is no permission to write there",
+    errno.ENAMETOOLONG: "the name is too long for the file system",
+}
+
+
+@pytest.mark.parametrize("number", REASONS)
+def test_why_nothing_could_be_written_is_said(
+    clinic: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    said = duckdb.TransactionException(f"Failed to commit: Could not write file: {os.strerror(number)}")
+    assert writing.why(said) == REASONS[number]
+    before = sorted(folder.rglob("*"))
+    monkeypatch.setattr(Path, "write_text", fails)
+    with pytest.raises(errors.NotWritten, match=REASONS[number]):
+        dbanon.publish(clinic, "safe", "out.csv")
+    monkeypatch.undo()
+    assert {p.name for p in folder.rglob("*")} == {p.name for p in before}
+
+
+def test_a_full_disk_is_not_another_connection(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dbanon.views import materialized
+
+    def full(*_: object, **__: object) -> None:
+        raise duckdb.TransactionException('Failed to commit: Could not write file "x": No space left on device')
+
+    monkeypatch.setattr(materialized, "build", full)
+    with pytest.raises(errors.NotWritten, match="the disk is full"):
+        dbanon.materialize(clinic, "again", "kacpc", "patients", k=2)
+
+
+def test_a_name_that_is_too_long_is_said_to_be(clinic: Any, folder: Path) -> None:
+    for to in ("x" * 251 + ".csv", "x" * 300 + "/safe.csv", "x" * 300 + ".duckdb"):
+        with pytest.raises(errors.NotWritten, match="too long"):
+            dbanon.publish(clinic, "safe", to)
+    assert {p.name for p in folder.iterdir()} <= {"clinic.duckdb", "clinic.duckdb.wal", "raw.csv"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_device_that_is_full_says_so(clinic: Any) -> None:
+    with pytest.raises(Exception, match="No space left") as caught:
+        clinic.execute("COPY patients TO '/dev/full' (FORMAT csv)")
+    assert writing.why(caught.value) == "the disk is full"

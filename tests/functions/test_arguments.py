@@ -1,0 +1,515 @@
+"""Arguments as DuckDB binds them, the kinds of parameters, table names and quoting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import duckdb
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+from support.tables import MANY
+
+from dbanon import cluster, errors
+from dbanon.functions import arguments, parameter_types, parameters
+from dbanon.functions.parameters import COMMON, Parameter
+from dbanon.functions.table_function import table_functions
+from dbanon.sqltext import names, quote
+
+# What DuckDB binds, read back
+
+
+@pytest.fixture(scope="module")
+def bound() -> Iterator[Callable[..., list[str]]]:
+    """Bound texts of the arguments of a call, as the macros of `dbanon.engine.install` collect them."""
+    slots = ["a1", "a2", "a3"]
+    capture = arguments.capture(slots, arguments.CAPTURED)
+    connection = duckdb.connect()
+    connection.execute(f"CREATE MACRO f(tbl, a1 := NULL, a2 := NULL, a3 := NULL) AS TABLE SELECT unnest({capture})")
+
+    def texts(call: str, *values: object) -> list[str]:
+        found = connection.execute(f"FROM f('t', {call})", list(values)).fetchall()
+        return [text for (text,) in found if "THEN (NULL)" not in text]
+
+    yield texts
+    connection.close()
+
+
+READABLE = [
+    ("k=10", ("k", 10)),
+    ("k = -3", ("k", -3)),
+    ("K=10", ("k", 10)),
+    ('"k"=10', ("k", 10)),
+    ("k=1_000", ("k", 1000)),
+    ("k=10 -- ten\n", ("k", 10)),
+    ("k=10000000000", ("k", 10**10)),
+    ("k=100000000000000000000", ("k", 10**20)),
+    ("k=0.2", ("k", 0.2)),
+    ("k=.5", ("k", 0.5)),
+    ("k=-.25", ("k", -0.25)),
+    ("k=1e3", ("k", 1000.0)),
+    ("k=-1.5e-7", ("k", -1.5e-7)),
+    ("k=10::BIGINT", ("k", 10)),
+    ("k='10'", ("k", "10")),
+    ("k=NULL", ("k", None)),
+    ("sensitive=NULL", ("sensitive", None)),
+    ("sensitive='x'", ("sensitive", "x")),
+    ("sensitive=''", ("sensitive", "")),
+    ("sensitive='it''s (k = 2), \"so\"'", ("sensitive", 'it\'s (k = 2), "so"')),
+    ("sensitive=$$a'b$$", ("sensitive", "a'b")),
+    ("sensitive=E'a\\nb'", ("sensitive", "a\nb")),
+    ("l=true", ("l", True)),
+    ("l=false", ("l", False)),
+    ("l='t'", ("l", "t")),
+    ("l=1", ("l", 1)),
+    ("qi=['a', 'b']", ("qi", ["a", "b"])),
+    ("qi=['it''s', 'odd \"name\"', 'a, b)']", ("qi", ["it's", 'odd "name"', "a, b)"])),
+    ("qi=[]", ("qi", [])),
+    ("qi=['a', NULL]", ("qi", ["a", None])),
+    ("qi=[1, 2]", ("qi", [1, 2])),
+    ("qi='a'", ("qi", "a")),
+    ("hierarchies={'zip': 'z'}", ("hierarchies", {"zip": "z"})),
+    ("hierarchies={'odd name': 'a, (b)', 'x\"y': 'it''s'}", ("hierarchies", {"odd name": "a, (b)", 'x"y': "it's"})),
+    ("hierarchies=MAP {'zip': 'z', 'a b': 'c'}", ("hierarchies", {"zip": "z", "a b": "c"})),
+    ("weights=MAP {'age': 1.5}", ("weights", {"age": 1.5})),
+    ("hierarchies={'sex': 'M;*\nF;*'}", ("hierarchies", {"sex": "M;*\nF;*"})),
+    ("hierarchies={'order': 'o', 'Größe': 'g', 'Zip': 'z'}", ("hierarchies", {"order": "o", "Größe": "g", "Zip": "z"})),
+    ("weights={'age': 2, 'zip': 0.5}", ("weights", {"age": 2, "zip": 0.5})),
+    ("weights={'age': -2, 'zip': NULL}", ("weights", {"age": -2, "zip": None})),
+    ("weights={'age': true}", ("weights", {"age": True})),
+    ("weights={'age': [1]}", ("weights", {"age": [1]})),
+    ("'nulls'='drop'", ("nulls", "drop")),
+    ("'odd '' name'='v'", ("odd ' name", "v")),
+]
+
+
+@pytest.mark.parametrize(("call", "expected"), READABLE, ids=[call for call, _ in READABLE])
+def test_a_name_and_a_literal_are_read_back(bound: Any, call: str, expected: tuple[str, object]) -> None:
+    (text,) = bound(call)
+    found = arguments.slot("kacpc", text)
+    assert found == expected
+    assert type(found[1]) is type(expected[1])
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        ("k=?", 7),
+        ("k=?", 0.5),
+        ("k=?", "7"),
+        ("l=?", True),
+        ("sensitive=?", "it's"),
+        ("k=?", None),
+        ("qi=?", ["a", "it's"]),
+        ("hierarchies=?", {"zip": "z", "odd name": "it's"}),
+        ("weights=?", {"age": 2.5, "zip": 0.25}),
+    ],
+    ids=str,
+)
+def test_prepared_values_are_read_back(bound: Any, call: str, value: object) -> None:
+    (text,) = bound(call, value)
+    assert arguments.slot("kacpc", text) == (call[:-2], value)
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12)
+
+
+@MANY
+@given(st.dictionaries(NAMES, NAMES, min_size=1, max_size=3))
+def test_hostile_names_and_texts_are_read_back(bound: Any, given_names: dict[str, str]) -> None:
+    if len({name.lower() for name in given_names}) < len(given_names):
+        return
+    spelled = ", ".join(f"{quote.text(n)}: {quote.text(v)}" for n, v in given_names.items())
+    listed = ", ".join(quote.text(n) for n in given_names)
+    struct, several = bound(f"hierarchies={{{spelled}}}, qi=[{listed}]")
+    assert arguments.slot("kacpc", struct) == ("hierarchies", given_names)
+    assert arguments.slot("kacpc", several) == ("qi", list(given_names))
+
+
+def test_several_arguments_are_read_whatever_their_order(bound: Any) -> None:
+    texts = bound("weights={'a': 1}, k=3, qi=['a']")
+    assert [arguments.slot("kacpc", text) for text in texts] == [("weights", {"a": 1}), ("k", 3), ("qi", ["a"])]
+
+
+def test_long_arguments_are_not_cut_short(bound: Any) -> None:
+    columns = [f"column number {n}" for n in range(500)]
+    (text,) = bound(f"qi=[{', '.join(quote.text(c) for c in columns)}]")
+    assert arguments.slot("kacpc", text) == ("qi", columns)
+
+
+UNREADABLE = [
+    "k=2+3",
+    "10=k",
+    "k<'x'",
+    "k<>10",
+    "k",
+    "10",
+    "'k'",
+    "['k']",
+    "k=k",
+    "k=qi",
+    "k=5 AND true",
+    "(k=5)=true",
+    "NOT k=5",
+    "k=abs(3)",
+    "k=random()",
+    "k IS NULL",
+    "k=[1]||[2]",
+    "sensitive='a'||'b'",
+    "weights={'a': {'b': 1}}",
+    "''='x'",
+]
+
+
+@pytest.mark.parametrize("call", UNREADABLE)
+def test_anything_else_is_refused_and_not_ignored(bound: Any, call: str) -> None:
+    (text,) = bound(call)
+    with pytest.raises(errors.UnreadableArgument, match=r"^kacpc: cannot read the argument .* Hint: arguments after"):
+        arguments.slot("kacpc", text)
+
+
+@pytest.mark.parametrize("call", ["k=0.25+1", "qi=['a']||['b']", "weights={'a': 1.5, 'b': {'c': 1}}"])
+def test_a_refused_argument_is_shown_with_its_brackets_in_pairs(bound: Any, call: str) -> None:
+    (text,) = bound(call)
+    with pytest.raises(errors.UnreadableArgument) as refused:
+        arguments.slot("kacpc", text)
+    shown = str(refused.value).split("argument ", 1)[1].split(". Hint")[0]
+    depth = 0
+    for character in shown:
+        depth += (character == "(") - (character == ")")
+        assert depth >= 0, shown
+    assert depth == 0, shown
+
+
+def test_an_empty_slot_is_no_argument() -> None:
+    assert arguments.slot("kacpc", "NULL") is None
+
+
+TEXTS = [
+    ("(CAST(k AS INTEGER) = CAST(10 AS INTEGER))", ("k", 10)),
+    ("(CAST(escape AS BOOLEAN) = true)", ("escape", True)),
+    ("(CAST(escape AS BOOLEAN) = CAST('t' AS BOOLEAN))", ("escape", True)),
+    ("(CAST(escape AS BOOLEAN) = CAST('f' AS BOOLEAN))", ("escape", False)),
+    ("(CAST(escape AS VARCHAR) = CAST('t' AS VARCHAR))", ("escape", "t")),
+    ("(CAST(weights AS STRUCT(a BOOLEAN)) = struct_pack(CAST('t' AS BOOLEAN)))", ("weights", {"a": True})),
+    ("(CAST(hierarchies AS STRUCT) = struct_pack())", ("hierarchies", {})),
+    ('(CAST(qi AS "NULL"[]) = list_value())', ("qi", [])),
+    ("(CAST(qi AS VARCHAR[2]) = CAST(list_value('a', 'b') AS VARCHAR[2]))", ("qi", ["a", "b"])),
+    ("('diversity' = 'entropy')", ("diversity", "entropy")),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), TEXTS)
+def test_texts_of_duckdb_1_5_and_2_0_are_read(text: str, expected: tuple[str, object]) -> None:
+    found = arguments.slot("kacpc", text)
+    assert found == expected
+    assert type(found[1]) is type(expected[1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "(",
+        "(k = 10",
+        "(k = 10) (k = 11)",
+        "((k = 10))",
+        "(k = )",
+        "(k = 'open)",
+        "(CAST(k AS INTEGER = 10)",
+        "(CAST(k AS INTEGER) = CAST(10 AS",
+        "(CAST(w AS STRUCT(a INTEGER)) = struct_pack(1, 2))",
+        "(qi = list_value('a' 'b'))",
+        "(k = 10; DROP TABLE t)",
+    ],
+)
+def test_broken_texts_are_refused(text: str) -> None:
+    with pytest.raises(errors.UnreadableArgument):
+        arguments.slot("kacpc", text)
+
+
+def test_arguments_are_merged_by_name_and_null_is_not_given() -> None:
+    slots = ["(k = 10)", "NULL", "(CAST(qi AS VARCHAR[]) = list_value('a'))"]
+    named = {"nulls": "drop", "person": None}
+    assert arguments.merged("kacpc", slots, named) == {"nulls": "drop", "k": 10, "qi": ["a"]}
+
+
+@pytest.mark.parametrize("slots", [["(k = 10)"], ["(K = 10)"]])
+def test_an_argument_given_twice_is_refused(slots: list[str]) -> None:
+    with pytest.raises(errors.RepeatedArgument, match="kacpc: k is given twice"):
+        arguments.merged("kacpc", slots, {"k": 5})
+    with pytest.raises(errors.RepeatedArgument, match="kacpc: k is given twice"):
+        arguments.merged("kacpc", slots * 2, {})
+
+
+# Kinds of parameters
+
+
+GOOD: dict[type, Callable[[Any], list[object]]] = {
+    parameter_types.Integer: lambda kind: [kind.low, kind.low + 1, min(10**6, kind.high)],
+    parameter_types.Real: lambda kind: [kind.low + 0.25, 1, *([] if kind.above else [kind.low])],
+    parameter_types.Moves: lambda kind: [0, 1, 20_000],
+    parameter_types.Weight: lambda kind: [1, 0.5, 1e-6, 1_000_000],
+    parameter_types.Choice: lambda kind: [*kind.words, kind.words[0].upper()],
+    parameter_types.Flag: lambda kind: [True, False],
+    parameter_types.Text: lambda kind: ["a", "odd name", "*"],
+    parameter_types.Scalar: lambda kind: [0, -1.5, "2020-01-01"],
+    parameter_types.Ends: lambda kind: [[0, 1], ["2020-01-01", "2021-01-01"], (1.5, 2)],
+    parameter_types.Columns: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",), []],
+    parameter_types.Integers: lambda kind: [[kind.low], [4, 3] if kind.descending else [3, 4]],
+    parameter_types.Words: lambda kind: [[kind.words[0]], list(kind.words), [kind.words[-1].upper()]],
+    parameter_types.PerColumn: lambda kind: [
+        {},
+        {"a": good(kind.kind)[0]},
+        {"a": good(kind.kind)[0], "b c": good(kind.kind)[-1]},
+    ],
+}
+"""Accepted values of every kind; a new kind needs an entry."""
+
+
+def good(kind: Any) -> list[object]:
+    return GOOD[type(kind)](kind)
+
+
+EVERY = {p.name: p for p in COMMON}
+EVERY |= {f"{a.name}.{p.name}": p for a in cluster.algorithms() for p in a.own}
+EVERY |= {f"{f.name}.{p.name}": p for f in table_functions().values() if not f.algorithm for p in f.parameters}
+PARAMETERS = pytest.mark.parametrize("parameter", EVERY.values(), ids=EVERY)
+
+
+@PARAMETERS
+def test_every_parameter_refuses_what_it_calls_invalid(parameter: Parameter) -> None:
+    assert parameter.kind.invalid
+    for value in parameter.kind.invalid:
+        with pytest.raises(ValueError):
+            parameter.kind.check(value)
+
+
+@PARAMETERS
+def test_every_parameter_accepts_good_values_and_its_default(parameter: Parameter) -> None:
+    for value in good(parameter.kind):
+        parameter.kind.check(value)
+    if parameter.default is not None:
+        assert parameter.kind.check(parameter.default) == parameter.default
+
+
+@PARAMETERS
+def test_every_parameter_says_in_a_sentence_what_it_accepts(parameter: Parameter) -> None:
+    assert parameter.doc.endswith(".")
+    assert not str(parameter.kind).startswith(type(parameter.kind).__name__)
+    refused = parameter.kind.invalid[0]
+    with pytest.raises(errors.InvalidArgument) as error:
+        parameters.validated("f", (parameter,), {parameter.name: refused})
+    shown = parameters.shown(refused)
+    assert str(error.value) == f"f: {parameter.name} must be {parameter.kind}, got {shown}."
+
+
+@PARAMETERS
+def test_null_is_not_given(parameter: Parameter) -> None:
+    if parameter.required:
+        with pytest.raises(
+            errors.MissingArgument, match=f"f: {parameter.name} is missing; .* Hint: {parameter.name} = "
+        ):
+            parameters.validated("f", (parameter,), {parameter.name: None})
+    else:
+        assert parameters.validated("f", (parameter,), {}) == {parameter.name: parameter.default}
+        assert parameters.validated("f", (parameter,), {parameter.name: None}) == {parameter.name: parameter.default}
+
+
+def test_parameter_names_are_unique_and_lower_case() -> None:
+    for algorithm in cluster.algorithms():
+        found = [p.name for p in algorithm.parameters]
+        assert len(set(found)) == len(found)
+        assert all(name == name.lower() for name in found)
+    assert set(arguments.CAPTURED) <= {p.name for p in COMMON}
+
+
+def test_accepted_values_are_normalized() -> None:
+    found = parameters.validated("f", COMMON, {"K": 3, "qi": "age", "nulls": "DROP", "weights": {"Age": 2}})
+    assert (found["k"], found["qi"], found["nulls"], found["weights"]) == (3, ("age",), "drop", {"Age": 2.0})
+
+
+def test_k_must_be_an_integer_of_at_least_2() -> None:
+    with pytest.raises(errors.InvalidArgument, match=r"^kacpc: k must be an integer of at least 2, got 1\.$"):
+        parameters.validated("kacpc", COMMON, {"k": 1})
+    with pytest.raises(errors.MissingArgument, match=r"^kacpc: k is missing; .* Hint: k = 10\.$"):
+        parameters.validated("kacpc", COMMON, {})
+
+
+def test_an_unknown_parameter_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(
+        errors.UnknownParameter, match=r"there is no parameter 'heirarchies'\. Did you mean 'hierarchies'\?"
+    ):
+        parameters.validated("kacpc", COMMON, {"k": 3, "heirarchies": {}})
+
+
+def test_long_values_are_shortened_in_messages() -> None:
+    assert parameters.shown(None) == "NULL"
+    assert parameters.shown(True) == "true"
+    assert parameters.shown("x" * 200) == "'" + "x" * 76 + "..."
+
+
+@pytest.mark.parametrize(
+    "arguments_",
+    [
+        "k=1",
+        "k='ten'",
+        "k=2.5",
+        "k=true",
+        "k=[2]",
+        "k := 3.7",
+        "k := 'ten'",
+        "k => 1",
+        "'k'='10'",
+        "k=NULL",
+        "k := NULL",
+    ],
+)
+def test_a_bad_k_is_refused_in_sql(six: Any, arguments_: str) -> None:
+    with pytest.raises(Exception, match=r"kacpc: k (must be|is missing; it must be) an integer of at least 2"):
+        six.execute(f"FROM kacpc('six', {arguments_})").fetchall()
+
+
+# Table names
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("patients", ("patients",)),
+        ("main.patients", ("main", "patients")),
+        ("clinic.main.patients", ("clinic", "main", "patients")),
+        ('"odd name"', ("odd name",)),
+        ('clinic."a.b"', ("clinic", "a.b")),
+        ('"say ""hi""".t', ('say "hi"', "t")),
+        ('""""', ('"',)),
+        ("Größe_2$", ("Größe_2$",)),
+        ("_x", ("_x",)),
+        ("", None),
+        ('""', None),
+        ("a.", None),
+        (".a", None),
+        ("a..b", None),
+        ("a.b.c.d", None),
+        ("a b", None),
+        (" a", None),
+        ("a ", None),
+        ("a\n", None),
+        ("2a", None),
+        ('"open', None),
+        ('"a"b', None),
+        ("a; DROP TABLE b", None),
+        ("(SELECT 1)", None),
+        ("read_csv('x')", None),
+        ("a--", None),
+        ("data.csv", ("data", "csv")),
+    ],
+)
+def test_table_names_have_one_to_three_parts(text: str, parts: tuple[str, ...] | None) -> None:
+    assert names.table_parts(text) == parts
+
+
+@MANY
+@given(st.lists(NAMES, min_size=1, max_size=3))
+def test_quoted_names_are_read_back(parts: list[str]) -> None:
+    assert names.table_parts(quote.qualified(*parts)) == tuple(parts)
+
+
+def test_files_are_known_by_their_ending() -> None:
+    files = ["a.csv", "A.CSV", "x/y.parquet", "a.json.gz", "a.tsv.zst", "s3://b/a.ndjson", "a.txt", "a.jsonl"]
+    assert [names.is_file(f) for f in files] == [True] * len(files)
+    others = ["csv", "a.csv.bak", "a.gz", "patients", "a.csv;", "a.xlsx"]
+    assert [names.is_file(f) for f in others] == [False] * len(others)
+
+
+# Quoting
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Any]:
+    connection = duckdb.connect()
+    yield connection
+    connection.close()
+
+
+HOSTILE = [
+    '"',
+    '""',
+    'a"b',
+    "'",
+    "a.b",
+    "x; DROP TABLE t; --",
+    "/*",
+    "\\",
+    "\n",
+    "select",
+    "$1",
+    "?",
+    "{{ x }}",
+    "Größe",
+    "🙂",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_stay_names(plain: Any, name: str) -> None:
+    table = quote.identifier(name)
+    plain.execute(f"CREATE OR REPLACE TABLE {table} ({quote.identifier(name + 'x')} INTEGER)")
+    found = plain.execute(f"FROM {quote.qualified('memory', 'main', name)}").description
+    assert found[0][0] == name + "x"
+    plain.execute(f"DROP TABLE {table}")
+
+
+@MANY
+@given(NAMES)
+def test_every_name_comes_back_as_a_column(plain: Any, name: str) -> None:
+    assert plain.execute(f"SELECT 1 AS {quote.identifier(name)}").description[0][0] == name
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+@MANY
+@given(TEXT)
+def test_every_text_comes_back_as_a_value(plain: Any, value: str) -> None:
+    """The NUL character too, and JSON documents."""
+    assert plain.execute(f"SELECT {quote.text(value)}").fetchall() == [(value,)]
+    assert plain.execute(f"SELECT {quote.literal(value)} || 'x'").fetchall() == [(value + "x",)]
+    found = plain.execute(f"SELECT {quote.as_json({value: [value, 1, None]})}").fetchall()[0][0]
+    assert json.loads(found) == {value: [value, 1, None]}
+
+
+@pytest.mark.parametrize("value", [None, True, False, 0, -7, 2**63, 2**127 - 1, -(2**127)])
+def test_literals_keep_value_and_type(plain: Any, value: object) -> None:
+    found = plain.execute(f"SELECT {quote.literal(value)}").fetchall()[0][0]  # type: ignore[arg-type]
+    assert found == value
+    assert type(found) is type(value)
+
+
+@MANY
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_float_comes_back(plain: Any, value: float) -> None:
+    assert plain.execute(f"SELECT {quote.literal(value)}::DOUBLE").fetchall() == [(value,)]
+
+
+def test_a_float_of_17_digits_comes_back(plain: Any) -> None:
+    assert plain.execute(f"SELECT {quote.literal(0.09059673990867223)}::DOUBLE").fetchall() == [(0.09059673990867223,)]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_numbers_that_have_no_literal_are_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="has no literal"):
+        quote.literal(value)
+
+
+def test_a_name_with_a_nul_character_is_refused() -> None:
+    with pytest.raises(ValueError, match="NUL"):
+        quote.identifier("a\0b")
+
+
+def test_empty_parts_of_a_qualified_name_are_left_out() -> None:
+    assert quote.qualified("", "main", "t") == '"main"."t"'
+    assert quote.joined(["a", "b"]) == "a, b"
+    assert isinstance(quote.joined([]), quote.Sql)

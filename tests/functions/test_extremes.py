@@ -1,0 +1,137 @@
+"""Arguments and tables at the ends of what can be written: each ends soon, with our error or a right answer."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.functions import parameter_types, parameters
+from dbanon.functions.parameters import Parameter
+from dbanon.functions.table_function import TableFunction, table_functions
+
+SECONDS = 20
+"""Far above what any of these takes, far below what a loop of 2^31 steps does."""
+
+TEN = """
+    CREATE TABLE ten AS SELECT 20 + i AS age, ['a', 'b'][1 + i % 2] AS sex, ['x', 'y', 'z'][1 + i % 3] AS d,
+        DATE '2000-01-01' + i::INTEGER AS born, i // 2 AS pid FROM range(10) AS r (i);
+"""
+NUMBERS = (0, -1, 1, 2**31 - 1, 2**63, 2**127, 1e308, float("nan"), float("inf"))
+WORDS = ("", "\0", "x" * 10_000, "'); DROP TABLE ten; --")
+
+
+@pytest.fixture(scope="module")
+def ten() -> Any:
+    with duckdb.connect(config={"threads": 1}) as connection:
+        dbanon.attach(connection)
+        connection.execute(TEN)
+        yield connection
+
+
+def swept() -> list[tuple[TableFunction, Parameter]]:
+    """Each parameter of numbers, once with each kind, in the first function that has it."""
+    found: dict[tuple[str, str], tuple[TableFunction, Parameter]] = {}
+    for function in table_functions().values():
+        for parameter in function.parameters:
+            found.setdefault((parameter.name, repr(parameter.kind)), (function, parameter))
+    return list(found.values())
+
+
+NUMERIC = (
+    parameter_types.Integer,
+    parameter_types.Integers,
+    parameter_types.Moves,
+    parameter_types.Real,
+    parameter_types.Weight,
+    parameter_types.Scalar,
+    parameter_types.Ends,
+)
+
+
+def extremes(parameter: Parameter) -> list[Any]:
+    """Values for a parameter: one a place where it might break; as a whole, in a list, or of a column."""
+    kind = parameter.kind
+    inner = kind.kind if isinstance(kind, parameter_types.PerColumn) else kind
+    if not isinstance(inner, NUMERIC):
+        return [2**127, "\0"]
+    values: list[Any] = [*NUMBERS, *WORDS]
+    if isinstance(inner, parameter_types.Moves):
+        values.remove(2**31 - 1)  # so many moves are made, until somebody stops them
+    if isinstance(inner, parameter_types.Ends):
+        values = [[low, 90] for low in values] + [[1, "x"]]
+    if isinstance(inner, parameter_types.Integers):
+        values = [[value] for value in values]
+    return [{column: value} for value in values for column in ("age", "sex")] if kind is not inner else values
+
+
+def given(function: TableFunction, parameter: Parameter, value: Any) -> dict[str, Any]:
+    """The arguments of a call that is about one parameter."""
+    names = {p.name for p in function.parameters}
+    arguments = {p.name: 2 if p.name == "k" else [10] for p in function.parameters if p.required and p.name != "kind"}
+    arguments |= {"kind": "minimality"} if "kind" in names else {}
+    arguments |= {"source": "ten"} if "source" in names else {}
+    arguments |= {"qi": ["age", "sex"]} if "qi" in names else {}
+    arguments |= {"sensitive": ["d"]} if "sensitive" in names else {}
+    return arguments | {parameter.name: value}
+
+
+@pytest.mark.parametrize(("function", "parameter"), swept(), ids=lambda of: of.name)
+def test_every_extreme_value_of_every_parameter_ends_soon(
+    ten: Any, function: TableFunction, parameter: Parameter
+) -> None:
+    positional = [
+        {"tbl": "ten", "release": "ten", "source": "ten", "col": "age"}.get(p, "h") for p in function.positional
+    ]
+    began = time.process_time()
+    for value in extremes(parameter):
+        arguments = given(function, parameter, value)
+        try:
+            parameters.validated(function.name, function.parameters, arguments)
+        except errors.InvalidArgument as error:
+            assert parameter.name in str(error)
+            assert len(str(error)) < 500
+            continue
+        call = ", ".join([*("?" for _ in positional), *(f"{name} := ?" for name in arguments)])
+        try:
+            ten.execute(f"FROM {function.name}({call})", [*positional, *arguments.values()]).fetchall()
+        except duckdb.Error as error:
+            assert ours(error), (value, str(error))
+    assert time.process_time() - began < SECONDS
+
+
+def ours(error: duckdb.Error) -> bool:
+    """Whether an error is one that we raise: DuckDB gives it out as an invalid input, and calls it nothing else."""
+    text = str(error)
+    return text.startswith("Invalid Input Error: ") and "Python exception" not in text and "Error: " not in text[21:]
+
+
+def test_a_view_over_a_function_is_no_source_of_the_same_function(ten: Any) -> None:
+    made = "FROM {}('ten', k = 2, qi = ['age'], other = ['sex'])"
+    ten.execute(f"CREATE OR REPLACE VIEW over AS SELECT * {made.format('kacpc')}")
+    ten.execute(
+        "CREATE OR REPLACE VIEW over_over AS FROM ten WHERE age::VARCHAR NOT IN (SELECT o.age FROM main.over AS o)"
+    )
+    ten.execute(f"CREATE OR REPLACE MACRO made() AS TABLE SELECT * {made.format('kacpc')}")
+    ten.execute("CREATE OR REPLACE VIEW over_macro AS SELECT * FROM made()")
+    for view in ("over", "over_over", "over_macro"):
+        with pytest.raises(duckdb.Error, match=f"the view {view} calls kacpc, itself or through"):
+            ten.execute(f"FROM kacpc('{view}', k = 5, qi = ['sex'])")
+        assert ten.execute(f"FROM mondrian('{view}', k = 5, qi = ['sex'])").fetchall()
+
+
+def test_a_view_that_only_speaks_of_a_function_is_a_source_of_it(ten: Any) -> None:
+    ten.execute("CREATE OR REPLACE VIEW speaks AS SELECT *, 'made by kacpc(' AS how FROM ten")
+    assert ten.execute("FROM kacpc('speaks', k = 5, qi = ['sex'])").fetchall()
+
+
+def test_a_name_that_needs_quotes_is_suggested_with_them(ten: Any) -> None:
+    ten.execute('CREATE OR REPLACE TABLE "a.b" AS FROM ten')
+    with pytest.raises(duckdb.Error, match=re.escape("""Did you mean '"a.b"'?""")):
+        ten.execute("FROM kacpc('a.b', k = 5, qi = ['sex'])")
+    assert ten.execute("""FROM kacpc('"a.b"', k = 5, qi = ['sex'])""").fetchall()

@@ -1,0 +1,670 @@
+"""Every form of SQL that a DuckDB user knows works over the table functions, on a connection that was only attached."""
+
+from __future__ import annotations
+
+import csv
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon.functions.arguments import CAPTURED
+from dbanon.functions.table_function import table_functions
+
+PEOPLE = """
+    CREATE TABLE people AS
+    SELECT
+        i AS rid,
+        i // 2 AS person,
+        CASE WHEN i = 15 THEN NULL ELSE 20 + (i * 7) % 40 END AS age,
+        ['M', 'F'][1 + i % 2] AS sex,
+        ['red', 'blue', 'red', '*'][1 + i % 4] AS mark,
+        ['a1', 'a2', 'b1', 'b2'][1 + i // 4] AS ward,
+        ['Flu', 'Cancer', 'HIV'][1 + i % 3] AS disease,
+        CASE WHEN i < 8 THEN 'north' ELSE 'south' END AS region,
+        'note ' || i AS note
+    FROM range(16) AS r (i);
+    CREATE TABLE guests AS FROM people;
+"""
+ROLES = {"rid": "identifier", "age": "quasi", "sex": "quasi", "disease": "sensitive", "region": "other"}
+WARDS = "E'a1;a;*\\na2;a;*\\nb1;b;*\\nb2;b;*'"
+FORMS = ("=", ":=", "=>")
+
+
+class Case(NamedTuple):
+    """A parameter, a value that changes the answer, and what else the call needs for that."""
+
+    parameter: str
+    value: str
+    others: str = ""
+    function: str = "kacpc"
+    k: int = 3
+    table: str = "people"
+
+
+def free(parameter: str, value: str, others: str, function: str = "kacpc", k: int = 3) -> Case:
+    """The same of a table without a policy, where a call says what the columns are."""
+    if "qi := " not in others:
+        others += (", " if others else "") + "qi := ['age', 'sex']"
+    return Case(parameter, value, others, function, k, "guests")
+
+
+WARD = f"qi := ['ward'], hierarchies := {{'ward': {WARDS}}}"
+CASES = [
+    Case("k", "6"),
+    Case("qi", "['age']"),
+    free("sensitive", "['note']", ""),
+    Case("hierarchies", "{'sex': E'M;any sex;*\\nF;any sex;*'}", "qi := ['sex'], withhold := ['region']", k=9),
+    Case("person", "'person'"),
+    Case("weights", "{'age': 1000}"),
+    Case("nulls", "'drop'"),
+    Case("intervals", "'bounds'"),
+    free("other", "['mark']", ""),
+    Case("identifier", "['region']"),
+    Case("withhold", "['region']"),
+    free("allow_rare", "['note']", "other := ['note']"),
+    free("min_level", "{'ward': 1}", WARD),
+    free("max_level", "{'ward': 1}", WARD, k=5),
+    Case("top", "{'age': 40}"),
+    Case("bottom", "{'age': 30}"),
+    Case("grid", "{'age': 10}"),
+    Case("round", "{'age': 10}"),
+    Case("l", "3"),
+    free("diversity", "'entropy'", "l := 2, sensitive := ['mark']"),
+    Case("c", "0.9", "l := 2, diversity := 'recursive'"),
+    Case("t", "0.1"),
+    Case("emd", "'ordered'", "t := 0.2"),
+    Case("alpha", "0.5"),
+    Case("p", "3"),
+    Case("beta", "0.5"),
+    free("likeness", "'enhanced'", "beta := 2, sensitive := ['mark']"),
+    free("multi", "'joint'", "alpha := 0.8, sensitive := ['disease', 'mark']"),
+    Case("suppress", "0.2"),
+    Case("improve", "500"),
+    free("escape", "true", "qi := ['age', 'mark']"),
+    free("eloss_height", "'sub'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\n"
+         "b1;b;B;*\\nb2;b;B;*'}", "kacpc_metrics", k=8),
+    free("prune_unused", "false", "qi := ['age', 'ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\nb1;b;*\\n"
+         "b2;b;*\\nc1;c;d;e;*\\nc2;c;d;e;*'}"),
+]  # fmt: skip
+BY_NAME = {case.parameter: case for case in CASES}
+
+
+def prepare(connection: Any) -> Any:
+    connection.execute(PEOPLE)
+    dbanon.declare(connection, "people", **ROLES)
+    return connection
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Any]:
+    """One attached plain connection for the tests that only read."""
+    with duckdb.connect() as connection:
+        yield prepare(dbanon.attach(connection))
+
+
+@pytest.fixture
+def own(con: Any) -> Any:
+    """An attached plain connection that a test may change."""
+    return prepare(con)
+
+
+def answer(connection: Any, query: str, parameters: Any = None) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Column names and rows of a query."""
+    result = connection.execute(query, parameters)
+    names = [column[0] for column in result.description]
+    return names, result.fetchall()
+
+
+def call(case: Case, form: str | None) -> str:
+    """The call of a case with its parameter in one form, or without it."""
+    arguments = [f"'{case.table}'"]
+    if form is not None:
+        arguments.append(f"{case.parameter} {form} {case.value}")
+    if case.parameter != "k":
+        arguments.append(f"k := {case.k}")
+    if case.others:
+        arguments.append(case.others)
+    return f"FROM {case.function}({', '.join(arguments)})"
+
+
+# --- name = value, name := value, name => value -------------------------------------------------------------
+
+
+def test_every_parameter_of_kacpc_is_tried_here() -> None:
+    assert [c.parameter for c in CASES] == [p.name for p in table_functions()["kacpc"].parameters]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.parameter)
+def test_every_parameter_has_its_effect_in_all_its_forms(shared: Any, case: Case) -> None:
+    try:
+        without = answer(shared, call(case, None))
+    except duckdb.Error as error:  # the parameter is what makes the call possible
+        without = ([str(error)], [])
+    answers = [answer(shared, call(case, form)) for form in FORMS]
+    assert answers[0][1]
+    assert answers[0] != without
+    assert all(found == answers[0] for found in answers)
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_captured_parameters_take_equals_after_others_and_in_any_letter_case(shared: Any, name: str) -> None:
+    case = BY_NAME[name]
+    k = "" if name == "k" else f"K = {case.k}, "
+    others = f", {case.others}" if case.others else ""
+    written = f"FROM {case.function}('{case.table}', {k}{name.upper()}={case.value}{others})"
+    assert answer(shared, written) == answer(shared, call(case, ":="))
+
+
+def test_captured_parameters_take_equals_beside_a_table_with_columns_of_that_name(own: Any) -> None:
+    own.execute("CREATE TABLE beside AS SELECT 1 AS k, 2 AS qi, 3 AS l")
+    found = answer(own, "SELECT count(*) FROM beside, kacpc('people', k = 4, qi = ['age'])")
+    assert found[1] == answer(own, "SELECT count(*) FROM kacpc('people', k := 4, qi := ['age'])")[1]
+
+
+@pytest.mark.parametrize("function", [f.name for f in table_functions().values() if f.algorithm])
+def test_every_publishing_function_takes_k_in_three_forms(shared: Any, function: str) -> None:
+    answers = [answer(shared, f"FROM {function}('people', k {form} 4)") for form in FORMS]
+    assert answers[0][1]
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_twelve_parameters_fit_with_equals(shared: Any) -> None:
+    arguments = {
+        "k": "3", "qi": "['age', 'sex']", "sensitive": "['disease']", "hierarchies": "{'sex': E'M;*\\nF;*'}",
+        "weights": "{'age': 2}", "l": "2", "t": "0.6", "alpha": "0.9", "nulls": "'keep'", "intervals": "'text'",
+        "person": "'person'", "other": "'region'",
+    }  # fmt: skip
+    written = [", ".join(f"{name} {form} {value}" for name, value in arguments.items()) for form in FORMS]
+    answers = [answer(shared, f"FROM kacpc('people', {call})") for call in written]
+    assert answers[0][1]
+    assert answers[0] == answers[1] == answers[2]
+
+
+HOSTILE = ("it's (odd), = or", 'd"q" \\n', "CAST(x AS INTEGER)", "ünï 🙂", "list_value(1)", "' DROP TABLE people --")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_equals_reads_hostile_names_and_labels_whole(own: Any, name: str) -> None:
+    quoted, text = name.replace('"', '""'), name.replace("'", "''")
+    own.execute(f'CREATE TABLE odd AS SELECT age, sex AS "{quoted}" FROM people')
+    label = f"any {name}"
+    lines = f"M;{label};*\nF;{label};*".replace("'", "''")
+    for form in FORMS:
+        arguments = {"k": "9", "qi": f"['{text}']", "hierarchies": f"{{'{text}': '{lines}'}}"}
+        written = ", ".join(f"{argument} {form} {value}" for argument, value in arguments.items())
+        names, rows = answer(own, f"FROM kacpc('odd', {written})")
+        assert names == [name, "class_id"]
+        assert rows == [(label, 1)] * 16
+
+
+def test_an_argument_given_twice_is_an_error(shared: Any) -> None:
+    for arguments in ("k=3, k=4", "k=3, k := 3", "nulls='drop', nulls := 'keep', k := 3"):
+        with pytest.raises(duckdb.Error, match="given twice"):
+            answer(shared, f"FROM kacpc('people', {arguments})")
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["3", "true", "'k'", "k<3", "k>=3", "k<>3", "k=3 AND true", "k=3 OR k=4", "NOT k=3", "k IS NULL", "k IN (3)", "1=1",
+     "k=1+2", "3=k", "k BETWEEN 3 AND 4", "nulls=lower('DROP')", "['age']=qi", "k=3=true", "random()=0.5"],
+)  # fmt: skip
+def test_a_slot_is_read_whole_or_refused(shared: Any, argument: str) -> None:
+    with pytest.raises(duckdb.Error):
+        answer(shared, f"FROM kacpc('people', {argument}, k := 3)")
+    with pytest.raises(duckdb.Error):
+        answer(shared, f"FROM kacpc('people', {argument})")
+
+
+@pytest.mark.parametrize("k", ["NULL", "1", "0", "-3", "2.5", "'ten'", "true", "[3]", "17", "1e100"])
+def test_a_bad_k_is_one_error_in_every_form(shared: Any, k: str) -> None:
+    for form in FORMS:
+        with pytest.raises(duckdb.Error, match=r"kacpc: k |Out of Range|Conversion"):
+            answer(shared, f"FROM kacpc('people', k {form} {k})")
+
+
+def test_k_left_out_says_how_to_give_it(shared: Any) -> None:
+    with pytest.raises(duckdb.Error, match=r"kacpc: k is missing.*k = 10"):
+        answer(shared, "FROM kacpc('people')")
+
+
+# --- misspelled parameters ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.parameter)
+def test_a_misspelled_parameter_is_one_error_and_no_rows(shared: Any, case: Case, form: str) -> None:
+    wrong = case.parameter + "x"
+    query = f"FROM kacpc('people', {wrong} {form} {case.value}, k := 3)"
+    with pytest.raises(duckdb.Error) as error:
+        answer(shared, query)
+    if form == "=":
+        assert wrong in str(error.value)
+    assert answer(shared, "SELECT 42") == (["42"], [(42,)])
+
+
+def test_a_misspelled_text_parameter_names_the_near_one(shared: Any) -> None:
+    with pytest.raises(duckdb.Error, match=r"there is no parameter 'nuls'\. Did you mean 'nulls'\?"):
+        answer(shared, "FROM kacpc('people', k=3, nuls='drop')")
+
+
+def test_a_parameter_of_another_privacy_model_is_not_dropped(shared: Any) -> None:
+    with pytest.raises(duckdb.Error, match="there is no parameter 'epsilon'"):
+        answer(shared, "FROM kacpc('people', k=3, epsilon='1')")
+    with pytest.raises(duckdb.Error, match="diversity has no effect, because l is not given"):
+        answer(shared, "FROM kacpc('people', k=3, diversity='entropy')")
+
+
+def test_dbanon_connect_takes_equals_everywhere_and_names_every_misspelling() -> None:
+    with dbanon.connect() as connection:
+        prepare(connection)
+        for case in CASES:
+            if case.parameter not in CAPTURED:
+                assert answer(connection, call(case, "=").replace(":=", "=")) == answer(connection, call(case, ":="))
+            for form in FORMS:
+                wrong = case.parameter + "x"
+                with pytest.raises(dbanon.DbanonError, match=f"there is no parameter '{wrong}'"):
+                    connection.execute(f"FROM kacpc('people', k = 3, {wrong} {form} {case.value})")
+        assert len(connection.sql("FROM kacpc('people', k = 3)").fetchall()) == 16
+
+
+# --- prepared statements ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [
+        ("k=?", lambda k: [k]),
+        ("k := ?", lambda k: [k]),
+        ("k => ?", lambda k: [k]),
+        ("k=$1", lambda k: [k]),
+        ("k := $1", lambda k: [k]),
+        ("k=$least", lambda k: {"least": k}),
+        ("k := $least", lambda k: {"least": k}),
+    ],
+)
+def test_prepared_values_are_used_each_time(shared: Any, written: str, values: Any) -> None:
+    query = f"FROM kacpc('people', {written})"
+    three, six = answer(shared, query, values(3)), answer(shared, query, values(6))
+    assert three == answer(shared, "FROM kacpc('people', k := 3)")
+    assert six == answer(shared, "FROM kacpc('people', k := 6)")
+    assert three != six
+    for bad in (1, None, 99, "ten"):
+        with pytest.raises(duckdb.Error, match="kacpc: k "):
+            answer(shared, query, values(bad))
+
+
+def test_every_argument_can_be_prepared(shared: Any) -> None:
+    query = "FROM kacpc(?, k := ?, qi := ?, weights := ?, intervals := ?)"
+    values = ["people", 4, ["age", "sex"], {"age": 2.5}, "bounds"]
+    spelled = "FROM kacpc('people', k := 4, qi := ['age', 'sex'], weights := {'age': 2.5}, intervals := 'bounds')"
+    assert answer(shared, query, values) == answer(shared, spelled)
+
+
+@pytest.mark.parametrize("name", [*CAPTURED, "nulls", "intervals"])
+def test_a_prepared_value_may_follow_equals_wherever_a_literal_may(shared: Any, name: str) -> None:
+    case = BY_NAME[name]
+    value = shared.execute(f"SELECT {case.value}").fetchall()[0][0]
+    query = call(case, "=").replace(f"{name} = {case.value}", f"{name} = ?")
+    assert "?" in query
+    assert answer(shared, query, [value]) == answer(shared, call(case, ":="))
+
+
+@pytest.mark.parametrize("name", ["it's", "age': 5, 'sex", 'a"b', "a, b", "[x]", "{'k': 1}", "null", "a\\'"])
+def test_prepared_lists_and_structs_with_hostile_names_are_read_whole_or_refused(own: Any, name: str) -> None:
+    own.execute(f"""CREATE TABLE odd AS SELECT age AS "{name.replace('"', '""')}" FROM people""")
+    query = "FROM kacpc('odd', qi = ?, weights = ?, k := 3)"
+    expected = answer(own, query.replace(" = ", " := "), [[name], {name: 2}])
+    assert expected[0] == [name, "class_id"]
+    assert answer(own, "FROM kacpc('odd', qi = ?, k := 3)", [[name]]) == expected
+    try:
+        found = answer(own, query, [[name], {name: 2}])
+    except duckdb.Error as error:
+        # DuckDB 1 shows a quote within a name as it is: one name may look like two, neither of which is a column.
+        refusals = ["cannot read the argument weights", *(["has no column"] if duckdb.__version__ < "2" else [])]
+        assert any(refusal in str(error) for refusal in refusals)
+    else:
+        assert found == expected
+
+
+def test_prepare_and_execute_in_sql(own: Any) -> None:
+    for name, written in (("p", "k := $1"), ("q", "k = $1"), ("r", "k = $least")):
+        own.execute(f"PREPARE {name} AS FROM kacpc('people', {written})")
+        for k in (3, 6):
+            value = f"least := {k}" if name == "r" else k
+            assert answer(own, f"EXECUTE {name}({value})") == answer(own, f"FROM kacpc('people', k := {k})")
+        with pytest.raises(duckdb.Error, match="k must be between 2 and 16"):
+            answer(own, f"EXECUTE {name}({'least := 99' if name == 'r' else 99})")
+        own.execute(f"DEALLOCATE {name}")
+
+
+def test_a_prepared_statement_sees_rows_that_came_later(own: Any) -> None:
+    own.execute("PREPARE p AS SELECT count(*) FROM kacpc('people', k := $1)")
+    assert answer(own, "EXECUTE p(3)")[1] == [(16,)]
+    own.execute("INSERT INTO people FROM people")
+    assert answer(own, "EXECUTE p(3)")[1] == [(32,)]
+
+
+def test_a_statement_prepared_before_the_policy_changed_does_not_follow_the_old_one(own: Any) -> None:
+    """Whether it is planned again or refused: nothing that is withheld now may come out."""
+    own.execute("PREPARE p AS FROM kacpc('people', k := 3)")
+    assert "region" in answer(own, "EXECUTE p")[0]
+    own.execute("DELETE FROM dbanon.policy WHERE column_name = 'region'")
+    try:
+        names, _ = answer(own, "EXECUTE p")
+    except duckdb.Error as error:
+        assert "policy of people changed" in str(error)
+    else:
+        assert "region" not in names
+
+
+# --- EXPLAIN, DESCRIBE, SUMMARIZE ---------------------------------------------------------------------------
+
+
+def test_describe_tells_the_columns_that_come(shared: Any) -> None:
+    _, rows = answer(shared, "DESCRIBE FROM kacpc('people', k=3)")
+    assert [row[:2] for row in rows] == [
+        ("age", "VARCHAR"), ("sex", "VARCHAR"), ("disease", "VARCHAR"), ("region", "VARCHAR"), ("class_id", "BIGINT"),
+    ]  # fmt: skip
+    _, rows = answer(shared, "DESCRIBE FROM kacpc('people', intervals='bounds', k := 3)")
+    assert [row[:2] for row in rows[:2]] == [("age_min", "BIGINT"), ("age_max", "BIGINT")]
+
+
+def test_explain_shows_a_plan_and_explain_analyze_runs_it(shared: Any) -> None:
+    for word in ("EXPLAIN", "EXPLAIN ANALYZE"):
+        _, rows = answer(shared, f"{word} FROM kacpc('people', k=3)")
+        assert rows
+        assert rows[0][1]
+    with pytest.raises(duckdb.Error, match="no parameter 'nuls'"):
+        answer(shared, "EXPLAIN FROM kacpc('people', k=3, nuls='drop')")
+
+
+def test_summarize_counts_the_release(shared: Any) -> None:
+    names, rows = answer(shared, "SUMMARIZE FROM kacpc('people', k=3)")
+    counts = {row[0]: row[names.index("count")] for row in rows}
+    assert counts == dict.fromkeys(("age", "sex", "disease", "region", "class_id"), 16)
+
+
+# --- tables and views ---------------------------------------------------------------------------------------
+
+
+def test_a_release_can_be_stored_as_a_table(own: Any) -> None:
+    expected = answer(own, "FROM kacpc('people', k=3)")
+    own.execute("CREATE TABLE x AS FROM kacpc('people', k=3)")
+    own.execute("CREATE OR REPLACE TABLE y AS SELECT * FROM kacpc('main.people', k := 3)")
+    own.execute("CREATE TEMP TABLE z AS FROM kacpc('people', k=3)")
+    own.execute("CREATE TABLE w AS FROM x LIMIT 0")
+    own.execute("INSERT INTO w FROM kacpc('people', k=3)")
+    for table in "xyzw":
+        assert answer(own, f"FROM {table} ORDER BY class_id, disease, region") == expected
+    own.execute("DROP TABLE people")
+    assert answer(own, "FROM x ORDER BY class_id, disease, region") == expected
+
+
+def test_a_failing_release_leaves_no_table(own: Any) -> None:
+    for arguments in ("k=99", "nuls='drop', k := 3", "k := 3, other := ['note']"):
+        with pytest.raises(duckdb.Error):
+            own.execute(f"CREATE TABLE x AS FROM kacpc('people', {arguments})")
+        assert answer(own, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'x'")[1] == [(0,)]
+
+
+@pytest.mark.parametrize("arguments", ["k=3", "k := 3", "k=3, qi=['age', 'sex'], weights={'age': 2}, nulls='drop'"])
+def test_a_view_answers_like_the_call(own: Any, arguments: str) -> None:
+    expected = answer(own, f"FROM kacpc('people', {arguments})")
+    own.execute(f"CREATE VIEW safe AS SELECT * FROM kacpc('people', {arguments})")
+    assert answer(own, "FROM safe") == expected
+    assert answer(own, "SELECT count(*) FROM safe WHERE sex = 'F'")[1] == [
+        (sum(row[expected[0].index("sex")] == "F" for row in expected[1]),)
+    ]
+
+
+def test_a_view_follows_the_table_and_the_policy(own: Any) -> None:
+    own.execute("CREATE VIEW safe AS FROM kacpc('people', k=3)")
+    own.execute("CREATE VIEW named AS SELECT age, disease FROM kacpc('people', k=3)")
+    own.execute("INSERT INTO people FROM people WHERE age < 30")
+    assert answer(own, "FROM safe") == answer(own, "FROM kacpc('people', k=3)")
+    own.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'region'")
+    assert "region" not in answer(own, "FROM kacpc('people', k=3)")[0]
+    try:  # a view keeps the columns that it was made with
+        assert "region" not in answer(own, "FROM safe")[0]
+    except duckdb.Error as error:
+        assert "safe" in str(error) or "column" in str(error)
+    assert answer(own, "FROM named") == answer(own, "SELECT age, disease FROM kacpc('people', k=3)")
+
+
+def test_a_view_works_from_another_connection_and_after_reopening(tmp_path: Path) -> None:
+    path = str(tmp_path / "clinic.duckdb")
+    with duckdb.connect(path) as first:
+        prepare(dbanon.attach(first))
+        first.execute("CREATE VIEW safe AS FROM kacpc('people', k=3, intervals='bounds')")
+        first.execute("CREATE VIEW report AS FROM kacpc_metrics('people', k=3)")
+        expected, report = answer(first, "FROM safe"), answer(first, "FROM report")
+        with first.cursor() as second:
+            dbanon.attach(second)
+            assert answer(second, "FROM safe") == expected
+        with first.cursor() as bare, pytest.raises(duckdb.Error, match="kacpc"):
+            bare.execute("FROM safe")
+    with duckdb.connect(path) as again:
+        dbanon.attach(again)
+        assert answer(again, "FROM safe") == expected
+        assert answer(again, "FROM report") == report
+    with duckdb.connect(path, read_only=True) as reader:
+        dbanon.attach(reader)
+        assert answer(reader, "FROM safe") == expected
+
+
+def test_a_view_of_another_database_works(tmp_path: Path, con: Any) -> None:
+    path = str(tmp_path / "clinic.duckdb")
+    with duckdb.connect(path) as first:
+        prepare(dbanon.attach(first))
+        first.execute("CREATE VIEW safe AS FROM kacpc('clinic.main.people', k=3)")
+        expected = answer(first, "FROM safe")
+    con.execute(f"ATTACH '{path}' AS clinic")
+    assert answer(con, "FROM clinic.safe") == expected
+
+
+# --- queries over the result --------------------------------------------------------------------------------
+
+
+def released(connection: Any) -> list[dict[str, Any]]:
+    """The release at k = 3 as dictionaries."""
+    names, rows = answer(connection, "FROM kacpc('people', k := 3)")
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def test_filters_limits_and_order(shared: Any) -> None:
+    rows = released(shared)
+    assert len(rows) == 16
+    assert min(Counter(row["class_id"] for row in rows).values()) >= 3
+    flu = answer(shared, "FROM kacpc('people', k=3) WHERE disease = 'Flu'")[1]
+    assert len(flu) == sum(row["disease"] == "Flu" for row in rows)
+    assert len(answer(shared, "FROM kacpc('people', k=3) LIMIT 4")[1]) == 4
+    assert len(answer(shared, "FROM kacpc('people', k=3) LIMIT 4 OFFSET 14")[1]) == 2
+    found = answer(shared, "SELECT class_id FROM kacpc('people', k=3) ORDER BY class_id DESC")[1]
+    assert [i for (i,) in found] == sorted((row["class_id"] for row in rows), reverse=True)
+    assert answer(shared, "SELECT EXISTS (FROM kacpc('people', k=3) WHERE disease = 'HIV')")[1] == [(True,)]
+
+
+def test_aggregates_agree_with_classes(shared: Any) -> None:
+    grouped = answer(shared, "SELECT class_id, count(*) FROM kacpc('people', k=3) GROUP BY ALL ORDER BY ALL")[1]
+    assert grouped == answer(shared, "SELECT class_id, size FROM kacpc_classes('people', k=3) ORDER BY ALL")[1]
+    assert sum(size for _, size in grouped) == 16
+    window = "SELECT DISTINCT class_id, count(*) OVER (PARTITION BY class_id) FROM kacpc('people', k=3) ORDER BY ALL"
+    assert answer(shared, window)[1] == grouped
+
+
+def test_joins_subqueries_and_ctes(shared: Any) -> None:
+    joined = """
+        SELECT r.disease, c.size FROM kacpc('people', k=3) AS r JOIN kacpc_classes('people', k=3) AS c USING (class_id)
+    """
+    assert len(answer(shared, joined)[1]) == 16
+    twice = "SELECT count(*) FROM kacpc('people', k=3) AS a JOIN kacpc('people', k=6) AS b ON a.class_id = b.class_id"
+    assert answer(shared, twice)[1][0][0] > 16
+    sizes = """
+        WITH r AS (FROM kacpc('people', k=3)), s AS (SELECT class_id, count(*) AS n FROM r GROUP BY ALL)
+        SELECT (SELECT min(n) FROM s), (SELECT count(*) FROM r), (SELECT count(DISTINCT class_id) FROM r)
+    """
+    rows = released(shared)
+    ids = Counter(row["class_id"] for row in rows)
+    assert answer(shared, sizes)[1] == [(min(ids.values()), 16, len(ids))]
+    inside = "SELECT count(*) FROM (SELECT * FROM kacpc('people', k=3)) WHERE class_id IN (SELECT 1)"
+    assert answer(shared, inside)[1] == [(ids[1],)]
+
+
+def test_a_correlated_subquery_and_a_lateral_join_read_the_same_release(shared: Any) -> None:
+    """DuckDB evaluates these for all outer rows at once: what is called once a statement may see several rows."""
+    ids = Counter(row["class_id"] for row in released(shared))
+    count = "SELECT count(*) AS n FROM kacpc('people', k=3) WHERE class_id = t.i"
+    found = answer(shared, f"SELECT t.i, ({count}) FROM (VALUES (1), (2), (99)) AS t (i)")[1]
+    assert sorted(found) == [(1, ids[1]), (2, ids[2]), (99, 0)]
+    found = answer(shared, f"SELECT t.i, r.n FROM (VALUES (1), (2)) AS t (i), LATERAL ({count}) AS r")[1]
+    assert sorted(found) == [(1, ids[1]), (2, ids[2])]
+
+
+def test_unions_keep_both_releases(shared: Any) -> None:
+    union = "FROM kacpc('people', k=3) UNION ALL BY NAME FROM kacpc('people', k=3, intervals='text')"
+    assert len(answer(shared, union)[1]) == 32
+    assert len(answer(shared, "FROM kacpc('people', k=3) UNION FROM kacpc('people', k := 3)")[1]) <= 16
+    assert answer(shared, "FROM kacpc('people', k=3) EXCEPT ALL FROM kacpc('people', k=3)")[1] == []
+
+
+def test_pivot_and_select_lists_work(shared: Any) -> None:
+    pivot = "PIVOT (FROM kacpc('people', k=3)) ON sex USING count(*) GROUP BY disease ORDER BY disease"
+    names, rows = answer(shared, pivot)
+    assert names[0] == "disease"
+    assert sum(sum(row[1:]) for row in rows) == 16
+    assert answer(shared, "SELECT COLUMNS('^(age|sex)$') FROM kacpc('people', k=3)")[0] == ["age", "sex"]
+    assert answer(shared, "SELECT * EXCLUDE (class_id) FROM kacpc('people', k=3)")[0][-1] == "region"
+    assert answer(shared, "SELECT r.* FROM kacpc('people', k=3) AS r")[1] == answer(
+        shared, "FROM kacpc('people', k=3)"
+    )[1]  # fmt: skip
+
+
+# --- the Python API -----------------------------------------------------------------------------------------
+
+
+def test_the_relation_api_goes_on_from_a_call(shared: Any) -> None:
+    rows = released(shared)
+    women = Counter(row["disease"] for row in rows if row["sex"] == "F")
+    relation = shared.sql("FROM kacpc('people', k=3)").filter("sex = 'F'").aggregate("disease, count(*) AS n")
+    assert dict(relation.fetchall()) == women
+    frame = relation.order("disease").df()
+    assert list(frame["disease"]) == sorted(women)
+    assert frame["n"].sum() == women.total()
+    ordered = shared.sql("FROM kacpc('people', k=3)")
+    assert ordered.columns == ["age", "sex", "disease", "region", "class_id"]
+    assert ordered.project("class_id").distinct().count("*").fetchall() == [(len({r["class_id"] for r in rows}),)]
+    assert ordered.limit(2).fetchall() == [tuple(row.values()) for row in rows[:2]]
+    both = shared.sql("FROM kacpc('people', k=3)").join(shared.sql("FROM kacpc_classes('people', k=3)"), "class_id")
+    assert len(both.fetchall()) == 16
+
+
+def test_a_relation_can_be_queried_by_its_variable_and_registered(own: Any) -> None:
+    safe = own.sql("FROM kacpc('people', k=3)")
+    assert own.sql("SELECT count(*) FROM safe").fetchall() == [(16,)]
+    safe.create("stored")
+    safe.create_view("seen")
+    assert own.sql("SELECT count(*) FROM stored").fetchall() == own.sql("SELECT count(*) FROM seen").fetchall()
+
+
+def test_arrow_and_pandas_and_numpy_hold_the_same_rows(shared: Any) -> None:
+    rows = answer(shared, "FROM kacpc('people', k=3)")[1]
+    reader = shared.sql("FROM kacpc('people', k=3)").to_arrow_reader(5)
+    batches = [batch for batch in reader if batch.num_rows]
+    assert [tuple(row.values()) for batch in batches for row in batch.to_pylist()] == rows
+    table = shared.sql("FROM kacpc('people', k=3)").to_arrow_table()
+    assert [tuple(row.values()) for row in table.to_pylist()] == rows
+    frame = shared.execute("FROM kacpc('people', k=3)").df()
+    assert list(frame["disease"]) == [row[2] for row in rows]
+    numbers = shared.execute("SELECT class_id FROM kacpc('people', k=3)").fetchnumpy()
+    assert list(numbers["class_id"]) == [row[-1] for row in rows]
+
+
+def test_rows_can_be_fetched_a_few_at_a_time(own: Any) -> None:
+    rows = answer(own, "FROM kacpc('people', k=3)")[1]
+    result = own.execute("FROM kacpc('people', k=3)")
+    found = [result.fetchone(), *result.fetchmany(5)]
+    while chunk := result.fetchmany(4):
+        found += chunk
+    assert found == rows
+
+
+def test_a_cursor_is_attached_by_itself(own: Any) -> None:
+    expected = answer(own, "FROM kacpc('people', k=3)")
+    with own.cursor() as cursor:
+        with pytest.raises(duckdb.Error, match="kacpc"):
+            cursor.execute("FROM kacpc('people', k=3)")
+        assert dbanon.attach(cursor) is cursor
+        dbanon.attach(cursor)
+        assert answer(cursor, "FROM kacpc('people', k=3)") == expected
+        cursor.execute("BEGIN")
+        cursor.execute("DELETE FROM people WHERE rid > 7")
+        assert len(answer(cursor, "FROM kacpc('people', k=3)")[1]) == 8
+        assert answer(own, "FROM kacpc('people', k=3)") == expected
+        cursor.execute("ROLLBACK")
+    assert answer(own, "FROM kacpc('people', k=3)") == expected
+
+
+def test_closing_a_connection_leaves_the_others_of_the_database_working(tmp_path: Path) -> None:
+    path = str(tmp_path / "clinic.duckdb")
+    first = prepare(dbanon.attach(duckdb.connect(path)))
+    second = dbanon.attach(duckdb.connect(path))
+    dbanon.attach(first.cursor()).close()
+    expected = answer(first, "FROM kacpc('people', k=3)")
+    first.close()
+    assert answer(second, "FROM kacpc('people', k=3)") == expected
+    third = dbanon.attach(duckdb.connect(path))
+    second.close()
+    del first, second
+    assert answer(third, "FROM kacpc('people', k=5)")[1]
+    third.close()
+
+
+def test_threads_with_their_own_cursors_get_the_right_answers(own: Any) -> None:
+    calls = [f"FROM {f}('people', k={k})" for k in (3, 6) for f in ("kacpc", "mondrian", "kacpc_classes")]
+    expected = {query: answer(own, query) for query in calls}
+    dbanon.clear_cache(own)
+    wrong: list[str] = []
+
+    def work(turn: int) -> None:
+        try:
+            with own.cursor() as cursor:
+                dbanon.attach(cursor)
+                for i in range(len(calls)):
+                    query = calls[(i + turn) % len(calls)]
+                    if answer(cursor, query) != expected[query]:
+                        wrong.append(query)
+        except BaseException as error:  # a thread's error would be lost
+            wrong.append(repr(error))
+
+    threads = [threading.Thread(target=work, args=(i * 3,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert wrong == []
+
+
+# --- COPY ---------------------------------------------------------------------------------------------------
+
+
+def test_a_release_can_be_copied_to_parquet_and_csv(own: Any, tmp_path: Path) -> None:
+    names, rows = answer(own, "FROM kacpc('people', k=3)")
+    own.execute(f"COPY (FROM kacpc('people', k=3)) TO '{tmp_path / 'safe.parquet'}' (FORMAT parquet)")
+    own.execute(f"COPY (FROM kacpc('people', k=3)) TO '{tmp_path / 'safe.csv'}' (HEADER)")
+    assert answer(own, f"FROM '{tmp_path / 'safe.parquet'}'") == (names, rows)
+    with (tmp_path / "safe.csv").open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file)) == [names, *(["" if v is None else str(v) for v in row] for row in rows)]
+
+
+def test_a_copy_that_fails_writes_no_rows(own: Any, tmp_path: Path) -> None:
+    target = tmp_path / "safe.csv"
+    with pytest.raises(duckdb.Error, match="k must be between"):
+        own.execute(f"COPY (FROM kacpc('people', k=99)) TO '{target}'")
+    assert not target.exists() or len(target.read_text().splitlines()) <= 1

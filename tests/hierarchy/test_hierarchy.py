@@ -1,0 +1,867 @@
+"""Hierarchies as tables: files in and out, the views on them, builders, what is refused, and what a reader sees."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from oracle.reference import Tree
+
+import dbanon
+from dbanon.release.column_views import tree_messages
+from dbanon.sqltext.resources import shipped_hierarchies
+
+
+@pytest.fixture(scope="module")
+def open_store() -> Iterator[Any]:
+    """An attached plain connection in memory."""
+    with duckdb.connect() as connection:
+        yield dbanon.attach(connection)
+
+
+@pytest.fixture
+def store(open_store: Any) -> Any:
+    """The same without hierarchies and policy."""
+    open_store.execute("DELETE FROM dbanon.hierarchy")
+    open_store.execute("DELETE FROM dbanon.policy")
+    return open_store
+
+
+def text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def table(connection: Any, values: list[Any], type_: str = "VARCHAR") -> None:
+    """The table `t (v)` of these values."""
+    connection.execute(f"CREATE OR REPLACE TABLE t (v {type_})")
+    connection.executemany("INSERT INTO t VALUES (?)", [[value] for value in values])
+
+
+def paths(connection: Any, name: str) -> list[tuple[str, ...]]:
+    """Rows of a stored hierarchy, leaf first, in leaf order."""
+    rows = connection.execute("SELECT path FROM dbanon.hierarchy_path WHERE name = ?", [name]).fetchall()
+    return [tuple(path) for (path,) in rows]
+
+
+def built(connection: Any, call: str) -> list[tuple[str, ...]]:
+    """Inserts the rows of a builder under the name h and gives its paths."""
+    connection.execute("DELETE FROM dbanon.hierarchy WHERE name = 'h'")
+    connection.execute(f"INSERT INTO dbanon.hierarchy FROM {call}")
+    assert connection.execute("FROM hierarchy_problems()").fetchall() == []
+    return paths(connection, "h")
+
+
+def published(connection: Any, k: int, arguments: str = "hierarchies := {'v': 'h'}", source: str = "t") -> list[Any]:
+    """The released values of v, sorted."""
+    rows = connection.execute(f"SELECT v FROM kacpc({text(source)}, k := {k}, qi := ['v'], {arguments})").fetchall()
+    return sorted((row[0] for row in rows), key=str)
+
+
+# --- files in and out ---------------------------------------------------------------------------------------
+
+WORKCLASS = [
+    ("Private", "*"),
+    ("Self-emp-not-inc", "Self-emp", "*"),
+    ("Self-emp-inc", "Self-emp", "*"),
+    ("Federal-gov", "Gov", "*"),
+    ("Local-gov", "Gov", "*"),
+    ("State-gov", "Gov", "*"),
+    ("Without-pay", "*"),
+]
+HOSTILE = [
+    ("it's", "a;b", "*"),
+    ('say "hi"', "a;b", "*"),
+    ("x'); DROP TABLE dbanon.hierarchy; --", "a/b", "*"),
+    ("back\\slash", "a/b", "*"),
+    ("a/b/c", "back\\/slash", "*"),
+    ("two\nlines", "🙂 ünï", "*"),
+    ("{{ x }}", "{% x %}", "🙂 ünï", "*"),
+    ("NULL", "$1", "*"),
+    ("comma, here", "tab\there", "*"),
+    ("-- comment", "/* x */", "*"),
+    ("#", "%s", "*"),
+    ("A", "*"),
+    ("a", "*"),
+]
+FILES = {"workclass": WORKCLASS, "hostile": HOSTILE, "root": [("*",)], "not star": [("a", "any"), ("b", "B", "any")]}
+
+
+def write(path: Path, rows: list[tuple[str, ...]]) -> Path:
+    """An ARX file with every field quoted."""
+    lines = (";".join('"' + field.replace('"', '""') + '"' for field in row) for row in rows)
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="")
+    return path
+
+
+@pytest.mark.parametrize("rows", FILES.values(), ids=FILES)
+def test_a_file_survives_loading_and_saving_from_python(
+    store: Any, tmp_path: Path, rows: list[tuple[str, ...]]
+) -> None:
+    """The leaves are in the order of the file, as far as branches that come apart allow."""
+    dbanon.load_hierarchy(store, "h", write(tmp_path / "in.csv", rows))
+    expected = [tuple(reversed(Tree(rows).leaf(label))) for label in Tree(rows).leaf_order()]
+    assert paths(store, "h") == expected
+    dbanon.save_hierarchy(store, "h", tmp_path / "out.csv")
+    dbanon.load_hierarchy(store, "again", str(tmp_path / "out.csv"))
+    assert paths(store, "again") == expected
+    dbanon.save_hierarchy(store, "again", tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out.csv").read_bytes()
+    assert store.execute("FROM hierarchy_problems()").fetchall() == []
+
+
+@pytest.mark.parametrize("rows", FILES.values(), ids=FILES)
+def test_a_file_survives_load_and_save_from_sql(store: Any, tmp_path: Path, rows: list[tuple[str, ...]]) -> None:
+    source = write(tmp_path / "in.csv", rows)
+    store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_file('h', {text(str(source))})")
+    dbanon.load_hierarchy(store, "python", rows)
+    assert paths(store, "h") == paths(store, "python")
+    out = text(str(tmp_path / "out.csv"))
+    options = "(HEADER false, QUOTE '', ESCAPE '', DELIMITER '\\0')"
+    store.execute(f"COPY (FROM hierarchy_arx('h')) TO {out} {options}")
+    dbanon.save_hierarchy(store, "h", tmp_path / "python.csv")
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "python.csv").read_bytes()
+    store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_file('again', {out})")
+    assert paths(store, "again") == paths(store, "h")
+
+
+def test_the_order_of_the_file_is_the_order_of_the_leaves(store: Any) -> None:
+    rows = [("z", "B", "*"), ("y", "*"), ("c", "A", "*"), ("a", "B", "*"), ("b", "A", "*")]
+    dbanon.load_hierarchy(store, "h", rows)
+    assert [path[0] for path in paths(store, "h")] == ["z", "a", "y", "c", "b"]
+    lines = store.execute("FROM hierarchy_arx('h')").fetchall()
+    assert [line for (line,) in lines] == ["z;B;*", "a;B;*", "y;*", "c;A;*", "b;A;*"]
+
+
+def test_loading_replaces_and_other_names_stay(store: Any) -> None:
+    dbanon.load_hierarchy(store, "h", [("a", "*"), ("b", "*")])
+    dbanon.load_hierarchy(store, "other", [("x", "*")])
+    dbanon.load_hierarchy(store, "h", [("c", "*")])
+    assert paths(store, "h") == [("c", "*")]
+    assert paths(store, "other") == [("x", "*")]
+
+
+def test_a_label_repeated_on_the_next_level_is_one_node(store: Any, tmp_path: Path) -> None:
+    (tmp_path / "h.csv").write_text("a;a;A;*\nb;B;B;*\nc;C;*;*\n", encoding="utf-8")
+    dbanon.load_hierarchy(store, "h", tmp_path / "h.csv")
+    assert paths(store, "h") == [("a", "A", "*"), ("b", "B", "*"), ("c", "C", "*")]
+    assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(7,)]
+
+
+CONTENTS = [
+    "a;A;*\nb;*\n", "a;A;*\r\nb;*\r\n", "\ufeffa;A;*\nb;*\n", "a;A;*\n\n\nb;*", "a;A;*;;\nb;*;\n",
+    '"a";"A";"*"\n"b";*\n',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+def test_line_ends_marks_padding_and_quotes_do_not_matter(store: Any, tmp_path: Path, content: str) -> None:
+    (tmp_path / "h.csv").write_bytes(content.encode())
+    dbanon.load_hierarchy(store, "h", tmp_path / "h.csv")
+    assert paths(store, "h") == [("a", "A", "*"), ("b", "*")]
+
+
+def test_spaces_at_the_ends_of_a_label_survive(store: Any, tmp_path: Path) -> None:
+    table(store, [" a", "a", "a "])
+    before = built(store, "hierarchy_flat('h', 't', 'v')")
+    assert [path[0] for path in before] == [" a", "a", "a "]
+    dbanon.save_hierarchy(store, "h", tmp_path / "h.csv")
+    dbanon.load_hierarchy(store, "h", tmp_path / "h.csv")
+    assert paths(store, "h") == before
+
+
+NAMES = ["it's", 'a"b', "a.b", "memory.h", "🙂", "{{ x }}", "-- x", "$1"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "x'); DROP TABLE t; --", "a;b"])
+def test_a_hierarchy_may_have_any_name(store: Any, tmp_path: Path, name: str) -> None:
+    table(store, ["M", "F"])
+    dbanon.load_hierarchy(store, name, [("M", "any", "*"), ("F", "any", "*")])
+    assert published(store, 2, f"hierarchies := {{'v': {text(name)}}}") == ["any", "any"]
+    dbanon.declare(store, "t", v=("quasi", name))
+    assert store.execute("SELECT DISTINCT v FROM kacpc('t', k=2)").fetchall() == [("any",)]
+    assert store.execute("FROM policy_problems()").fetchall() == []
+    assert store.execute(f"FROM uncovered('t', 'v', hierarchy={text(name)})").fetchall() == []
+    dbanon.save_hierarchy(store, name, tmp_path / "h.csv")
+    assert (tmp_path / "h.csv").read_text() == "M;any;*\nF;any;*\n"
+    assert store.execute(f"FROM hierarchy_arx({text(name)})").fetchall() == [("M;any;*",), ("F;any;*",)]
+
+
+def test_hierarchies_live_in_a_database(con: Any, tmp_path: Path) -> None:
+    con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
+    con.execute("CREATE TABLE clinic.main.t AS SELECT unnest(['M', 'F']) AS v")
+    con.execute("CREATE TABLE memory.main.t AS FROM clinic.main.t")
+    for database in ("memory", "clinic"):
+        con.execute(f"USE {database}")
+        dbanon.load_hierarchy(con, "h", [("M", f"any of {database}", "*"), ("F", f"any of {database}", "*")])
+    assert published(con, 2) == ["any of clinic"] * 2
+    assert published(con, 2, source="memory.t") == ["any of memory"] * 2
+    con.execute("USE memory")
+    assert published(con, 2) == ["any of memory"] * 2
+    assert published(con, 2, "hierarchies := {'v': 'clinic.h'}") == ["any of clinic"] * 2
+    assert published(con, 2, source="clinic.t") == ["any of clinic"] * 2
+    rows = con.execute("SELECT database_name FROM hierarchies() WHERE name = 'h' ORDER BY ALL").fetchall()
+    assert rows == [("clinic",), ("memory",)]
+
+
+# --- malformed files ----------------------------------------------------------------------------------------
+
+MALFORMED = {
+    "two roots": ("a;*\nb;?\n", "2 roots"),
+    "empty label": ("a;;*\n", "row 1 has an empty label"),
+    "empty quoted label": ('a;*\nb;"";*\n', "row 2 has an empty label"),
+    "empty value": (";*\n", "row 1 has an empty label"),
+    "nothing but separators": ("a;*\n;;\n", "row 2"),
+    "the same row twice": ("a;*\na;*\n", "leaf occurs in more than one row"),
+    "a leaf under two parents": ("a;B;*\na;C;*\n", "leaf occurs in more than one row"),
+    "a leaf with leaves below": ("a;a;*\nb;a;*\n", "."),
+    "a leaf with leaves below, later": ("b;*\na;b;*\n", "."),
+    "the root as a leaf": ("*\na;*\n", "."),
+    "one name for two nodes": ("a;o;n;*\nb;o;s;*\nc;n > o;*\n", "two inner nodes would be published under one name"),
+    "an open quote": ('"a;*\n', "not a CSV file"),
+    "text after a quote": ('"a"b;*\n', "not a CSV file"),
+    "nothing": ("", "no rows"),
+    "empty lines": ("\n\n", "no rows"),
+}
+
+
+@pytest.mark.parametrize("content, message", MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_file_is_one_error_and_changes_nothing(
+    store: Any, tmp_path: Path, content: str, message: str
+) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text(content, encoding="utf-8")
+    dbanon.load_hierarchy(store, "h", [("old", "*")])
+    with pytest.raises(dbanon.DbanonError, match=f"hierarchy 'h' is not well-formed.*{message}") as caught:
+        dbanon.load_hierarchy(store, "h", path)
+    assert "hierarchy_problems" not in str(caught.value)
+    with pytest.raises(duckdb.Error, match=f"hierarchy 'new' is not well-formed.*{message}"):
+        store.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_file('new', {text(str(path))})")
+    assert paths(store, "h") == [("old", "*")]
+    assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(2,)]
+
+
+def test_a_file_that_cannot_be_read_is_one_error(store: Any, tmp_path: Path) -> None:
+    (tmp_path / "latin.csv").write_bytes("Zürich;*\n".encode("latin-1"))
+    for path, message in (("latin.csv", "not UTF-8"), ("missing.csv", "no such file"), ("", "directory")):
+        with pytest.raises(dbanon.DbanonError, match=f"cannot read the file.*{message}"):
+            dbanon.load_hierarchy(store, "h", tmp_path / path)
+        with pytest.raises(duckdb.Error, match=f"cannot read the file.*{message}"):
+            store.execute(f"FROM hierarchy_file('h', {text(str(tmp_path / path))})")
+    assert paths(store, "h") == []
+
+
+@pytest.mark.parametrize("rows", [[], [[]], [["a", None, "*"]], [["a", "*"], ["b"]], ["a;*", "b;*"], [1]])
+def test_rows_that_are_no_hierarchy_are_one_error(store: Any, rows: Any) -> None:
+    with pytest.raises(dbanon.DbanonError):
+        dbanon.load_hierarchy(store, "h", rows)
+    assert paths(store, "h") == []
+
+
+def test_numbers_in_rows_are_their_text_or_one_error(store: Any) -> None:
+    try:
+        dbanon.load_hierarchy(store, "h", [[20, "20s", "*"]])
+    except dbanon.DbanonError:
+        assert paths(store, "h") == []
+    else:
+        assert paths(store, "h") == [("20", "20s", "*")]
+
+
+def test_unknown_hierarchies_are_one_error_with_a_suggestion(store: Any, tmp_path: Path) -> None:
+    with pytest.raises(dbanon.DbanonError, match=r"no hierarchy 'sexx'.*Did you mean 'sex'"):
+        dbanon.load_hierarchy(store, "sexx")
+    dbanon.load_hierarchy(store, "zip5", [("a", "*")])
+    with pytest.raises(dbanon.DbanonError, match=r"no hierarchy 'zip4'.*Did you mean 'zip5'"):
+        dbanon.save_hierarchy(store, "zip4", tmp_path / "x.csv")
+    assert not (tmp_path / "x.csv").exists()
+    table(store, ["a", "a"])
+    for query in ("hierarchy_arx('zip4')", "kacpc('t', k=2, qi=['v'], hierarchies={'v': 'zip4'})",
+                  "uncovered('t', 'v', hierarchy='zip4')"):  # fmt: skip
+        with pytest.raises(duckdb.Error, match=r"no hierarchy 'zip4'.*Did you mean 'zip5'"):
+            store.execute(f"FROM {query}")
+    with pytest.raises(duckdb.Error, match=r"no hierarchy 'sexx'.*Did you mean 'sex'"):
+        store.execute("FROM hierarchy_shipped('sexx')")
+
+
+# --- the views ----------------------------------------------------------------------------------------------
+
+
+def random_rows(seed: int) -> list[tuple[str, ...]]:
+    """Leaf-first rows of a ragged tree in random order, with inner labels that recur in several branches."""
+    chance = random.Random(seed)
+    above: list[tuple[str, ...]] = []
+
+    def grow(line: tuple[str, ...]) -> None:
+        for label in chance.sample("ABCD", chance.randint(1, 3)):
+            if label == line[0]:
+                continue
+            if len(line) < 4 and chance.random() < 0.5:
+                grow((label, *line))
+            else:
+                above.extend([(label, *line)] * chance.randint(1, 3))
+        if chance.random() < 0.5 or len(line) == 1:
+            above.append(line)
+
+    grow(("*",))
+    rows = [(f"v{i}", *line) for i, line in enumerate(above)]
+    chance.shuffle(rows)
+    return rows
+
+
+def test_the_view_of_nodes_agrees_with_the_reference(store: Any) -> None:
+    trees = {f"h{seed}": Tree(random_rows(seed)) for seed in range(20)}
+    trees["workclass"] = Tree(WORKCLASS)
+    trees["hostile"] = Tree(HOSTILE)
+    for name in trees:
+        rows = {"workclass": WORKCLASS, "hostile": HOSTILE}.get(name) or random_rows(int(name[1:]))
+        dbanon.load_hierarchy(store, name, rows)
+    found = store.execute("""
+        SELECT name, path, label, depth, height_top, height_loss, height_sub, leaves, is_leaf
+        FROM dbanon.hierarchy_node ORDER BY name, preorder
+    """).fetchall()
+    for name, tree in trees.items():
+        nodes = [(tuple(reversed(row[1])), *row[2:]) for row in found if row[0] == name]
+        assert {node[0] for node in nodes} == set(tree.children), name
+        for node, label, *numbers in nodes:
+            assert label == node[-1]
+            assert numbers == [
+                tree.depth(node), tree.htop(node), tree.hloss(node), tree.hsub(node), tree.leaves(node),
+                tree.is_leaf(node),
+            ]  # fmt: skip
+        assert [node[1] for node in nodes if node[-1]] == tree.leaf_order(), name
+        assert [path[0] for path in paths(store, name)] == tree.leaf_order(), name
+        assert all(tuple(reversed(path)) == tree.leaf(path[0]) for path in paths(store, name))
+
+
+def test_preorder_counts_every_node_once_parents_first(store: Any) -> None:
+    dbanon.load_hierarchy(store, "h", WORKCLASS)
+    rows = store.execute("SELECT node, parent, preorder FROM dbanon.hierarchy_node ORDER BY preorder").fetchall()
+    assert [row[2] for row in rows] == list(range(10))
+    place = {node: preorder for node, _, preorder in rows}
+    assert all(parent is None or place[parent] < preorder for _, parent, preorder in rows)
+
+
+def test_heights_of_the_paper(store: Any) -> None:
+    """KACPC paper: H(Private) = 2, H(Local-gov) = 1, H(TC) = 3, and every leaf is 1 in the loss."""
+    dbanon.load_hierarchy(store, "adult_workclass")
+    rows = store.execute(
+        "SELECT label, height_top, height_loss, height_sub, leaves FROM dbanon.hierarchy_node"
+    ).fetchall()
+    heights = {row[0]: row[1:] for row in rows}
+    assert heights["*"] == (3, 3, 2, 7)
+    assert heights["Gov"] == (2, 2, 1, 3)
+    assert heights["Private"] == (2, 1, 0, 1)
+    assert heights["Local-gov"] == (1, 1, 0, 1)
+
+
+def test_rows_can_be_written_by_hand(store: Any) -> None:
+    store.execute("""
+        INSERT INTO dbanon.hierarchy (name, node, parent, label, ord) VALUES
+            ('h', 'r', NULL, 'all', 0), ('h', '1', 'r', 'old', 2), ('h', '2', 'r', 'young', 1),
+            ('h', 'x', '1', 'b', 1), ('h', 'y', '2', 'a', 1), ('h', 'z', '2', 'c', 0)
+    """)
+    assert paths(store, "h") == [("c", "young", "all"), ("a", "young", "all"), ("b", "old", "all")]
+    table(store, ["a", "b", "c", "a", "b", "c"])
+    assert published(store, 4) == ["all"] * 6
+    store.execute("UPDATE dbanon.hierarchy SET label = 'any' WHERE node = 'r'")
+    assert published(store, 4) == ["any"] * 6
+
+
+# --- what a reader sees -------------------------------------------------------------------------------------
+
+
+def test_equal_labels_in_different_branches_are_told_apart(store: Any) -> None:
+    rows = [("a", "X", "A", "*"), ("b", "X", "A", "*"), ("c", "X", "B", "*"), ("d", "X", "B", "*")]
+    dbanon.load_hierarchy(store, "h", rows)
+    assert store.execute("SELECT count(*) FROM dbanon.hierarchy WHERE label = 'X'").fetchall() == [(2,)]
+    table(store, ["a", "b", "c", "d"])
+    for form in ("'h'", "E'a;X;A;*\\nb;X;A;*\\nc;X;B;*\\nd;X;B;*'"):
+        assert published(store, 2, f"hierarchies := {{'v': {form}}}") == ["A > X", "A > X", "B > X", "B > X"]
+    table(store, ["a", "a", "c", "c"])
+    assert published(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 1}") == ["A > X"] * 2 + ["B > X"] * 2
+    assert published(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 2}") == ["A", "A", "B", "B"]
+
+
+def test_a_label_that_looks_like_a_path_is_not_mixed_up_with_one(store: Any) -> None:
+    """Two nodes of one name would let a reader take one class for another."""
+    rows = [("a", "X", "A", "*"), ("b", "X", "B", "*"), ("c", "A > X", "*")]
+    with pytest.raises(dbanon.DbanonError, match="two inner nodes would be published under one name"):
+        dbanon.load_hierarchy(store, "h", rows)
+
+
+def test_a_value_that_looks_like_a_published_path_is_refused_or_told_apart(store: Any) -> None:
+    rows = [("a", "X", "A", "*"), ("b", "X", "A", "*"), ("c", "X", "B", "*"), ("A > X", "*")]
+    dbanon.load_hierarchy(store, "h", rows)
+    table(store, ["a", "b", "A > X", "A > X"])
+    try:
+        seen = published(store, 2)
+    except duckdb.Error as error:
+        assert "could not tell" in str(error)
+    else:
+        assert len(set(seen)) == 2
+
+
+def test_a_ragged_tree_generalizes_to_the_lowest_common_ancestor(store: Any) -> None:
+    dbanon.load_hierarchy(store, "h", WORKCLASS)
+    table(store, ["Local-gov", "State-gov", "Self-emp-inc", "Self-emp-not-inc"])
+    assert published(store, 2) == ["Gov", "Gov", "Self-emp", "Self-emp"]
+    table(store, ["Local-gov", "State-gov", "Private", "Private"])
+    assert published(store, 2) == ["Gov", "Gov", "Private", "Private"]
+    assert published(store, 3) == ["*"] * 4
+
+
+def test_hostile_labels_are_published_as_they_are(store: Any) -> None:
+    dbanon.load_hierarchy(store, "h", HOSTILE)
+    table(store, [row[0] for row in HOSTILE] * 2)
+    assert published(store, 2) == sorted([row[0] for row in HOSTILE] * 2)
+    assert set(published(store, 2, "hierarchies := {'v': 'h'}, min_level := {'v': 1}")) == {row[1] for row in HOSTILE}
+    assert store.execute("SELECT count(*) FROM t").fetchall() == [(26,)]
+
+
+def test_without_a_hierarchy_values_are_under_a_star(store: Any) -> None:
+    table(store, ["a", "a", "b", "b", "c"])
+    assert published(store, 2, "nulls := 'keep'") in (["*", "*", "*", "b", "b"], ["*", "*", "*", "a", "a"])
+
+
+# --- escape -------------------------------------------------------------------------------------------------
+
+
+def test_values_that_look_generalized_are_refused_without_escape(store: Any) -> None:
+    table(store, ["*", "*", "a", "a"])
+    with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are '\*' or equal the label.*escape = true"):
+        published(store, 2, "nulls := 'keep'")
+    table(store, ["G", "G", "a", "a", "*"])
+    dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*")])
+    with pytest.raises(duckdb.Error, match=r"t\.v: 2 distinct values are '\*' or equal the label"):
+        published(store, 2)
+
+
+def test_escape_marks_a_star_and_what_looks_marked(store: Any) -> None:
+    values = ["*", "\\*", "\\a", "a", "b"]
+    table(store, values * 2)
+    seen = sorted(["\\*", "\\\\*", "\\\\a", "a", "b"] * 2)
+    assert published(store, 2, "escape := true") == seen
+    rows = [("*", "S", "*"), ("\\*", "S", "*"), ("\\a", "G", "*"), ("a", "G", "*"), ("b", "G", "*")]
+    dbanon.load_hierarchy(store, "h", rows)
+    assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == seen
+    assert published(store, 4, "hierarchies := {'v': 'h'}, escape := true") == ["G"] * 6 + ["S"] * 4
+
+
+def test_escape_marks_a_leaf_with_the_label_of_an_inner_node(store: Any) -> None:
+    dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*"), ("G", "H", "*"), ("c", "H", "*")])
+    table(store, ["a", "b", "G", "G"])
+    assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == sorted(["G", "G", "\\G", "\\G"])
+
+
+def test_escape_takes_a_value_for_the_inner_node_of_its_label(store: Any) -> None:
+    """Data that was generalized before: such a value is as coarse as its node."""
+    dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*"), ("c", "*")])
+    table(store, ["G", "G", "a", "a", "c", "c"])
+    seen = published(store, 2, "hierarchies := {'v': 'h'}, escape := true")
+    assert seen in (sorted(["G", "G", "a", "a", "c", "c"]), sorted(["\\G", "\\G", "a", "a", "c", "c"]))
+    table(store, ["G", "a", "c", "c"])
+    assert published(store, 2, "hierarchies := {'v': 'h'}, escape := true") == ["G", "G", "c", "c"]
+
+
+# --- builders -----------------------------------------------------------------------------------------------
+
+
+def test_prefixes_mask_from_the_right(store: Any) -> None:
+    table(store, ["02138", "02139", "02201", "9", None, "02138"])
+    assert built(store, "hierarchy_prefix('h', 't', 'v')") == [
+        ("02138", "0213*", "021**", "02***", "0****", "*"),
+        ("02139", "0213*", "021**", "02***", "0****", "*"),
+        ("02201", "0220*", "022**", "02***", "0****", "*"),
+        ("9", "*"),
+    ]
+    assert built(store, "hierarchy_prefix('h', 't', 'v', keep=[4, 3])") == [
+        ("02138", "0213*", "021**", "*"),
+        ("02139", "0213*", "021**", "*"),
+        ("02201", "0220*", "022**", "*"),
+        ("9", "*"),
+    ]
+    assert built(store, "hierarchy_prefix('h', 't', 'v', keep := [9])")[0] == ("02138", "*")
+    table(store, ["é🙂x", "é🙂y"])
+    assert built(store, "hierarchy_prefix('h', 't', 'v', keep => [2])") == [
+        ("é🙂x", "é🙂*", "*"),
+        ("é🙂y", "é🙂*", "*"),
+    ]
+
+
+def test_prefixes_of_a_table_generalize_it(store: Any) -> None:
+    table(store, ["02138", "02139", "02201", "02202"])
+    built(store, "hierarchy_prefix('h', 't', 'v', keep=[4, 3, 2])")
+    assert published(store, 2) == ["0213*", "0213*", "0220*", "0220*"]
+    assert published(store, 4) == ["02***"] * 4
+
+
+def test_intervals_begin_at_multiples_below_zero_too(store: Any) -> None:
+    table(store, [-11, -10, -7, -1, 0, 4, 5, 19, None], "INTEGER")
+    assert built(store, "hierarchy_intervals('h', 't', 'v', widths=[5, 10])") == [
+        ("-11", "[-15, -11]", "[-20, -11]", "*"),
+        ("-10", "[-10, -6]", "[-10, -1]", "*"),
+        ("-7", "[-10, -6]", "[-10, -1]", "*"),
+        ("-1", "[-5, -1]", "[-10, -1]", "*"),
+        ("0", "[0, 4]", "[0, 9]", "*"),
+        ("4", "[0, 4]", "[0, 9]", "*"),
+        ("5", "[5, 9]", "[0, 9]", "*"),
+        ("19", "[15, 19]", "[10, 19]", "*"),
+    ]
+
+
+@pytest.mark.parametrize("type_", ["TINYINT", "UBIGINT", "BIGINT", "HUGEINT", "DECIMAL(10, 2)", "DOUBLE", "FLOAT"])
+def test_intervals_hold_their_values(store: Any, type_: str) -> None:
+    whole = type_ in ("TINYINT", "UBIGINT", "BIGINT", "HUGEINT")
+    values: list[Any] = [0, 4, 5, 99] if type_ == "UBIGINT" else [-10, -6, -5, -1, 0, 4, 5, 99]
+    if not whole:
+        values += [-5.5, -0.25, 4.75, 9.5]
+    table(store, values, type_)
+    rows = built(store, "hierarchy_intervals('h', 't', 'v', widths=[5, 20])")
+    assert [float(row[0]) for row in rows] == sorted(values)
+    for value, narrow, wide, star in rows:
+        assert star == "*"
+        for label, width in ((narrow, 5), (wide, 20)):
+            low, high = (int(end) for end in label[1:-1].split(", "))
+            assert low % width == 0
+            if label.endswith("]"):
+                assert high - low == width - 1
+                assert low <= float(value) <= high
+            else:
+                assert high - low == width
+                assert low <= float(value) < high
+
+
+def test_the_extremes_of_a_type_have_intervals(store: Any) -> None:
+    table(store, [-(2**63), 2**63 - 1, 0], "BIGINT")
+    rows = built(store, "hierarchy_intervals('h', 't', 'v', widths=[1000])")
+    for value, label, _ in rows:
+        low, high = (int(end) for end in label[1:-1].split(", "))
+        assert low <= int(value) <= high == low + 999
+
+
+def test_dates_have_months_quarters_years_and_decades(store: Any) -> None:
+    table(store, ["1969-12-31", "1970-01-01", "1899-05-06", "2000-02-29", None], "DATE")
+    assert built(store, "hierarchy_dates('h', 't', 'v')") == [
+        ("1899-05-06", "1899-05", "1899-Q2", "1899", "1890s", "*"),
+        ("1969-12-31", "1969-12", "1969-Q4", "1969", "1960s", "*"),
+        ("1970-01-01", "1970-01", "1970-Q1", "1970", "1970s", "*"),
+        ("2000-02-29", "2000-02", "2000-Q1", "2000", "2000s", "*"),
+    ]
+    assert built(store, "hierarchy_dates('h', 't', 'v', levels=['year', 'century'])") == [
+        ("1899-05-06", "1899", "1800-1899", "*"),
+        ("1969-12-31", "1969", "1900-1999", "*"),
+        ("1970-01-01", "1970", "1900-1999", "*"),
+        ("2000-02-29", "2000", "2000-2099", "*"),
+    ]
+
+
+def test_dates_of_timestamps_have_days(store: Any) -> None:
+    table(store, ["1985-03-12 23:59:59", "1985-03-12 00:00:00", "1969-12-31 23:59:59.5"], "TIMESTAMP")
+    assert built(store, "hierarchy_dates('h', 't', 'v', levels=['day', 'decade'])") == [
+        ("1969-12-31 23:59:59.5", "1969-12-31 (day)", "1960s", "*"),
+        ("1985-03-12 00:00:00", "1985-03-12 (day)", "1980s", "*"),
+        ("1985-03-12 23:59:59", "1985-03-12 (day)", "1980s", "*"),
+    ]
+
+
+def test_a_flat_hierarchy_has_the_values_under_a_star(store: Any) -> None:
+    table(store, ["b", "a", None, "b", "it's"])
+    assert built(store, "hierarchy_flat('h', 't', 'v')") == [("a", "*"), ("b", "*"), ("it's", "*")]
+    table(store, [10, 9], "INTEGER")
+    assert sorted(built(store, "hierarchy_flat('h', 't', 'v')")) == [("10", "*"), ("9", "*")]
+
+
+@pytest.mark.parametrize(
+    ("type_", "values", "builder", "seen"),
+    [
+        ("INTEGER", [-3, -2, 11, 12], "hierarchy_intervals('h', 't', 'v', widths=[5])", ["[-5, -1]", "[10, 14]"]),
+        ("DECIMAL(4, 1)", [0.5, 1.5, 6.5, 7.5], "hierarchy_intervals('h', 't', 'v', widths=[5])",
+         ["[0, 5)", "[5, 10)"]),
+        ("DATE", ["1969-12-31", "1969-12-01", "1970-01-01", "1970-01-31"], "hierarchy_dates('h', 't', 'v')",
+         ["1969-12", "1970-01"]),
+        ("TIMESTAMP", ["1969-12-31 01:00:00", "1969-12-31 02:00:00", "1970-01-01", "1970-01-01 03:00:00"],
+         "hierarchy_dates('h', 't', 'v', levels=['day', 'year'])", ["1969-12-31 (day)", "1970-01-01 (day)"]),
+        ("BOOLEAN", [True, True, False, False], "hierarchy_flat('h', 't', 'v')", ["false", "true"]),
+    ],
+)  # fmt: skip
+def test_built_hierarchies_cover_the_column_they_were_built_from(
+    store: Any, type_: str, values: list[Any], builder: str, seen: list[str]
+) -> None:
+    table(store, values, type_)
+    built(store, builder)
+    assert store.execute("FROM uncovered('t', 'v', hierarchy='h')").fetchall() == []
+    assert published(store, 2) == sorted(seen * 2)
+
+
+def test_builders_take_views_files_and_odd_names(store: Any, tmp_path: Path) -> None:
+    store.execute("""CREATE OR REPLACE TABLE "it's; odd" AS SELECT unnest(['ab', 'ac']) AS "x'); DROP TABLE t; --\"""")
+    column = text("X'); DROP TABLE t; --")
+    expected = [("ab", "a*", "*"), ("ac", "a*", "*")]
+    assert built(store, f"hierarchy_prefix('h', 'it''s; odd', {column})") == expected
+    file = tmp_path / "x.parquet"
+    store.execute(f"""COPY "it's; odd" TO {text(str(file))}""")
+    assert built(store, f"hierarchy_prefix('h', {text(str(file))}, {column})") == expected
+    store.execute("""CREATE OR REPLACE VIEW narrow AS SELECT * FROM "it's; odd" LIMIT 1""")
+    assert built(store, f"hierarchy_prefix('h', 'narrow', {column})") == expected[:1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("hierarchy_intervals('h', 't', 'v')", "widths is missing"),
+        ("hierarchy_intervals('h', 't', 'v', widths=[])", "widths must be"),
+        ("hierarchy_intervals('h', 't', 'v', widths=[0])", "widths must be"),
+        ("hierarchy_intervals('h', 't', 'v', widths=[5, 5])", "widths must be"),
+        ("hierarchy_intervals('h', 't', 'v', widths=[10, 5])", "widths must be"),
+        ("hierarchy_intervals('h', 't', 'v', widths=[5, 12])", "widths must be.*multiple"),
+        ("hierarchy_intervals('h', 't', 'v', widths=[2.5])", "widths must be"),
+        ("hierarchy_intervals('h', 't', 'v', widths=5)", "widths must be"),
+        ("hierarchy_prefix('h', 't', 'v', keep=[3, 4])", "keep must be"),
+        ("hierarchy_prefix('h', 't', 'v', keep=[0])", "keep must be"),
+        ("hierarchy_prefix('h', 't', 'v', keep=3)", "keep must be"),
+        ("hierarchy_dates('h', 't', 'v', levels=['year', 'month'])", "levels must be"),
+        ("hierarchy_dates('h', 't', 'v', levels=['fortnight'])", "levels must be"),
+        ("hierarchy_dates('h', 't', 'v', levels=[])", "levels must be"),
+        ("hierarchy_dates('h', 't', 'v', level=['year'])", "level"),
+        ("hierarchy_flat('h', 't', 'vv')", "no column 'vv'"),
+        ("hierarchy_flat('h', 't', NULL)", "col is missing"),
+        ("hierarchy_flat(NULL, 't', 'v')", "name is missing"),
+        ("hierarchy_flat('h', 5, 'v')", "tbl must be a text"),
+        ("hierarchy_flat('h', 'tt', 'v')", "no table, view or file 'tt'"),
+        ("hierarchy_flat('h', '(SELECT 1 AS v)', 'v')", "is not the name of a table"),
+        ("hierarchy_flat('h', 't', 'v', keep='x')", "no parameter 'keep'|does not support|too many"),
+    ],
+)
+def test_a_builder_with_a_mistake_is_one_error(store: Any, call: str, message: str) -> None:
+    table(store, ["1970-01-01"], "DATE") if "dates" in call else table(store, [1, 2], "INTEGER")
+    with pytest.raises(duckdb.Error, match=message):
+        store.execute(f"INSERT INTO dbanon.hierarchy FROM {call}")
+    assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("call", ["hierarchy_dates('h', 't', 'v')", "hierarchy_intervals('h', 't', 'v', widths=[5])"])
+def test_a_builder_of_another_type_quotes_no_cell(store: Any, call: str) -> None:
+    table(store, ["secret cell", "secret cell"])
+    with pytest.raises(duckdb.Error) as error:
+        store.execute(f"FROM {call}").fetchall()
+    assert "secret cell" not in str(error.value)
+
+
+# --- uncovered ----------------------------------------------------------------------------------------------
+
+
+def test_uncovered_lists_missing_and_reserved_values_with_counts(store: Any) -> None:
+    table(store, ["a", "a", "zz", "zz", "y", None, "G", "*"])
+    dbanon.load_hierarchy(store, "h", [("a", "G", "*"), ("b", "G", "*")])
+    expected = [("y", 1, "missing"), ("zz", 2, "missing"), ("*", 1, "reserved"), ("G", 1, "reserved")]
+    for call in ("hierarchy='h'", "hierarchy := 'h'", "hierarchy => 'h'", "hierarchy=E'a;G;*\\nb;G;*'"):
+        assert store.execute(f"FROM uncovered('t', 'v', {call})").fetchall() == expected
+    dbanon.declare(store, "t", v=("quasi", "h"))
+    assert store.execute("FROM uncovered('t', 'V')").fetchall() == expected
+    store.execute("DELETE FROM t WHERE v IN ('zz', 'y', 'G', '*')")
+    assert store.execute("FROM uncovered('t', 'v')").fetchall() == []
+
+
+def test_uncovered_without_a_hierarchy_finds_the_star(store: Any) -> None:
+    table(store, ["a", "*", "*"])
+    assert store.execute("FROM uncovered('t', 'v')").fetchall() == [("*", 2, "reserved")]
+
+
+def test_uncovered_with_a_mistake_is_one_error(store: Any) -> None:
+    table(store, ["a"])
+    for call, message in (("'t', 'w'", "no column 'w'"), ("'tt', 'v'", "no table, view or file 'tt'"),
+                          ("'t', 'v', hierarchy='nope'", "no hierarchy 'nope'"),
+                          ("'t', 'v', hierachy='h'", "no parameter 'hierachy'")):  # fmt: skip
+        with pytest.raises(duckdb.Error, match=message):
+            store.execute(f"FROM uncovered({call})")
+
+
+@pytest.mark.parametrize("source", ["t", "it's"])
+@pytest.mark.parametrize("declared", [True, False])
+def test_the_hint_for_missing_values_is_a_statement_that_lists_them(store: Any, source: str, declared: bool) -> None:
+    table(store, ["a", "zz", "zz", "y"])
+    dbanon.load_hierarchy(store, "h", [("a", "*")])
+    if source != "t":
+        store.execute(f'CREATE OR REPLACE TABLE "{source}" AS FROM t')
+    if declared:
+        dbanon.declare(store, source, v=("quasi", "h"))
+    with pytest.raises(duckdb.Error, match=r"2 distinct values are missing from hierarchy 'h'\. Hint: ") as error:
+        published(store, 2, source=source)
+    hint = re.search(r"Hint: (FROM uncovered\(.*\))", str(error.value))
+    assert hint
+    assert store.execute(hint[1]).fetchall() == [("y", 1, "missing"), ("zz", 2, "missing")]
+
+
+def test_a_calendar_reaches_as_far_as_dates_do(store: Any) -> None:
+    """TIMESTAMP ends before DATE does."""
+    table(store, ["294247-01-11", "5881580-07-10", "5877642-06-25 (BC)"], "DATE")
+    store.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_dates('h', 't', 'v', levels := ['month', 'year'])")
+    assert paths(store, "h") == [
+        ("5877642-06-25 (BC)", "-5877641-06", "-5877641", "*"),
+        ("294247-01-11", "294247-01", "294247", "*"),
+        ("5881580-07-10", "5881580-07", "5881580", "*"),
+    ]
+
+
+@pytest.mark.parametrize("algorithm", ["kacpc", "mondrian"])
+@pytest.mark.parametrize("t", [0, 0.3, 0.5])
+def test_a_missing_value_is_as_far_from_a_hierarchy_of_one_node_as_the_gate_has_it(
+    store: Any, algorithm: str, t: float
+) -> None:
+    """Ten of 20 are sick and the others missing: a class of the sick alone is 0.5 away from all."""
+    store.execute("INSERT INTO dbanon.hierarchy (name, node, label) VALUES ('h', 's', 'sick')")
+    store.execute("CREATE OR REPLACE TABLE t AS SELECT i AS age, IF(i < 10, 'sick', NULL) AS v FROM range(20) AS r (i)")
+    asked = (
+        f"'t', k := 2, qi := ['age'], sensitive := ['v'], hierarchies := {{'v': 'h'}}, t := {t}, emd := 'hierarchical'"
+    )
+    ((classes, least, most),) = store.execute(
+        f"SELECT count(*), min(sick / size), max(sick / size) FROM (SELECT count(v) AS sick, count(*) AS size "
+        f"FROM {algorithm}({asked}) GROUP BY class_id)"
+    ).fetchall()
+    assert max(0.5 - least, most - 0.5) <= t
+    assert classes > 1 or t < 0.5
+
+
+# --- trees that are none ------------------------------------------------------------------------------------
+
+BROKEN = {
+    "two roots": ([("r", None, "*"), ("q", None, "?"), ("a", "r", "a"), ("b", "q", "b")], "2 roots", "one root"),
+    "no root": ([("a", "b", "a"), ("b", "a", "b")], "0 roots", "one root"),
+    "cycle": ([("r", None, "*"), ("a", "r", "a"), ("b", "r", "b"), ("x", "y", "x"), ("y", "x", "y")], "cycle", "reach"),
+    "orphan": ([("r", None, "*"), ("a", "r", "a"), ("b", "r", "b"), ("x", "gone", "x")], "does not exist", "reach"),
+    "equal siblings": (
+        [("r", None, "*"), ("a", "r", "a"), ("b", "r", "b"), ("1", "r", "S"), ("2", "r", "S"), ("c", "1", "c"),
+         ("d", "2", "d")], "same parent", "same label"),
+    "ambiguous leaf": (
+        [("r", None, "*"), ("A", "r", "A"), ("B", "r", "B"), ("a", "A", "a"), ("a2", "B", "a"), ("b", "B", "b")],
+        "another leaf", "several leaves"),
+    "one name for two nodes": (
+        [("r", None, "*"), ("N", "r", "north"), ("S", "r", "south"), ("n", "N", "other"), ("s", "S", "other"),
+         ("q", "r", "north > other"), ("a", "n", "a"), ("b", "s", "b"), ("c", "q", "c")],
+        "another inner node", "under one name"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("nodes, problem, message", BROKEN.values(), ids=BROKEN)
+def test_a_broken_tree_is_reported_and_stops_the_query(store: Any, nodes: Any, problem: str, message: str) -> None:
+    for node, parent, label in nodes:
+        store.execute("INSERT INTO dbanon.hierarchy (name, node, parent, label) VALUES ('h', ?, ?, ?)",
+                      [node, parent, label])  # fmt: skip
+    dbanon.load_hierarchy(store, "sound", WORKCLASS)
+    found = store.execute("FROM hierarchy_problems()").fetchall()
+    assert {row[:2] for row in found} == {("memory", "h")}
+    assert any(problem in row[3] for row in found)
+    table(store, ["a", "a", "b", "b"])
+    for function in ("kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"):
+        with pytest.raises(duckdb.Error, match=f"hierarchy 'h' is not well-formed.*{message}"):
+            store.execute(f"FROM {function}('t', k=2, qi=['v'], hierarchies={{'v': 'h'}})").fetchall()
+
+
+def test_every_error_that_points_to_hierarchy_problems_is_listed_there() -> None:
+    said = [
+        message for message in map(str, tree_messages("t", "v", "h", None).values()) if "hierarchy_problems" in message
+    ]
+    assert all(any(message in text for _, _, message in BROKEN.values()) for text in said)
+    assert len(said) == 5
+
+
+def test_a_value_that_could_be_several_inner_nodes_is_no_fault_of_the_hierarchy(store: Any) -> None:
+    dbanon.load_hierarchy(store, "h", [("a", "other", "north", "*"), ("b", "other", "south", "*")])
+    table(store, ["a", "a", "b", "other"])
+    with pytest.raises(duckdb.Error, match=r"t\.v: 1 distinct values are no leaf .* label of several inner nodes"):
+        published(store, 2, "hierarchies := {'v': 'h'}, escape := true")
+    assert store.execute("FROM hierarchy_problems()").fetchall() == []
+
+
+def test_the_table_keeps_out_what_is_no_node(store: Any) -> None:
+    for node in (("a", "a", "a"), ("a", None, ""), ("a", None, None), (None, "a", "a")):
+        with pytest.raises(duckdb.ConstraintException):
+            store.execute("INSERT INTO dbanon.hierarchy (name, node, parent, label) VALUES ('h', ?, ?, ?)", list(node))
+    store.execute("INSERT INTO dbanon.hierarchy (name, node, label) VALUES ('h', 'a', 'a')")
+    with pytest.raises(duckdb.ConstraintException):
+        store.execute("INSERT INTO dbanon.hierarchy (name, node, label) VALUES ('h', 'a', 'b')")
+
+
+def test_hierarchy_problems_reads_every_attached_database(con: Any, tmp_path: Path) -> None:
+    con.execute(f"ATTACH '{tmp_path / 'c.duckdb'}' AS clinic")
+    for database in ("memory", "clinic"):
+        con.execute(f"USE {database}")
+        dbanon.load_hierarchy(con, "h", [("a", "*")])
+    assert con.execute("FROM hierarchy_problems()").fetchall() == []
+    con.execute("INSERT INTO clinic.dbanon.hierarchy (name, node, label) VALUES ('h', 'x', 'x')")
+    assert con.execute("FROM hierarchy_problems()").fetchall() == [("clinic", "h", None, "has 2 roots; one is needed")]
+
+
+# --- shipped and inline -------------------------------------------------------------------------------------
+
+
+def test_shipped_hierarchies_are_used_by_name_without_loading(store: Any) -> None:
+    table(store, ["MA", "CT", "CA", "OR"])
+    assert published(store, 2, "hierarchies := {'v': 'us_state'}") == ["New England"] * 2 + ["Pacific"] * 2
+    dbanon.declare(store, "t", v=("quasi", "us_state"))
+    assert store.execute("SELECT DISTINCT v FROM kacpc('t', k=4)").fetchall() == [("*",)]
+    assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
+    rows = store.execute("SELECT name FROM hierarchies() WHERE kind = 'shipped' ORDER BY name").fetchall()
+    assert [name for (name,) in rows] == list(shipped_hierarchies())
+
+
+def test_a_stored_hierarchy_goes_before_a_shipped_one(store: Any) -> None:
+    table(store, ["M", "F"])
+    assert published(store, 2, "hierarchies := {'v': 'sex'}") == ["*", "*"]
+    dbanon.load_hierarchy(store, "sex", [("M", "person", "*"), ("F", "person", "*")])
+    assert published(store, 2, "hierarchies := {'v': 'sex'}") == ["person", "person"]
+    store.execute("DELETE FROM dbanon.hierarchy")
+    assert published(store, 2, "hierarchies := {'v': 'sex'}") == ["*", "*"]
+
+
+@pytest.mark.parametrize("name", ["sex", "adult_workclass", "us_state", "iso_country", "icd10"])
+def test_shipped_hierarchies_load_in_the_order_of_their_files(store: Any, name: str) -> None:
+    dbanon.load_hierarchy(store, name)
+    store.execute(f"INSERT INTO dbanon.hierarchy SELECT 'sql', * EXCLUDE (name) FROM hierarchy_shipped('{name}')")
+    folder = Path(__file__).resolve().parents[2] / "hierarchies"
+    lines = (folder / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+    rows = [tuple(line.replace('"', "").split(";")) for line in lines]
+    tree = Tree(rows)
+    for stored in (name, "sql"):
+        assert [path[0] for path in paths(store, stored)] == tree.leaf_order()
+        assert set(paths(store, stored)) == {tuple(reversed(tree.leaf(row[0]))) for row in rows}
+
+
+def test_a_shipped_hierarchy_is_planned_in_little_time(store: Any) -> None:
+    """ICD-10 has 2,564 leaves: rows must not be made of every pair of them."""
+    explained = store.execute("SELECT count(*), max(ord) FROM hierarchy_shipped('icd10')").fetchall()
+    assert explained[0][0] == 2587
+    assert explained[0][1] == 2564
+
+
+def test_no_name_reaches_a_file_outside_the_shipped_ones(store: Any) -> None:
+    table(store, ["M", "F"])
+    for name in ("../hierarchies/sex", "sex.csv", "/etc/passwd", "..", "SEX"):
+        with pytest.raises(duckdb.Error, match="there is no hierarchy"):
+            published(store, 2, f"hierarchies := {{'v': '{name}'}}")
+        with pytest.raises(duckdb.Error, match="there is no hierarchy"):
+            store.execute(f"FROM hierarchy_shipped('{name}')")
+
+
+def test_arx_text_stands_for_a_hierarchy(store: Any) -> None:
+    table(store, ["M", "F"])
+    for label, written in (("any", "any"), ('any "one"; or two', '"any ""one""; or two"')):
+        lines = f"E'M;{written};*\\nF;{written};*\\n'"
+        assert published(store, 2, f"hierarchies := {{'v': {lines}}}") == [label, label]
+    assert store.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
+    dbanon.declare(store, "t", v=("quasi", "M;any;*\nF;any;*"))
+    assert store.execute("SELECT DISTINCT v FROM kacpc('t', k=2)").fetchall() == [("any",)]
+    assert store.execute("FROM policy_problems()").fetchall() == []
+
+
+@pytest.mark.parametrize("lines", ["M;*\\nF;?", "M;*\\nF;*\\nF;*", "M;;*\\nF;*", ";", "M;*\\n;", '"M;*'])
+def test_malformed_arx_text_is_one_error(store: Any, lines: str) -> None:
+    table(store, ["M", "F"])
+    with pytest.raises(duckdb.Error, match="is not well-formed"):
+        published(store, 2, f"hierarchies := {{'v': E'{lines}'}}")
+    dbanon.load_hierarchy(store, "h", [("M", "*"), ("F", "*")])
+    assert published(store, 2) == ["*", "*"]

@@ -1,0 +1,134 @@
+"""Checks of the generalization hierarchies that ship in hierarchies/."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "hierarchies"
+NAMES = [
+    "adult_education",
+    "adult_marital_status",
+    "adult_native_country",
+    "adult_occupation",
+    "adult_race",
+    "adult_relationship",
+    "adult_salary",
+    "adult_sex",
+    "adult_workclass",
+    "icd10",
+    "iso_country",
+    "sex",
+    "us_state",
+    "us_state_name",
+]
+FILES = sorted(set(NAMES) | {path.stem for path in FOLDER.glob("*.csv")})
+TERRITORIES = ["Territories", "Outside the regions", "*"]
+
+
+def read(name: str) -> list[list[str]]:
+    with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, delimiter=";", strict=True))
+
+
+def parents(name: str) -> dict[str, list[str]]:
+    """Each leaf with its labels above it, up to the root."""
+    return {row[0]: row[1:] for row in read(name)}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_text(name: str) -> None:
+    data = (FOLDER / f"{name}.csv").read_bytes()
+    assert data.endswith(b"\n")
+    assert b"\r" not in data
+    assert not data.startswith(b"\xef\xbb\xbf")
+    data.decode("utf-8")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_rows_run_from_a_leaf_to_the_root(name: str) -> None:
+    rows = read(name)
+    assert rows
+    for row in rows:
+        assert len(row) >= 2, row
+        assert row[-1] == "*", row
+        assert "*" not in row[:-1], row
+        assert all(label and label == label.strip() for label in row), row
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_leaves_are_unique(name: str) -> None:
+    leaves = [row[0] for row in read(name)]
+    assert len(leaves) == len(set(leaves))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_inner_label_is_one_node(name: str) -> None:
+    """A node is its path to the root, so one label may have only one path and is never a leaf too."""
+    rows = read(name)
+    paths: dict[str, list[str]] = {}
+    for row in rows:
+        for i in range(1, len(row) - 1):
+            assert paths.setdefault(row[i], row[i:]) == row[i:], row
+    assert paths.keys().isdisjoint(row[0] for row in rows)
+
+
+def test_adult_workclass() -> None:
+    assert parents("adult_workclass") == {
+        "Private": ["*"],
+        "Self-emp-not-inc": ["Self-emp", "*"],
+        "Self-emp-inc": ["Self-emp", "*"],
+        "Federal-gov": ["Gov", "*"],
+        "Local-gov": ["Gov", "*"],
+        "State-gov": ["Gov", "*"],
+        "Without-pay": ["*"],
+    }
+
+
+@pytest.mark.parametrize("name", ["us_state", "us_state_name"])
+def test_us_states(name: str) -> None:
+    above = parents(name)
+    states = [up for up in above.values() if up != TERRITORIES]
+    assert len(states) == 51
+    assert len(above) - len(states) == 5
+    assert {up[1] for up in states} == {"Northeast", "Midwest", "South", "West"}
+    assert len({up[0] for up in states}) == 9
+
+
+def test_us_state_files_agree() -> None:
+    assert sorted(parents("us_state").values()) == sorted(parents("us_state_name").values())
+    territories = {leaf for leaf, up in parents("us_state").items() if up == TERRITORIES}
+    assert territories == {"AS", "GU", "MP", "PR", "VI"}
+
+
+def test_iso_country() -> None:
+    above = parents("iso_country")
+    assert len(above) == 249
+    assert all(len(code) == 2 and code.isascii() and code.isalpha() and code.isupper() for code in above)
+    assert above["TW"] == ["Eastern Asia", "Asia", "*"]
+    assert above["NG"] == ["Western Africa", "Africa", "*"]
+    assert above["CU"] == ["Caribbean", "Americas", "*"]
+
+
+@pytest.mark.parametrize(
+    ("code", "chapter"),
+    [
+        ("A00", "I Certain infectious and parasitic diseases (A00-B99)"),
+        ("E11", "IV Endocrine, nutritional and metabolic diseases (E00-E90)"),
+        ("I21", "IX Diseases of the circulatory system (I00-I99)"),
+        ("U07", "XXII Codes for special purposes (U00-U99)"),
+        ("Z99", "XXI Factors influencing health status and contact with health services (Z00-Z99)"),
+    ],
+)
+def test_icd10_code(code: str, chapter: str) -> None:
+    assert parents("icd10")[code] == [chapter, "*"]
+
+
+def test_icd10_chapters_hold_their_ranges() -> None:
+    above = parents("icd10")
+    assert len({up[0] for up in above.values()}) == 22
+    for code, (chapter, _) in above.items():
+        first, last = chapter[-8:-1].split("-")
+        assert first <= code <= last, code
+        assert {first, last} <= above.keys(), chapter
+    assert above.keys().isdisjoint({"D49", "E91", "H96", "K94", "P97", "T99", "V00", "Y99"})

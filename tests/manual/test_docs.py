@@ -1,0 +1,99 @@
+"""The documentation is true: its statements run, its links lead somewhere, the manual is that of the code."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from support import documents
+
+import dbanon
+from dbanon.cli import main
+from dbanon.client import demo
+from dbanon.manual import pages
+
+pytestmark = pytest.mark.whole
+
+ROWS = 1_000
+PAGES = [page for page in documents.GUIDES if page.stem != "sqlalchemy"]  # a test of its own runs that one
+DATABASE = "dbanon_demo.duckdb"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo database with fewer patients."""
+    path = tmp_path_factory.mktemp("docs") / DATABASE
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "patients", lambda real=demo.patients: real(ROWS))
+        demo.build(path).close()
+    return path
+
+
+class Reader:
+    """Somebody who types what a page shows, in the folder of the demo database."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {"dbanon": dbanon, "con": dbanon.connect(DATABASE), "__name__": "page"}
+
+    def type(self, language: str, code: str) -> None:
+        if language == "sql":
+            for statement in documents.statements(code):
+                self.names["con"].execute(statement).fetchall()
+        elif language == "python":
+            exec(compile(code, "page", "exec", dont_inherit=True), self.names)
+        elif language == "sh":
+            self.names["con"].close()
+            for line in code.splitlines():
+                result = CliRunner().invoke(main, shlex.split(line.removeprefix("dbanon ")))
+                assert result.exit_code == 0, f"{line}\n{result.output}"
+            self.names["con"] = dbanon.connect(DATABASE)
+        else:
+            assert language == "text", f"a block of {language or 'no language'} is run by no test"
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs_in_order(
+    small: Path, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = documents.blocks(page)
+    if not code:
+        return
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(small, DATABASE)
+    reader = Reader()
+    for language, block in code:
+        reader.type(language, block)
+    reader.names["con"].close()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [documents.README, *documents.GUIDES, *sorted(documents.MANUAL.glob("*.md"))],
+    ids=lambda page: f"{page.parent.name}/{page.stem}",
+)
+def test_links_of_a_page_lead_to_a_file_and_a_heading(page: Path) -> None:
+    for link in documents.links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.is_relative_to(documents.ROOT), f"{page.name}: {link} leaves the project"
+        assert target.exists(), f"{page.name}: {link} leads nowhere"
+        assert not anchor or anchor in documents.anchors(target), f"{page.name}: {link} names no heading"
+
+
+def test_the_contents_name_every_page() -> None:
+    contents = documents.ROOT / "docs" / "README.md"
+    assert set(documents.links(contents)) >= {page.name for page in documents.GUIDES if page != contents}
+
+
+def test_the_manual_in_docs_is_that_of_the_code() -> None:
+    written = {p.relative_to(documents.MANUAL).as_posix(): documents.text(p) for p in documents.MANUAL.rglob("*.md")}
+    stale = sorted(path for path, _ in written.items() ^ pages.pages().items())
+    assert not stale, (
+        f"docs/manual is stale ({', '.join(dict.fromkeys(stale))}). Make it again: "
+        "rm -r docs/manual && dbanon docs --to docs/manual"
+    )

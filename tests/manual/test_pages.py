@@ -1,0 +1,255 @@
+"""The manual is whole: everything has a page, every example runs, every error says what its page says."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+from dbanon.cli.docs import docs
+from dbanon.client import demo
+from dbanon.cluster import algorithms
+from dbanon.functions.scalar_functions import FUNCTIONS
+from dbanon.functions.table_function import table_functions
+from dbanon.manual import function_page, pages
+from dbanon.manual.examples import Example, example
+from dbanon.manual.mistakes import documented, mistakes
+from dbanon.release import measures
+from dbanon.shell.commands import COMMANDS
+from dbanon.sqltext.quote import identifier
+
+ROWS = 200
+SCALARS = [f.name for f in FUNCTIONS]
+
+
+class Demo:
+    """The demo database with fewer patients, made once; statements that ran are undone before others run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(demo, "patients", lambda real=demo.patients: real(ROWS))
+            self.con = demo.build(path)
+        self.con.execute("ATTACH ':memory:' AS kept; CREATE TABLE kept.policy AS FROM dbanon.policy")
+        self.con.execute("CREATE TABLE kept.hierarchy AS FROM dbanon.hierarchy")
+        self.con.execute("SET threads = 1")
+        self.tables = self._tables()
+        self.before: tuple[str, ...] | None = ()
+
+    def ready(self, before: tuple[str, ...]) -> Any:
+        """The connection after some statements and no others."""
+        if self.before != before:
+            self._undo()
+            self.before = None
+            for statement in before:
+                self.con.execute(statement)
+            self.before = before
+        return self.con
+
+    def _tables(self) -> set[tuple[str, str, str]]:
+        return set(
+            self.con.execute(
+                "SELECT database_name, schema_name, table_name, 'TABLE' FROM duckdb_tables() UNION ALL "
+                "SELECT database_name, schema_name, view_name, 'VIEW' FROM duckdb_views() WHERE NOT internal"
+            ).fetchall()
+        )
+
+    def _undo(self) -> None:
+        with contextlib.suppress(Exception):
+            self.con.execute("ROLLBACK")
+        for name in ("elsewhere", "ward"):
+            self.con.execute(f"DETACH DATABASE IF EXISTS {name}")
+        for database, schema, name, kind in self._tables() - self.tables:
+            if schema != "dbanon":
+                place = f"{identifier(database)}.{identifier(schema)}.{identifier(name)}"
+                self.con.execute(f"DROP {kind} IF EXISTS {place}")
+        self.con.execute("DROP SCHEMA IF EXISTS ward")
+        for name in ("policy", "hierarchy"):
+            self.con.execute(f"DELETE FROM dbanon.{name}; INSERT INTO dbanon.{name} BY NAME FROM kept.{name}")
+        for name in ("membership", "release"):
+            if self.con.execute(
+                "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'dbanon' AND table_name = ?", [name]
+            ).fetchall():
+                self.con.execute(f"DELETE FROM dbanon.{name}")
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    folder = tmp_path_factory.mktemp("manual")
+    with contextlib.chdir(folder):
+        made = Demo(Path("dbanon_demo.duckdb"))
+        yield made
+        made.con.close()
+
+
+def ran(database: Demo, shown: Example) -> str:
+    """What an example gives or says."""
+    con = database.ready(shown.before)
+    if shown.language == "sh":
+        return CliRunner().invoke(main, shlex.split(shown.code.removeprefix("dbanon "))).output
+    try:
+        if shown.language == "python":
+            exec(
+                compile(shown.code, "example", "exec", dont_inherit=True),
+                {"con": con, "dbanon": dbanon, "__name__": "example"},
+            )
+            return ""
+        return str(con.execute(shown.code).fetchall())
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    return pages.pages()
+
+
+def words(shown: object) -> str:
+    """Text on one line, so that it is found however it was wrapped."""
+    return " ".join(str(shown).split())
+
+
+# --- nothing is missing -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*table_functions(), *SCALARS])
+def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str, str], name: str) -> None:
+    page = made[f"functions/{name}.md"]
+    assert f"functions/{name}.md" in made["index.md"]
+    found = example(name)
+    assert found is not None, f"dbanon/manual/examples.py has no example of {name}"
+    assert re.search(rf"\b{name}\(", found.code)
+    assert found.code in page
+    if name in SCALARS:
+        return
+    function = table_functions()[name]
+    assert function.doc
+    assert function_page.prose(function.doc) in page
+    for parameter in function.parameters:
+        assert parameter.doc, parameter.name
+        row = rf"^\| `{parameter.name}` \| .+ \| .* \| {re.escape(function_page.prose(parameter.doc))} \|$"
+        assert re.search(row, page, re.MULTILINE), parameter.name
+
+
+@pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.name)
+def test_the_page_of_an_algorithm_says_where_it_comes_from(made: dict[str, str], algorithm: Any) -> None:
+    page = made[f"functions/{algorithm.name}.md"]
+    for fact in (algorithm.title, algorithm.family, algorithm.source, algorithm.complexity, algorithm.evidence):
+        assert fact
+        assert function_page.prose(fact) in page
+
+
+def test_every_metric_is_described(made: dict[str, str]) -> None:
+    for one in measures.all_metrics():
+        section = made["metrics.md"].split(f"\n## {one.name}\n")[1].split("\n## ")[0]
+        assert one.what
+        assert function_page.prose(one.what.replace("{unit}", "records (persons)")) in section, one.name
+        assert f"- better: {one.better}" in section, one.name
+        assert one.source == "-" or f"- source: {function_page.prose(one.source)}" in section, one.name
+
+
+def test_every_command_and_option_is_described(made: dict[str, str]) -> None:
+    for path, command in pages.walk():
+        section = made["commands.md"].split(f"\n## {path}\n")[1].split("\n## ")[0]
+        assert command.help, path
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and not parameter.hidden:
+                assert parameter.help, f"{path} {parameter.name}"
+                assert all(name in section for name in parameter.opts), f"{path} {parameter.name}"
+            elif isinstance(parameter, click.Argument):
+                assert (parameter.metavar or str(parameter.name).upper()) in section, f"{path} {parameter.name}"
+    for dot in COMMANDS.values():
+        assert function_page.prose(dot.usage) in made["commands.md"]
+
+
+def test_every_error_is_described_and_has_an_example_or_a_reason_for_none(made: dict[str, str]) -> None:
+    assert documented().keys() == mistakes().keys()
+    for name, kind in documented().items():
+        section = made["errors.md"].split(f"\n## {name}\n")[1].split("\n## ")[0]
+        mistake = mistakes()[name]
+        assert kind.__doc__
+        assert (mistake.example is None) == bool(mistake.when)
+        shown = mistake.example.code if mistake.example else mistake.when
+        assert shown in section
+        assert str(mistake.error) in section
+
+
+def test_links_lead_somewhere(made: dict[str, str]) -> None:
+    for path, page in made.items():
+        for target in re.findall(r"\]\(([^)]+)\)", re.sub(r"```.*?```", "", page, flags=re.DOTALL)):
+            assert posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) in made, f"{path}: {target}"
+
+
+# --- what the pages say is so ------------------------------------------------------------------------------------
+
+
+EXAMPLES = {name: found for name in function_page.names() if (found := example(name)) is not None}
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+@pytest.mark.parametrize("name", sorted(EXAMPLES, key=lambda name: EXAMPLES[name].before))
+def test_the_example_of_a_function_runs(database: Demo, name: str) -> None:
+    con = database.ready(EXAMPLES[name].before)
+    con.execute(EXAMPLES[name].code).fetchall()
+
+
+SHOWN = {name: m.example for name, m in mistakes().items() if m.example is not None}
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("name", sorted(SHOWN, key=lambda name: SHOWN[name].before))
+def test_the_example_of_an_error_gives_its_message(database: Demo, name: str) -> None:
+    if "sqlalchemy" in SHOWN[name].code:
+        pytest.importorskip("duckdb_sqlalchemy")
+    assert words(mistakes()[name].error) in words(ran(database, SHOWN[name]))
+
+
+# --- the command -------------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_and_writes_the_same_pages(made: dict[str, str], tmp_path: Path) -> None:
+    run = CliRunner()
+    assert run.invoke(docs, []).output == made["index.md"]
+    assert run.invoke(docs, ["KACPC"]).output == made["functions/kacpc.md"]
+    assert run.invoke(docs, ["KOutOfRange"]).output in made["errors.md"]
+    assert run.invoke(docs, ["precision"]).output.startswith("## precision\n")
+    assert "--storage-version" in run.invoke(docs, ["publish"]).output
+    result = run.invoke(docs, ["--to", str(tmp_path / "manual")])
+    assert result.exit_code == 0
+    written = {p.relative_to(tmp_path / "manual").as_posix(): p.read_text() for p in tmp_path.rglob("*.md")}
+    assert written == made
+
+
+def test_an_unknown_page_and_a_folder_that_cannot_be_made_are_one_line(tmp_path: Path) -> None:
+    result = CliRunner().invoke(docs, ["kacpd"])
+    assert result.exit_code == 1
+    assert "nothing about 'kacpd'. Did you mean 'kacpc'?" in result.output
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(docs, ["--to", str(tmp_path / "file" / "manual")])
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: ")
+    assert result.output.count("\n") == 1
+
+
+PACKAGE = Path(dbanon.__file__).parent
+SHOWING = [p for p in sorted(PACKAGE.rglob("*.py")) if "\n    >>> " in p.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", SHOWING, ids=lambda path: path.stem)
+def test_examples_in_docstrings_are_true(path: Path) -> None:
+    name = ".".join(("dbanon", *path.relative_to(PACKAGE).with_suffix("").parts))
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted > 0
+    assert found.failed == 0

@@ -1,0 +1,132 @@
+"""The README is true: its tour runs, and every function is in it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import documents
+
+import dbanon
+from dbanon.client import demo
+from dbanon.cluster import algorithms
+from dbanon.functions.scalar_functions import FUNCTIONS
+from dbanon.functions.table_function import table_functions
+from dbanon.release import measures
+
+pytestmark = pytest.mark.whole
+
+
+def blocks(language: str) -> list[str]:
+    """The README's code blocks of one language, in order."""
+    return [code for found, code in documents.blocks(documents.README) if found == language]
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo database."""
+    path = tmp_path_factory.mktemp("demo") / "dbanon_demo.duckdb"
+    demo.build(path).close()
+    return path
+
+
+def test_every_statement_of_the_tour_runs_in_order(hospital: Path, tmp_path: Path) -> None:
+    shutil.copy(hospital, tmp_path / "tour.duckdb")
+    with dbanon.connect(tmp_path / "tour.duckdb") as con:
+        statements = [s for block in blocks("sql") for s in documents.statements(block)]
+        assert len(statements) >= 12
+        for statement in statements:
+            con.execute(statement).fetchall()
+        assert con.execute("SELECT count(*) FROM safe_patients").fetchall() == [(20_000,)]
+        assert con.execute("FROM policy_problems()").fetchall() == []
+
+
+def test_ten_statements_lead_from_a_csv_to_a_file(
+    hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from dbanon.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(hospital, "dbanon_demo.duckdb")
+    statements, command = blocks("")
+    with dbanon.connect("dbanon_demo.duckdb") as con:
+        con.execute("COPY patients TO 'patients.csv'")
+        given = documents.statements(statements)
+        assert len(given) == 10
+        results = [con.execute(s).fetchall() for s in given]
+        assert results[3] == []
+        assert len(results[4]) == 10
+    result = CliRunner().invoke(main, command.split()[1:])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "safe_visits.parquet").exists()
+
+
+def test_the_tour_works_on_a_connection_that_was_only_attached(hospital: Path, tmp_path: Path) -> None:
+    import duckdb
+
+    shutil.copy(hospital, tmp_path / "tour.duckdb")
+    con = dbanon.attach(duckdb.connect(str(tmp_path / "tour.duckdb")))
+    for block in blocks("sql"):
+        for statement in documents.statements(block):
+            con.execute(statement).fetchall()
+    con.close()
+
+
+def test_the_demo_is_the_same_every_time() -> None:
+    first, again = demo.patients(500), demo.patients(500)
+    assert first.equals(again)
+    assert not demo.patients(500, seed=1).equals(first)
+
+
+def test_the_demo_does_not_replace_a_file_that_is_not_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute("CREATE TABLE patients (i INTEGER)")
+    with pytest.raises(dbanon.DbanonError, match="it is no demo database"):
+        demo.build(path)
+    with dbanon.connect(path) as con:
+        assert con.execute("FROM patients").fetchall() == []
+
+
+def test_the_readme_fits() -> None:
+    lines = documents.text(documents.README).splitlines()
+    assert len(lines) <= 250
+    assert [line for line in lines if len(line) > 120] == []
+
+
+def test_every_function_is_in_the_readme_with_a_link() -> None:
+    single = [name for name, function in table_functions().items() if function.kind not in ("classes", "metrics")]
+    for name in (*single, *(f.name for f in FUNCTIONS)):
+        assert f"- [`{name}`](docs/manual/functions/{name}.md): " in documents.text(documents.README), name
+
+
+def test_every_parameter_is_in_the_documentation() -> None:
+    text = "\n".join(documents.text(page) for page in documents.GUIDES)
+    for name in {p.name for a in algorithms() for p in a.parameters}:
+        assert f"`{name}`" in text, name
+
+
+@pytest.mark.parametrize("name", dbanon.__all__)
+def test_every_public_python_name_exists_and_is_documented(name: str) -> None:
+    value: Any = getattr(dbanon, name)
+    assert value.__doc__
+
+
+def test_every_metric_says_what_it_is_and_which_way_is_better() -> None:
+    for m in measures.all_metrics():
+        assert m.what and m.source
+        assert m.better in ("higher", "lower")
+    places = [m.place for m in measures.all_metrics()]
+    assert len(set(places)) == len(places)
+
+
+def test_the_commands_of_the_readme_are_the_ones_that_ci_runs() -> None:
+    install, test = (block.strip() for block in blocks("sh"))
+    assert "pip install -e" in install and install.endswith("dbanon demo")
+    assert test == ".venv/bin/python -m pytest"
+    ci = (documents.ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "-m pytest" in ci and 'dbanon" demo' in ci

@@ -1,0 +1,252 @@
+"""What calls may ask of the sensitive values, and what they are told when they ask for something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+from support.model_tables import ALGORITHMS, INFECTIOUS, Asked, call_of
+
+import dbanon
+from dbanon import cluster
+
+ROWS = """
+    (1, 25, 'Flu', 'home', 3.5), (2, 27, 'Flu', 'work', 4.5), (3, 29, 'Cancer', 'home', 5.5),
+    (4, 40, 'Flu', 'work', 6.5), (5, 46, 'Cancer', 'home', NULL), (6, 55, 'HIV', 'home', 4.5)
+"""
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[Any]:
+    """An attached connection with six people and a hierarchy."""
+    con = dbanon.attach(duckdb.connect())
+    con.execute(f"CREATE TABLE people AS FROM (VALUES {ROWS}) AS p (rid, age, disease, cause, score)")
+    dbanon.load_hierarchy(con, "infectious", INFECTIOUS)
+    yield con
+    con.close()
+
+
+BASE = "'people', k := 2, qi := ['age']"
+
+
+def refused(con: Any, written: str, function: str = "kacpc", sensitive: str = ", sensitive := ['disease']") -> str:
+    """The error of a call."""
+    with pytest.raises(duckdb.Error) as caught:
+        con.execute(f"FROM {function}({BASE}{sensitive}, {written})").fetchall()
+    assert con.execute("SELECT 42").fetchall() == [(42,)]
+    return str(caught.value)
+
+
+def released(con: Any, written: str, sensitive: str = ", sensitive := ['disease']") -> list[tuple[Any, ...]]:
+    """The rows of a call."""
+    rows = con.execute(f"FROM kacpc({BASE}{sensitive}, {written})").fetchall()
+    assert len(rows) == 6
+    return list(rows)
+
+
+NO_NUMBER = ["'NaN'::DOUBLE", "'inf'::DOUBLE", "'-inf'::DOUBLE", "'two'", "'0.5'", "true", "[1]", "{'a': 1}"]
+BAD = {
+    "l": ("an integer of at least 2", ["1", "0", "-2", "2.5", "2.0::DOUBLE", "1e30", *NO_NUMBER]),
+    "p": ("an integer of at least 2", ["1", "0", "-2", "2.5", *NO_NUMBER]),
+    "t": ("a number from 0 to 1", ["-1", "-0.001", "1.001", "2", *NO_NUMBER]),
+    "alpha": ("a number above 0 and at most 1", ["0", "0.0", "-1", "1.001", *NO_NUMBER]),
+    "beta": ("a number above 0", ["0", "-0.0", "-1", *NO_NUMBER]),
+    "c": ("a number above 0", ["0", "-1", *NO_NUMBER]),
+    "diversity": ("one of 'distinct', 'entropy', 'recursive'", ["'shannon'", "''", "2", "true", "['entropy']"]),
+    "emd": ("one of 'equal', 'ordered', 'hierarchical'", ["'euclid'", "''", "1"]),
+    "likeness": ("one of 'basic', 'enhanced'", ["'likely'", "0.5"]),
+    "multi": ("one of 'independent', 'joint'", ["'both'", "true"]),
+}
+NEEDS = {
+    "c": "l := 2, diversity := 'recursive', ",
+    "diversity": "l := 2, ",
+    "emd": "t := 0.5, ",
+    "likeness": "beta := 2, ",
+    "multi": "l := 2, ",
+}
+VALUES = [(name, value) for name, (_, values) in BAD.items() for value in values]
+
+
+@pytest.mark.parametrize(("name", "value"), VALUES, ids=[f"{name} = {value}" for name, value in VALUES])
+def test_a_value_out_of_range_is_an_error_that_says_what_is_accepted(people: Any, name: str, value: str) -> None:
+    said = refused(people, f"{NEEDS.get(name, '')}{name} := {value}")
+    assert f"kacpc: {name} must be {BAD[name][0]}, got " in said
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_null_is_not_given(people: Any, name: str) -> None:
+    assert released(people, f"{NEEDS.get(name, '')}{name} := NULL") == released(
+        people, NEEDS.get(name, "") + "nulls := 'keep'"
+    )
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["t := 0", "t := 1", "t := 1::TINYINT", "t := 0.5::FLOAT", "t := 0.5::DECIMAL(4, 2)", "alpha := 1", "alpha := 1.0",
+     "beta := 1e300", "beta := 1e-9", "l := 3::BIGINT", "p := 3::UTINYINT", "L := 2", "t := 0.5, emd := 'ORDERED'",
+     "l := 2, diversity := 'Entropy'", "l := 3, diversity := 'recursive', c := 1e9", "l := 2, multi := 'joint'"],
+)  # fmt: skip
+def test_the_ends_of_a_range_and_other_types_are_accepted(people: Any, written: str) -> None:
+    released(people, written)
+
+
+UNUSED = {
+    "diversity := 'entropy'": "diversity has no effect, because l is not given",
+    "t := 0.5, diversity := 'distinct'": "diversity has no effect, because l is not given",
+    "c := 2": "c has no effect, because l is not given",
+    "l := 2, c := 2": "c has no effect, because diversity is not 'recursive'",
+    "l := 2, diversity := 'entropy', c := 2": "c has no effect, because diversity is not 'recursive'",
+    "emd := 'equal'": "emd has no effect, because t is not given",
+    "l := 2, emd := 'ordered'": "emd has no effect, because t is not given",
+    "likeness := 'enhanced'": "likeness has no effect, because beta is not given",
+    "multi := 'joint'": "multi has no effect, because none of l, t, alpha, p, beta is given",
+}
+
+
+@pytest.mark.parametrize("written", UNUSED)
+@pytest.mark.parametrize("kind", ["", "_classes", "_metrics"])
+def test_a_parameter_that_would_be_ignored_is_refused(people: Any, kind: str, written: str) -> None:
+    assert f"kacpc{kind}: {UNUSED[written]}. Hint: leave it out." in refused(people, written, f"kacpc{kind}")
+
+
+ASKED = {"l": 2, "t": 0.5, "alpha": 0.9, "p": 2, "beta": 2}
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_model_of_no_sensitive_column_is_refused(people: Any, algorithm: str, name: str) -> None:
+    first = "l" if "l" in cluster.find(algorithm).defaults else name
+    for kind in ("", "_classes", "_metrics"):
+        said = refused(people, f"{name} := {ASKED[name]}", algorithm + kind, "")
+        assert f"{algorithm}{kind}: {first} is about sensitive values, and no column of people is sensitive" in said
+
+
+@pytest.mark.parametrize("sensitive", [["disease"], ["cause", "disease"]])
+def test_the_hierarchical_distance_needs_a_hierarchy(people: Any, sensitive: list[str]) -> None:
+    said = refused(people, "t := 0.5, emd := 'hierarchical'", sensitive=f", sensitive := {sensitive}")
+    assert "kacpc: emd = 'hierarchical' needs a hierarchy of people.disease. Hint: " in said
+
+
+def test_every_column_needs_a_hierarchy_for_the_hierarchical_distance(people: Any) -> None:
+    both = ", sensitive := ['disease', 'cause']"
+    arguments = "t := 0.5, emd := 'hierarchical', hierarchies := {'disease': 'infectious'"
+    assert "needs a hierarchy of people.cause" in refused(people, arguments + "}", sensitive=both)
+    released(people, arguments + ", 'cause': E'home;*\\nwork;*'}", both)
+
+
+def test_an_unknown_hierarchy_of_a_sensitive_column_is_an_error(people: Any) -> None:
+    said = refused(people, "t := 0.5, emd := 'hierarchical', hierarchies := {'disease': 'infectius'}")
+    assert "there is no hierarchy 'infectius' (of people.disease)" in said
+
+
+def test_a_value_that_the_hierarchy_misses_is_an_error_that_does_not_quote_it(people: Any) -> None:
+    for emd in ("ordered", "hierarchical"):
+        arguments = f"t := 0.5, emd := '{emd}', hierarchies := {{'disease': E'Flu;*\\nCancer;*'}}"
+        said = refused(people, arguments)
+        assert re.search(r"people\.disease: 1 distinct values? (is|are) missing from hierarchy", said)
+        assert "HIV" not in said
+
+
+NOT_MET: list[tuple[str, str, str, str]] = [
+    # asked, the model as named, the most, which then works
+    ("l := 4", "l = 4", "l = 3", "l := 3"),
+    ("p := 9", "p = 9", "p = 3", "p := 3"),
+    ("l := 3, diversity := 'entropy'", "l = 3, diversity = 'entropy'", "l = 2", "l := 2, diversity := 'entropy'"),
+    ("l := 3, diversity := 'recursive', c := 3", "l = 3, diversity = 'recursive', c = 3", "c above 3",
+     "l := 3, diversity := 'recursive', c := 3.000001"),
+    ("l := 2, diversity := 'recursive', c := 0.5", "l = 2, diversity = 'recursive', c = 0.5", "c above 1",
+     "l := 2, diversity := 'recursive', c := 1.000001"),
+    ("alpha := 0.4", "alpha = 0.4", "alpha = 0.5", "alpha := 0.5"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "model", "most", "works"), NOT_MET, ids=[case[0] for case in NOT_MET])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_what_the_table_does_not_allow_is_said_with_the_most_that_it_does(
+    people: Any, algorithm: str, asked: str, model: str, most: str, works: str
+) -> None:
+    for kind in ("", "_classes", "_metrics"):
+        said = refused(people, asked, algorithm + kind)
+        expected = (
+            f"{algorithm}{kind}: all records together do not meet {model} on disease; the most that they allow is"
+        )
+        assert f"{expected} {most}. Hint: ask for less, or withhold the column." in said
+    assert len(people.execute(f"FROM {algorithm}({BASE}, sensitive := ['disease'], {works})").fetchall()) == 6
+
+
+def test_what_no_value_can_meet_is_said(people: Any) -> None:
+    assert "the most that they allow is a smaller l." in refused(people, "l := 4, diversity := 'recursive'")
+    con = people.cursor()
+    dbanon.attach(con)
+    con.execute("CREATE OR REPLACE TABLE alike AS SELECT i AS age, 'Flu' AS disease FROM range(6) AS r (i)")
+    for asked in ({"l": 2}, {"l": 2, "diversity": "entropy"}, {"p": 2}):
+        call = call_of("kacpc", {"k": 2, "qi": ["age"], "sensitive": ["disease"], **asked}, "alike")
+        with pytest.raises(duckdb.Error, match=r"the most that they allow is no [lp] above 1\."):
+            con.execute(f"FROM {call}")
+
+
+@pytest.mark.parametrize(
+    ("asked", "most"),
+    [
+        ({"alpha": 0.3}, "alpha = 0.666667"),
+        ({"t": 0.1, "multi": "joint"}, "t = 0.666667"),
+        ({"beta": 0.2, "multi": "joint"}, "beta = 2"),
+    ],
+)
+def test_a_share_is_rounded_so_that_asking_for_it_works(people: Any, asked: Asked, most: str) -> None:
+    """Two of three have Flu; who is at work has HIV, and who is at home has not."""
+    con = dbanon.attach(people.cursor())
+    rows = "('Flu', 'home'), ('Flu', 'home'), ('HIV', 'work'), ('Flu', 'home'), ('Flu', 'home'), ('HIV', 'work')"
+    con.execute(
+        f"CREATE OR REPLACE TABLE told AS SELECT row_number() OVER () AS age, * FROM (VALUES {rows}) AS v (d, c)"
+    )
+    arguments: Asked = {"k": 2, "qi": ["age"], "sensitive": ["d", "c"] if "multi" in asked else ["d"]}
+    for _ in arguments["sensitive"]:
+        with pytest.raises(duckdb.Error, match="the most that they allow is") as caught:
+            con.execute(f"FROM {call_of('kacpc', arguments | asked, 'told')}")
+        found = re.search(r"allow is (\w+) = (\S+)\. Hint", str(caught.value))
+        assert found
+        asked = asked | {found[1]: float(found[2])}
+        try:
+            con.execute(f"FROM {call_of('kacpc', arguments | asked, 'told')}")
+            break
+        except duckdb.Error:
+            continue
+    assert len(con.execute(f"FROM {call_of('kacpc', arguments | asked, 'told')}").fetchall()) == 6
+    name, value = most.split(" = ")
+    assert asked[name] == float(value)
+
+
+def test_the_policy_says_what_is_sensitive_and_in_which_order(people: Any) -> None:
+    con = people.cursor()
+    dbanon.attach(con)
+    con.execute(f"CREATE OR REPLACE TABLE ruled AS FROM (VALUES {ROWS}) AS p (rid, age, disease, cause, score)")
+    dbanon.declare(con, "ruled", age="quasi", disease=("sensitive", "infectious"))
+    assert len(con.execute("FROM kacpc('ruled', k := 2, l := 2, t := 0.5, emd := 'hierarchical')").fetchall()) == 6
+    with pytest.raises(duckdb.Error, match="no column of ruled is sensitive"):
+        con.execute("FROM kacpc('ruled', k := 2, l := 2, withhold := ['disease'])")
+    with pytest.raises(duckdb.Error, match=r"do not meet l = 3, diversity = 'entropy' on disease"):
+        con.execute("FROM kacpc('ruled', k := 2, l := 3, diversity := 'entropy')")
+
+
+TYPES = ["VARCHAR", "INTEGER", "DOUBLE", "DECIMAL(9, 3)", "DATE", "TIMESTAMP", "TIMESTAMPTZ", "BOOLEAN", "HUGEINT"]
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_sensitive_values_of_any_type_are_judged(people: Any, type_: str) -> None:
+    con = dbanon.attach(people.cursor())
+    made = {
+        "DATE": "DATE '2020-01-30' + i::INTEGER % 3", "TIMESTAMP": "TIMESTAMP '2020-01-30 23:00' + to_hours(i % 3)",
+        "TIMESTAMPTZ": "TIMESTAMPTZ '2020-01-30 23:00:00+00' + to_hours(i % 3)", "BOOLEAN": "i % 3 = 0",
+    }.get(type_, f"(i % 3)::{type_}")  # fmt: skip
+    value = f"CASE WHEN i < 11 THEN ({made})::{type_} END AS v"
+    con.execute(f"CREATE OR REPLACE TABLE typed AS SELECT i AS age, {value} FROM range(12) AS r (i)")
+    asked: Asked = {"k": 2, "qi": ["age"], "sensitive": ["v"], "l": 2, "alpha": 0.9, "p": 2, "beta": 20}
+    for emd in ("equal", "ordered"):
+        call = call_of("kacpc", asked | {"t": 0.5, "emd": emd}, "typed")
+        classes = con.execute(f"SELECT count(*), count(DISTINCT v::VARCHAR) FROM {call} GROUP BY age").fetchall()
+        assert sum(size for size, _ in classes) == 12
+        assert min(values for _, values in classes) >= 2

@@ -1,0 +1,175 @@
+"""The release gate holds for every privacy model: classes that miss one are refused, and the model is named."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from oracle import models
+from oracle.models import Value
+from support.model_tables import CAUSE, ILLNESS, INFECTIOUS, MODELS, SENSITIVE, Asked, call_of, table_of
+
+import dbanon
+from dbanon.engine import udf
+
+_cuts: list[int] | None = None
+"""Where the clusters of the broken clustering begin, by place in the order of the first quasi-identifier."""
+
+
+def _broken_cluster(request: Any, rows: Any, *domains: Any) -> Any:
+    """In place of dbanon_cluster: neighbours by the first quasi-identifier, in threes or cut at `_cuts`, whatever the
+    models ask."""
+    if len(request) == 0:
+        return pa.array([], udf.ANSWER)
+    groups = sorted(rows.to_pylist()[0], key=lambda group: group["c0"])
+    assert all(group["size"] == 1 for group in groups)
+    cuts = range(3, len(groups), 3) if _cuts is None else _cuts
+    cluster = np.searchsorted(np.array(cuts), np.arange(len(groups)), side="right").tolist()
+    parts = [{"gid": g["gid"], "cluster": c, "first": 1, "last": 1} for g, c in zip(groups, cluster, strict=True)]
+    return pa.array([{"parts": parts, "error": None}], udf.ANSWER)
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A connection whose clustering meets k = 3 and nothing else."""
+    monkeypatch.setattr(udf, "dbanon_cluster", _broken_cluster)
+    con = dbanon.attach(duckdb.connect())
+    for name, rows in (("infectious", INFECTIOUS), ("illness", ILLNESS), ("cause", CAUSE)):
+        dbanon.load_hierarchy(con, name, rows)
+    yield con
+    con.close()
+
+
+GATE_CASES = 8
+"""Random clusterings a model."""
+
+KINDS = ("kacpc", "kacpc_classes", "kacpc_metrics")
+ALIKE = ["Flu"] * 3 + ["HIV"] * 3 + ["Cancer"] * 3 + ["Flu", "HIV", "Cancer"]
+TREE = {"hierarchies": {"disease": "infectious"}}
+REFUSED: list[tuple[str, Asked]] = [
+    ("l", {"l": 2}),
+    ("l", {"l": 2, "diversity": "entropy"}),
+    ("l", {"l": 2, "diversity": "recursive", "c": 3}),
+    ("t", {"t": 0.5}),
+    ("t", {"t": 0.4, "emd": "ordered"}),
+    ("t", {"t": 0.4, "emd": "ordered", **TREE}),
+    ("t", {"t": 0.4, "emd": "hierarchical", **TREE}),
+    ("alpha", {"alpha": 0.9}),
+    ("p", {"p": 2}),
+    ("beta", {"beta": 1.5}),
+    ("beta", {"beta": 9, "likeness": "enhanced"}),
+]
+
+
+def people(con: Any, *columns: Sequence[Value], persons: Sequence[Value] = ()) -> dict[str, object]:
+    """Creates a table of people of age 1, 2, ... with these sensitive columns; gives the arguments of a call."""
+    names = ["disease", "cause"][: len(columns)]
+    types = {"age": "INTEGER", **dict.fromkeys(names, "VARCHAR")} | ({"person": "VARCHAR"} if persons else {})
+    ages = range(1, len(columns[0]) + 1)
+    table_of(con, types, list(zip(ages, *columns, *([persons] if persons else []), strict=True)))
+    arguments: dict[str, object] = {"k": 3, "qi": ["age"], "sensitive": names}
+    return arguments | ({"person": "person"} if persons else {})
+
+
+def refuses(con: Any, arguments: Mapping[str, object], model: str, column: str = "disease") -> None:
+    """Asserts that the gate stops the release and all that is said about it, because of this model."""
+    for kind in KINDS:
+        with pytest.raises(duckdb.Error, match=f"release gate refused the result.*do not meet {model} on {column}"):
+            con.execute(f"SELECT count(*) FROM {call_of(kind, arguments)}").fetchall()
+
+
+@pytest.mark.parametrize(("model", "asked"), REFUSED, ids=str)
+def test_the_gate_refuses_classes_that_only_meet_k(broken: Any, model: str, asked: Asked) -> None:
+    arguments = people(broken, ALIKE)
+    assert len(broken.execute(f"FROM {call_of('kacpc', arguments)}").fetchall()) == 12, "k alone is met"
+    refuses(broken, arguments | asked, model)
+
+
+@pytest.mark.parametrize(("model", "asked"), REFUSED[:3] + REFUSED[8:9], ids=str)
+def test_the_gate_does_not_count_nulls_as_values(broken: Any, model: str, asked: Asked) -> None:
+    refuses(broken, people(broken, ["Flu", None, None] + ["Flu", "HIV", "Cancer"] * 3) | asked, model)
+
+
+def test_the_gate_counts_nulls_as_a_category(broken: Any) -> None:
+    arguments = people(broken, [None, None, None] + ["Flu", "HIV", None] * 3)
+    for model, asked in (("alpha", {"alpha": 0.9}), ("t", {"t": 0.4}), ("beta", {"beta": 0.5})):
+        refuses(broken, arguments | asked, model)
+
+
+def test_the_gate_tells_joint_from_independent(broken: Any) -> None:
+    """In every class both columns have two values, but one follows from the other."""
+    arguments = people(broken, ["Flu", "HIV", "Flu"] * 4, ["home", "work", "home", "work", "home", "work"] * 2)
+    for asked in ({"l": 2}, {"l": 2, "multi": "independent"}):
+        assert len(broken.execute(f"FROM {call_of('kacpc', arguments | asked)}").fetchall()) == 12
+    for model, asked in (
+        ("l", {"l": 2}),
+        ("p", {"p": 2}),
+        ("alpha", {"alpha": 0.7}),
+        ("t", {"t": 0.4}),
+    ):
+        refuses(broken, arguments | asked | {"multi": "joint"}, model, "(disease|cause)")
+
+
+def test_the_gate_counts_persons(broken: Any) -> None:
+    """All three of the first class have Flu, though 3 of its 4 records tell it; of two values one is nobody's."""
+    diseases = ["Flu", "HIV", "Flu", "Flu"] + ["HIV", "Flu", "Cancer", "HIV"] * 2
+    four = ["p1", "p1", "p2", "p3"]
+    persons = [*four, "p4", "p5", "p6", "p7", "p8", "p9", "p10", "p11"]
+    arguments = people(broken, diseases, persons=persons) | {"k": 2}
+    # Groups of three: p1 Flu, p1 HIV, p2 Flu: 2 persons, both with Flu.
+    refuses(broken, arguments | {"alpha": 0.9}, "alpha")
+    nobody: list[Value] = ["p1", None, "p2", "p3", *persons[4:]]
+    refuses(broken, people(broken, diseases, persons=nobody) | {"k": 2, "l": 2}, "l")
+
+
+def test_the_gate_is_strict_about_c(broken: Any) -> None:
+    """(c, l)-diversity is r_1 < c (r_l + ..): two Flu and one HIV are not (2, 2)-diverse."""
+    arguments = people(broken, ["Flu", "Flu", "HIV"] * 4) | {"l": 2, "diversity": "recursive"}
+    assert len(broken.execute(f"FROM {call_of('kacpc', arguments | {'c': 2.001})}").fetchall()) == 12
+    refuses(broken, arguments | {"c": 2}, "l")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_gate_decides_what_the_definitions_decide(broken: Any, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    """Runs of random length in the order of age, which is different for everybody."""
+    ends = set()
+    for seed in range(GATE_CASES):
+        rng = random.Random(f"gate {model} {seed}")
+        asked: Asked = {"k": 2, **MODELS[model](rng)}
+        names = ["disease", "cause"][: rng.choice([1, 1, 2])]
+        n = rng.randint(8, 40)
+        columns = [
+            [None if rng.random() < 0.05 else rng.choice(SENSITIVE[name].values[:3]) for _ in range(n)]
+            for name in names
+        ]
+        persons = [rng.choice([None, *map(str, range(n))]) for _ in range(n)] if rng.random() < 0.3 else []
+        cuts = sorted(rng.sample(range(2, n - 1), rng.randint(0, 3)))
+        if len(names) == 2 and model != "k":
+            asked["multi"] = rng.choice(["independent", "joint"])
+        arguments = people(broken, *columns, persons=persons) | asked
+        if asked.get("emd") in ("ordered", "hierarchical"):
+            arguments["hierarchies"] = {name: str(SENSITIVE[name].hierarchy) for name in names}
+        monkeypatch.setitem(globals(), "_cuts", cuts)
+        who = persons or list(range(n))
+        records = list(zip(zip(*columns, strict=True), who, strict=True))
+        classes = [records[first:last] for first, last in pairwise([0, *cuts, n])]
+        trees = [SENSITIVE[name].rows for name in names]
+        unmet = models.unmet(classes, asked, [SENSITIVE[name].order for name in names], trees)
+        call = call_of(rng.choice(KINDS), arguments)
+        if unmet:
+            with pytest.raises(duckdb.Error, match="release gate refused the result") as caught:
+                broken.execute(f"SELECT count(*) FROM {call}").fetchall()
+            found = re.search(r"do not meet (\w+) on|classes below (k)", str(caught.value))
+            assert found, str(caught.value)
+            assert (found[1] or found[2]) in unmet, f"{seed}: {asked}: {caught.value}"
+        else:
+            assert broken.execute(f"SELECT count(*) FROM {call}").fetchall()[0][0] > 0, f"{seed}: {asked}"
+        ends.add(bool(unmet))
+    assert ends == {True, False}

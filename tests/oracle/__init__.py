@@ -1,0 +1,1 @@
+"""The slow, obviously correct answers that the fast code is tested against."""

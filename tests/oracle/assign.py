@@ -1,0 +1,159 @@
+"""The slow, obviously correct answers of the assign family: record by record, every distance and center anew.
+
+Nothing here is shared with the package. Records are in canonical order; the first centers (`seeds`) and the order in
+which moved records are dealt out are arguments. Centers are lists of one entry an attribute: a place (an integer) of a
+number, a node of a tree, None for NULL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from oracle.reference import Attribute, Category, Node, Number, Record, places
+
+Spot: TypeAlias = "int | Node | None"
+Center: TypeAlias = list[Spot]
+
+ROUNDS = 30
+
+
+class Table:
+    """Records as spots: places of numbers and leaves of trees, in units of 2^-s (project rule: s is the largest for
+    which records * sum of weights * 2^s stays below 2^62)."""
+
+    def __init__(self, records: Sequence[Record], attributes: Sequence[Attribute], modes: bool) -> None:
+        self.attributes, self.modes = attributes, modes
+        s = 62 - math.frexp(len(records) * sum(a.weight for a in attributes))[1]
+        self.units = [a.weight * 2.0**s for a in attributes]
+        columns = []
+        for j, attribute in enumerate(attributes):
+            column = [record[j] for record in records]
+            if isinstance(attribute, Number):
+                place = {**places(column, attribute.weight, s), None: None}
+                columns.append([place[value] for value in column])
+            else:
+                columns.append([None if value is None else attribute.tree.leaf(str(value)) for value in column])
+        self.spots: list[Center] = [[column[r] for column in columns] for r in range(len(records))]
+
+    def distance(self, record: int, center: Center) -> int:
+        """The distance of k-member; a NULL is at distance 1 from every value and 0 from a NULL."""
+        total = 0
+        for a, b, unit, attribute in zip(self.spots[record], center, self.units, self.attributes, strict=True):
+            if a == b:
+                continue
+            if a is None or b is None:
+                total += round(unit)
+            elif isinstance(attribute, Category):
+                height = attribute.tree.hsub(attribute.tree.lca(a, b))  # type: ignore[arg-type]
+                total += round(height / attribute.tree.hsub(attribute.tree.root) * unit)
+            else:
+                total += abs(a - b)  # type: ignore[operator]
+        return total
+
+    def center(self, members: Sequence[int]) -> Center:
+        """Means, rounded; modes (ties: the first in leaf order, NULL last) or lowest common ancestors."""
+        made: Center = []
+        for j, attribute in enumerate(self.attributes):
+            column = [self.spots[r][j] for r in members]
+            known = [spot for spot in column if spot is not None]
+            if isinstance(attribute, Number):
+                made.append((2 * sum(known) + len(known)) // (2 * len(known)) if known else None)  # type: ignore[arg-type]
+            elif self.modes:
+                order: list[Spot] = [attribute.tree.leaf(label) for label in attribute.tree.leaf_order()]
+                made.append(max([*order, None], key=column.count))
+            elif not known:
+                made.append(None)
+            elif len(known) < len(column):
+                made.append(attribute.tree.root)
+            else:
+                node = known[0]
+                for other in known:
+                    node = attribute.tree.lca(node, other)  # type: ignore[arg-type]
+                made.append(node)
+        return made
+
+    def nearest(self, record: int, centers: Sequence[Center], among: Sequence[int]) -> int:
+        return min(among, key=lambda c: (self.distance(record, centers[c]), c))
+
+
+def adjust(table: Table, clusters: list[list[int]], centers: Sequence[Center], k: int, order: Sequence[int]) -> None:
+    """ADJUST (S2, Figure 4); ties of farthest: the first record leaves."""
+    moved = set()
+    for c, cluster in enumerate(clusters):
+        while len(cluster) > k:
+            far = max(cluster, key=lambda r: (table.distance(r, centers[c]), -r))
+            cluster.remove(far)
+            moved.add(far)
+    for r in order:
+        if r in moved:
+            few = [c for c, cluster in enumerate(clusters) if len(cluster) < k]
+            clusters[table.nearest(r, centers, few or range(len(clusters)))].append(r)
+
+
+def oka(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+    """OKA."""
+    clusters = [[seed] for seed in seeds]
+    centers = [table.center(cluster) for cluster in clusters]
+    for r in range(len(table.spots)):
+        if r not in seeds:
+            c = table.nearest(r, centers, range(len(centers)))
+            clusters[c].append(r)
+            centers[c] = table.center(clusters[c])
+    adjust(table, clusters, centers, k, order)
+    return clusters
+
+
+Assign: TypeAlias = Callable[[list[Center]], list[list[int]]]
+
+
+def _rounds(table: Table, seeds: Sequence[int], assign: Assign) -> tuple[list[list[int]], list[Center]]:
+    """S2, Figure 1: until no center changes or the centers are those of an earlier round, or for ROUNDS."""
+    centers = [table.center([seed]) for seed in seeds]
+    earlier = [centers]
+    while True:
+        clusters = assign(centers)
+        new = [table.center(cluster) if cluster else old for cluster, old in zip(clusters, centers, strict=True)]
+        if new in earlier or len(earlier) == ROUNDS:
+            return clusters, centers
+        earlier.append(new)
+        centers = new
+
+
+def _to_nearest(table: Table, centers: list[Center]) -> list[list[int]]:
+    clusters: list[list[int]] = [[] for _ in centers]
+    for r in range(len(table.spots)):
+        clusters[table.nearest(r, centers, range(len(centers)))].append(r)
+    return clusters
+
+
+def no1(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+    """S2, Figure 4."""
+
+    def assign(centers: list[Center]) -> list[list[int]]:
+        clusters = _to_nearest(table, centers)
+        adjust(table, clusters, centers, k, order)
+        return clusters
+
+    return _rounds(table, seeds, assign)[0]
+
+
+def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+    """S2, Figure 3."""
+
+    def assign(centers: list[Center]) -> list[list[int]]:
+        clusters: list[list[int]] = [[] for _ in centers]
+        for r in range(len(table.spots)):
+            few = [c for c, cluster in enumerate(clusters) if len(cluster) < k]
+            clusters[table.nearest(r, centers, few or range(len(clusters)))].append(r)
+        return clusters
+
+    return _rounds(table, seeds, assign)[0]
+
+
+def no3(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+    """S2, Figure 2."""
+    clusters, centers = _rounds(table, seeds, lambda centers: _to_nearest(table, centers))
+    adjust(table, clusters, centers, k, order)
+    return clusters

@@ -1,0 +1,202 @@
+"""k-member, k-members, GAA-CP, IKAC and MDAV again, record by record and as plainly as they are described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dbanon.space.space import Attribute, Number, Space
+
+Row = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A space record by record: codes of every canonical row, and one loss function an attribute on sets of codes."""
+
+    rows: list[Row]
+    losses: list[Callable[[set[int]], int]]
+
+    def loss(self, members: Sequence[int]) -> int:
+        """What a record loses in a cluster."""
+        return sum(loss({self.rows[m][j] for m in members}) for j, loss in enumerate(self.losses))
+
+    def distance(self, a: int, b: int) -> int:
+        """What two records lose together; nothing on an attribute where they are equal."""
+        return sum(
+            0 if self.rows[a][j] == self.rows[b][j] else loss({self.rows[a][j], self.rows[b][j]})
+            for j, loss in enumerate(self.losses)
+        )
+
+
+def plain(space: Space, unit: float, heights: str) -> Plain:
+    """`unit`: what a lost attribute of weight 1 counts, a power of two; `heights`: edges or leaves."""
+    rows = [
+        tuple(int(c) for c in codes)
+        for codes, n in zip(space.codes, space.counts.tolist(), strict=True)
+        for _ in range(n)
+    ]
+    return Plain(rows, [_loss(space, j, unit, heights) for j in range(len(space.attributes))])
+
+
+def _loss(space: Space, j: int, unit: float, heights: str) -> Callable[[set[int]], int]:
+    attribute = space.attributes[j]
+    whole = unit * attribute.weight
+
+    def of(codes: set[int]) -> int:
+        if codes == {attribute.values}:
+            return 0
+        if attribute.values in codes:
+            return round(whole)
+        if isinstance(attribute, Number):
+            from dbanon.space.distance import places
+
+            at = places(attribute, whole)
+            return int(at[max(codes)] - at[min(codes)])
+        lines = [attribute.line(int(attribute.node[c])) for c in codes]
+        ancestor = next(n for n in lines[0] if all(n in line for line in lines))
+        children = [n for n, p in enumerate(attribute.parent.tolist()) if p == ancestor]
+        if not children:
+            return 0
+        if heights == "leaves":
+            return round(float(attribute.leaves[ancestor] / attribute.leaves[0]) * whole)
+        return round(_height(attribute.parent.tolist(), ancestor) / _height(attribute.parent.tolist(), 0) * whole)
+
+    return of
+
+
+def _height(parent: list[int], node: int) -> int:
+    """Edges down to the deepest leaf."""
+    below = [n for n, p in enumerate(parent) if p == node]
+    return 1 + max(_height(parent, n) for n in below) if below else 0
+
+
+def greedy(table: Plain, k: int, seed_of: Callable[[list[int]], int]) -> list[list[int]]:
+    """Clusters of a seed and the records that cost least; leftovers by least growth of the whole loss."""
+    left, clusters = list(range(len(table.rows))), []
+    while len(left) >= k:
+        seed = seed_of(left)
+        left.remove(seed)
+        cluster = [seed]
+        while len(cluster) < k:
+            best = min(left, key=lambda r: (table.loss([*cluster, r]), r))
+            cluster.append(best)
+            left.remove(best)
+        clusters.append(cluster)
+    for r in left:
+        growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in clusters]
+        clusters[growth.index(min(growth))].append(r)
+    return clusters
+
+
+def far(table: Plain, reference: int) -> Callable[[list[int]], int]:
+    """Seeds farthest from the seed before; the first from the reference."""
+    last = [reference]
+
+    def seed(left: list[int]) -> int:
+        last[0] = min(left, key=lambda r: (-table.distance(r, last[0]), r))
+        return last[0]
+
+    return seed
+
+
+def ikac(table: Plain, k: int, first: int) -> list[list[int]]:
+    """Seeds with the greatest summed distance to all earlier ones; k - 1 nearest; leftovers to the nearest seed."""
+    left, clusters, seeds = list(range(len(table.rows))), [], []
+    while len(left) >= k:
+        seed = first if not seeds else min(left, key=lambda r: (-sum(table.distance(r, s) for s in seeds), r))
+        left.remove(seed)
+        near = sorted(left, key=lambda r: (table.distance(r, seed), r))[: k - 1]
+        clusters.append([seed, *near])
+        left = [r for r in left if r not in near]
+        seeds.append(seed)
+    for r in left:
+        far_off = [table.distance(r, s) for s in seeds]
+        clusters[far_off.index(min(far_off))].append(r)
+    return clusters
+
+
+def mdav(space: Space, k: int, unit: int = 2**30) -> list[list[int]]:
+    """MDAV-generic by range: squared differences of numbers, 0 or 1 for categories and NULL."""
+    rows = plain(space, 1, "edges").rows
+    left, clusters = list(range(len(rows))), []
+
+    def term(j: int, code: int, place: float | None, category: int | None) -> int:
+        attribute = space.attributes[j]
+        whole = round(attribute.weight * unit)
+        if place is not None and isinstance(attribute, Number) and code < attribute.values:
+            return round((_scaled(attribute)[code] - place) ** 2 * whole)
+        return 0 if code == category else whole
+
+    def average() -> list[tuple[float | None, int | None]]:
+        found: list[tuple[float | None, int | None]] = []
+        for j, attribute in enumerate(space.attributes):
+            codes = [rows[r][j] for r in left]
+            known = [c for c in codes if c < attribute.values]
+            if isinstance(attribute, Number):
+                scaled = _scaled(attribute)
+                counts = [(known.count(c), scaled[c]) for c in range(attribute.values)]
+                mean = sum(n * p for n, p in counts) / len(known) if known else None
+                found.append((mean, None if known else attribute.values))
+            else:
+                found.append((None, min(set(codes), key=lambda c: (-codes.count(c), c))))
+        return found
+
+    def of(record: int) -> list[tuple[float | None, int | None]]:
+        return [
+            (
+                _scaled(a)[rows[record][j]] if isinstance(a, Number) and rows[record][j] < a.values else None,
+                rows[record][j],
+            )
+            for j, a in enumerate(space.attributes)
+        ]
+
+    def distance(record: int, point: list[tuple[float | None, int | None]]) -> int:
+        return sum(term(j, rows[record][j], *point[j]) for j in range(len(point)))
+
+    def cluster(point: list[tuple[float | None, int | None]]) -> int:
+        nonlocal left
+        seed = min(left, key=lambda r: (-distance(r, point), r))
+        left.remove(seed)
+        near = sorted(left, key=lambda r: (distance(r, of(seed)), r))[: k - 1]
+        clusters.append([seed, *near])
+        left = [r for r in left if r not in near]
+        return seed
+
+    while len(left) >= 2 * k:
+        pair = len(left) >= 3 * k
+        seed = cluster(average())
+        if pair:
+            cluster(of(seed))
+    return [*clusters, left]
+
+
+def _place(attribute: Attribute, code: int) -> float | None:
+    return _scaled(attribute)[code] if isinstance(attribute, Number) and code < attribute.values else None
+
+
+def _scaled(attribute: Number) -> list[float]:
+    width = float(attribute.positions[-1]) if attribute.values else 0.0
+    return [float(p) / width if width > 0 else 0.0 for p in attribute.positions]
+
+
+def eld(table: Plain, values: Sequence[int | None], k: int, least: int, first: int) -> list[list[int]]:
+    """Clusters that grow until they have k records and so many different values; leftovers by least growth."""
+
+    def different(rows: Sequence[int]) -> int:
+        return len({values[r] for r in rows} - {None})
+
+    left, clusters, last = list(range(len(table.rows))), [], first
+    while len(left) >= k and different(left) >= least:
+        far_off = min(left, key=lambda r: (-table.distance(r, last), r))
+        last = first if not clusters else far_off
+        left.remove(last)
+        cluster = [last]
+        while len(cluster) < k or different(cluster) < least:
+            cluster.append(min(left, key=lambda r: (table.loss([*cluster, r]), r)))
+            left.remove(cluster[-1])
+        clusters.append(cluster)
+    for r in left:
+        growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in clusters]
+        clusters[growth.index(min(growth))].append(r)
+    return clusters

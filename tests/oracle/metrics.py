@@ -1,0 +1,232 @@
+"""Measures of a release as plain loops over its records, from the definitions of the papers S0, S2, S3 and S4.
+
+Nothing is shared with the package. Records are lists of original values, groups (classes, or clusters as formed) lists
+of record numbers. NULL is None: a group of NULLs loses nothing, one that mixes NULL and values all of the attribute.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oracle import reference
+
+Groups = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number, as a float or (dates) days: `step` of its type or None, how ends are snapped, and its codings."""
+
+    step: float | None = None
+    low: Callable[[Any], Any] = lambda v: v
+    high: Callable[[Any], Any] = lambda v: v
+    bottom: Any = None
+    top: Any = None
+
+    def coded(self, value: Any) -> Any:
+        if self.bottom is not None:
+            value = max(value, self.bottom)
+        return value if self.top is None else min(value, self.top)
+
+    def ends(self, values: Sequence[Any]) -> tuple[Any, Any]:
+        """The published interval of some values."""
+        coded = [self.coded(v) for v in values]
+        low, high = self.low(min(coded)), self.high(max(coded))
+        return (
+            low if self.bottom is None else max(low, self.bottom),
+            high if self.top is None else min(high, self.top),
+        )
+
+
+@dataclass(frozen=True)
+class Category:
+    """A category; values rise `level` steps before anything else."""
+
+    tree: reference.Tree
+    level: int = 0
+
+    def node(self, label: str) -> reference.Node:
+        leaf = self.tree.leaf(label)
+        return leaf[: max(1, len(leaf) - self.level)]
+
+    def common(self, labels: Sequence[str]) -> reference.Node:
+        node = self.node(labels[0])
+        for label in labels:
+            node = self.tree.lca(node, self.node(label))
+        return node
+
+
+Attribute = Number | Category
+
+
+def span(low: Any, high: Any) -> float:
+    """high - low; of dates in days."""
+    width = high - low
+    return float(width.days if isinstance(width, datetime.timedelta) else width)
+
+
+def published_span(attribute: Attribute, parts: Sequence[Sequence[Any]]) -> float:
+    """From the least to the greatest end that is published; a group with NULLs publishes none."""
+    ends = [attribute.ends(part) for part in parts if None not in part] if isinstance(attribute, Number) else []
+    return span(min(low for low, _ in ends), max(high for _, high in ends)) if ends else 0.0
+
+
+def loss(attribute: Attribute, part: Sequence[Any], whole: float, kind: str, bare: bool) -> float:
+    """What one record of a group loses, `whole` being the span of all that is published. `kind`: edges or leaves;
+    `bare`: NULLs alone are published as all is."""
+    known = [v for v in part if v is not None]
+    if len(known) < len(part):
+        return 1.0 if known or (bare and isinstance(attribute, Number)) else 0.0
+    if isinstance(attribute, Number):
+        return span(*attribute.ends(known)) / whole if whole else 0.0
+    tree, node = attribute.tree, attribute.common(known)
+    if not tree.children[node]:
+        return 0.0
+    return tree.hsub(node) / tree.hsub(tree.root) if kind == "edges" else tree.leaves(node) / tree.leaves(tree.root)
+
+
+def total_loss(
+    records: Sequence[Sequence[Any]],
+    attributes: Sequence[Attribute],
+    groups: Groups,
+    kind: str,
+    bare: bool = False,
+) -> float:
+    """S2 Eq. 1-2, S4 Def. 5-6 (edges); the NCP form (leaves); S3 Eq. 7 as a sum (numbers)."""
+    total = []
+    for j, a in enumerate(attributes):
+        if kind != "numbers" or isinstance(a, Number):
+            parts = [[records[r][j] for r in group] for group in groups]
+            whole = published_span(a, parts)
+            total += [len(part) * loss(a, part, whole, kind, bare) for part in parts]
+    return math.fsum(total)
+
+
+def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any], unit: float | None = None) -> float:
+    """S2 Eq. 4 of one attribute and group, over the range of the column; 0 or 1 from the mode for a category.
+
+    `unit` instead of the range: the raw form.
+    """
+    known = [v for v in part if v is not None]
+    if isinstance(attribute, Category):
+        if len(known) < len(part):
+            return float(len(part)) if known else 0.0
+        return float(len(known) - max(Counter(attribute.node(v) for v in known).values()))
+    coded = [attribute.coded(v) for v in column if v is not None]
+    reach = span(min(coded), max(coded))
+    scale = reach if unit is None else unit
+    if len(known) < len(part):
+        return len(part) * (1.0 if unit is None else (reach / unit) ** 2) if known else 0.0
+    if not known or not reach:
+        return 0.0
+    places = [span(min(coded), attribute.coded(v)) / scale for v in known]
+    mean = math.fsum(places) / len(places)
+    return math.fsum((p - mean) ** 2 for p in places)
+
+
+def divergence(
+    records: Sequence[Sequence[Any]], attributes: Sequence[Attribute], groups: Groups, bare: bool = False
+) -> float:
+    """S3 Eq. 11 in nats: records of a group are spread evenly over the cells of what it publishes."""
+    columns = list(zip(*records, strict=True))
+    density = Counter[tuple[Any, ...]]()
+    distinct = Counter(tuple(r) for r in records)
+    for group in groups:
+        regions = [_region(a, [records[r][j] for r in group], columns[j], bare) for j, a in enumerate(attributes)]
+        cells = math.prod(float(number) for number, _ in regions)
+        for x in distinct:
+            if all(holds(v) for v, (_, holds) in zip(x, regions, strict=True)):
+                density[x] += len(group) / cells  # type: ignore[assignment]
+    n = len(records)
+    return math.fsum(count / n * math.log(count / density[x]) for x, count in distinct.items())
+
+
+def _region(
+    attribute: Attribute, part: Sequence[Any], column: Sequence[Any], bare: bool
+) -> tuple[float, Callable[[Any], bool]]:
+    """How many cells a group covers, and which values lie in it."""
+    known = [v for v in part if v is not None]
+    everything = [v for v in column if v is not None]
+    null = len(everything) < len(column)
+    number = isinstance(attribute, Number)
+    if not known and not (bare and number):
+        return 1, lambda v: v is None
+    if isinstance(attribute, Category):
+        node = attribute.common(known)
+        if len(known) < len(part) or node[-1] == "*":
+            return attribute.tree.leaves(attribute.tree.root) + null, lambda v: True
+        return attribute.tree.leaves(node), lambda v: v is not None and attribute.tree.leaf(v)[: len(node)] == node
+    if len(known) < len(part):
+        low, high = min(everything), max(everything)
+        count = len(set(everything)) if attribute.step is None else round(span(low, high) / attribute.step) + 1
+        return count + null, lambda v: True
+    low, high = attribute.ends(known)
+    if attribute.bottom is not None and low <= attribute.bottom:
+        low = min(low, *everything)
+    if attribute.top is not None and high >= attribute.top:
+        high = max(high, *everything)
+    inside = {v for v in everything if low <= v <= high}
+    count = len(inside) if attribute.step is None else round(span(low, high) / attribute.step) + 1
+    return count, lambda v: v is not None and low <= v <= high
+
+
+def measures(
+    records: Sequence[Sequence[Any]],
+    attributes: Sequence[Attribute],
+    classes: Groups,
+    k: int,
+    left_out: int,
+    names: Sequence[str],
+    suffix: str = "",
+    bare: bool = False,
+) -> dict[str, float]:
+    """Every measure of a partition of released records: nothing else counts."""
+    columns = list(zip(*records, strict=True))
+    n, numbers = len(records), [isinstance(a, Number) for a in attributes]
+    plain = sum(len(c) ** 2 for c in classes)
+    errors = [
+        math.fsum(square_error(a, columns[j], [records[r][j] for r in c]) for c in classes)
+        for j, a in enumerate(attributes)
+    ]
+    found = {
+        "c_avg" + suffix: n / len(classes) / k,
+        "discernibility" + suffix: plain,
+        "discernibility_suppression" + suffix: plain + left_out * (n + left_out),
+        "square_error" + suffix: math.fsum(errors),
+    }
+    for j, a in enumerate(attributes):
+        if isinstance(a, Number):
+            found[f"square_error_raw{suffix}:{names[j]}"] = math.fsum(
+                square_error(a, columns[j], [records[r][j] for r in c], 1.0) for c in classes
+            )
+    if suffix:
+        return found
+    lost = {kind: total_loss(records, attributes, classes, kind, bare) for kind in ("edges", "leaves", "numbers")}
+    found |= {
+        "total_information_loss": lost["edges"],
+        "ncp": lost["leaves"],
+        "gcp": lost["leaves"] / (n * len(attributes)),
+        "kl_divergence": divergence(records, attributes, classes, bare),
+    }
+    if any(numbers):
+        found["numeric_information_loss"] = lost["numbers"]
+        found["numeric_information_loss_average"] = lost["numbers"] / (n * sum(numbers))
+    return found
+
+
+def month_low(day: datetime.date) -> datetime.date:
+    """The first of the month."""
+    return day.replace(day=1)
+
+
+def month_high(day: datetime.date) -> datetime.date:
+    """The last of the month."""
+    return (day.replace(day=1) + datetime.timedelta(32)).replace(day=1) - datetime.timedelta(1)
+
+
+__all__ = ["Category", "Number", "measures", "month_high", "month_low"]

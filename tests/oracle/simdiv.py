@@ -1,0 +1,181 @@
+"""SimDiv again, record by record and as plainly as it is described; similarities of all pairs, no groups."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbanon.space.space import Number, Space, Tree
+
+STEP = 2**40
+
+
+class Plain:
+    """The records of a space in canonical order: vectors, codes, sensitive codes."""
+
+    def __init__(self, space: Space, scale: str) -> None:
+        of = [t for t, n in enumerate(space.counts.tolist()) for _ in range(n)]
+        self.codes = [tuple(int(c) for c in space.codes[t]) for t in of]
+        self.vectors = [[self.coordinate(space, j, c, scale) for j, c in enumerate(codes)] for codes in self.codes]
+        self.sensitive = [s.codes.tolist() for s in space.sensitive]
+        self.kinds = [sum(n > 0 for n in s.whole.tolist()) for s in space.sensitive]
+
+    @staticmethod
+    def coordinate(space: Space, j: int, code: int, scale: str) -> float:
+        attribute = space.attributes[j]
+        if isinstance(attribute, Tree) and attribute.magnitudes is None:
+            return code / max(attribute.values - 1, 1) if scale == "minmax" else float(code)
+        if code == attribute.values:
+            return 0.0
+        numbers = attribute.magnitudes
+        if numbers is None:
+            assert isinstance(attribute, Number)
+            numbers = attribute.positions
+        values = numbers.tolist()
+        if scale == "raw":
+            return values[code]
+        return (values[code] - min(values)) / (max(values) - min(values)) if max(values) > min(values) else 0.0
+
+    def cosine(self, a: int, b: int) -> float:
+        u, v = (self.scaled(self.vectors[r]) for r in (a, b))
+        lengths = [math.sqrt(sum(x * x for x in w)) for w in (u, v)]
+        if 0.0 in lengths:
+            return float(lengths == [0.0, 0.0])
+        return sum((x / lengths[0]) * (y / lengths[1]) for x, y in zip(u, v, strict=True))
+
+    @staticmethod
+    def scaled(vector: list[float]) -> list[float]:
+        """Squares of large numbers would overflow."""
+        greatest = max(abs(x) for x in vector)
+        return [x / greatest for x in vector] if greatest else vector
+
+    def similar(self, a: int, b: int) -> int:
+        return round(self.cosine(a, b) * STEP)
+
+    def values(self, row: int) -> tuple[int, ...]:
+        return tuple(column[row] for column in self.sensitive)
+
+
+def diversity(values: Sequence[int], kinds: int | None) -> float:
+    """Shannon index; with `kinds` over ln(min(kinds, size))."""
+    shares = [n / len(values) for n in Counter(values).values()]
+    index = -sum(p * math.log(p) for p in shares)
+    if kinds is None:
+        return index
+    most = min(kinds, len(values))
+    return index / math.log(most) if most > 1 else 0.0
+
+
+def ranked(table: Plain, how: str) -> list[int]:
+    n = len(table.codes)
+    mean = [round(sum(table.cosine(r, j) for j in range(n) if j != r) / n * STEP) for r in range(n)]
+    order = sorted(range(n), key=lambda r: (-mean[r], r))
+    if how == "sum":
+        return order
+    chain, left = [order[0]], set(range(n)) - {order[0]}
+    while left:
+        chain.append(min(left, key=lambda r: (-table.similar(chain[-1], r), r)))
+        left.remove(chain[-1])
+    return chain
+
+
+def centers(table: Plain, order: list[int], k: int, top: int, least: int) -> list[int]:
+    n, found, seen = len(order), [], set()
+    for c in range(n // k):
+        part = order[c * k : (c + 1) * k if c < n // k - 1 else n]
+        others = [sum(table.similar(a, b) >= least for b in part if b != a) for a in part]
+        enough = [r for r, o in zip(part, others, strict=True) if o >= k - 1]
+        candidates = enough or [r for r, o in zip(part, others, strict=True) if o == max(others)]
+        new = [r for r in candidates if table.codes[r][top] not in seen]
+        found.append((new or candidates)[0])
+        seen.add(table.codes[found[-1]][top])
+    return found
+
+
+def clusters(space: Space, k: int, options: Mapping[str, Any]) -> list[list[int]]:
+    table = Plain(space, options["cs_scale"])
+    order = ranked(table, options["rank"])
+    influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
+    least = round(options["t_cs"] * STEP)
+    made = [[c] for c in centers(table, order, k, influence.index(max(influence)), least)]
+    left = sorted(set(range(len(order))) - {c for (c,) in made})
+
+    def score(cluster: list[int], row: int) -> int:
+        total = 0
+        for column, kinds in zip(table.sensitive, table.kinds, strict=True):
+            if options["div"] == "pair":
+                total += round(math.log(2) * STEP) if column[cluster[0]] != column[row] else 0
+            else:
+                total += round(diversity([column[r] for r in (*cluster, row)], kinds) * STEP)
+        part = round(options["alpha_pr"] * (total / max(len(table.sensitive), 1)))
+        return part + round(options["beta_ut"] * table.similar(cluster[0], row))
+
+    for cluster in made:
+        while len(cluster) < k:
+            choice = left
+            if options["avoid_uniform"] and len(cluster) == k - 1:
+                alike = all(len({column[r] for r in cluster}) == 1 for column in table.sensitive)
+                other = [r for r in left if table.values(r) != table.values(cluster[0])]
+                choice = other if alike and other else left
+            near = [r for r in choice if table.similar(cluster[0], r) >= least]
+            best = min(near or choice, key=lambda r: (-score(cluster, r), r))
+            cluster.append(best)
+            left.remove(best)
+    by_k = 2 if k <= 10 else 3 if k <= 100 else 4
+    part = {"by_k": by_k, "half": 2, "third": 3, "quarter": 4, "none": None}[options["cap"]]
+    most = k + math.ceil(k / part) if part else math.inf
+    for row in [r for r in order if r in left]:
+        below = [c for c in made if len(c) < most] or made
+        best_similar = max(table.similar(c[0], row) for c in below)
+        next(c for c in below if table.similar(c[0], row) == best_similar).append(row)
+    return made
+
+
+def raised(space: Space, groups: list[list[int]], k: int, options: Mapping[str, Any]) -> list[list[tuple[int, int]]]:
+    """First and last code by attribute that each cluster is published with."""
+    table = Plain(space, "raw")
+    influence = [a.weight if options["influence"] == "weights" else a.influence for a in space.attributes]
+    mean = sum(influence) / len(influence)
+    found = []
+    for group in groups:
+        normalized = options["div_scale"] == "normalized"
+        pairs = zip(table.sensitive, table.kinds, strict=True)
+        lowest = min(diversity([c[r] for r in group], n if normalized else None) for c, n in pairs)
+        poor = lowest <= options["t_div"] + 1e-12 and (options["imbalance"] == "always" or len(group) > k)
+        spans = []
+        for j, attribute in enumerate(space.attributes):
+            codes = {table.codes[r][j] for r in group}
+            span = (min(codes), max(codes))
+            chosen = influence[j] >= mean if options["influential"] == "mean" else j == influence.index(max(influence))
+            if poor and chosen and span[1] < attribute.values:
+                for _ in range(options["levels"]):
+                    span = _up(attribute, span)
+            spans.append(span)
+        found.append(spans)
+    return found
+
+
+def _up(attribute: Number | Tree, span: tuple[int, int]) -> tuple[int, int]:
+    if isinstance(attribute, Number):
+        size = 1
+        while size < 2 * attribute.values:
+            for begin in range(0, attribute.values, size):
+                end = min(begin + size, attribute.values) - 1
+                if begin <= span[0] and span[1] <= end and (begin, end) != span:
+                    return begin, end
+            size *= 2
+        return span
+    lines = [attribute.line(int(attribute.node[c])) for c in range(attribute.values)]
+    shared = [n for n in lines[span[0]] if n in lines[span[1]]]
+    limit = 0
+    if attribute.max_level is not None:
+        limit = lines[span[0]][min(attribute.max_level, len(lines[span[0]]) - 1)]
+    for node in shared[1:] if shared[0] != limit else []:
+        below = [c for c, line in enumerate(lines) if node in line]
+        if (below[0], below[-1]) != span:
+            return below[0], below[-1]
+        if node == limit:
+            break
+    return span

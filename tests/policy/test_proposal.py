@@ -1,0 +1,216 @@
+"""What is not known is withheld: no name, text, number or day of a person is proposed to be published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+from dbanon.sqltext.quote import identifier
+from dbanon.vocabulary import column_names
+
+GIVEN = ("Anna", "Bernd", "Clara", "Dieter", "Eva", "Frank", "Gerda", "Hans", "Ida", "Jan")
+FAMILY = ("Schmidt", "Meier", "Weber", "Wagner", "Becker", "Hoffmann", "Koch", "Richter", "Klein", "Wolf")
+
+GERMAN = {
+    "Patienten Nr": "i // 10", "Name des Patienten": "family || ', ' || given", "Geschlecht": "['m', 'w'][i % 2 + 1]",
+    "Geburtsdatum": "strftime(DATE '1950-01-01' + (i // 10 * 37)::INTEGER, '%d.%m.%Y')",
+    "Aufnahme Datum": "strftime(DATE '2020-01-01' + (i * 7 % 100)::INTEGER, '%d.%m.%Y')",
+    "Bemerkung": "'ruft an, Tel. 0171 ' || (1000000 + i // 10 * 7919)", "Krankenhaus": "['Nord', 'Mitte'][i % 2 + 1]",
+    "Diagnose": "['Grippe', 'Husten', 'Fraktur'][i % 3 + 1]", "Betreuung": "given || ' ' || family",
+    "Merkmal": "'Kennt ' || given || ' und kommt gern wieder.'", "Zimmer": "'Z' || i % 20", "Kontakt": "i // 10 * 7919",
+}  # fmt: skip
+ENGLISH = {
+    "pid": "i // 10", "Name of patient": "given || ' ' || family", "sex": "['F', 'M'][i % 2 + 1]",
+    "date of birth": "strftime(DATE '1950-01-01' + (i // 10 * 37)::INTEGER, '%m/%d/%Y')",
+    "admitted": "strftime(DATE '2020-01-01' + (i * 7 % 100)::INTEGER, '%Y-%m-%d')",
+    "discharge_date": "DATE '2020-01-03' + (i * 7 % 100)::INTEGER", "comments": "'call (212) 555-' || (1000 + i // 10)",
+    "hospital": "['North', 'South'][i % 2 + 1]", "diagnosis": "['Flu', 'Cough', 'Fracture'][i % 3 + 1]",
+    "companion": "'Mrs. ' || family", "plainly": "'Knows ' || given || ' and likes to come back.'",
+    "room": "'R' || i % 20", "reach": "'p' || i // 10 || '@example.org'",
+}  # fmt: skip
+
+
+def visits(con: Any, table: str, columns: dict[str, str], rows: int = 1000) -> None:
+    """Ten visits of each patient, so that every value belongs to ten records."""
+    made = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in columns.items())
+    con.execute(
+        f"CREATE TABLE {table} AS SELECT {made} FROM (SELECT i, {list(GIVEN)}[i // 10 % 10 + 1] AS given, "
+        f"{list(FAMILY)}[i // 100 % 10 + 1] AS family FROM range({rows}) AS r (i))"
+    )
+
+
+def proposed(con: Any, table: str) -> dict[str, tuple[str, str]]:
+    rows = con.execute(f"SELECT column_name, proposed_role, reason FROM profile('{table}')").fetchall()
+    return {name: (role, reason) for name, role, reason in rows}
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.mark.parametrize("columns", [GERMAN, ENGLISH], ids=["german", "english"])
+def test_nothing_personal_is_published_by_what_init_proposes(tmp_path: Path, columns: dict[str, str]) -> None:
+    path, out = tmp_path / "clinic.duckdb", tmp_path / "out.parquet"
+    with dbanon.connect(path) as con:
+        visits(con, "visits", columns)
+    said = run("init", path, "visits", "--yes")
+    assert said.exit_code == 0, said.output
+    room = next(name for name in columns if name in ("Zimmer", "room"))
+    assert "To be reviewed, and withheld until then:" in said.output
+    assert room in said.output.split("To be reviewed")[1]
+    assert "INSERT INTO" in said.output
+    released = run("anonymize", path, "--table", "visits", "-k", 10, "-o", out)
+    assert released.exit_code == 0, released.output
+    with duckdb.connect() as con:
+        published = con.execute(f"FROM '{out}' LIMIT 0").fetch_df().columns
+        cells = con.execute(f"SELECT CAST(t AS VARCHAR) FROM '{out}' AS t").fetchall()
+    text = "\n".join(cell for (cell,) in cells)
+    assert not [word for word in (*GIVEN, *FAMILY, "0171", "555-", "@") if word in text]
+    secret = {"Geschlecht", "Geburtsdatum", "Aufnahme Datum", "Diagnose", "Krankenhaus"}
+    secret |= {"sex", "date of birth", "admitted", "discharge_date", "diagnosis", "hospital"}
+    assert set(published) <= {"class_id", *secret}
+
+
+@pytest.mark.parametrize("columns", [GERMAN, ENGLISH], ids=["german", "english"])
+def test_what_is_not_known_is_withheld_and_says_so(con: Any, columns: dict[str, str]) -> None:
+    visits(con, "visits", columns)
+    found = proposed(con, "visits")
+    roles = [role for role, _ in found.values()]
+    assert roles.count("person") == 1
+    assert found[next(iter(columns))][0] == "person"
+    for name, (role, reason) in found.items():
+        assert (role == "withheld") == reason.startswith("review: "), name
+    other = {name for name, (role, _) in found.items() if role == "other"}
+    assert other == {"Krankenhaus"} & set(columns) | {"hospital"} & set(columns)
+
+
+NAMES = {
+    "direct": (
+        "Name des Patienten", "Name of patient", "Nachname", "patientName", "Straße", "strasse", "nom du patient",
+        "prénom", "nombre del paciente", "apellidos", "nome do paciente", "cognome", "naam", "imię pacjenta",
+        "ФИО", "Имя пациента", "hasta adı", "soyadı", "nama pasien", "患者姓名", "氏名", "이름", "اسم المريض",
+        "मरीज का नाम", "xingming", "denwa",
+    ),
+    "number": (
+        "Steuernummer", "cpf", "codice fiscale", "PESEL", "СНИЛС", "TC Kimlik", "NIK", "身份证号", "주민등록번호",
+    ),
+    "subject": (
+        "pid", "Patienten Nr", "Patientennummer", "KdNr", "id_paciente", "número de paciente", "номер пациента",
+        "患者编号", "患者番号", "환자번호", "customerId",
+    ),
+    "quasi": (
+        "Geschlecht", "Aufnahme Datum", "Geburtsdatum", "admitted", "discharge_date", "Größe", "groesse",
+        "date de naissance", "fecha de nacimiento", "data de nascimento", "data di nascita", "geboortedatum",
+        "data urodzenia", "płeć", "дата рождения", "doğum tarihi", "cinsiyet", "tanggal lahir", "jenis kelamin",
+        "出生日期", "性别", "生年月日", "性別", "생년월일", "성별", "تاريخ الميلاد", "الجنس", "जन्म तिथि", "लिंग",
+        "PLZ", "código postal", "seibetsu",
+    ),
+    "sensitive": (
+        "Diagnose", "diagnóstico", "Einkommen", "salaire", "sueldo", "renda", "reddito", "inkomen",
+        "wynagrodzenie", "диагноз", "maaş", "gaji", "诊断", "診断", "진단명", "التشخيص", "निदान", "A1Cresult",
+    ),
+    "prose": (
+        "Bemerkung", "comments", "remarques", "observaciones", "note", "opmerkingen", "uwagi", "комментарий",
+        "açıklama", "catatan", "备注", "備考", "비고", "ملاحظات", "टिप्पणी",
+    ),
+    "neutral": (
+        "Krankenhaus", "department", "unit_price", "hôpital", "producto", "科室", "診療科",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in NAMES.items() for name in names])
+def test_names_in_many_languages_say_what_a_column_is(kind: str, name: str) -> None:
+    assert getattr(column_names.named(name), kind) is not None
+
+
+PERSONAL = {
+    "family || ', ' || given": "names of people",
+    "'Dr. ' || given || ' ' || family": "names of people",
+    "given || ' von ' || family": "names of people",
+    "'bitte anrufen: 0171 ' || (1234500 + i // 10)": "telephone numbers",
+    "'see ' || given || '@example.org about it'": "e-mail",
+    "'Came in early. Left with ' || given || '.'": "prose",
+    "'+49 171 ' || (1234500 + i // 10)": "phone numbers",
+    "'0171/' || (1234500 + i // 10)": "phone numbers",
+}
+
+
+def test_values_that_name_or_reach_people_are_never_published(con: Any) -> None:
+    called = [(f"{word} {n}", n) for word in ("thing", "department", "admitted") for n in range(len(PERSONAL))]
+    visits(con, "t", {name: list(PERSONAL)[n] for name, n in called})
+    found = proposed(con, "t")
+    for name, n in called:
+        role, reason = found[name]
+        assert (role, list(PERSONAL.values())[n] in reason) == ("identifier", True), (name, list(PERSONAL)[n], reason)
+
+
+FORMS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d-%b-%y", "%d %B %Y", "%Y-%m-%d %H:%M:%S")
+
+
+def test_dates_as_text_are_quasi_whatever_the_column_is_called(con: Any) -> None:
+    day = "DATE '2020-01-01' + (i // 10)::INTEGER"
+    visits(con, "t", {f"{n} {j}": f"strftime({day}, '{f}')" for j, f in enumerate(FORMS) for n in ("x", "diagnosed")})
+    assert {name: role for name, (role, _) in proposed(con, "t").items() if role != "quasi"} == {}
+
+
+def test_rarity_is_judged_by_persons_where_there_is_a_person(con: Any) -> None:
+    """Department C has twenty records of two patients, so that a release with k = 10 refuses it."""
+    con.execute(
+        "CREATE TABLE t AS SELECT i // 10 AS patient_id, 20 + i % 40 AS age, i % 2 = 0 AS sex, "
+        "CASE WHEN i < 20 THEN 'C' ELSE ['A', 'B'][i // 10 % 2 + 1] END AS department FROM range(1000) AS r (i)"
+    )
+    role, reason = proposed(con, "t")["department"]
+    assert (role, "persons: 20" in reason) == ("quasi", True)
+    con.execute("ALTER TABLE t DROP patient_id")
+    assert proposed(con, "t")["department"][0] == "other"
+
+
+def test_columns_that_single_out_together_are_not_proposed_to_be_published_as_they_are(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT 20 + i % 40 AS age, i % 10 AS product, i // 10 % 10 AS quantity, i // 100 AS shop "
+        "FROM range(1000) AS r (i)"
+    )
+    found = proposed(con, "t")
+    assert {found[name][0] for name in ("product", "quantity", "shop")} == {"quasi"}
+    assert "with others like it" in found["shop"][1]
+    con.execute("ALTER TABLE t DROP shop")
+    assert {proposed(con, "t")[name][0] for name in ("product", "quantity")} == {"other"}
+
+
+VARIED = {
+    "people": "i AS id, 'n' || i AS Nachname, (DATE '1950-01-01' + (i * 31 % 20000)::INTEGER) AS Geburtsdatum, "
+    "['Berlin', 'Bonn', 'Ulm'][i % 3 + 1] AS Wohnort, i % 7 AS Kinderzahl, ['ledig', 'verh.'][i % 2 + 1] AS Zivilstand",
+    "web": "TIMESTAMP '2024-01-01' + INTERVAL (i) MINUTE AS timestamp, '10.0.0.' || i % 200 AS ip, "
+    "'/page/' || i % 30 AS path, ['GET', 'POST'][i % 2 + 1] AS method, i * 13 % 900 AS bytes, 200 AS status",
+    "orders": "i // 3 AS order_id, i // 9 AS customer_id, 'P' || i % 40 AS product, i % 5 AS quantity, "
+    "round((i * 7 % 400) * 1.1, 2) AS unit_price, DATE '2024-01-01' + (i % 90)::INTEGER AS order_date",
+    "school": "'S' || i // 8 AS Schüler, ['Mathe', 'Deutsch'][i % 2 + 1] AS Fach, i % 6 AS Zensur, 6 + i % 9 AS Alter",
+    "claims": "'C' || i AS claim_no, i // 2 AS insured_id, i * 17 % 5000 AS claim_amount, 18 + i % 60 AS age, "
+    "['fire', 'water'][i % 2 + 1] AS damage, lpad((i % 50)::VARCHAR, 5, '0') AS codigo_postal",
+    "sensor": "i % 5 AS sensor_id, TIMESTAMP '2024-01-01' + INTERVAL (i) SECOND AS ts, 20 + i % 17 / 10 AS temperature",
+}
+
+
+@pytest.mark.parametrize("name", VARIED)
+def test_what_is_proposed_can_be_anonymized(con: Any, name: str) -> None:
+    con.execute(f"CREATE TABLE {name} AS SELECT {VARIED[name]} FROM range(600) AS r (i)")
+    statements = con.execute(f"SELECT statement FROM profile('{name}') WHERE statement IS NOT NULL").fetchall()
+    for (statement,) in statements:
+        con.execute(statement)
+    assert con.execute(f"SELECT value >= 10 FROM kacpc_metrics('{name}', k=10) WHERE metric = 'k'").fetchall() == [
+        (True,)
+    ]
+
+
+def test_what_is_proposed_for_hospital_stays_with_many_columns_can_be_anonymized(con: Any, data: Path) -> None:
+    con.execute(f"CREATE TABLE stays AS FROM '{data / 'diabetes130.parquet'}' WHERE hash(patient_nbr) % 30 = 0")
+    for (statement,) in con.execute("SELECT statement FROM profile('stays') WHERE statement IS NOT NULL").fetchall():
+        con.execute(statement)
+    assert con.execute("SELECT min(persons) >= 10 FROM kacpc_classes('stays', k=10)").fetchall() == [(True,)]

@@ -1,0 +1,407 @@
+"""`round`: interval ends on a grid, and inner nodes of every n-th level only, in whatever a call asks for beside it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import dbanon
+from dbanon.cluster import extent
+from dbanon.cluster.loss import Loss
+from dbanon.space import space
+
+# a11 a12 | a21 a22 | b11 b12 at depth 3 below a1, a2, b1 (2) below a, b (1); c11 at 3 below c1; c2 at 2; d at 1.
+PLACES = [
+    ["a11", "a1", "a", "*"],
+    ["a12", "a1", "a", "*"],
+    ["a21", "a2", "a", "*"],
+    ["a22", "a2", "a", "*"],
+    ["b11", "b1", "b", "*"],
+    ["b12", "b1", "b", "*"],
+    ["c11", "c1", "c", "*"],
+    ["c2", "c", "*"],
+    ["d", "*"],
+]
+PAIRS = ["a11", "a12", "a21", "a22", "b11", "b11", "c11", "c2"]
+
+
+def rows(con: Any, values: list[Any], type_: str = "VARCHAR") -> None:
+    """Creates t(place), a row a value, and the hierarchy `places`."""
+    con.execute(f"CREATE OR REPLACE TABLE t (place {type_})")
+    con.executemany("INSERT INTO t VALUES (?)", [(v,) for v in values])
+    dbanon.load_hierarchy(con, "places", PLACES)
+
+
+def classes(con: Any, arguments: str, shown: str = "place, size, loss", function: str = "kacpc_classes") -> list[Any]:
+    query = f"SELECT {shown} FROM {function}('t', qi := ['place'], {arguments}) ORDER BY ALL"
+    return [tuple(round(v, 6) if isinstance(v, float) else v for v in row) for row in con.execute(query).fetchall()]
+
+
+def refused(con: Any, arguments: str, message: str) -> None:
+    with pytest.raises(duckdb.Error, match=message):
+        con.execute(f"FROM kacpc('t', {arguments})").fetchall()
+
+
+TREE = "hierarchies := {'place': 'places'}"
+
+
+# --- categories ---------------------------------------------------------------------------------------------
+
+
+def test_a_class_publishes_an_inner_node_of_every_nth_level_or_its_one_value(con: Any) -> None:
+    """Pairs of neighbours meet in a1, a2 and c; b11 occurs twice. Height of depth d: (3 - d) / 3."""
+    rows(con, PAIRS)
+    third, two = 0.333333, 0.666667
+    plain = [("a1", 2, third), ("a2", 2, third), ("b11", 2, 0.0), ("c", 2, two)]
+    assert classes(con, f"k := 2, {TREE}") == plain
+    assert classes(con, f"k := 2, {TREE}, round := {{'place': 1}}") == plain
+    halved = [("*", 2, 1.0), ("a1", 2, third), ("a2", 2, third), ("b11", 2, 0.0)]
+    assert classes(con, f"k := 2, {TREE}, round := {{'place': 2}}") == halved
+    for steps in ("3", "4", "99", "1e300", "'3'", "3.0"):
+        top = classes(con, f"k := 2, {TREE}, round := {{'place': {steps}}}")
+        assert top == [("*", 6, 1.0), ("b11", 2, 0.0)], steps
+
+
+def test_measures_follow_the_published_node(con: Any) -> None:
+    """One class of all but b11, of a whole tree of height 3; 6 of 8 records lose all."""
+    rows(con, PAIRS)
+    shown = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, round := {{'place': 3}})"
+    found = dict(con.execute(f"SELECT metric, value {shown}").fetchall())
+    assert found["precision"] == pytest.approx(0.25)
+    assert found["ncp"] == pytest.approx(6.0)
+    assert found["gcp"] == pytest.approx(0.75)
+    assert found["total_information_loss"] == pytest.approx(6.0)
+    assert (found["classes"], found["clusters"], found["k"]) == (2, 4, 2)
+
+
+def test_the_height_of_a_subtree_is_that_of_the_raised_node(con: Any) -> None:
+    """eloss_height = 'sub': c2 is a leaf and c1 has height 1, so c has 2, * has 3."""
+    rows(con, ["c11", "c2", "b11", "b11"])
+    sub = f"k := 2, {TREE}, eloss_height := 'sub'"
+    assert classes(con, sub) == [("b11", 2, 0.0), ("c", 2, 0.666667)]
+    assert classes(con, f"{sub}, round := {{'place': 2}}") == [("*", 2, 1.0), ("b11", 2, 0.0)]
+
+
+def test_a_flat_tree_is_published_as_without(con: Any) -> None:
+    rows(con, ["x", "x", "y", "z"])
+    for steps in (1, 2, 7):
+        assert classes(con, f"k := 2, round := {{'place': {steps}}}") == [("*", 2, 1.0), ("x", 2, 0.0)]
+
+
+def test_values_that_min_level_lifts_are_raised_too(con: Any) -> None:
+    """One step up b11 is b1 (2), c2 is c (1), which is no multiple of 2."""
+    rows(con, ["b11", "b11", "c2", "c2", "d", "d"])
+    lifted = f"k := 2, {TREE}, min_level := {{'place': 1}}"
+    assert [c[:2] for c in classes(con, lifted)] == [("*", 2), ("b1", 2), ("c", 2)]
+    assert [c[:2] for c in classes(con, f"{lifted}, round := {{'place': 2}}")] == [("*", 4), ("b1", 2)]
+
+
+def test_max_level_wins_over_round_or_says_so(con: Any) -> None:
+    """Two steps above values of depth 3 is depth 1: round = 2 would publish them higher. One step is depth 2."""
+    rows(con, ["a11", "a12", "a21", "a22", "b11", "b12"])
+    one = f"k := 2, {TREE}, max_level := {{'place': 1}}, round := {{'place': 2}}"
+    assert [c[:2] for c in classes(con, one)] == [("a1", 2), ("a2", 2), ("b1", 2)]
+    refused(
+        con,
+        f"k := 2, qi := ['place'], {TREE}, max_level := {{'place': 2}}, round := {{'place': 2}}",
+        "round of place asks for nodes above max_level.*no multiple of 2 steps",
+    )
+    assert [c[:2] for c in classes(con, one.replace("'place': 1", "'place': 3"))] == [("a1", 2), ("a2", 2), ("b1", 2)]
+    rows(con, ["a11", "a11", "b11", "b11"])
+    assert [c[:2] for c in classes(con, one.replace("'place': 1", "'place': 0"))] == [("a11", 2), ("b11", 2)]
+
+
+def test_a_value_that_is_an_inner_node_is_published_on_a_level_of_round(con: Any) -> None:
+    """With escape the value a1 (2) is no leaf. A reader cannot tell it from a generalized one."""
+    rows(con, ["a1", "a1", "a", "a", "b11", "b11"])
+    escaped = f"k := 2, {TREE}, escape := true"
+    assert [c[:2] for c in classes(con, escaped)] == [("a", 2), ("a1", 2), ("b11", 2)]
+    assert [c[:2] for c in classes(con, f"{escaped}, round := {{'place': 2}}")] == [("*", 2), ("a1", 2), ("b11", 2)]
+
+
+def test_nulls_stay_what_they_are(con: Any) -> None:
+    rows(con, ["a11", "a12", None, None])
+    found = classes(con, f"k := 2, {TREE}, round := {{'place': 3}}", "place, size")
+    assert found == [("*", 2), (None, 2)]
+
+
+def test_every_algorithm_takes_it_and_the_generic_form_too(con: Any) -> None:
+    rows(con, [*PAIRS, "b12", "d"])
+    for name in ("kacpc", "kmember", "gaa_cp", "mondrian", "oka", "mdav"):
+        arguments = f"algorithm := '{name}', k := 2, {TREE}, round := {{'place': 2}}"
+        found = classes(con, arguments, "place, size", "anonymize_classes")
+        assert {place for place, _ in found} <= {"*", "a1", "a2", "b1", "b11", "c1"}, name
+        assert sum(size for _, size in found) == 10
+
+
+def test_two_rounds_are_not_confused_by_the_cache(con: Any) -> None:
+    """The same codes, counts and tree; labels differ where a merged class costs differently."""
+    rng = random.Random(3)
+    rows(con, [rng.choice(PLACES)[0] for _ in range(60)])
+    fresh = {}
+    for steps in (1, 2, 3):
+        dbanon.clear_cache(con)
+        fresh[steps] = classes(con, f"k := 7, {TREE}, round := {{'place': {steps}}}", function="kmember_classes")
+    for steps in (3, 1, 2, 1, 3):
+        found = classes(con, f"k := 7, {TREE}, round := {{'place': {steps}}}", function="kmember_classes")
+        assert found == fresh[steps]
+    assert len({str(found) for found in fresh.values()}) == 3
+
+
+# --- numbers and dates --------------------------------------------------------------------------------------
+
+
+def test_a_number_snaps_as_with_grid(con: Any) -> None:
+    rows(con, [21, 24, 38, 39, -3, -1], "INTEGER")
+    asked = "k := 2, {} := {{'place': 10}}"
+    expected = [("[-10, -1]", 2), ("[20, 29]", 2), ("[30, 39]", 2)]
+    assert classes(con, asked.format("round"), "place, size") == expected
+    assert classes(con, asked.format("round")) == classes(con, asked.format("grid"))
+
+
+def test_a_date_snaps_to_calendar_units(con: Any) -> None:
+    rows(con, ["1965-03-02", "1965-11-30", "1988-01-05", "1989-12-31"], "DATE")
+    expected = [("[1965-01-01, 1965-12-31]", 2), ("[1988-01-01, 1989-12-31]", 2)]
+    assert classes(con, "k := 2, round := {'place': 'year'}", "place, size") == expected
+    expected = [("[1960-01-01, 1969-12-31]", 2), ("[1980-01-01, 1989-12-31]", 2)]
+    assert classes(con, "k := 2, round := {'place': 'Decade'}", "place, size") == expected
+
+
+def test_typed_intervals_have_the_types_of_a_grid(con: Any) -> None:
+    rows(con, [21, 24, 38, 39], "INTEGER")
+    shown = "place_min, place_max, typeof(place_min), size"
+    found = classes(con, "k := 2, intervals := 'bounds', round := {'place': 10}", shown)
+    assert found == [(20, 29, "HUGEINT", 2), (30, 39, "HUGEINT", 2)]
+    found = classes(con, "k := 2, intervals := 'struct', round := {'place': 10}", "place")
+    assert found == [({"low": 20, "high": 29},), ({"low": 30, "high": 39},)]
+
+
+def test_one_round_for_columns_of_all_kinds(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT 20 + i AS age, DATE '1980-01-01' + (i * 40)::INTEGER AS born, "
+        "['a11', 'a12', 'c11', 'c2'][1 + i % 4] AS place FROM range(8) AS r (i)"
+    )
+    dbanon.load_hierarchy(con, "places", PLACES)
+    found = con.execute(
+        f"SELECT * FROM kacpc_classes('t', k := 8, qi := ['age', 'born', 'place'], {TREE}, "
+        "round := {'AGE': 10, 'born': 'year', 'place': 2})"
+    ).fetchall()
+    assert [row[2:5] for row in found] == [("[20, 29]", "[1980-01-01, 1980-12-31]", "*")]
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "2.5", "'none'", "'year'", "'nan'", "1e400"])
+def test_a_category_needs_a_positive_integer(con: Any, value: str) -> None:
+    rows(con, PAIRS)
+    for tree in (TREE, "hierarchies := NULL"):
+        refused(con, f"k := 2, qi := ['place'], {tree}, round := {{'place': {value}}}", r"round does not fit t\.place")
+
+
+@pytest.mark.parametrize("value", ["0", "-5", "2.5", "'month'", "'inf'", "'nan'"])
+def test_a_number_needs_what_grid_needs(con: Any, value: str) -> None:
+    rows(con, [1, 2, 3], "INTEGER")
+    refused(con, f"k := 2, qi := ['place'], round := {{'place': {value}}}",
+            r"round does not fit t\.place: .* is not a positive integer")  # fmt: skip
+
+
+def test_dates_and_times_are_refused_as_with_grid(con: Any) -> None:
+    rows(con, ["2000-01-01", "2001-01-01"], "DATE")
+    refused(
+        con, "k := 2, qi := ['place'], round := {'place': 5}", r"round does not fit t\.place: '5' is not one of day"
+    )
+    rows(con, ["10:00", "11:00"], "TIME")
+    refused(con, "k := 2, qi := ['place'], round := {'place': 'month'}", "times have no grid")
+
+
+def test_grid_and_round_of_one_column_are_one_error(con: Any) -> None:
+    rows(con, [1, 2, 3], "INTEGER")
+    refused(con, "k := 2, qi := ['place'], grid := {'place': 5}, round := {'PLACE': 10}",
+            r"round does not fit t\.place: the call gives its grid too")  # fmt: skip
+    refused(con, "k := 2, qi := ['place'], round := {'plaec': 10}", "no column 'plaec'")
+    con.execute("ALTER TABLE t ADD COLUMN x INTEGER")
+    refused(con, "k := 2, qi := ['place'], round := {'x': 10}", r"round does not fit t\.x: it is not a quasi")
+    for value in ("5", "['place']", "{'place': true}"):
+        refused(con, f"k := 2, qi := ['place'], round := {value}", "round must be")
+
+
+def test_round_stands_for_the_declared_grid_and_cannot_loosen_it(con: Any) -> None:
+    rows(con, [21, 24, 38, 39], "INTEGER")
+    dbanon.declare(con, "t", place={"role": "quasi", "grid": 5})
+    call = "SELECT DISTINCT place FROM kacpc('t', k := 2{}) ORDER BY 1"
+    assert con.execute(call.format("")).fetchall() == [("[20, 24]",), ("[35, 39]",)]
+    assert con.execute(call.format(", round := {'place': 10}")).fetchall() == [("[20, 29]",), ("[30, 39]",)]
+    for looser in ("1", "7", "'none'"):
+        refused(con, f"k := 2, round := {{'place': {looser}}}", "grid = 5 .*round = .*would loosen the policy")
+
+
+def test_the_default_grid_of_a_declared_date_is_not_loosened_but_a_tree_of_dates_has_levels(con: Any) -> None:
+    rows(con, ["2000-01-01", "2000-01-09", "2001-02-03", "2001-03-04"], "DATE")
+    dbanon.declare(con, "t", place="quasi")
+    for looser in ("none", "day"):
+        refused(con, f"k := 2, round := {{'place': '{looser}'}}", "grid = its default .*would loosen the policy")
+    con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_dates('days', 't', 'place', levels := ['month', 'year'])")
+    refused(con, "k := 2, hierarchies := {'place': 'days'}", "grid = its default .*would loosen the policy")
+    dbanon.declare(con, "t", place=("quasi", "days"))
+    found = con.execute("SELECT DISTINCT place FROM kacpc('t', k := 2, round := {'place': 2}) ORDER BY ALL").fetchall()
+    assert [len(place) for (place,) in found] == [1, 7], "the month of the first two; the year of the others is raised"
+
+
+# --- random tables ------------------------------------------------------------------------------------------
+
+
+def random_paths(rng: random.Random) -> list[list[str]]:
+    """Leaves up to the root of a ragged tree."""
+    paths, inner = [["*"]], set()
+    for number in range(1, rng.randint(4, 30)):
+        above = rng.randrange(max(0, len(paths) - 8), len(paths))
+        inner.add(above)
+        paths.append([f"n{number}", *paths[above]])
+    return [path for at, path in enumerate(paths) if at not in inner]
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_every_published_inner_node_is_on_a_level_of_round_and_covers_its_values(con: Any, seed: int) -> None:
+    """A value is beside what was published for it: an inner node above it, nearest to what is published without."""
+    rng = random.Random(seed)
+    paths = random_paths(rng)
+    lines = {path[0]: path for path in paths}
+    depth = {label: len(path) - 1 - at for path in paths for at, label in enumerate(path)}
+    n, k, steps = rng.randint(12, 60), rng.randint(2, 5), rng.randint(2, 4)
+    con.execute("CREATE TABLE t (pid INTEGER, place VARCHAR, age INTEGER, note INTEGER)")
+    values = [(rng.randrange(n // 2), rng.choice(paths)[0], rng.randint(20, 40), i) for i in range(n)]
+    con.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", values)
+    dbanon.load_hierarchy(con, "tree", paths)
+    person = ", person := 'pid'" if seed % 3 == 0 else ""
+    name = rng.choice(["kacpc", "kmember", "mondrian"])
+    found = con.execute(
+        f"SELECT note, place, age FROM {name}('t', k := {k}, qi := ['place', 'age'], other := ['note'], "
+        f"allow_rare := ['note'], hierarchies := {{'place': 'tree'}}, round := {{'place': {steps}, 'age': 5}}{person})"
+    ).fetchall()
+    assert sorted(note for note, _, _ in found) == list(range(n))
+    members: dict[tuple[str, str], list[int]] = {}
+    for note, place, age in found:
+        members.setdefault((place, age), []).append(note)
+        assert place in lines[values[note][1]]
+        assert place == values[note][1] or depth[place] % steps == 0
+        low, high = (int(end) for end in age.strip("[]").split(", "))
+        assert low <= values[note][2] <= high
+        assert (low % 5, high % 5) == (0, 4)
+    for notes in members.values():
+        assert len({values[i][0] for i in notes} if person else notes) >= k
+        if len({values[i][1] for i in notes}) == 1 and not person:
+            assert len({place for place, age in members if notes == members[place, age]}) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_algorithm_weighs_the_loss_that_is_published(seed: int) -> None:
+    """What the climbs by hand give, in all heights, for classes of all pairs of values."""
+    rng = random.Random(seed)
+    paths = random_paths(rng)
+    lines = sorted(path[::-1] for path in paths)
+    nodes = sorted({tuple(line[: n + 1]) for line in lines for n in range(len(line))})
+    parent = np.array([nodes.index(node[:-1]) if len(node) > 1 else -1 for node in nodes], np.int32)
+    leaves = [at for at, node in enumerate(nodes) if not any(n[:-1] == node for n in nodes)]
+    for steps in (1, 2, 3, 5):
+        tree = space.Tree(parent, np.array(leaves, np.int32), round=steps)
+        pairs = np.array([(a, b) for a in range(len(leaves)) for b in range(a, len(leaves))], np.int64)
+        low, high = pairs[:, :1], pairs[:, 1:]
+        codes = np.arange(len(leaves), dtype=np.int32)
+        made, _ = space.build([tree], [codes], codes.astype(np.uint64), None)
+        published = []
+        for a, b in pairs.tolist():
+            first, last = nodes[leaves[a]], nodes[leaves[b]]
+            shared = first if a == b else first[: next(n for n in range(99) if first[: n + 1] != last[: n + 1])]
+            published.append(shared if a == b else shared[: len(shared) - (len(shared) - 1) % steps])
+        deepest = max(len(node) for node in nodes) - 1
+        inner = [node not in [nodes[leaf] for leaf in leaves] for node in published]
+        top = [(deepest - len(node) + 1) / deepest if i else 0.0 for node, i in zip(published, inner, strict=True)]
+        below = {node: [n for n in nodes if n[: len(node)] == node] for node in set(published)}
+        height = [(max(map(len, below[node])) - len(node)) / deepest for node in published]
+        share = [sum(nodes[leaf] in below[n] for leaf in leaves) / len(leaves) if i else 0.0
+                 for n, i in zip(published, inner, strict=True)]  # fmt: skip
+        assert extent.losses(made, low, high) == pytest.approx(top)
+        for heights, expected in (("top", top), ("edges", height), ("leaves", share)):
+            loss = Loss(made, 2, heights)
+            assert loss.of(low, high) / loss.terms[0].unit == pytest.approx(expected, abs=1e-12)
+        numbers = extent.classes(made, low, high).tolist()
+        assert len(set(zip(numbers, published, strict=True))) == len(set(numbers)) == len(set(published))
+
+
+def test_raised_nodes_are_those_of_every_nth_level() -> None:
+    """A chain 0 > 1 > 2 > 3 > leaf 4, and the leaf 5 below 1."""
+    tree = space.Tree(np.array([-1, 0, 1, 2, 3, 1], np.int32), np.array([4, 5], np.int32))
+    raised = {steps: replace(tree, round=steps).raised.tolist() for steps in (1, 2, 3, 4)}
+    assert raised == {1: [0, 1, 2, 3, 4, 5], 2: [0, 0, 2, 2, 4, 5], 3: [0, 0, 0, 3, 4, 5], 4: [0, 0, 0, 0, 4, 5]}
+    assert replace(tree, round=2).pruned.raised.tolist() == raised[2]
+
+
+# --- persons, models, releases ------------------------------------------------------------------------------
+
+
+def test_clusters_that_round_unites_meet_the_model_together(con: Any) -> None:
+    """a11, a12 and b11, b12 become one class of *, in which p1 and p2 are counted once: 3 of 4 persons have flu."""
+    con.execute(
+        "CREATE TABLE t AS SELECT * FROM (VALUES ('p1', 'a11', 'flu'), ('p2', 'a12', 'hiv'), ('p1', 'b11', 'hiv'), "
+        "('p2', 'b12', 'flu'), ('p3', 'c11', 'flu'), ('p4', 'c11', 'cold')) AS v (pid, place, illness)"
+    )
+    dbanon.load_hierarchy(con, "places", PLACES)
+    arguments = f"k := 2, {TREE}, person := 'pid', sensitive := ['illness'], l := 2, round := {{'place': 2}}"
+    assert classes(con, arguments, "place, size, persons") == [("a1", 2, 2), ("b1", 2, 2), ("c11", 2, 2)]
+    assert classes(con, arguments.replace(": 2}", ": 3}"), "place, size, persons") == [("*", 4, 2), ("c11", 2, 2)]
+
+
+@pytest.mark.parametrize("model", ["l := 2", "t := 0.5", "alpha := 0.8", "l := 2, diversity := 'entropy'", "beta := 3"])
+def test_models_hold_with_persons_and_round(con: Any, model: str) -> None:
+    rng = random.Random(model)
+    con.execute("CREATE TABLE t (pid INTEGER, place VARCHAR, illness VARCHAR)")
+    for _ in range(3):
+        con.execute("DELETE FROM t")
+        n = 50
+        con.executemany(
+            "INSERT INTO t VALUES (?, ?, ?)",
+            [(rng.randrange(25), rng.choice(PLACES)[0], rng.choice(["flu", "hiv", "cold"])) for _ in range(n)],
+        )
+        dbanon.load_hierarchy(con, "places", PLACES)
+        arguments = f"k := 3, {TREE}, person := 'pid', sensitive := ['illness'], round := {{'place': 2}}, {model}"
+        found = classes(con, arguments, "place, size, persons")
+        assert sum(size for _, size, _ in found) == n
+        assert all(persons >= 3 for _, _, persons in found)
+        assert {place for place, _, _ in found} <= {"*", "a1", "a2", "b1", "c1", *(path[0] for path in PLACES)}
+
+
+def test_a_materialized_view_and_its_refresh_keep_round(con: Any) -> None:
+    rows(con, PAIRS)
+    dbanon.declare(con, "t", place=("quasi", "places"))
+    dbanon.materialize(con, "safe", "kacpc", "t", k=2, round={"place": 3})
+    shown = "SELECT place, count(*) FROM safe GROUP BY ALL ORDER BY ALL"
+    assert con.execute(shown).fetchall() == [("*", 6), ("b11", 2)]
+    told = con.execute("SELECT value FROM certificate('safe') WHERE item = 'round'").fetchall()
+    assert told == [('{"place": "3"}',)]
+    con.execute("INSERT INTO t VALUES ('a11'), ('a22'), ('b12'), ('b12')")
+    dbanon.refresh(con, "safe")
+    assert con.execute(shown).fetchall() == [("*", 8), ("b11", 2), ("b12", 2)]
+    con.execute("CREATE VIEW live AS SELECT * FROM kacpc('t', k := 2, round := {'place': 3})")
+    assert {place for (place,) in con.execute("SELECT place FROM live").fetchall()} <= {"*", *(p[0] for p in PLACES)}
+
+
+def test_what_reads_a_release_reads_the_raised_nodes(con: Any) -> None:
+    """kl_divergence by hand: 6 records of * over 9 leaves are 2/3 a cell, b11 gets its 2 and 2/3 of the 6."""
+    rows(con, PAIRS)
+    call = f"FROM kacpc_metrics('t', k := 2, qi := ['place'], {TREE}, round := {{'place': 3}}, divergence := true)"
+    ((found,),) = con.execute(f"SELECT value {call} WHERE metric = 'kl_divergence'").fetchall()
+    cell = 6 / 9
+    assert found == pytest.approx(6 * (1 / 8) * np.log(1 / cell) + (2 / 8) * np.log(2 / (2 + cell)))
+
+
+def test_python_takes_it(con: Any) -> None:
+    made = dbanon.anonymize(
+        duckdb.sql("SELECT 20 + i AS age FROM range(10) AS r (i)").df(), k=5, qi=["age"], round={"age": 10}
+    )
+    assert set(made.release["age"]) == {"[20, 29]"}

@@ -1,0 +1,118 @@
+"""What is published as it is counts in risk: by itself, together, and in what a release says of itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+
+MEASURES = ("k", "k_all", "unique_unchanged")
+
+
+@pytest.fixture
+def goods(con: Any) -> Any:
+    """Ten products and ten shops, each with twenty of 200 records, and two records for each combination."""
+    con.execute(
+        "CREATE TABLE t AS SELECT 20 + i % 5 AS age, i % 10 AS product, i // 10 % 10 AS shop, i AS income, "
+        "i // 4 AS who FROM range(200) AS r (i)"
+    )
+    return con
+
+
+def test_other_columns_that_single_out_together_are_refused(goods: Any) -> None:
+    for column in ("product", "shop"):
+        assert goods.execute(f"SELECT count(*) FROM kacpc('t', k=10, qi=['age'], other=['{column}'])").fetchall() == [
+            (200,)
+        ]
+    call = "SELECT count(*) FROM kacpc('t', {}, qi := ['age'], other := ['product', 'shop']{})"
+    with pytest.raises(duckdb.Error, match="100 combinations of their values belong to fewer than k = 10"):
+        goods.execute(call.format("k := 10", ""))
+    with pytest.raises(duckdb.Error, match="allow_rare = "):
+        goods.execute(call.format("k := 10", ", person := 'who'"))
+    assert goods.execute(call.format("k := 2", "")).fetchall() == [(200,)]
+    assert goods.execute(call.format("k := 10", ", allow_rare := ['shop']")).fetchall() == [(200,)]
+
+
+def test_what_is_published_unchanged_counts_in_the_metrics(goods: Any) -> None:
+    def measured(call: str) -> dict[str, float]:
+        rows = goods.execute(f"SELECT metric, value FROM kacpc_metrics('t', k := 10, qi := ['age'], {call})").fetchall()
+        return {name: value for name, value in rows if name in MEASURES}
+
+    assert measured("sensitive := ['product']") == {"k": 40, "k_all": 20, "unique_unchanged": 0}
+    assert measured("sensitive := ['income']") == {"k": 40, "k_all": 1, "unique_unchanged": 200}
+    assert measured("sensitive := ['who'], person := 'income'") == {"k": 40, "k_all": 1, "unique_unchanged": 0}
+    assert measured("other := ['who'], person := 'product', allow_rare := ['who']")["unique_unchanged"] == 0
+    goods.execute("UPDATE t SET product = who")  # all records of a person have one value of their own
+    assert measured("sensitive := ['product'], person := 'who'")["unique_unchanged"] == 200
+
+
+def test_risk_counts_what_is_published_unchanged_as_the_metrics_do(goods: Any) -> None:
+    def counted(call: str) -> list[Any]:
+        query = f"SELECT value, classes, records FROM risk({call}) WHERE name = 'k_all'"
+        return goods.execute(query).fetchall()
+
+    dbanon.declare(goods, "t", age="quasi", product="sensitive", shop="other")
+    for further, least in (("", 2), (", withhold := ['shop']", 20)):
+        asked = f"'t', k := 2, allow_rare := ['shop']{further}" if not further else f"'t', k := 2{further}"
+        goods.execute(f"CREATE OR REPLACE TABLE release AS FROM kacpc({asked})")
+        measured = goods.execute(f"SELECT value FROM kacpc_metrics({asked}) WHERE metric = 'k_all'").fetchall()
+        assert measured == [(least,)]
+        assert counted("'release', source := 't'") == [(least, 5, 200)]
+    goods.execute("INSERT INTO release SELECT * REPLACE (77 AS product) FROM release ORDER BY ALL LIMIT 3")
+    assert counted("'release', source := 't'") == [(3, 1, 43)]
+    assert counted("'release', qi := ['age']") == []
+    assert counted("'release', qi := ['age'], sensitive := ['product']") == [(3, 1, 43)]
+
+
+def test_columns_that_make_records_unique_are_a_problem_of_the_policy(goods: Any) -> None:
+    from dbanon.views import doctor
+
+    dbanon.declare(goods, "t", age="quasi", product="sensitive", shop="other")
+    assert goods.execute("FROM policy_problems()").fetchall() == []
+    dbanon.declare(goods, "t", income="sensitive")
+    rows = goods.execute("SELECT table_name, column_name, problem, statement FROM policy_problems()").fetchall()
+    assert [row[:2] + row[3:] for row in rows] == [("t", "income, product, shop", None)]
+    assert "200 records share all values of income, product, shop with no other record" in rows[0][2]
+    assert [p.about for p in doctor.problems(goods)] == ["t.income, product, shop"]
+
+
+def test_the_certificate_says_what_unchanged_columns_make_unique(goods: Any) -> None:
+    dbanon.materialize(goods, "safe", "kacpc", "t", k=10, qi=["age"], sensitive=["income"])
+    rows = goods.execute("SELECT item, value, sql FROM certificate('safe')").fetchall()
+    lines = {item: (value, sql) for item, value, sql in rows}
+    for item, value in (
+        ("smallest group by everything published", "1"),
+        ("records unique by all unchanged columns", "200"),
+    ):
+        assert lines[item][0] == value
+        assert goods.execute(lines[item][1]).fetchall() == [(int(value),)]
+
+
+def test_the_command_line_says_how_many_records_unchanged_columns_make_unique(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,income\n" + "".join(f"{20 + i % 5},{1000 + i}\n" for i in range(100)))
+    said = CliRunner().invoke(
+        main,
+        ["anonymize", str(path), "-k", "10", "--qi", "age", "--sensitive", "income", "-o", str(tmp_path / "o.csv")],
+    )
+    assert said.exit_code == 0, said.output
+    assert "100 of these records are unique by the values of their unchanged columns" in said.output
+
+
+def test_the_hint_for_a_table_without_policy_names_a_quasi_identifier_or_none(con: Any) -> None:
+    con.execute(
+        'CREATE TABLE t AS SELECT i AS "Patienten Nr", \'x\' AS "Geburtsname", i AS "Alter" FROM range(30) r(i)'
+    )
+    with pytest.raises(duckdb.Error) as said:
+        con.execute("FROM kacpc('t', k=5)")
+    assert "'Alter', 'quasi'" in str(said.value) and "Patienten" not in str(said.value)
+    con.execute('CREATE TABLE u AS SELECT i AS "Patienten Nr" FROM range(30) r(i)')
+    with pytest.raises(duckdb.Error) as said:
+        con.execute("FROM kacpc('u', k=5)")
+    assert "Patienten" not in str(said.value)

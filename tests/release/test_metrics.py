@@ -1,0 +1,289 @@
+"""The measures of a release: published numbers, small tables worked out by hand, plain loops over random ones."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle import reference
+from oracle.metrics import Category, Number, measures, month_high, month_low
+from support.tables import encoded, large, stored
+
+import dbanon
+from dbanon import cluster
+
+
+def found(con: Any, call: str) -> dict[str, float]:
+    """The measures of a call, by name."""
+    return dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
+
+
+# --- the published numbers ------------------------------------------------------------------------------------------
+
+
+def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
+    """P* of the fixture: {1, 2, 3} as ([25, 29], Gov) and {4, 5, 6} as ([40, 55], *)."""
+    said = found(six, "mondrian_metrics('six', k=3)")
+    expected = {
+        "precision": 0.466667,  # 1 - 6.4 / 12
+        "information_loss": 6.4,  # 3 (4/30 + 1/2) + 3 (15/30 + 1)
+        "total_information_loss": 6.4,  # the tree is balanced enough: the same
+        "ncp": 6.185714,  # 3 (4/30 + 3/7) + 3 (15/30 + 1)
+        "gcp": 0.515476,
+        "numeric_information_loss": 1.9,
+        "numeric_information_loss_average": 0.316667,
+        "discernibility": 18,
+        "discernibility_clusters": 18,
+        "discernibility_suppression": 18,
+        "discernibility_suppression_clusters": 18,
+        "c_avg": 1,
+        "c_avg_clusters": 1,
+        "square_error_raw:age": 122,  # 8 + 114
+        "square_error_raw_clusters:age": 122,
+        "square_error": 0.135556 + 3,  # of Gov two are not the mode, of Private, Private, Self-emp-inc one
+        "square_error_clusters": 0.135556 + 3,
+    }
+    assert {name: said[name] for name in expected} == pytest.approx(expected, abs=5e-7)
+    assert "kl_divergence" not in said
+
+
+def test_divergence_of_the_published_partition(six: Any) -> None:
+    """On workclass alone, seeds in canonical order: Private, Private and Self-emp-inc (the first of three that cost
+    all), then the three of Gov. Each Gov value: 3/6/3 + 3/6/7 = 5/21, the others 1/14."""
+    call = "('six', k=3, qi=['workclass'], mode := 'deterministic', divergence := true)"
+    assert sorted(six.execute("SELECT workclass, size FROM kmembers_random_classes" + call.replace(
+        ", divergence := true", "")).fetchall()) == [("*", 3), ("Gov", 3)]  # fmt: skip
+    assert found(six, "kmembers_random_metrics" + call)["kl_divergence"] == pytest.approx(0.476361, abs=5e-7)
+
+
+def test_records_left_out_count_n_each_in_discernibility_with_suppression(con: Any) -> None:
+    """Groups of 3, 2 and 1 for k = 3: 9 + 6 * 2 + 6 * 1 = 27."""
+    con.execute("CREATE TABLE t AS SELECT unnest([1, 1, 1, 40, 40, 90]) AS age")
+    said = found(con, "kacpc_metrics('t', k=3, qi=['age'], suppress := 0.5)")
+    assert (said["records"], said["suppressed:outlier"]) == (3, 3)
+    assert (said["discernibility"], said["discernibility_suppression"]) == (9, 27)
+    con.execute("CREATE TABLE u AS SELECT unnest([1, 1, 1, NULL, NULL, NULL]) AS age")
+    assert found(con, "kacpc_metrics('u', k=3, qi=['age'], nulls := 'drop')")["discernibility_suppression"] == 27
+
+
+# --- by hand --------------------------------------------------------------------------------------------------------
+
+
+def test_clusters_that_publish_the_same_are_one_class(con: Any) -> None:
+    """{20, 21} and {28, 29} both publish [20, 29]. Around 24.5: 20.25 + 12.25 + 12.25 + 20.25; by themselves 0.5 each.
+    The range is 9."""
+    con.execute("CREATE TABLE t AS SELECT unnest([20, 21, 28, 29]) AS age")
+    said = found(con, "mondrian_metrics('t', k=2, qi=['age'], grid := {'age': 10}, divergence := true)")
+    assert (said["classes"], said["clusters"]) == (1, 2)
+    assert (said["c_avg"], said["c_avg_clusters"]) == (2, 1)
+    assert (said["discernibility"], said["discernibility_clusters"]) == (16, 8)
+    assert (said["square_error_raw:age"], said["square_error_raw_clusters:age"]) == pytest.approx((65, 1))
+    assert (said["square_error"], said["square_error_clusters"]) == pytest.approx((65 / 81, 1 / 81))
+    assert said["kl_divergence"] == pytest.approx(np.log(0.25 / 0.1)), "each of ten cells has 1/10, four had 1/4"
+
+
+def test_a_release_that_changes_nothing_loses_and_diverges_by_nothing(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT i % 3 AS age, ['a', 'b', NULL][1 + i % 3] AS sex FROM range(12) AS r (i)")
+    said = found(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
+    assert said["precision"] == 1
+    names = ("total_information_loss", "ncp", "gcp", "square_error", "square_error_raw:age", "kl_divergence")
+    assert [said[name] for name in names] == [0] * 6
+
+
+def test_a_class_that_mixes_null_and_values_loses_all_of_the_attribute(con: Any) -> None:
+    """One class of everything: 4 records lose all of both; `*` covers 10 ages and NULL, and two leaves and NULL."""
+    con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'F'), (10, 'F'), (NULL, NULL), (4, 'M')")
+    said = found(con, "kacpc_metrics('t', k=4, qi=['age', 'sex'], divergence := true)")
+    assert (said["total_information_loss"], said["ncp"], said["gcp"]) == (8, 8, 1)
+    assert (said["square_error"], said["square_error_raw:age"]) == (8, 4 * 81)
+    assert said["kl_divergence"] == pytest.approx(np.log(0.25 * 11 * 3))
+
+
+@pytest.mark.parametrize(
+    ("type_", "values", "cells", "raw"),
+    [
+        ("INTEGER", ["1", "2", "5", "9"], 9, 38.75),
+        ("DECIMAL(6, 2)", ["0.01", "0.02", "0.05", "0.09"], 9, 38.75e-4),
+        ("DOUBLE", ["0.01", "0.02", "0.05", "0.09"], 4, 38.75e-4),
+        ("DATE", ["1969-12-31", "1970-01-01", "1970-01-04", "1970-01-08"], 9, 38.75),
+        ("TIMESTAMP", ["1969-12-31 12:00", "1970-01-01 12:00", "1970-01-04 12:00", "1970-01-08 12:00"], 4, 38.75),
+        ("TIMESTAMP_NS", ["1969-12-31", "1970-01-01", "1970-01-04", "1970-01-08"], 4, 38.75),
+        ("TIME", ["00:00:01", "00:00:02", "00:00:05", "00:00:09"], 4, 38.75 / 86400**2),
+        ("UHUGEINT", ["1", "2", "5", "9"], 9, 38.75),
+    ],
+)
+def test_what_a_cell_is_and_the_unit_of_the_raw_square_error(
+    con: Any, type_: str, values: list[str], cells: int, raw: float
+) -> None:
+    """Mean 4.25, so 10.5625 + 5.0625 + 0.5625 + 22.5625 = 38.75. One class of four records."""
+    con.execute(f"CREATE TABLE t (x {type_})")
+    con.executemany("INSERT INTO t VALUES (?)", [[v] for v in values])
+    said = found(con, "kacpc_metrics('t', k=4, qi=['x'], grid := {'x': 'none'}, divergence := true)")
+    assert said["square_error_raw:x"] == pytest.approx(raw, rel=1e-9, abs=1e-12)
+    assert said["square_error"] == pytest.approx(38.75 / 64)
+    assert said["kl_divergence"] == pytest.approx(np.log(0.25 * cells))
+
+
+def test_a_constant_number_has_no_square_error(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT 7 AS x, 0.5::DOUBLE AS y, unnest([1, 2]) AS z")
+    said = found(con, "kacpc_metrics('t', k=2, qi=['x', 'y', 'z'])")
+    assert (said["square_error"], said["square_error_raw:x"], said["square_error_raw:y"]) == (0.5, 0, 0)
+
+
+def test_an_open_end_reaches_to_the_last_value(con: Any) -> None:
+    """[85, >=90] of 85 and 95 covers 85 to 95, eleven ages; the square error is that of 85 and 90 over a range of 5."""
+    con.execute("CREATE TABLE t AS SELECT unnest([85, 95]) AS age")
+    said = found(con, "kacpc_metrics('t', k=2, qi=['age'], top := {'age': 90}, divergence := true)")
+    assert said["kl_divergence"] == pytest.approx(np.log(0.5 * 11))
+    assert (said["square_error_raw:age"], said["square_error"]) == (12.5, 0.5)
+
+
+def test_an_unbalanced_hierarchy_tells_edges_from_leaves_and_levels(con: Any) -> None:
+    """* > a, b > (c, d > (e, f)). A class of a and one of {e, f} under d: its own subtree is 1 of 3 edges deep, it has
+    2 of 4 leaves, and it stands on level 2 of 4: 1 of 3 from the root down."""
+    dbanon.load_hierarchy(con, "h", [["a", "*"], ["c", "b", "*"], ["e", "d", "b", "*"], ["f", "d", "b", "*"]])
+    con.execute("CREATE TABLE t AS SELECT unnest(['a', 'a', 'e', 'f']) AS v")
+    said = found(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
+    assert said["total_information_loss"] == pytest.approx(2 / 3)
+    assert (said["ncp"], said["gcp"]) == (1, 0.25)
+    assert said["square_error"] == 1
+    assert said["kl_divergence"] == 0
+    con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest(['a', 'a', 'c', 'e']) AS v")
+    said = found(con, "kacpc_metrics('t', k=2, qi=['v'], hierarchies := {'v': 'h'}, divergence := true)")
+    assert said["total_information_loss"] == pytest.approx(2 * 2 / 3)
+    assert said["ncp"] == pytest.approx(2 * 3 / 4)
+    assert said["kl_divergence"] == pytest.approx(0.5 * np.log(0.25 / (0.5 / 3)))
+
+
+# --- against plain loops --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(300, 312))
+def test_measures_of_clusters_as_formed_are_those_of_the_plain_loops(con: Any, seed: int) -> None:
+    """Ragged hierarchies, weights, NULLs; the clusters are those of the reference."""
+    table = replace(large(seed), persons=None)
+    made = encoded(table)
+    clusters = reference.mondrian(made.records, table.attributes, table.k)
+    kinds: list[Number | Category] = [
+        Category(a.tree) if isinstance(a, reference.Category) else Number() for a in table.attributes
+    ]
+    names = [f"q{j}" for j in range(len(kinds))]
+    expected = measures(made.records, kinds, clusters, table.k, 0, names, "_clusters")
+    said = found(con, f"mondrian_metrics({stored(con, table)})")
+    assert {name: said[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+TREE = reference.Tree(
+    [["rome", "south", "*"], ["naples", "south", "*"], ["oslo", "*"], ["bonn", "west", "mid", "*"],
+     ["lyon", "west", "mid", "*"], ["graz", "mid", "*"]]
+)  # fmt: skip
+
+
+def _snap(width: int) -> tuple[Any, Any]:
+    return (lambda v: v - v % width), (lambda v: v - v % width + width - 1)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_measures_of_random_releases_are_those_of_the_plain_loops(con: Any, seed: int) -> None:
+    """Types mixed, NULLs, records left out, persons, weights, typed bounds, grids, codings, levels; any algorithm."""
+    rnd = random.Random(seed)
+    n, nulls = rnd.randint(4, 40), rnd.choice([0, 0.1, 0.4])
+    dbanon.load_hierarchy(con, "cities", [TREE.leaf(label)[::-1] for label in TREE.leaf_order()])
+    kinds, options = _kinds(rnd)
+    pools: dict[str, list[Any]] = {
+        "age": [rnd.randint(0, 40) for _ in range(rnd.choice([3, 30]))],
+        "weight": [rnd.randint(0, 80) / 8 for _ in range(6)],
+        "price": [Decimal(rnd.randint(0, 900)) / 100 for _ in range(6)],
+        "born": [datetime.date(1969, 11, 1) + datetime.timedelta(rnd.randint(0, 100)) for _ in range(6)],
+        "city": TREE.leaf_order(),
+        "job": ["cook", "nurse", "o'k"],
+    }
+    qi = rnd.sample(list(pools), rnd.randint(1, 4))
+    attributes = [kinds[name] for name in qi]
+    rows = [
+        [None if i and rnd.random() < nulls else rnd.choice(pools[name]) for name in pools] + [rnd.randint(0, n)]
+        for i in range(n)
+    ]
+    types = ("INTEGER", "DOUBLE", "DECIMAL(8, 2)", "DATE", "VARCHAR", "VARCHAR", "INTEGER")
+    con.execute(f"CREATE TABLE t (uid INTEGER, {', '.join(map(' '.join, zip([*pools, 'p'], types, strict=True)))})")
+    con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [[i, *row] for i, row in enumerate(rows)])
+    kept = [
+        i for i, row in enumerate(rows) if "nulls" not in options or None not in [row[[*pools].index(q)] for q in qi]
+    ]
+    units = len({rows[i][-1] for i in kept}) if rnd.random() < 0.25 else 0
+    if units > 1:
+        options["person"] = "'p'"
+    k = rnd.randint(2, max(2, min(6, units or len(kept))))
+    per_column = ("grid", "top", "bottom", "hierarchies", "min_level", "weights")
+    for name in per_column:
+        options[name] = {q: v for q, v in options[name].items() if q in qi}
+    for name in per_column:
+        options[name] = options[name] and "{" + ", ".join(f"{q}: {v}" for q, v in options[name].items()) + "}"
+    written = "".join(f", {name} := {value}" for name, value in options.items() if value)
+    every = [
+        a.name for a in cluster.algorithms() if a.widen is None and not a.defaults
+    ]  # those ask for sensitive columns
+    call = f"{every[seed % len(every)]}%s('t', k := {k}, qi := {qi}, other := ['uid'], allow_rare := ['uid']{written})"
+    if len(kept) < max(k, 2):
+        return
+    released = con.execute(f"SELECT class_id, uid FROM {call % ''} ORDER BY ALL").fetchall()
+    original = {i: [rows[i][[*pools].index(q)] for q in qi] for i in kept}
+    classes: dict[int, list[int]] = {}
+    records: list[Sequence[Any]] = []
+    for class_id, uid in released:
+        classes.setdefault(class_id, []).append(len(records))
+        records.append(original[uid])
+    columns = list(zip(*original.values(), strict=True))
+    expected = measures(
+        records, [_flat(a, column) for a, column in zip(attributes, columns, strict=True)], list(classes.values()),
+        k, n - len(records), qi, bare="intervals" in options,
+    )  # fmt: skip
+    said = found(con, _with_divergence(call))
+    assert {name: said[name] for name in expected} == pytest.approx(expected, rel=1e-8, abs=1e-8), call
+
+
+def _with_divergence(call: str) -> str:
+    return (call % "_metrics").removesuffix(")") + ", divergence := true)"
+
+
+def _flat(attribute: Any, column: Sequence[Any]) -> Any:
+    """A category without a hierarchy has the values of its column."""
+    return attribute if attribute is not None else Category(reference.flat(column))
+
+
+def _kinds(rnd: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    """How columns are generalized, for the reference and for the call."""
+    options: dict[str, Any] = {name: {} for name in ("grid", "top", "bottom", "min_level", "weights")}
+    options["hierarchies"] = {"city": "'cities'"}
+    age = Number(1.0)
+    if rnd.random() < 0.4:
+        low, high = _snap(5)
+        age, options["grid"]["age"] = replace(age, low=low, high=high), 5
+    if rnd.random() < 0.3:
+        age, options["top"]["age"] = replace(age, top=30), 30
+    if rnd.random() < 0.3:
+        age, options["bottom"]["age"] = replace(age, bottom=8), 8
+    born = Number(1.0, month_low, month_high)
+    if rnd.random() < 0.5:
+        born, options["grid"]["born"] = Number(1.0), "'none'"
+    level = rnd.choice([0, 0, 1])
+    if level:
+        options["min_level"]["city"] = 1
+    if rnd.random() < 0.3:
+        options["weights"] = {"age": 2.5, "city": 0.5}
+    if rnd.random() < 0.3:
+        options["nulls"] = "'drop'"
+    if rnd.random() < 0.3:
+        options["suppress"] = 0.3
+    if rnd.random() < 0.3:
+        options["intervals"] = rnd.choice(["'bounds'", "'struct'"])
+    return {
+        "age": age, "weight": Number(), "price": Number(0.01), "born": born, "city": Category(TREE, level), "job": None,
+    }, options  # fmt: skip

@@ -1,0 +1,382 @@
+"""One line of the plan is wrong, and the release gate notices: each mutant must be refused, whatever it spoils."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import duckdb
+import jinja2
+import pytest
+
+import dbanon
+from dbanon.policy import attribute, column_roles
+from dbanon.release import column_views, measures, plan
+from dbanon.sqltext import resources, template
+from dbanon.sqltext.quote import Sql
+
+REFUSED = "release gate refused the result"
+ZIPS = [[z, z[:4] + "*", z[:3] + "**", "*"] for z in ("02138", "02139", "02141", "10001", "10002")]
+CALL = "('people', k := 3, suppress := 0.1)"
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[Any]:
+    """Forty people of whom the policy lets out less than it knows."""
+    with duckdb.connect() as con:
+        dbanon.attach(con)
+        con.execute("""
+            CREATE TABLE people AS SELECT
+                i AS pid, 'note ' || i AS note, 18 + i * 7 % 50 AS age, 40 + i * 13 % 30 AS weight,
+                ['02138', '02139', '02141', '10001', '10002'][1 + i % 5] AS zip,
+                DATE '1960-01-01' + (i * 379 % 9000)::INTEGER AS born,
+                ['Flu', 'HIV'][1 + (i * 5 + i // 4) % 2] AS disease, 'f' AS sex
+            FROM range(40) AS r (i)
+        """)
+        dbanon.load_hierarchy(con, "zip5", ZIPS)
+        dbanon.declare(
+            con,
+            "people",
+            age={"role": "quasi", "top": 60, "bottom": 24, "grid": 5},
+            weight="quasi",
+            zip={"role": "quasi", "hierarchy": "zip5", "min_level": 1},
+            born="quasi",
+            disease="sensitive",
+            sex="other",
+            note="identifier",
+        )
+        con.execute("CREATE VIEW persons AS FROM people")
+        con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('persons' AS table_name) FROM dbanon.policy")
+        yield con
+
+
+@pytest.fixture
+def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
+    """Changes one text of one template."""
+
+    def change(name: str, old: str, new: str) -> None:
+        assert old in resources.sql(name), "the mutant no longer applies"
+        made = template._templates.__wrapped__()
+        made.loader = jinja2.FunctionLoader(
+            lambda asked: resources.sql(asked).replace(old, new) if asked == name else resources.sql(asked)
+        )
+        monkeypatch.setattr(template, "_templates", cache(lambda: made))
+
+    return change
+
+
+def refused(con: Any, function: str, call: str = CALL) -> str:
+    """Whether a call fails without a row, and what the gate says."""
+    with pytest.raises(duckdb.Error, match=REFUSED) as caught:
+        con.execute(f"FROM {function}{call}").fetchall()
+    return str(caught.value)
+
+
+def both(con: Any, function: str, call: str = CALL) -> None:
+    """Of a table, which is read twice, and of a view, whose rows are kept as they came."""
+    refused(con, function, call)
+    refused(con, function, call.replace("people", "persons"))
+
+
+def test_without_a_mutant_everything_passes(people: Any) -> None:
+    for call in (CALL, CALL.replace("people", "persons"), "('people', k := 3, intervals := 'bounds')"):
+        for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
+            assert people.execute(f"FROM {function}{call}").fetchall()
+
+
+SOURCE = {
+    "a row is left out": ("release/part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
+    "rows are sampled": ("release/part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} USING SAMPLE 20 ROWS"),
+    "rows are repeated": (
+        "release/part/source.sql",
+        "FROM {{ origin }}",
+        "FROM (FROM {{ origin }} UNION ALL FROM {{ origin }})",
+    ),
+    "one row in place of another": (
+        "release/part/source.sql",
+        "FROM {{ origin }}",
+        "FROM (SELECT * FROM (FROM {{ origin }} LIMIT 39) UNION ALL SELECT * FROM (FROM {{ origin }} LIMIT 1))",
+    ),
+    "a number is misread": ("release/part/source.sql", "{{ q.value }} AS", "{{ q.value }} + 1 AS"),
+    "a sensitive value is misread": ("release/part/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
+    "a sensitive value is lost": (
+        "release/part/source.sql",
+        "{{ u.value }} AS",
+        "CASE WHEN rowid % 9 > 0 THEN {{ u.value }} END AS",
+    ),
+    "values go by rows": (
+        "release/part/source.sql",
+        "{{ u.value }} AS",
+        "lag({{ u.value }}, 1, {{ u.value }}) OVER () AS",
+    ),
+}
+
+LEAVING = {
+    "another class": (
+        "release/part/leaving.sql",
+        "JOIN published AS c",
+        "JOIN (SELECT * REPLACE (class_id % max(class_id) OVER () + 1 AS class_id) FROM published) AS c",
+    ),
+    "every class": ("release/part/leaving.sql", "JOIN published AS c USING (class_id)", "CROSS JOIN published AS c"),
+    "one class less": ("release/part/leaving.sql", "FROM alike AS p", "FROM (FROM alike WHERE class_id > 1) AS p"),
+    "a sample": ("release/part/leaving.sql", "FROM alike AS p", "FROM (FROM alike USING SAMPLE 9 ROWS) AS p"),
+    "a copy more": ("release/part/leaving.sql", "range(r.size)", "range(r.size + 1)"),
+    "a copy less": ("release/part/leaving.sql", "range(r.size)", "range(r.size - 1)"),
+    "no copies": ("release/part/leaving.sql", "range(r.size)", "range(1)"),
+    "ordered backwards": ("release/part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
+    "ordered by something else": (
+        "release/part/leaving.sql",
+        "OVER (ORDER BY r.class_id ASC",
+        "OVER (ORDER BY hash(r) ASC",
+    ),
+    "not ordered within a class": (
+        "release/part/leaving.sql",
+        ", r.u{{ u.i }} ASC NULLS LAST",
+        ", r.u{{ u.i }} DESC NULLS LAST",
+    ),
+    "all in one place": ("release/part/leaving.sql", "row_number() OVER", "1 + 0 * row_number() OVER"),
+    "values under each other's name": (
+        "release/part/leaving.sql",
+        "AS {{ c.name }}",
+        "AS {% if c.plain == 'sex' %}disease{% elif c.plain == 'disease' %}sex{% else %}{{ c.name }}{% endif %}",
+    ),
+    "columns in another order": (
+        "release/part/leaving.sql",
+        "{% for c in output %}",
+        "{% for c in output|reverse %}",
+    ),
+    "a column more": (
+        "release/part/leaving.sql",
+        "r.class_id AS {{ class_id }}",
+        "r.class_id AS {{ class_id }}, 1 AS pid",
+    ),
+    "a sensitive value of another row": (
+        "release/part/path.sql",
+        "s.u{{ u.i }}{% if",
+        "coalesce(NULL, 'Flu') AS u{{ u.i }}{% if",
+    ),
+    "records change their class": (
+        "release/part/classed.sql",
+        "SELECT e.rid, g.class_id\n",
+        "SELECT (e.rid + 1) % 40 AS rid, g.class_id\n",
+    ),
+}
+
+POLICY = {
+    "min_level is ignored": ("release/part/tree.sql", "{% if q.min_level %}", "{% if false %}"),
+    "top does not hold": (
+        "release/part/number.sql",
+        "least({{ snapped_high(q, value) }}, {{ q.top }})",
+        "{{ snapped_high(q, value) }}",
+    ),
+    "bottom does not hold": (
+        "release/part/number.sql",
+        "greatest({{ snapped_low(q, value) }}, {{ q.bottom }})",
+        "{{ snapped_low(q, value) }}",
+    ),
+    "the grid is not snapped to": (
+        "release/part/number.sql",
+        "{%- if not q.grid -%} {{ value }}",
+        "{%- if true -%} {{ value }}",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SOURCE)
+def test_a_source_that_is_misread_is_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*SOURCE[what])
+    call = CALL if "misread" not in what or "sensitive" in what else "('people', k := 3, qi := ['age', 'weight'])"
+    refused(people, "kacpc", call)
+    if "rowid" not in SOURCE[what][2]:
+        refused(people, "kacpc", call.replace("people", "persons"))
+
+
+@pytest.mark.parametrize("what", LEAVING)
+def test_rows_that_are_spoiled_on_the_way_out_are_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*LEAVING[what])
+    refused(people, "kacpc")
+    if what in ("another class", "a copy more"):
+        refused(people, "kacpc_classes")
+        refused(people, "kacpc_metrics")
+
+
+@pytest.mark.parametrize("what", POLICY)
+def test_a_template_that_forgets_the_policy_is_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*POLICY[what])
+    refused(people, "kacpc", "('people', k := 3, intervals := 'bounds')")
+
+
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "top": ("age", {"top": None}),
+    "bottom": ("age", {"bottom": None}),
+    "top and bottom": ("age", {"top": None, "bottom": None}),
+    "another top": ("age", {"top": Sql("CAST('64' AS INTEGER)")}),
+    "grid": ("age", {"grid": None}),
+    "a finer grid": ("age", {"grid": Sql("2")}),
+    "the grid of dates": ("born", {"grid": None, "end_is_day": False}),
+    "days": ("born", {"months": None, "is_week": False}),
+    "min_level": ("zip", {"min_level": 0}),
+    "another column": ("zip", {"value": Sql("CAST(pid AS VARCHAR)"), "rows": None}),
+    "another number": ("weight", {"value": Sql("pid::INTEGER")}),
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "typed"),
+    [*((what, "text") for what in SETTINGS), ("top", "bounds"), ("bottom", "struct"), ("grid", "bounds")],
+)
+def test_a_setting_that_is_forgotten_is_noticed(
+    people: Any, monkeypatch: pytest.MonkeyPatch, what: str, typed: str
+) -> None:
+    name, changed = SETTINGS[what]
+    real = column_views.quasi
+
+    def forgetful(*given: Any) -> dict[str, object]:
+        found = real(*given)
+        return found | changed if found["plain"] == name else found
+
+    monkeypatch.setattr(column_views, "quasi", forgetful)
+    refused(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")
+
+
+def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = column_views.quasi
+    monkeypatch.setattr(
+        column_views, "quasi", lambda *given: real(*given) | {"round": 1, "grid": None, "end_is_day": False}
+    )
+    refused(people, "kacpc", "('people', k := 3, qi := ['zip'], round := {'zip': 3})")
+    refused(people, "kacpc", "('people', k := 3, qi := ['weight'], round := {'weight': 10})")
+
+
+def test_columns_that_must_not_leave_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = column_roles.resolve
+    for published in ("note", "pid"):
+        for role in ("sensitive", "other"):
+
+            def careless(*given: Any, role: str = role, published: str = published) -> column_roles.Roles:
+                roles = real(*given)
+                return replace(roles, **{role: (*getattr(roles, role), published)})
+
+            monkeypatch.setattr(column_roles, "resolve", careless)
+            for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
+                refused(people, function, "('people', k := 3, allow_rare := ['note', 'pid'])")
+
+
+CLASSES = {
+    "the list of the next class": ("release/classes.sql", "v.class_id = c.class_id", "v.class_id = c.class_id + 1"),
+    "a list of all": ("release/classes.sql", "WHERE v.class_id = c.class_id", ""),
+    "sizes": ("release/classes.sql", "c.size AS {{ names.size }}", "c.size + 1 AS {{ names.size }}"),
+    "half the loss": ("release/classes.sql", "c.loss / {{", "c.loss / 2 / {{"),
+    "the loss of another class": ("release/classes.sql", "c.loss / {{", "lag(c.loss, 1, 0.5) OVER () / {{"),
+    "a loss without its width": (
+        "release/part/number.sql",
+        "sql('high_value'), sql('low_value')) }} / nullif",
+        "sql('high_value'), sql('high_value')) }} / nullif",
+    ),
+    "a class less": (
+        "release/classes.sql",
+        "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of",
+        "{% if suppress %}(\n    SELECT *, NULL AS reason FROM class_of WHERE class_id > 1",
+    ),
+    "sizes in the list": (
+        "release/part/measured.sql",
+        "AS value, sum(size)::BIGINT AS size",
+        "AS value, count(*)::BIGINT AS size",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CLASSES)
+def test_classes_that_are_said_wrongly_are_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*CLASSES[what])
+    both(people, "kacpc_classes", "('people', k := 3, suppress := 0.1, withhold := ['sex'])")
+
+
+LOOSER = {
+    "a finer level": "hierarchies := {'zip': 'zip5'}, min_level := {'zip': 0}",
+    "a finer grid": "grid := {'age': 2}",
+    "no grid of dates": "grid := {'born': 'day'}",
+    "a higher top": "top := {'age': 62}",
+    "a lower bottom": "bottom := {'age': 20}",
+    "a top within a cell": "top := {'age': 43}",
+    "a bottom within a month": "bottom := {'born': '1965-03-17'}",
+}
+
+
+@pytest.mark.parametrize("what", LOOSER)
+def test_a_call_that_loosens_the_policy_is_noticed_where_nothing_else_does(
+    people: Any, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    call = f"('people', k := 3, {LOOSER[what]})"
+    with pytest.raises(duckdb.Error, match=r"would loosen the policy|lies within a cell"):
+        people.execute(f"FROM kacpc{call}")
+    monkeypatch.setattr(attribute, "looser", lambda *given, holds: False)
+    monkeypatch.setattr(attribute, "cuts", lambda *given, holds: None)
+    for intervals in ("text", "bounds"):
+        refused(people, "kacpc", call.replace("k := 3", f"k := 3, intervals := '{intervals}'"))
+
+
+FORMULAS: dict[str, tuple[str, str]] = {
+    "records": ("records AS value", "records + 1 AS value"),
+    "classes": ("classes AS value", "classes - 1 AS value"),
+    "k": ("min(", "max("),
+    "suppressed": ("count(*)", "count(*) + 1"),
+    "precision": ("1 - ", "1.1 - "),
+    "square_error": ("categories", "categories + 1"),
+    "discernibility": ("squares_of_classes", "squares_of_clusters + 1"),
+    "class_size_greatest": ("max(size)", "min(size)"),
+    "risk_highest": ("1.0", "0.5"),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_metrics_that_are_wrong_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    old, new = FORMULAS[name]
+    real = measures.all_metrics()
+    assert any(m.name == name and old in m.sql for m in real), "the mutant no longer applies"
+    spoiled = [replace(m, sql=m.sql.replace(old, new)) if m.name == name else m for m in real]
+    monkeypatch.setattr(plan.measures, "all_metrics", lambda: spoiled)
+    refused(people, "kacpc_metrics")
+
+
+SUMS = {
+    "squares": ("release/part/dispersion.sql", "squares{{ q.i }} - 2 *", "squares{{ q.i }} - 1 *"),
+    "modes": ("release/part/dispersion.sql", "SELECT max(size) AS most", "SELECT min(size) AS most"),
+    "widths": ("release/part/number.sql", "nullif({{ width(q, sql('seen_high'), sql('seen_low')) }}, 0)", "1e6"),
+    "heights": ("release/part/tree.sql", "(size.levels - t.depth - 1)", "(size.levels - t.depth)"),
+}
+
+
+@pytest.mark.parametrize("what", SUMS)
+def test_errors_and_losses_that_are_summed_wrongly_are_noticed(people: Any, spoil: Any, what: str) -> None:
+    spoil(*SUMS[what])
+    refused(people, "kacpc_metrics")
+
+
+NOISY = {
+    "a copy more": ("release/part/leaving.sql", "range(r.size)", "range(r.size + 1)"),
+    "one class less": ("release/part/leaving.sql", "FROM alike\n", "FROM alike WHERE class_id > 1\n"),
+    "another order": ("release/part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
+    "top": (
+        "release/noise/path.sql",
+        "THEN {{ low_end(q, sql('h', q.i)) }} END",
+        "THEN {{ low_end(q, sql('h', q.i)) }} + 60 END",
+    ),
+    "grid": ("release/noise/path.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN h{{ q.i }} END"),
+    "a sensitive value of another row": (
+        "release/noise/path.sql",
+        "{% for u in unchanged %}, s.u{{ u.i }}{% endfor %}",
+        "{% for u in unchanged %}, lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% endfor %}",
+    ),
+    "a row is left out": ("release/part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
+}
+
+
+@pytest.mark.parametrize("what", NOISY)
+def test_noise_that_is_spoiled_is_noticed(people: Any, spoil: Any, what: str) -> None:
+    call = "('people', k := 3, release := 'noise', qi := ['age', 'weight'])"
+    assert people.execute(f"FROM rka{call}").fetchall()
+    spoil(*NOISY[what])
+    refused(people, "rka", call)

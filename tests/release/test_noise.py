@@ -1,0 +1,637 @@
+"""Releases of noise: what is drawn, that columns are shuffled, the gate of their own, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.tables import MANY, Table, encoded, tables
+from test_gate import CORE, ROWS, SHAPES, SPOILED, ZIPS, refuses
+
+import dbanon
+from dbanon import cluster, errors
+from dbanon.cluster import noise as noises
+from dbanon.cluster.noise import Noise
+from dbanon.engine import udf
+from dbanon.space import space
+
+RKA = Noise("release = 'noise'", 1.0)
+MR = Noise("noise_epsilon = 1", 1.0, by_column=True, categories=False)
+KEY = b"key"
+
+# --- what is drawn ------------------------------------------------------------------------------------------
+
+
+def numbers(values: list[float | None], integral: bool = True) -> space.Space:
+    """The space of one numeric column."""
+    known = sorted({v for v in values if v is not None})
+    positions = np.array([v - known[0] for v in known])
+    codes = np.array([len(known) if v is None else known.index(v) for v in values], np.int32)
+    made, _ = space.build([space.Number(positions, integral)], [codes], np.arange(len(values), dtype=np.uint64), None)
+    return made
+
+
+def words(values: list[str | None]) -> space.Space:
+    """The space of one category without a hierarchy."""
+    known = sorted({v for v in values if v is not None})
+    tree = space.Tree(np.array([-1] + [0] * len(known), np.int32), np.arange(1, len(known) + 1, dtype=np.int32))
+    codes = np.array([len(known) if v is None else known.index(v) for v in values], np.int32)
+    made, _ = space.build([tree], [codes], np.arange(len(values), dtype=np.uint64), None)
+    return made
+
+
+def chances(monkeypatch: pytest.MonkeyPatch, of: Callable[[str, int], list[float]]) -> None:
+    """Chooses the random numbers."""
+    monkeypatch.setattr(noises, "uniforms", lambda key, name, count: np.array(of(name, count)))
+
+
+def test_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ages 20, 22, 30 | 50, 50, NULL: scales 10 and 0; chances 1/4, 3/4, 1/2 are noise of -ln 2, ln 2, 0 scales."""
+    made = numbers([20, 22, 30, 50, 50, None])
+    chances(monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.1, 0.2, 0.3] * 2)
+    found = noises.drawn(made, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
+    assert found.cluster.tolist() == [0, 0, 0, 1, 1, 1]
+    assert found.seat.tolist() == [1, 2, 3, 1, 2, 3]
+    assert found.code[:, 0].tolist() == [-1, -1, -1, 3, 3, -1]
+    # 20 - 6.93 is kept within the table; 22 + 6.93 and 30 are rounded to years.
+    assert found.position[:3, 0].tolist() == [0.0, 9.0, 10.0]
+    assert np.isnan(found.position[3:, 0]).all()
+    chances(monkeypatch, lambda name, n: [0.25, 0.75, 0.5] * 2 if name.startswith("values") else [0.3, 0.1, 0.2] * 2)
+    found = noises.drawn(made, np.array([0, 0, 0, 1, 1, 1]), RKA, KEY)
+    assert found.position[:3, 0].tolist() == [9.0, 10.0, 0.0]
+    assert found.code[3:, 0].tolist() == [3, -1, 3]
+    # By the range of the column, 30, and beyond it.
+    found = noises.drawn(made, np.array([0, 0, 0, 1, 1, 1]), MR, KEY)
+    expected = [2 + 30 * math.log(2), 10.0, -30 * math.log(2)]
+    assert found.position[:3, 0].tolist() == [round(p) for p in expected]
+
+
+def test_a_category_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two a, one b: shares e / (e + e^0.5) = 0.62 and 0.38."""
+    made = words(["a", "a", "b"])
+    share = math.e / (math.e + math.exp(0.5))
+    chances(monkeypatch, lambda name, n: [share - 1e-9, share + 1e-9, 1 - 2.0**-53])
+    found = noises.drawn(made, np.zeros(3, np.int64), RKA, KEY)
+    assert found.code[:, 0].tolist() == [0, 1, 1]
+    made = words(["a", None, None])
+    chances(monkeypatch, lambda name, n: [1e-9, 0.5, 0.9])
+    assert noises.drawn(made, np.zeros(3, np.int64), RKA, KEY).code[:, 0].tolist() == [0, -1, -1]
+
+
+@given(tables(), st.integers(0, 10**6), st.sampled_from([0.01, 1.0, 100.0]), st.booleans())
+@MANY
+def test_whatever_the_table(table: Table, seed: int, epsilon: float, by_column: bool) -> None:
+    made = encoded(table).space
+    labels = np.random.default_rng(seed).integers(-1, 3, made.rows)
+    labels = np.unique(labels, return_inverse=True)[1].reshape(-1) - int((labels == -1).any())
+    asked = Noise("", epsilon, by_column, not by_column)
+    found = noises.drawn(made, labels, asked, seed.to_bytes(4, "big"))
+    assert (found.cluster >= 0).all()
+    assert Counter(found.cluster.tolist()) == Counter(labels[labels >= 0].tolist())
+    for c in range(int(labels.max(initial=-1)) + 1):
+        here = found.cluster == c
+        assert found.seat[here].tolist() == list(range(1, int(here.sum()) + 1))
+        own = np.repeat(made.codes, made.counts, axis=0)[labels == c]
+        for j, attribute in enumerate(made.attributes):
+            code, position = found.code[here, j], found.position[here, j]
+            if isinstance(attribute, space.Tree):
+                assert np.isnan(position).all()
+                allowed = {-1} if by_column else {-1 if v == attribute.values else int(v) for v in own[:, j]}
+                assert set(code.tolist()) <= allowed
+                continue
+            known = own[own[:, j] < attribute.values, j]
+            assert ((code < 0) & np.isnan(position)).sum() == len(own) - len(known)
+            one = len(set(known.tolist())) == 1
+            whole = np.repeat(made.codes[:, j], made.counts)[labels >= 0]
+            shown = np.unique(whole[whole < attribute.values])
+            if by_column and len(shown) > 1:
+                one = False
+            assert (code >= 0).sum() == (len(known) if one else 0)
+            if one:
+                assert set(code[code >= 0].tolist()) == set(known.tolist())
+            if not by_column:
+                noisy = position[~np.isnan(position)]
+                assert ((noisy >= 0) & (noisy <= np.ptp(attribute.positions[shown]) if len(shown) else 0)).all()
+
+
+def test_noise_of_the_range_of_a_column_hides_values_that_doubles_cannot_tell_apart() -> None:
+    """Beside -2^50, which is left out, 0 and 0.1 are at one place: each is hidden as a value of its own."""
+    made = numbers([-(2.0**50), 0.0, 0.1], integral=False)
+    assert made.attributes[0].positions[1] == made.attributes[0].positions[2]
+    found = noises.drawn(made, np.array([-1, 0, 1]), MR, KEY)
+    assert found.code[:, 0].tolist() == [-1, -1] and found.position[:, 0].tolist() == [0.0, 0.0]
+
+
+def test_laplace_and_its_scale() -> None:
+    """The middle of the absolute noise is ln 2 scales, and it is as often below as above."""
+    made = numbers([float(v) for v in range(40_000)])
+    for epsilon in (0.5, 2.0):
+        # Clusters of eight neighbours in the middle of the range: nothing is cut off at its ends.
+        labels = np.arange(40_000) // 8
+        found = noises.drawn(made, labels, Noise("", epsilon), KEY)
+        noise = np.sort(found.position[:, 0].reshape(-1, 8)) - np.arange(40_000).reshape(-1, 8)
+        assert abs(noise.mean()) < 0.2 / epsilon
+        # Shuffled: seats have nothing to do with values, so the noise is looked at by the mean of each cluster.
+        means = found.position[:, 0].reshape(-1, 8).mean(axis=1) - (np.arange(5_000) * 8 + 3.5)
+        assert (means**2).mean() == pytest.approx(2 * (7 / epsilon) ** 2 / 8, rel=0.1)
+
+
+def test_seats_have_nothing_to_do_with_values() -> None:
+    """With next to no noise, the seat of the k-th value of a cluster is uniform, independent from column to column."""
+    columns = [np.arange(60_000, dtype=np.int32), np.arange(60_000, dtype=np.int32)]
+    attribute = space.Number(np.arange(60_000.0), integral=False)
+    made, _ = space.build([attribute, attribute], columns, np.arange(60_000, dtype=np.uint64), None)
+    found = noises.drawn(made, np.arange(60_000) // 3, Noise("", 100.0), KEY)
+    rank = found.position.reshape(-1, 3, 2).argsort(axis=1)
+    together = Counter(zip(*(map(tuple, rank[:, :, j].tolist()) for j in (0, 1)), strict=True))
+    orders = list(itertools.permutations(range(3)))
+    assert set(together) == set(itertools.product(orders, orders))
+    expected = 20_000 / 36
+    chi = sum((n - expected) ** 2 / expected for n in together.values())
+    assert chi < 80  # 35 degrees of freedom: 1 in 30,000
+
+
+def test_categories_are_drawn_as_often_as_the_mechanism_says() -> None:
+    values = ["a"] * 3 + ["b"] * 2 + ["c"]
+    made = words(values * 20_000)
+    # Canonical order is by value: the clusters are made of three, two and one of each.
+    codes = np.repeat(made.codes[:, 0], made.counts)
+    labels = np.concatenate([np.arange(int((codes == c).sum())) // n for c, n in ((0, 3), (1, 2), (2, 1))])
+    for epsilon in (1.0, 2.0):
+        weight = np.exp(epsilon * np.array([3, 2, 1]) / 2)
+        found = noises.drawn(made, labels, Noise("", epsilon), KEY)
+        share = np.bincount(found.code[:, 0], minlength=3) / len(labels)
+        assert share == pytest.approx(weight / weight.sum(), abs=0.005)
+
+
+def test_the_stream_follows_from_its_key_alone() -> None:
+    first, again, other = (noises.uniforms(k, "values 0", 10_000) for k in (b"a", b"a", b"b"))
+    assert (first == again).all()
+    assert (first != other).any()
+    assert (first != noises.uniforms(b"a", "values 1", 10_000)).any()
+    assert first.min() > 0 and first.max() < 1
+    assert first.mean() == pytest.approx(0.5, abs=0.02)
+    # Fixed: a release is the same with every version of the libraries.
+    assert noises.uniforms(b"dbanon", "seats 0", 2).tolist() == [0.8878854303451346, 0.9462569623843095]
+
+
+def test_clusters_are_numbered_anew() -> None:
+    labels = np.array([0, 0, 1, -1, 2, 3, 3, 4])
+    found = noises.renumbered(labels, KEY)
+    assert found[3] == -1
+    assert sorted({(a, b) for a, b in zip(labels.tolist(), found.tolist(), strict=True) if a >= 0}) == sorted(
+        zip(range(5), (found[np.flatnonzero(labels == c)[0]] for c in range(5)), strict=True)
+    )
+    orders = {tuple(noises.renumbered(np.arange(5), bytes([i])).tolist()) for i in range(200)}
+    assert len(orders) > 60  # of 120
+    assert noises.renumbered(np.array([-1, -1]), KEY).tolist() == [-1, -1]
+
+
+# --- in SQL -------------------------------------------------------------------------------------------------
+
+CALL = "('sick', k := 4, release := 'noise'{})"
+
+
+@pytest.fixture
+def sick(con: Any) -> Any:
+    """300 people with a number, a decimal, a date and two categories, one with a hierarchy; some are NULL."""
+    con.execute(
+        """
+        CREATE TABLE sick AS SELECT
+            i AS pid, 'p' || i // 2 AS person, CASE WHEN i % 29 <> 0 THEN (20 + i * 7 % 61)::INTEGER END AS age,
+            (i * 13 % 97 / 4)::DECIMAL(6, 2) AS pay, DATE '1950-01-01' + (i * 37 % 9000)::INTEGER AS born,
+            CASE WHEN i % 31 <> 0 THEN ['f', 'm'][1 + i * 5 % 2] END AS sex,
+            ['02138', '02139', '02141', '10001', '10002'][1 + i * 3 % 5] AS zip,
+            ['Flu', 'HIV', 'Cancer'][1 + i * 11 % 3] AS disease
+        FROM range(300) AS r (i)
+        """
+    )
+    dbanon.load_hierarchy(con, "zip5", ZIPS)
+    dbanon.declare(
+        con, "sick", age="quasi", pay="quasi", born="quasi", sex="quasi", zip=("quasi", "zip5"), disease="sensitive"
+    )
+    return con
+
+
+def rows(con: Any, query: str) -> list[dict[str, Any]]:
+    found = con.execute(query)
+    names = [d[0] for d in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def test_a_release_of_values(sick: Any) -> None:
+    types = {r["column_name"]: r["column_type"] for r in rows(sick, f"DESCRIBE FROM rka{CALL.format('')}")}
+    assert types == {"age": "INTEGER", "pay": "DECIMAL(6,2)", "born": "DATE", "sex": "VARCHAR", "zip": "VARCHAR",
+                     "disease": "VARCHAR", "class_id": "BIGINT"}  # fmt: skip
+    out = rows(sick, f"FROM rka{CALL.format('')}")
+    raw = rows(sick, "FROM sick")
+    assert len(out) == 300
+    assert Counter(r["disease"] for r in out) == Counter(r["disease"] for r in raw)
+    assert min(Counter(r["class_id"] for r in out).values()) >= 4
+    for name in ("age", "pay", "born"):
+        assert sum(r[name] is None for r in out) == sum(r[name] is None for r in raw)
+    for name in ("age", "pay"):
+        ends = [f(r[name] for r in raw if r[name] is not None) for f in (min, max)]
+        assert all(r[name] is None or ends[0] <= r[name] <= ends[1] for r in out)
+    assert all(r["born"].day == 1 for r in out)  # the grid of dates is the month
+    assert {r["zip"] for r in out} <= {z[0] for z in ZIPS}
+    assert {r["sex"] for r in out} <= {"f", "m", None}
+    # It is noise: no row is that of a record, but by chance.
+    told = Counter((r["age"], r["pay"], r["sex"], r["zip"], r["disease"]) for r in raw)
+    assert sum((r["age"], r["pay"], r["sex"], r["zip"], r["disease"]) in told for r in out) < 10
+    order = [r["class_id"] for r in out]
+    assert order == sorted(order)
+
+
+def test_the_clusters_are_those_of_the_classes(sick: Any) -> None:
+    classes = rows(sick, "FROM rka_classes('sick', k := 4)")
+    metrics = {r["metric"]: r["value"] for r in rows(sick, "FROM rka_metrics('sick', k := 4)")}
+    noisy = rows(sick, f"FROM rka_classes{CALL.format('')}")
+    assert metrics["clusters"] == len(noisy)
+    if metrics["classes"] == metrics["clusters"]:
+        assert Counter(c["size"] for c in classes) == Counter(c["size"] for c in noisy)
+    assert rows(sick, "FROM rka('sick', k := 4)") == rows(sick, "FROM rka('sick', k := 4, release := 'class')")
+
+
+def test_asking_again_gives_the_same_and_another_table_another(sick: Any) -> None:
+    first = rows(sick, f"FROM rka{CALL.format('')}")
+    assert rows(sick, f"FROM rka{CALL.format('')}") == first
+    assert rows(sick, "FROM anonymize('sick', algorithm = 'rka', k = 4, release = 'noise')") == first
+    sick.execute("CREATE TABLE turned AS FROM sick ORDER BY hash(pid)")
+    dbanon.declare(sick, "turned", age="quasi", pay="quasi", born="quasi", sex="quasi", zip=("quasi", "zip5"),
+                   disease="sensitive")  # fmt: skip
+    assert rows(sick, "FROM rka('turned', k => 4, release => 'noise')") == first
+    assert rows(sick, f"FROM rka{CALL.format(', seed := 7')}") != first
+    assert rows(sick, f"FROM rka{CALL.format(', epsilon := 2')}") != first
+    # One sensitive value is another: so is all the noise, which nobody draws without the table.
+    sick.execute("UPDATE turned SET disease = 'Flu' WHERE pid = 7")
+    other = rows(sick, "FROM rka('turned', k := 4, release := 'noise')")
+    ages = [[r["age"] for r in found] for found in (first, other)]
+    assert sum(a == b for a, b in zip(*ages, strict=True)) < 60
+
+
+def test_what_the_policy_holds_back_stays_back(sick: Any) -> None:
+    more = ", top := {'age': 70}, bottom := {'age': 30}, grid := {'pay': 0.5, 'born': 'year'}, min_level := {'zip': 1}"
+    for call in (f"rka{CALL.format(more)}", f"mr_mondrian('sick', k := 4, noise_epsilon := 0.5{more})"):
+        out = rows(sick, f"FROM {call}")
+        assert all(r["age"] is None or 30 <= r["age"] <= 70 for r in out)
+        assert all(float(r["pay"]) % 0.5 == 0 for r in out)
+        assert all((r["born"].month, r["born"].day) == (1, 1) for r in out)
+        assert not {r["zip"] for r in out} & {z[0] for z in ZIPS}
+    out = rows(sick, f"FROM rka{CALL.format(more)}")
+    assert {r["zip"] for r in out} <= {z[1] for z in ZIPS}
+
+
+def test_models_persons_and_outliers(sick: Any) -> None:
+    out = rows(sick, f"FROM rka{CALL.format(', l := 3, alpha := 0.6')}")
+    for _, group in itertools.groupby(out, key=lambda r: r["class_id"]):
+        held = Counter(r["disease"] for r in group)
+        assert len(held) == 3
+        assert max(held.values()) / sum(held.values()) <= 0.6
+    metrics = {r["metric"]: r["value"] for r in rows(sick, f"FROM rka_metrics{CALL.format(', l := 3')}")}
+    assert metrics["l_diversity:disease"] == 3
+    person = ", person := 'person'"
+    metrics = {r["metric"]: r["value"] for r in rows(sick, f"FROM rka_metrics{CALL.format(person)}")}
+    assert metrics["k_clusters"] >= 4
+    assert metrics["persons"] == 150
+    sizes = [c["size"] for c in rows(sick, f"FROM rka_classes{CALL.format(person)}")]
+    assert sum(sizes) == 300
+    left = rows(sick, f"FROM rka_classes{CALL.format(', suppress := 0.1')}")
+    assert left[-1]["class_id"] is None and left[-1]["suppressed"] == "outlier"
+    assert len(rows(sick, f"FROM rka{CALL.format(', suppress := 0.1')}")) == 300 - left[-1]["size"]
+    dropped = CALL.format(", nulls := 'drop'")
+    full = rows(sick, "FROM sick WHERE age IS NOT NULL AND sex IS NOT NULL")
+    assert len(rows(sick, f"FROM rka{dropped}")) == len(full)
+
+
+def test_classes_count_what_is_published(sick: Any) -> None:
+    out = rows(sick, f"FROM rka{CALL.format('')}")
+    for c in rows(sick, f"FROM rka_classes{CALL.format('')}"):
+        own = [r for r in out if r["class_id"] == c["class_id"]]
+        assert c["size"] == len(own)
+        for name in ("age", "pay", "born", "sex", "zip", "disease"):
+            assert Counter({v["value"]: v["size"] for v in c[name]}) == Counter(r[name] for r in own)
+
+
+def test_metrics_by_plain_loops(sick: Any) -> None:
+    sick.execute("CREATE TABLE told AS SELECT pid, age, zip, sex, disease FROM sick")
+    dbanon.declare(sick, "told", age="quasi", sex="quasi", zip=("quasi", "zip5"), disease="other", pid="other")
+    call = "('told', k := 5, other := ['pid', 'disease'], allow_rare := ['pid'], release := 'noise')"
+    out = rows(sick, f"FROM rka{call}")
+    metrics = {r["metric"]: r["value"] for r in rows(sick, f"FROM rka_metrics{call}")}
+    raw = {r["pid"]: r for r in rows(sick, "FROM told")}
+    assert metrics["records"] == 300
+    assert metrics["k_rows"] == min(Counter((r["age"], r["sex"], r["zip"]) for r in out).values())
+    assert metrics["k_clusters"] == min(Counter(r["class_id"] for r in out).values())
+    assert not {"k", "classes", "precision", "risk_highest"} & set(metrics)
+    groups: dict[str, list[list[dict[str, Any]]]] = {
+        "class_distance": [list(g) for _, g in itertools.groupby(out, key=lambda r: r["class_id"])],
+        "marginal_distance": [out],
+    }
+    known = [r["age"] for r in raw.values() if r["age"] is not None]
+    for metric, parts in groups.items():
+        apart = []
+        for part in parts:
+            true = [raw[r["pid"]] for r in part]
+            ages = [[r["age"] for r in found if r["age"] is not None] for found in (part, true)]
+            apart += [abs(a - b) for a, b in zip(*map(sorted, ages), strict=True)]
+        assert metrics[f"{metric}:age"] == pytest.approx(sum(apart) / len(apart) / (max(known) - min(known)))
+        for name in ("sex", "zip"):
+            off = 0.0
+            for part in parts:
+                shown, held = (Counter(r[name] for r in found) for found in (part, [raw[r["pid"]] for r in part]))
+                off += sum(abs(shown[v] - held[v]) for v in shown | held) / 2
+            assert metrics[f"{metric}:{name}"] == pytest.approx(off / 300)
+
+
+def test_less_noise_is_nearer(sick: Any) -> None:
+    def far(epsilon: float) -> float:
+        query = f"SELECT avg(value) FROM rka_metrics{CALL} WHERE metric LIKE 'class_distance:%'"
+        return float(sick.execute(query.format(f", epsilon := {epsilon}")).fetchone()[0])
+
+    assert far(0.1) > far(1) > far(10)
+
+
+def test_mr_mondrian_imitates_the_paper(sick: Any) -> None:
+    """Ages below zero, as in S1's Figure 8; categories stay those of Mondrian's classes."""
+    out = rows(sick, "FROM mr_mondrian('sick', k := 4, noise_epsilon := 1)")
+    assert min(r["age"] for r in out if r["age"] is not None) < 0
+    classes = rows(sick, "FROM mr_mondrian_classes('sick', k := 4)")
+    expected: Counter[tuple[Any, ...]] = Counter()
+    for c in classes:
+        expected[c["sex"], c["zip"]] += c["size"]
+    assert Counter((r["sex"], r["zip"]) for r in out) == expected
+    found = rows(sick, "FROM mr_mondrian_metrics('sick', k := 4, noise_epsilon := 1)")
+    metrics = {r["metric"]: r["value"] for r in found}
+    assert metrics["k_clusters"] >= 4
+    assert "class_distance:zip" not in metrics
+    assert rows(sick, "FROM mr_mondrian('sick', k := 4)") == rows(sick, "FROM mondrian('sick', k := 4)")
+
+
+TYPES = (
+    "TINYINT", "UTINYINT", "SMALLINT", "BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL(9,3)",
+    "DECIMAL(38,2)", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMPTZ",
+    "BOOLEAN", "UUID", "ENUM('a', 'b', '🙂')",
+)  # fmt: skip
+
+
+TABLE, COLUMN = '"x\'); DROP TABLE t; --"', '"the ""q"'
+GIVEN = TABLE.replace("'", "''")
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_every_type(con: Any, type_: str) -> None:
+    is_category = type_ in ("BOOLEAN", "UUID") or type_.startswith("ENUM")
+    value = {"BOOLEAN": "i % 2 = 0", "UUID": "md5((i % 7)::VARCHAR)"}.get(type_, "i % 120")
+    if type_ == "TIME":
+        value = "TIME '00:00:01' + INTERVAL (i * 400) SECOND"
+    elif type_ == "DATE" or type_.startswith("TIMESTAMP"):
+        value = "TIMESTAMP '1899-12-31 23:59:59' + INTERVAL (i * 391) HOUR"
+    elif type_.startswith("ENUM"):
+        value = "['a', 'b', '🙂'][1 + i % 3]"
+    con.execute(f"CREATE TABLE {TABLE} AS SELECT ({value})::{type_} AS {COLUMN}, i % 3 AS s FROM range(200) AS r (i)")
+    grids = ("",) if is_category else ("", """, grid := MAP {'the "q': 'none'}""")
+    for grid, call in itertools.product(
+        grids, ("rka('{}', k := 5, release := 'noise'{}", "mr_mondrian('{}', k := 5, noise_epsilon := 0.01{}")
+    ):
+        more = f"""{grid}, qi := ['the "q'], sensitive := ['s'])"""
+        found = con.execute(f"FROM {call.format(GIVEN, more)}").fetchall()
+        assert Counter(r[1] for r in found) == Counter(i % 3 for i in range(200))
+        assert all(r[0] is not None for r in found)
+        if grid and call.startswith("rka"):
+            query = f"""
+                SELECT bool_and({COLUMN} BETWEEN low AND high), any_value(typeof({COLUMN})), any_value(typeof(low))
+                FROM {call.format(GIVEN, more)}, (SELECT min({COLUMN}) AS low, max({COLUMN}) AS high FROM {TABLE})
+                """
+            within, got, had = con.execute(query).fetchone()
+            assert within
+            assert got == had or type_ in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMPTZ")
+
+
+def test_what_is_nobodys_to_hide(con: Any) -> None:
+    con.execute("CREATE TABLE few AS SELECT i AS a, 1.5 AS b, NULL::INTEGER AS c FROM range(3) AS r (i)")
+    con.execute("CREATE TABLE none AS FROM few LIMIT 0")
+    with pytest.raises(duckdb.Error, match="k"):
+        con.execute("FROM rka('few', k = 10, qi = ['a'], release = 'noise')")
+    with pytest.raises(duckdb.Error, match="no rows"):
+        con.execute("FROM rka('none', k = 2, qi = ['a'], release = 'noise')")
+    found = con.execute("FROM rka('few', k = 3, qi = ['a', 'b'], release = 'noise')").fetchall()
+    assert [r[1:] for r in found] == [(1.5, 1)] * 3  # a constant column is what it is
+    con.execute("CREATE TABLE many AS SELECT i AS a, i % 2 AS s FROM range(100_000) AS r (i)")
+    found = con.execute(
+        "SELECT count(*), count(DISTINCT class_id) FROM rka('many', k = 50, qi = ['a'], sensitive = ['s'], "
+        "release = 'noise')"
+    ).fetchall()
+    assert found == [(100_000, 2_000)]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("rka('sick', k = 4, epsilon = 2)", "epsilon has no effect, because release is not 'noise'"),
+        ("rka('sick', k = 4, release = 'noise', epsilon = 0)", "epsilon must be a number from 0.001 to 100, got 0"),
+        ("rka('sick', k = 4, release = 'loud')", "release must be one of 'class', 'noise', got 'loud'"),
+        ("rka('sick', k = 4, release = 'noise', intervals = 'bounds')", "intervals has no effect, because with"),
+        ("rka_metrics('sick', k = 4, release = 'noise', divergence = true)", "divergence has no effect"),
+        ("inference('sick', algorithm = 'rka', k = 4, release = 'noise')", "release has no effect"),
+        ("mr_mondrian('sick', k = 4, noise_epsilon = -1)", "noise_epsilon must be a number from 0.001 to 100"),
+        ("kacpc('sick', k = 4, release = 'noise')", "there is no parameter 'release'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together(sick: Any, call: str, says: str) -> None:
+    with pytest.raises((duckdb.Error, errors.DbanonError), match=says), dbanon.connect() as con:
+        con.execute("CREATE TABLE sick AS SELECT i AS age, i % 3 AS disease FROM range(30) AS r (i)")
+        dbanon.declare(con, "sick", age="quasi", disease="sensitive")
+        con.execute(f"FROM {call}").fetchall()
+
+
+def test_it_is_not_kept_as_a_materialized_view(sick: Any) -> None:
+    with pytest.raises(errors.NoiseNotKept, match=r"CREATE TABLE \.\.\. AS SELECT \* FROM rka"):
+        dbanon.materialize(sick, "noisy", "rka", "sick", k=4, release="noise")
+    with pytest.raises(errors.NoiseNotKept):
+        dbanon.materialize(sick, "noisy", "mr_mondrian", "sick", k=4, noise_epsilon=1)
+    assert sick.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'noisy%'").fetchall() == [(0,)]
+    sick.execute("CREATE TABLE once AS SELECT * FROM rka('sick', k := 4, release := 'noise')")
+    assert sick.execute("SELECT count(*) FROM once").fetchall() == [(300,)]
+    released, classes, metrics = dbanon.anonymize(
+        sick.execute("FROM sick").df(), "rka", k=4, qi=["age", "zip"], sensitive=["disease"], release="noise"
+    )
+    assert (len(released), classes["size"].sum()) == (300, 300)
+    assert "k_rows" in set(metrics["metric"])
+
+
+# --- the gate -----------------------------------------------------------------------------------------------
+
+_how: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+_real = udf.dbanon_cluster
+
+
+def _spoiled(request: Any, tuples: Any, *domains: Any) -> Any:
+    """dbanon_cluster with `_how` applied to its answer."""
+    answer = _real(request, tuples, *domains)
+    if len(request) == 0 or _how is None:
+        return answer
+    found = answer[0].as_py()
+    assert found["error"] is None
+    return pa.array([_how(found)], udf.ANSWER)
+
+
+@pytest.fixture
+def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Thirteen people, and clustering that can be spoiled."""
+    monkeypatch.setattr(udf, "dbanon_cluster", _spoiled)
+    con = dbanon.attach(duckdb.connect())
+    con.execute("CREATE TABLE people (pid INTEGER, person VARCHAR, age INTEGER, zip VARCHAR, born DATE, disease TEXT)")
+    con.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", ROWS)
+    dbanon.load_hierarchy(con, "zip5", ZIPS)
+    dbanon.declare(con, "people", age="quasi", zip=("quasi", "zip5"), disease="sensitive")
+    yield con
+    con.close()
+
+
+NOISY = {
+    "rka": "rka{}('people', k := 3, top := {{'age': 59}}, release := 'noise')",
+    "mr_mondrian": "mr_mondrian{}('people', k := 3, top := {{'age': 59}}, noise_epsilon := 1)",
+}
+
+
+def noisy(found: dict[str, Any]) -> dict[str, Any]:
+    """The first seat with a noisy age."""
+    return next(seat for seat in found["drawn"] if seat["position"][0] is not None)
+
+
+def seats(found: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """The answer with that seat changed."""
+    return {**found, "drawn": [change(seat) if seat == noisy(found) else seat for seat in found["drawn"]]}
+
+
+def elsewhere(found: dict[str, Any]) -> dict[str, Any]:
+    """A zip that no record of the class has."""
+    held: dict[int, set[int]] = {}
+    for seat in found["drawn"]:
+        held.setdefault(seat["cluster"], set()).add(seat["code"][1])
+    every = set().union(*held.values()) - {None}
+    at = next(i for i, seat in enumerate(found["drawn"]) if every - held[seat["cluster"]])
+    seat = found["drawn"][at]
+    other = min(every - held[seat["cluster"]])
+    moved = {**seat, "code": [seat["code"][0], other]}
+    return {**found, "drawn": [*found["drawn"][:at], moved, *found["drawn"][at + 1 :]]}
+
+
+STRANGE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "a seat is missing": lambda f: {**f, "drawn": [s for s in f["drawn"] if s != noisy(f)]},
+    "no seats": lambda f: {**f, "drawn": None},
+    "a seat is NULL": lambda f: seats(f, lambda s: {**s, "position": [None, None], "code": [None, None]}),
+    "two in a seat": lambda f: {**f, "drawn": [*f["drawn"], f["drawn"][0]]},
+    "a NULL has a number": lambda f: {**f, "drawn": [{**s, "position": [5.0, None]} if s["code"] == [None, None]
+                                      and s["position"] == [None, None] else s for s in f["drawn"]]},
+    "seats of another class": lambda f: {**f, "drawn": [{**s, "cluster": s["cluster"] + 1} for s in f["drawn"]]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", STRANGE)
+@pytest.mark.parametrize("function", ["", "_classes", "_metrics"])
+def test_no_broken_drawing_gets_through(people: Any, monkeypatch: pytest.MonkeyPatch, function: str, how: str) -> None:
+    query = f"FROM {NOISY['rka'].format(function)}"
+    assert people.execute(query).fetchall()
+    monkeypatch.setitem(globals(), "_how", STRANGE[how])
+    refuses(people, query)
+
+
+def test_no_category_of_another_class_gets_through(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "_how", elsewhere)
+    refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of zip that none of their records may have")
+
+
+@pytest.mark.parametrize("algorithm", NOISY)
+@pytest.mark.parametrize("how", [h for h in SPOILED if "overlaps" not in h])
+def test_no_broken_clustering_gets_through(
+    people: Any, monkeypatch: pytest.MonkeyPatch, algorithm: str, how: str
+) -> None:
+    monkeypatch.setitem(globals(), "_how", lambda found: {**found, "parts": SPOILED[how](found["parts"])})
+    for function in ("", "_classes", "_metrics"):
+        refuses(people, f"FROM {NOISY[algorithm].format(function)}")
+
+
+def test_no_outer_query_gets_past_the_gate(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "_how", elsewhere)
+    for shape in CORE:
+        call = NOISY["rka"].format("")
+        query = SHAPES[shape].format(f=call, a="", c="class_id", t="zip")
+        refuses(people, query)
+
+
+def test_numbers_beyond_what_may_be_are_refused(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SQL keeps numbers within the column; were it not for that, the gate would."""
+    from dbanon.sqltext import template
+
+    real = template._templates().loader
+    text = real.get_source(template._templates(), "release/noise/path.sql")[0]  # type: ignore[union-attr]
+    loose = text.replace("least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high)", "{{ value }} - 100")
+    assert loose != text
+    broken = template._templates().overlay(loader=_One(real, "release/noise/path.sql", loose))
+    monkeypatch.setattr(template, "_templates", lambda: broken)
+    refuses(people, f"FROM {NOISY['rka'].format('')}", "published values of age that none of their records may have")
+
+
+class _One:
+    """A loader of templates of which one is another."""
+
+    def __init__(self, real: Any, name: str, text: str) -> None:
+        self.real, self.name, self.text = real, name, text
+
+    def load(self, environment: Any, name: str, globals: Any = None) -> Any:
+        if name == self.name:
+            return environment.from_string(self.text, globals)
+        return self.real.load(environment, name, globals)
+
+
+# --- SQLAlchemy and Adult -----------------------------------------------------------------------------------
+
+
+def test_columns_in_sqlalchemy() -> None:
+    sa = pytest.importorskip("sqlalchemy")
+    pytest.importorskip("duckdb_sqlalchemy")
+    from dbanon import alchemy
+
+    engine = sa.create_engine("duckdb:///:memory:")
+    alchemy.install(engine)
+    table = sa.Table("sick", sa.MetaData(), sa.Column("age", sa.Integer), sa.Column("born", sa.Date),
+                     sa.Column("zip", sa.String), sa.Column("disease", sa.String))  # fmt: skip
+    asked: dict[str, Any] = {"k": 4, "qi": ["age", "born", "zip"], "sensitive": ["disease"], "release": "noise"}
+    with engine.connect() as con:
+        con.execute(sa.text("CREATE TABLE sick AS SELECT i AS age, DATE '1960-01-01' + i::INTEGER AS born, "
+                            "'z' || i % 3 AS zip, 'd' || i % 2 AS disease FROM range(40) AS r (i)"))  # fmt: skip
+        con.commit()
+        for make in (alchemy.anonymized, alchemy.classes, alchemy.metrics):
+            element = make(table, "rka", **asked)
+            found = con.execute(sa.select(element))
+            assert list(found.keys()) == [c.name for c in element.c]
+            assert found.fetchall()
+        element = alchemy.anonymized(table, "rka", **asked)
+        assert isinstance(element.c.age.type, sa.Integer)
+        assert isinstance(element.c.born.type, sa.Date)
+        old = con.execute(sa.select(sa.func.count()).select_from(element).where(element.c.age > 20)).scalar()
+        assert 0 < old < 40
+        with pytest.raises(errors.UnusedArgument):
+            alchemy.anonymized(table, "rka", **asked, intervals="struct")
+
+
+def test_adult(adult: Any) -> None:
+    metrics = {r["metric"]: r["value"] for r in rows(adult, "FROM rka_metrics('adult', k := 10, release := 'noise')")}
+    assert metrics["records"] == 30162
+    assert metrics["k_clusters"] >= 10
+    assert metrics["k_rows"] == 1
+    assert metrics["marginal_distance:age"] < 0.05
+    assert metrics["class_distance:age"] < 0.1
+    assert 0 < metrics["class_distance:race"] < 0.1
+    assert cluster.find("rka").noise is not None

@@ -1,0 +1,652 @@
+"""The shell: what it offers, how it writes results, what its commands do, and that it stays when a query is stopped."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import os
+import re
+import select
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+import dbanon
+from dbanon.functions.table_function import table_functions
+from dbanon.manual import function_page
+from dbanon.shell import known as known_names
+from dbanon.shell.commands import COMMANDS
+from dbanon.shell.completion import complete
+from dbanon.shell.render import MODES, Page, Result, cut, fitted, render
+from dbanon.shell.scan import pieces, script, statements
+from dbanon.shell.shell import Leave, Shell
+from dbanon.shell.values import as_json, one_line, shown, unlike
+
+MAIN = "import sys; from dbanon.cli import main; main()"
+
+
+# --- cutting text into statements ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "done", "rest"),
+    [
+        ("SELECT 1; SELECT 2", ["SELECT 1"], " SELECT 2"),
+        ("SELECT ';'; x", ["SELECT ';'"], " x"),
+        ("SELECT 'it''s;'; x", ["SELECT 'it''s;'"], " x"),
+        (r"SELECT E'\';'; x", [r"SELECT E'\';'"], " x"),
+        ('SELECT "a;""b"; x', ['SELECT "a;""b"'], " x"),
+        ("SELECT $$;$$; x", ["SELECT $$;$$"], " x"),
+        ("SELECT $a$;$$;$a$; x", ["SELECT $a$;$$;$a$"], " x"),
+        ("SELECT 1 -- ;\n; x", ["SELECT 1 -- ;"], " x"),
+        ("SELECT /* ; /* ; */ ; */ 1; x", ["SELECT /* ; /* ; */ ; */ 1"], " x"),
+        ("; ;", [], ""),
+        ("-- only this\n;", [], ""),
+        ("SELECT 'open; SELECT 2;", [], "SELECT 'open; SELECT 2;"),
+        ("SELECT /* open; */ /* 2;", [], "SELECT /* open; */ /* 2;"),
+    ],
+)
+def test_only_a_semicolon_outside_of_quotes_and_comments_ends_a_statement(
+    text: str, done: list[str], rest: str
+) -> None:
+    assert statements(text) == (done, rest)
+
+
+@pytest.mark.parametrize("text", ["'a", "'a''", r"E'\'", '"a', '"a""', "$$a", "$x$a$$", "/* /* */", "-- a"])
+def test_what_is_not_closed_is_known_to_be_open(text: str) -> None:
+    assert pieces(text)[-1].unfinished
+
+
+def test_a_script_is_statements_and_dot_commands() -> None:
+    text = "-- first\n.mode csv\nSELECT 1;SELECT\n.5;\n  .tables\n.timer on\nSELECT '\n.quit\n'"
+    assert list(script(text.splitlines(keepends=True))) == [
+        ".mode csv",
+        "SELECT 1",
+        "SELECT\n.5",
+        ".tables\n.timer on\nSELECT '\n.quit\n'",
+    ]
+
+
+# --- completion ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def names() -> Any:
+    """What is known in a small clinic."""
+    with dbanon.connect() as con:
+        con.execute('CREATE TABLE patients (pid INTEGER, age INTEGER, zip VARCHAR, disease VARCHAR, "odd name" DATE)')
+        con.execute("CREATE TABLE wards (ward VARCHAR, beds INTEGER)")
+        con.execute("CREATE SCHEMA lab; CREATE TABLE lab.samples (sample INTEGER)")
+        return known_names.read(lambda query: con.raw.execute(query).fetchall())
+
+
+def offered(text: str, names: Any, *, asked: bool = False) -> list[str]:
+    """Completions at the mark `|`."""
+    before, after = text.split("|")
+    return [c.text for c in complete(before, after, names, asked=asked)]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("SEL|", ["SELECT"]),
+        ("sel|", ["select"]),
+        ("SELECT * FROM |", ["patients", "wards"]),
+        ("SELECT * FROM kac|", ["kacpc(", "kacpc_classes(", "kacpc_metrics("]),
+        ("SELECT * FROM kac|('patients')", ["kacpc", "kacpc_classes", "kacpc_metrics"]),
+        ("FROM kacpc(|", ["'patients'", "'wards'"]),
+        ("FROM kacpc('pat|", ["'patients'"]),
+        ("FROM kacpc('pat|'", ["'patients"]),
+        ("FROM kacpc('patients', |", ["k=", "qi=", "sensitive="]),
+        ("FROM kacpc('patients', k=10, |", ["qi=", "sensitive="]),
+        ("FROM kacpc('patients', k := 10, inter|", ["intervals="]),
+        ("FROM kacpc('patients', nulls=|", ["'keep'", "'drop'", "'error'"]),
+        ("FROM kacpc('patients', nulls='d|", ["'drop'"]),
+        ("FROM kacpc('patients', nulls => |", ["'keep'", "'drop'", "'error'"]),
+        ("FROM kacpc('patients', escape=|", ["true", "false"]),
+        ("FROM kacpc('patients', qi=|", ["['pid'", "['age'"]),
+        ("FROM kacpc('patients', qi=['age', |", ["'pid'", "'age'", "'zip'"]),
+        ("FROM kacpc('patients', qi=['age', 'z|", ["'zip'"]),
+        ("FROM kacpc('patients', weights={|", ["'pid': ", "'age': "]),
+        ("FROM kacpc('patients', hierarchies={'zip': 'us|", ["'us_state'", "'us_state_name'"]),
+        ("FROM kacpc('patients', qi=['age'], s|", ["sensitive=", "suppress="]),
+        ("FROM hierarchy_prefix('z', 'patients', |", []),
+        ("FROM uncovered('patients', 'z|", ["'zip'"]),
+        ("FROM inference('patients', algorithm='mon|", ["'mondrian'"]),
+        ("SELECT ag| FROM kacpc('patients', k=10)", ["age"]),
+        ("SELECT od| FROM patients", ['"odd name"']),
+        ('SELECT "od| FROM patients', ['"odd name"']),
+        ("SELECT p.| FROM patients p", ["pid", "age", "zip"]),
+        ("SELECT * FROM patients AS p WHERE p.a|", ["age"]),
+        ("SELECT * FROM patients p JOIN wards w ON w.|", ["ward", "beds"]),
+        ("SELECT * FROM lab.|", ["samples"]),
+        ("SELECT 1; SELECT * FROM wa|", ["wards"]),
+        (".mo|", [".mode"]),
+        (".mode m|", ["markdown"]),
+        (".help kacpc_c|", ["kacpc_classes"]),
+        (".schema pat|", ["patients"]),
+    ],
+)
+def test_completion_offers_what_fits(text: str, first: list[str], names: Any) -> None:
+    found = offered(text, names)
+    assert found[: len(first)] == first
+    assert found or not first
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT '|", "SELECT -- s|", "SELECT 12|", "SELECT * |", "SELECT 'a'|", "FROM t /* s|"]
+)
+def test_completion_keeps_quiet_where_nothing_is_to_be_said(text: str, names: Any) -> None:
+    assert offered(text, names) == []
+
+
+def test_tab_offers_something_where_nothing_was_typed(names: Any) -> None:
+    assert "SELECT" in offered("|", names, asked=True)
+    assert offered("|", names) == []
+
+
+def test_each_function_and_each_of_its_parameters_is_offered_with_its_meaning(names: Any) -> None:
+    for function in table_functions().values():
+        found = {c.text.rstrip("()"): c.meta for c in complete(f"FROM {function.name}", "", names)}
+        rest = [f for f in table_functions() if f != function.name and f.startswith(function.name)]
+        assert function.doc in found[function.name]
+        assert set(rest) <= set(found)
+        arguments = "".join("'x', " for _ in function.positional)
+        metas = {c.text: c.meta for c in complete(f"FROM {function.name}({arguments}", "", names)}
+        if function.parameters and (function.positional or not arguments):
+            assert metas == {f"{p.name}=": p.doc for p in function.parameters}
+
+
+def test_names_stay_known_while_a_transaction_is_aborted() -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE wards (ward VARCHAR)")
+        shell = made(con)
+        fresh = known_names.Fresh(shell.quiet)
+        shell.changed = fresh.forget
+        assert offered("FROM wa|", fresh.get()) == ["wards"]
+        shell.run("BEGIN")
+        shell.run("SELECT error('no')")
+        assert offered("FROM wa|", fresh.get()) == ["wards"]
+        shell.run("ROLLBACK")
+        shell.run("CREATE TABLE waiting (i INTEGER)")
+        assert offered("FROM wa|", fresh.get()) == ["waiting", "wards"]
+        shell.close()
+
+
+# --- results ---------------------------------------------------------------------------------------------
+
+
+def written(
+    rows: list[tuple[Any, ...]],
+    columns: str,
+    mode: str,
+    *,
+    types: str = "",
+    width: int = 80,
+    limit: int | None = None,
+    watched: bool = True,
+) -> str:
+    """What a result looks like."""
+    out = io.StringIO()
+    names = tuple(columns.split())
+    kinds = tuple(types.split()) or ("VARCHAR",) * len(names)
+    console = Console(file=out, width=width, highlight=False)
+    render(Result(names, kinds, iter([rows] if rows else [])), mode, Page(console, limit, watched))
+    return out.getvalue()
+
+
+def test_a_table_of_two_columns() -> None:
+    assert written([(1, "Flu"), (None, "[b]HIV")], "n disease", "table", types="INTEGER VARCHAR") == (
+        "╭─────────┬─────────╮\n"
+        "│       n │ disease │\n"
+        "│ integer │ varchar │\n"
+        "├─────────┼─────────┤\n"
+        "│       1 │ Flu     │\n"
+        "│    NULL │ [b]HIV  │\n"
+        "╰─────────┴─────────╯\n"
+        "2 rows\n"
+    )
+
+
+@pytest.mark.parametrize("width", [40, 80, 119, 200])
+@pytest.mark.parametrize("columns", [1, 2, 3, 8, 60])
+def test_a_table_is_never_wider_than_the_screen(width: int, columns: int) -> None:
+    rows = [tuple("x" * (7 * i % 90 + 1) for i in range(columns)), tuple("日本" * (i % 20) for i in range(columns))]
+    text = written(rows, " ".join(f"column_{i}" for i in range(columns)), "table", width=width)
+    lines = text.splitlines()
+    assert all(cell_len(line) <= width for line in lines)
+    assert ("columns, " in text) == (columns == 60 or (columns == 8 and width <= 80))
+
+
+def test_columns_are_cut_before_any_is_left_out_and_both_ends_stay() -> None:
+    assert fitted([4, 100, 4], 40) == ([0, 1, 2], [4, 22, 4])
+    kept, _ = fitted([12] * 20, 80)
+    assert kept[0] == 0 and kept[-1] == 19 and kept.count(None) == 1
+
+
+def test_a_long_result_says_how_much_is_not_shown() -> None:
+    text = written([(i,) for i in range(2_000)], "i", "table", types="INTEGER", limit=7)
+    assert text.splitlines()[-1] == "2,000 rows, 7 shown (.rows all shows the other 1,993)"
+    assert len(text.splitlines()) == 7 + 6
+
+
+def test_a_cell_cannot_command_the_terminal() -> None:
+    evil = "a\x1b[2Jb\nc\x9b1m"
+    for mode in ("table", "markdown", "line", "json", "csv"):
+        text = written([(evil,)], "e\x1bvil", mode)
+        assert "\x1b" not in text and "\x9b" not in text, mode
+    assert written([(evil,)], "x", "csv", watched=False) == f'x\n"{evil}"\n'
+    assert one_line(evil) == "a\\x1b[2Jb\\nc\\x9b1m"
+
+
+def test_csv_tells_null_from_an_empty_text_as_copy_does() -> None:
+    rows = [(None, ""), ('say "x"', "a,b"), (True, 1.5)]
+    assert written(rows, "a b", "csv") == 'a,b\n,""\n"say ""x""","a,b"\ntrue,1.5\n'
+
+
+def test_json_is_json_whatever_the_values() -> None:
+    rows = [(1, "é", None), (float("nan"), [{"a": Decimal("1.50")}], datetime.date(2020, 1, 2))]
+    assert json.loads(written(rows, "a a c", "json", watched=False)) == [
+        {"a": 1, "a_1": "é", "c": None},
+        {"a": None, "a_1": [{"a": "1.50"}], "c": "2020-01-02"},
+    ]
+    assert json.loads(written([], "a", "json")) == []
+    assert unlike(["a", "a", "a_1", "a"]) == ["a", "a_2", "a_1", "a_3"]
+
+
+def test_markdown_and_line() -> None:
+    assert written([("a|b", 1)], "x n", "markdown", types="VARCHAR INTEGER") == (
+        "| x | n |\n| --- | --: |\n| a\\|b | 1 |\n"
+    )
+    assert written([("a", 1), ("b", None)], "name n", "line") == "name = a\n   n = 1\n\nname = b\n   n = NULL\n"
+
+
+def test_values_are_shown_as_sql_shows_them() -> None:
+    assert shown({"a": [True, None], "b": b"\x00a"}) == "{a: [true, NULL], b: \\x00a}"
+    assert shown(datetime.datetime(2020, 1, 2, 3)) == "2020-01-02 03:00:00"
+    assert as_json({1: (1, 2)}) == '{"1": [1, 2]}'
+    assert cut("日本語", 5) == "日本…"
+
+
+# --- statements and dot commands -------------------------------------------------------------------------
+
+
+def made(con: Any, *, mode: str = "csv", watched: bool = False) -> Any:
+    """A shell that writes into memory."""
+    return Shell(con, io.StringIO(), io.StringIO(), mode=mode, watched=watched)
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A shell with eight patients."""
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE patients AS SELECT i AS pid, 20 + i AS age, 'Flu' AS disease FROM range(8) AS r (i)")
+        con.execute("CREATE VIEW old AS FROM patients WHERE age > 25")
+        dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")
+        made_shell = made(con)
+        yield made_shell
+        made_shell.close()
+
+
+def out(shell: Any) -> str:
+    """What was written since the last time."""
+    text = shell.console.file.getvalue()
+    shell.console.file.seek(0)
+    shell.console.file.truncate()
+    return str(text)
+
+
+def told(shell: Any) -> str:
+    """The errors since the last time."""
+    text = shell.errors.file.getvalue()
+    shell.errors.file.seek(0)
+    shell.errors.file.truncate()
+    return str(text)
+
+
+def test_statements_give_rows_and_those_without_rows_are_silent_in_a_pipe(shell: Any) -> None:
+    assert shell.script(["CREATE TABLE t AS FROM range(3); INSERT INTO t VALUES (9);\n", "SELECT count(*) AS n FROM t"])
+    assert out(shell) == "n\n4\n"
+
+
+def test_before_a_person_statements_say_what_they_did() -> None:
+    with dbanon.connect() as con:
+        shell = made(con, mode="table", watched=True)
+        for step in ("CREATE TABLE t AS FROM range(1500)", "DROP TABLE t", "CREATE VIEW v AS SELECT 1 AS Count"):
+            assert shell.run(step)
+        assert out(shell).splitlines() == ["Done: 1,500 rows.", "Done.", "Done."]
+        assert shell.run("FROM v")
+        assert "1 row" in out(shell)
+        shell.close()
+
+
+def test_the_functions_work_as_on_a_connection_of_ours(shell: Any) -> None:
+    assert shell.run("SELECT count(*) AS n, min(class_id) AS c FROM kacpc('patients', k=4, nulls='drop')")
+    assert out(shell) == "n,c\n8,1\n"
+
+
+def test_an_error_is_one_block_without_a_traceback(shell: Any) -> None:
+    assert not shell.run("FROM kacpc('patients', k=50)")
+    assert told(shell) == (
+        "Error: kacpc: k must be between 2 and 8 (patients has 8 rows), got 50.\n"
+        "Hint: lower k or withhold fewer rows.\n"
+    )
+    assert not shell.run("FROM kacpc('patients', kk=50)")
+    assert "there is no parameter 'kk'. Did you mean 'k'?" in told(shell)
+    assert not shell.run("SELEC 1")
+    text = told(shell)
+    assert text.startswith("Error: Parser Error: syntax error") and "LINE 1: SELEC 1\n        ^" in text
+    assert shell.run("SELECT 1")
+
+
+def test_a_script_ends_at_the_first_error(shell: Any) -> None:
+    assert not shell.script(["SELECT 1 AS a; SELECT nope; SELECT 2 AS b;"])
+    assert out(shell) == "a\n1\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_mode(shell: Any, mode: str) -> None:
+    assert shell.run(f".mode {mode}")
+    assert shell.mode == mode
+    assert shell.run("SELECT 1 AS a")
+    assert "a" in out(shell)
+
+
+def test_settings_say_what_they_are_and_refuse_what_they_do_not_know(shell: Any) -> None:
+    for line in (".mode", ".timer", ".rows"):
+        assert shell.run(line)
+    assert out(shell).splitlines() == [
+        "The mode is csv; there are table, csv, json, markdown, line.",
+        "The timer is off.",
+        "All rows are shown.",
+    ]
+    for line in (".mode cvs", ".timer maybe", ".rows 0", ".rows -1", ".read", ".tables a b", ".mode 'a"):
+        assert not shell.run(line)
+        assert "Accepted: " in told(shell), line
+    assert not shell.run(".tabels")
+    assert told(shell) == (
+        "Error: .tabels: there is no such command, function or metric. Did you mean '.tables'?\n"
+        "Hint: .help lists them.\n"
+    )
+
+
+def test_timer_and_rows(shell: Any) -> None:
+    shell.script([".timer on\n", ".mode table\n", ".rows 3\n", "FROM patients;"])
+    assert re.search(r"\(5 more rows\)\nTime: \d+\.\d{3} s\n$", out(shell))
+    shell.script([".rows all\n", "FROM patients;"])
+    assert "more rows" not in out(shell)
+
+
+def test_tables_and_schema(shell: Any) -> None:
+    shell.run("CREATE TEMP TABLE mine (i INTEGER, d DECIMAL(9, 2))")
+    assert shell.run(".tables")
+    lines = out(shell).splitlines()
+    assert {"patients,table,3,8", "old,view,3,", "mine,temporary table,2,0"} <= set(lines)
+    assert any(line.startswith("dbanon.policy,table") for line in lines)
+    assert shell.run(".tables PATI")
+    assert len(out(shell).splitlines()) == 2
+    assert shell.run(".schema PATIENTS")
+    assert out(shell) == "CREATE TABLE patients(\n    pid BIGINT,\n    age BIGINT,\n    disease VARCHAR\n);\n"
+    assert shell.run(".schema mine")
+    assert "d DECIMAL(9,2)\n)" in out(shell).replace("(9, 2)", "(9,2)")
+    assert shell.run(".schema")
+    text = out(shell)
+    assert "CREATE VIEW" in text and "old" in text and "policy" not in text
+    assert not shell.run(".schema nope")
+
+
+def test_read_runs_a_file_up_to_its_first_error(shell: Any, tmp_path: Path) -> None:
+    inner, outer = tmp_path / "inner file.sql", tmp_path / "outer.sql"
+    inner.write_text("SELECT 'é' AS a;\nSELECT nope;\nSELECT 'never' AS b;\n", encoding="utf-8")
+    outer.write_text(f".read '{inner}'\nSELECT 'nor this' AS c;\n", encoding="utf-8")
+    assert not shell.run(f".read {outer}")
+    assert out(shell) == "a\né\n"
+    outer.write_text(f".read {outer}\n")
+    assert not shell.run(f".read {outer}")
+    assert "deep" in told(shell)
+    assert shell.reading == 0
+    assert not shell.run(f".read {tmp_path / 'missing.sql'}")
+    assert "No such file" in told(shell)
+    outer.write_bytes(b"\xff\xfe")
+    assert not shell.run(f".read {outer}")
+    assert "not UTF-8" in told(shell)
+
+
+def test_quit_leaves(shell: Any) -> None:
+    for line in (".quit", ".exit", ".q"):
+        with pytest.raises(Leave):
+            shell.run(line)
+
+
+def test_help_lists_every_command_and_function(shell: Any) -> None:
+    assert shell.run(".help")
+    text = out(shell)
+    for command in COMMANDS.values():
+        assert command.usage in text and command.doc in text
+        assert shell.run(f".help {command.name}")
+        assert command.doc in " ".join(out(shell).split())
+    for function in table_functions().values():
+        assert function.kind in ("classes", "metrics") or function.name in text
+
+
+@pytest.mark.parametrize("name", function_page.names())
+def test_help_of_a_function_is_its_page(shell: Any, name: str) -> None:
+    assert shell.run(f".help {name}")
+    text = " ".join(out(shell).split())
+    function = table_functions().get(name)
+    assert f"{name}(" in text
+    assert "Example" in text
+    for parameter in function.parameters if function else ():
+        assert parameter.name in text
+
+
+def test_help_of_kacpc_names_the_paper(shell: Any) -> None:
+    assert shell.run(".help KACPC")
+    text = out(shell)
+    assert "kacpc('patients'" in text
+    assert "Algorithm 1" in text
+    assert not shell.run(".help kacp")
+    assert "Did you mean 'kacpc'?" in told(shell)
+
+
+# --- the prompt ------------------------------------------------------------------------------------------
+
+
+def test_enter_runs_what_is_finished_and_goes_on_otherwise(names: Any) -> None:
+    pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
+    from prompt_toolkit.history import InMemoryHistory
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    from dbanon.shell.prompt import prompt_session
+
+    with create_pipe_input() as keys:
+        session = prompt_session(lambda: names, InMemoryHistory(), source=keys, screen=DummyOutput())
+        keys.send_text("SELECT ';'\r, 1\r;\r.tables\rFROM (SELECT 1\r) -- done;\r;\r")
+        assert [session.prompt("> ") for _ in range(3)] == [
+            "SELECT ';'\n, 1\n;",
+            ".tables",
+            "FROM (SELECT 1\n) -- done;\n;",
+        ]
+
+
+def test_the_history_is_private_and_leaves_out_what_begins_with_a_blank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
+    from prompt_toolkit.history import InMemoryHistory
+
+    from dbanon.shell import prompt
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    kept = prompt.history()
+    kept.append_string("SELECT 1;")
+    kept.append_string(" SELECT 'secret';")
+    path = tmp_path / "state" / "dbanon" / "shell_history"
+    assert "SELECT 1" in path.read_text() and "secret" not in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 or os.name == "nt"
+    assert isinstance(prompt.history(keep=False), InMemoryHistory)
+    monkeypatch.setenv("XDG_STATE_HOME", str(path))  # a file, so that no folder can be made in it
+    assert isinstance(prompt.history(), InMemoryHistory)
+
+
+# --- the command -----------------------------------------------------------------------------------------
+
+
+def ran(*arguments: str, given: str = "", code: str = MAIN) -> subprocess.CompletedProcess[str]:
+    """`dbanon shell` in a process of its own, without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-c", code, "shell", *arguments],
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+
+
+def test_dash_c_runs_statements_and_tells_by_its_exit_code(tmp_path: Path) -> None:
+    path = str(tmp_path / "clinic.duckdb")
+    done = ran(path, "-c", "CREATE TABLE t AS FROM range(3)", "-c", "SELECT sum(range) AS s FROM t; SELECT 1 AS a")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "s\n3\na\n1\n", "")
+    failed = ran(path, "-c", "SELECT 1 AS a; SELECT nope; SELECT 2", "-c", "SELECT 3")
+    assert (failed.returncode, failed.stdout) == (1, "a\n1\n")
+    assert failed.stderr.startswith("Error: Binder Error") and "Traceback" not in failed.stderr
+
+
+def test_piped_input_has_no_prompt_and_a_mode(tmp_path: Path) -> None:
+    done = ran("--mode", "table", given="SELECT 1 AS a,\n '<b>' AS b;\n.mode json\nSELECT 2 AS a\n")
+    assert done.returncode == 0, done.stderr
+    table, _, rest = done.stdout.rpartition("+\n")
+    assert "| integer | varchar |" in table and rest == '[{"a": 2}]\n'
+    assert "\x1b" not in done.stdout
+    assert ran(given="SELECT nope;\nSELECT 1 AS never;\n").returncode == 1
+    assert ran(given=".quit\nSELECT nope;\n").returncode == 0
+    assert ran("--mode", "cvs").returncode == 2
+
+
+def test_readonly_reads_only(tmp_path: Path) -> None:
+    path = str(tmp_path / "clinic.duckdb")
+    assert ran(path, "--readonly", "-c", "SELECT 1").returncode == 1
+    assert not Path(path).exists()
+    assert ran(path, "-c", "CREATE TABLE t AS SELECT range % 3 AS a FROM range(12)").returncode == 0
+    assert ran(path, "--readonly", "-c", "SELECT count(*) AS n FROM kacpc('t', k=4, qi=['a'])").stdout == "n\n12\n"
+    refused = ran(path, "--readonly", "-c", "DROP TABLE t")
+    assert refused.returncode == 1 and "read-only" in refused.stderr
+
+
+def test_pipes_need_no_prompt_library_and_the_prompt_names_the_extra() -> None:
+    without = "import sys; sys.modules['prompt_toolkit'] = sys.modules['pygments'] = None\n"
+    assert ran("-c", "SELECT 1 AS a", code=without + MAIN).stdout == "a\n1\n"
+    seen = without + "from dbanon.shell.command import _prompt\n_prompt(False)"
+    refused = ran(code=seen)
+    assert "pip install 'dbanon[shell]'" in refused.stderr
+
+
+def test_output_that_nobody_reads_to_its_end_is_no_error() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", MAIN, "shell", "-c", "FROM range(3_000_000)"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        assert child.stdout is not None and child.stderr is not None
+        child.stdout.readline()
+        child.stdout.close()
+        assert b"Traceback" not in child.stderr.read()
+        child.wait(60)
+
+
+# --- a real terminal -------------------------------------------------------------------------------------
+
+ON_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n" + MAIN
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[tuple[Callable[[str], None], Callable[[str, float], str], Any]]:
+    """`dbanon shell` on a pseudo terminal: send keys, read until a text appears, the process."""
+    pytest.importorskip("prompt_toolkit", reason="the extra dbanon[shell] is not installed")
+    pty = pytest.importorskip("pty", reason="pseudo terminals are not of this system")
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", ON_TERMINAL, "shell", str(tmp_path / "clinic.duckdb")],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "XDG_STATE_HOME": str(tmp_path / "state")},
+    )
+    os.close(theirs)
+    unread = ""
+
+    def send(text: str) -> None:
+        os.write(ours, text.encode())
+
+    def until(text: str, seconds: float = 60) -> str:
+        nonlocal unread
+        seen, end = unread, time.monotonic() + seconds
+        while text not in seen:
+            assert time.monotonic() < end, f"{text!r} did not appear in {seen[-2000:]!r}"
+            if select.select([ours], [], [], 0.2)[0]:
+                seen += os.read(ours, 65536).decode(errors="replace")
+        at = seen.index(text) + len(text)
+        unread = seen[at:]
+        return seen[:at]
+
+    yield send, until, child
+    child.kill()
+    child.wait()
+    os.close(ours)
+
+
+def test_ctrl_c_stops_a_statement_and_keeps_the_shell_and_ctrl_d_leaves(terminal: Any, tmp_path: Path) -> None:
+    send, until, child = terminal
+    until("clinic>")
+    send("CREATE TABLE big AS SELECT random() AS a, random() AS b, random() AS c FROM range(1_000_000);\r")
+    until("Done: 1,000,000 rows.")
+    until("clinic>")
+    for query in ("SELECT count(*) FROM range(1_000_000_000_000);", "FROM kacpc('big', k=3, qi=['a', 'b', 'c']);"):
+        send(query + "\r")
+        until("Ctrl-C stops it")
+        send("\x03")
+        until("Stopped.")
+        until("clinic>")
+    send("SELECT 'half")
+    send("\x03")  # at the prompt it drops what was typed
+    send("SELECT repeat('xy', 4) AS answer;\r")
+    until("xyxyxyxy")
+    until("clinic>")
+    send("\x04")
+    assert child.wait(30) == 0
+    kept = (tmp_path / "state" / "dbanon" / "shell_history").read_text()
+    assert "repeat('xy', 4)" in kept and "xyxyxyxy" not in kept and "half" not in kept
+
+
+def test_a_long_statement_says_how_far_it_has_come() -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    with dbanon.connect() as con:
+        screen = Screen()
+        shell = Shell(con, screen, io.StringIO(), mode="table", watched=True)
+        assert con.progress is not None
+        shell._running(2.0)
+        con.progress(0.4, 0.0)
+        shell._running(3.0)
+        shell._running(None)
+        shell._running(2.0)
+        shell.close()
+    lines = screen.getvalue().split("\r\x1b[K")
+    assert lines[1:] == ["2 s, Ctrl-C stops it ", "3 s, 40% done, Ctrl-C stops it ", "", "2 s, Ctrl-C stops it "]

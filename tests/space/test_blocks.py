@@ -1,0 +1,231 @@
+"""max_level keeps records apart whose values would have to climb higher; min_level lifts every value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import reference
+from oracle.reference import Category, Node, Number, Value
+from support.tables import MANY, Encoded, Table, encoded, groups_of, tables
+
+import dbanon
+from dbanon import cluster, errors
+from dbanon.models.constraint import AtLeast
+from dbanon.space import space
+
+NAMES = [algorithm.name for algorithm in cluster.algorithms()]
+
+STAFF = [
+    (30, "Federal-gov"),
+    (30, "Local-gov"),
+    (30, "State-gov"),
+    (30, "Private"),
+    (30, "Private"),
+    (30, "Self-emp-inc"),
+    (30, "Self-emp-not-inc"),
+]
+
+
+def run(name: str, made: space.Space, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
+    algorithm = cluster.find(name)
+    options = {p.name: p.default for p in algorithm.own}
+    return cluster.run(algorithm, made, AtLeast(k), options, names).tolist()
+
+
+# Through cluster.run
+
+
+def two_branches(
+    columns: list[int], level: int, persons: list[int] | None = None, ties: list[int] | None = None
+) -> space.Space:
+    """Tree 0 * > 1 A > (2, 3), 4 B > (5, 6), values 2, 3, 5, 6 with codes 0 to 3, NULL 4."""
+    tree = space.Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32), 1.0, level)
+    people = None if persons is None else np.array(persons, np.int64)
+    tie = np.array(ties or range(len(columns)), np.uint64)
+    made, _ = space.build([tree], [np.array(columns, np.int32)], tie, people)
+    return made
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_under_different_ancestors_are_clustered_apart(name: str) -> None:
+    labels = run(name, two_branches([0, 1, 2, 3, 3], 1), 2)
+    assert groups_of(labels) == [[0, 1], [2, 3, 4]]
+    assert run(name, two_branches([0, 1, 2, 3], 2), 4) == [0] * 4, "at level 2 all are under the root"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_level_0_publishes_values_as_they_are(name: str) -> None:
+    labels = run(name, two_branches([0, 0, 1, 1, 2, 2, 3, 3, 3], 0), 2)
+    assert groups_of(labels) == [[0, 1], [2, 3], [4, 5], [6, 7, 8]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_null_is_kept_apart_from_values_at_every_level(name: str) -> None:
+    assert groups_of(run(name, two_branches([0, 2, 4, 4], 99), 2)) == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_block_that_cannot_meet_the_model_is_an_error_that_counts_its_records(name: str) -> None:
+    expected = (
+        f"{name}: max_level of workclass separates 3 records into groups that cannot meet k = 3. "
+        "Hint: raise max_level, or ask for less."
+    )
+    with pytest.raises(errors.TooSmallBlock) as refused:
+        run(name, two_branches([0, 1, 2, 3, 3, 4], 1), 3)
+    assert str(refused.value) == expected, "0 and 1, and the NULL"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_block_needs_k_persons(name: str) -> None:
+    assert groups_of(run(name, two_branches([0, 1, 2, 3], 1, persons=[0, 1, 0, 2]), 2)) == [[0, 1], [2, 3]]
+    for person in (0, -1):
+        with pytest.raises(errors.TooSmallBlock, match="separates 2 records"):
+            run(name, two_branches([0, 1, 2, 3], 1, persons=[0, person, 1, 2]), 2)
+
+
+def test_the_error_names_the_limited_attributes_only() -> None:
+    made = encoded(Table([[1, "a", "x"], [2, "b", "y"]], [Number(), flat("a", "b"), flat("x", "y")]))
+    limited = replace(
+        made.space, attributes=(*made.space.attributes[:2], replace(made.space.attributes[2], max_level=0))
+    )
+    with pytest.raises(errors.TooSmallBlock, match="max_level of zip separates 2 records"):
+        run("kacpc", limited, 2, ("age", "sex", "zip"))
+
+
+def flat(*values: Value) -> Category:
+    return Category(reference.flat(values))
+
+
+def limited(made: Encoded, levels: list[int | None]) -> space.Space:
+    """The space with a max_level for the categories among the attributes."""
+    attributes = tuple(
+        replace(a, max_level=level) if isinstance(a, space.Tree) else a
+        for a, level in zip(made.space.attributes, levels, strict=True)
+    )
+    return replace(made.space, attributes=attributes)
+
+
+def ceiling(attribute: Category, value: Value, level: int) -> Node | None:
+    """The highest node that a value may be published as; None for NULL."""
+    if value is None:
+        return None
+    leaf = attribute.tree.leaf(str(value))
+    return leaf[: max(1, len(leaf) - level)]
+
+
+@MANY
+@given(st.data(), st.sampled_from(NAMES))
+def test_no_value_climbs_higher_than_max_level(data: st.DataObject, name: str) -> None:
+    table = data.draw(tables())
+    made = encoded(table)
+    levels = [data.draw(st.sampled_from([None, 0, 1, 2, 3])) for _ in table.attributes]
+    kept = [
+        (j, attribute, level)
+        for j, (attribute, level) in enumerate(zip(table.attributes, levels, strict=True))
+        if level is not None and isinstance(attribute, Category)
+    ]
+    keys = [tuple(ceiling(attribute, record[j], level) for j, attribute, level in kept) for record in made.records]
+    people = made.persons if made.persons is not None else list(range(len(keys)))
+    small = [
+        key
+        for key in set(keys)
+        if len({p for p, own in zip(people, keys, strict=True) if own == key} - {None}) < table.k
+    ]
+    names = tuple(f"q{j}" for j in range(len(levels)))
+    if small:
+        records = sum(count for key, count in Counter(keys).items() if key in small)
+        columns = ", ".join(f"q{j}" for j, _, _ in kept)
+        with pytest.raises(errors.TooSmallBlock, match=f"max_level of {columns} separates {records} records"):
+            run(name, limited(made, levels), table.k, names)
+        return
+    labels = run(name, limited(made, levels), table.k, names)
+    assert set(labels) == set(range(max(labels) + 1))
+    for group in groups_of(labels):
+        assert len({people[r] for r in group} - {None}) >= table.k
+        assert len({keys[r] for r in group}) == 1
+
+
+# Through SQL
+
+
+@pytest.fixture
+def staff(con: Any) -> Any:
+    """staff(age, workclass) of seven rows, with its policy."""
+    con.execute("CREATE TABLE staff (age INTEGER, workclass VARCHAR)")
+    con.executemany("INSERT INTO staff VALUES (?, ?)", STAFF)
+    dbanon.declare(con, "staff", age="quasi", workclass=("quasi", "adult_workclass"))
+    return con
+
+
+def classes(con: Any, call: str) -> list[tuple[str, int]]:
+    return con.execute(f"SELECT workclass, size FROM {call} ORDER BY ALL").fetchall()
+
+
+def test_no_record_is_published_above_max_level_in_sql(staff: Any) -> None:
+    apart = [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
+    for name in NAMES:
+        if cluster.find(name).defaults or "sensitive" in cluster.find(name).reads:
+            continue  # of sensitive values, which staff has none of
+        assert classes(staff, f"{name}_classes('staff', k=2, max_level := {{'workclass': 1}})") == apart
+    assert classes(staff, "kacpc_classes('staff', k=7, max_level := {'workclass': 2})") == [("*", 7)]
+
+
+def test_max_level_can_be_declared(staff: Any) -> None:
+    limited = {"role": "quasi", "hierarchy": "adult_workclass", "max_level": 1}
+    dbanon.declare(staff, "staff", workclass=limited)
+    assert classes(staff, "kacpc_classes('staff', k=2)") == [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
+    with pytest.raises(Exception, match="separates 4 records into groups that cannot meet k = 3"):
+        classes(staff, "kacpc_classes('staff', k=3)")
+
+
+@pytest.mark.parametrize("function", ["kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"])
+def test_a_block_that_is_too_small_is_refused_in_sql(staff: Any, function: str) -> None:
+    expected = (
+        ": max_level of workclass separates 5 records into groups that cannot meet k = 2. "
+        "Hint: raise max_level, or ask for less."
+    )
+    with pytest.raises(Exception, match=expected):
+        staff.execute(f"FROM {function}('staff', k=2, max_level := {{'workclass': 0}})").fetchall()
+
+
+def test_every_value_is_published_at_least_min_level_steps_up(staff: Any) -> None:
+    """One step above Private is *, one step above the others Gov and Self-emp."""
+    lifted = "mondrian_classes('staff', k=2, min_level := {'workclass': "
+    assert classes(staff, "mondrian_classes('staff', k=2)") == [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
+    assert classes(staff, lifted + "1})") == [("*", 2), ("Gov", 3), ("Self-emp", 2)]
+    assert classes(staff, lifted + "2})") == [("*", 7)]
+    assert classes(staff, lifted + "9})") == [("*", 7)]
+
+
+def test_equal_values_are_lifted_too(staff: Any) -> None:
+    staff.execute("DELETE FROM staff WHERE workclass <> 'Private'")
+    assert classes(staff, "kacpc_classes('staff', k=2)") == [("Private", 2)]
+    assert classes(staff, "kacpc_classes('staff', k=2, min_level := {'workclass': 1})") == [("*", 2)]
+
+
+def test_max_level_counts_from_the_value_itself_where_min_level_lifts_it(staff: Any) -> None:
+    """One step up is Gov (3), Self-emp (2) and, for Private, * (2): k = 3 would need two steps."""
+    both = "min_level := {'workclass': 1}, max_level := {'workclass': 1}"
+    assert classes(staff, f"kacpc_classes('staff', k=2, {both})") == [("*", 2), ("Gov", 3), ("Self-emp", 2)]
+    with pytest.raises(Exception, match="separates 4 records into groups that cannot meet k = 3"):
+        classes(staff, f"kacpc_classes('staff', k=3, {both})")
+
+
+def test_max_level_below_min_level_is_refused(staff: Any) -> None:
+    both = "min_level := {'workclass': 2}, max_level := {'workclass': 1}"
+    with pytest.raises(Exception, match=r"min_level does not fit staff\.workclass: 2 is above max_level 1"):
+        classes(staff, f"kacpc_classes('staff', k=2, {both})")
+
+
+@pytest.mark.parametrize("level", ["min_level", "max_level"])
+def test_numbers_have_no_levels(staff: Any, level: str) -> None:
+    with pytest.raises(
+        Exception, match=f"{level} does not fit staff.age: it is a number or a date without a hierarchy"
+    ):
+        classes(staff, f"kacpc_classes('staff', k=2, {level} := {{'age': 1}})")

@@ -1,0 +1,201 @@
+"""The index of the tuples that are left, against sums and sorts by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from support.scale import examples
+
+from dbanon.cluster.schemes.gather import gather, modal
+from dbanon.models.constraint import AtLeast
+from dbanon.space import distance, index
+from dbanon.space.index import Index, Question
+from dbanon.space.space import Ints, Number, Space, Tree
+
+MANY = settings(max_examples=examples(150), deadline=None)
+
+
+@pytest.fixture(autouse=True, params=[(256, 64), (3, 2), (0, 1), (0, 8)], ids=["tables", "mixed", "boxes", "blocks"])
+def ways(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test runs with all attributes by table, with some on axes, and with all numbers on axes."""
+    before = index.FEW, index.BLOCK
+    index.FEW, index.BLOCK = request.param
+    yield
+    index.FEW, index.BLOCK = before
+
+
+@st.composite
+def spaces(draw: st.DrawFn) -> Space:
+    """Small spaces of numbers and categories, with NULLs, repeated tuples and weights."""
+    attributes: list[Number | Tree] = []
+    columns = []
+    rows = draw(st.integers(1, 40))
+    for _ in range(draw(st.integers(1, 3))):
+        weight = draw(st.sampled_from([0.25, 1.0, 3.0]))
+        values = draw(st.integers(1, 12))
+        if draw(st.booleans()):
+            steps = draw(st.lists(st.integers(1, 3), min_size=values - 1, max_size=values - 1))
+            attributes.append(Number(np.cumsum([0, *steps]).astype(float), draw(st.booleans()), weight))
+        else:
+            inner = draw(st.integers(1, 3))
+            parent = [-1, *[0] * inner, *[draw(st.integers(1, inner)) for _ in range(values)]]
+            order = sorted(range(len(parent)), key=lambda n: path(parent, n))
+            place = {node: i for i, node in enumerate(order)}
+            preorder = np.array([-1 if parent[n] < 0 else place[parent[n]] for n in order], np.int32)
+            leaves = sorted(place[n] for n in range(1 + inner, len(parent)))
+            attributes.append(Tree(preorder, np.array(leaves, np.int32), weight))
+        columns.append(draw(st.lists(st.integers(0, values), min_size=rows, max_size=rows)))
+    tuples, counts = np.unique(np.array(columns, np.int32).T, axis=0, return_counts=True)
+    return Space(tuple(attributes), np.ascontiguousarray(tuples), counts.astype(np.int64), None, 1000)
+
+
+def path(parent: list[int], node: int) -> list[int]:
+    """Nodes from the root down to a node, for sorting in preorder."""
+    return [*(path(parent, parent[node]) if parent[node] >= 0 else []), node]
+
+
+@dataclass
+class Plain:
+    """The same questions, answered by looking at every tuple that is left."""
+
+    space: Space
+    tables: list[distance.Table]
+    added: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.left = self.space.counts.copy()
+
+    def to(self, codes: Ints) -> Ints:
+        rows = distance.rows(self.tables, codes.tolist())
+        return np.sum([row[self.space.codes[:, j]] for j, row in enumerate(rows)], axis=0)
+
+    def sums(self) -> Ints:
+        zero = np.zeros(len(self.left), np.int64)
+        return sum((self.to(self.space.codes[t]) for t in self.added), zero)
+
+    def least(self, sums: Ints, sign: int = 1) -> int:
+        return min((sign * int(sums[t]), t) for t in np.flatnonzero(self.left).tolist())[1]
+
+    def nearest(self, sums: Ints, records: int) -> list[tuple[int, int]]:
+        taken = []
+        for _, t in sorted((int(sums[t]), t) for t in np.flatnonzero(self.left).tolist()):
+            if records > 0:
+                taken.append((t, min(records, int(self.left[t]))))
+                records -= taken[-1][1]
+        return taken
+
+
+def both(space: Space) -> tuple[Index, Plain]:
+    tables = list(distance.kacpc(space, 2, True))
+    return Index(space, tables), Plain(space, tables)
+
+
+@MANY
+@given(spaces(), st.data())
+def test_every_answer_is_that_of_a_plain_sort(space: Space, data: st.DataObject) -> None:
+    """Questions, taking and putting back in any order; ties go to the first tuple."""
+    fast, plain = both(space)
+    sums = fast.sums()
+    tuples = st.integers(0, len(space.counts) - 1)
+    for _ in range(data.draw(st.integers(1, 8))):
+        if not plain.left.any():
+            break
+        codes = space.codes[data.draw(tuples)]
+        asked: list[tuple[Question, Ints]] = [(fast.to(codes), plain.to(codes)), (sums, plain.sums())]
+        for question, expected in asked:
+            assert fast.least(question) == plain.least(expected)
+            assert fast.greatest(question) == plain.least(expected, -1)
+            records = data.draw(st.integers(0, 45))
+            found, counts = fast.nearest(question, records)
+            assert list(zip(found.tolist(), counts.tolist(), strict=True)) == plain.nearest(expected, records)
+        if data.draw(st.booleans()):
+            fast.take(found, counts)
+            plain.left[found] -= counts
+            if data.draw(st.booleans()):
+                fast.put_back(found[:2], counts[:2])
+                plain.left[found[:2]] += counts[:2]
+        assert fast.records == plain.left.sum()
+        assert fast.remaining().tolist() == np.flatnonzero(plain.left).tolist()
+        plain.added.append(data.draw(tuples))
+        fast.add(sums, space.codes[plain.added[-1]])
+
+
+def whole(members: list[tuple[int, int]]) -> dict[int, int]:
+    """Records of each tuple of a cluster."""
+    counts: dict[int, int] = {}
+    for t, count in members:
+        counts[t] = counts.get(t, 0) + count
+    return counts
+
+
+@MANY
+@given(spaces(), st.integers(2, 6), st.sampled_from([1, -1]), st.integers(1, 4))
+def test_whole_clusterings_are_those_of_single_questions(space: Space, k: int, sign: int, steps: int) -> None:
+    fast, plain = both(space)
+    dense, sums = fast.dense(), fast.sums()
+    assert dense is not None
+    begin = plain.least(plain.to(np.array(modal(space))))
+    while fast.records >= k:
+        members, seeds = fast.gather(dense, sums, sign, k, begin, steps)
+        expected: list[tuple[int, dict[int, int]]] = []
+        for _ in range(len(seeds)):
+            seed = begin if begin >= 0 else plain.least(plain.sums(), sign)
+            begin = -1
+            plain.left[seed] -= 1
+            group = plain.nearest(plain.to(space.codes[seed]), k - 1)
+            for t, count in group:
+                plain.left[t] -= count
+            plain.added.append(seed)
+            expected.append((seed, whole([(seed, 1), *group])))
+        found: list[tuple[int, dict[int, int]]] = []
+        cluster: list[tuple[int, int]] = []
+        for t, count in members.tolist():
+            if t >= 0:
+                cluster.append((t, count))
+            else:
+                found.append((cluster[0][0], whole(cluster)))
+                cluster = []
+        assert found == expected
+        assert fast.left.tolist() == plain.left.tolist()
+        assert fast.records == plain.left.sum()
+
+
+@MANY
+@given(spaces(), st.integers(2, 5), st.sampled_from([1, -1]))
+def test_compiled_and_single_steps_give_the_same_labels(space: Space, k: int, sign: int) -> None:
+    """A model that says it does not just count records takes the loop over single questions."""
+
+    class Slow(AtLeast):
+        def counts_records(self, space: Space) -> bool:
+            return False
+
+    @dataclass
+    class Rule:
+        sign: int
+
+        def next(self, index: Index, sums: Question, made: int) -> int:
+            if not made:
+                return index.least(index.to(modal(space)))
+            return index.least(sums) if self.sign > 0 else index.greatest(sums)
+
+    if space.rows < k:
+        return
+    tables = distance.kacpc(space, k, True)
+    labels = [gather(space, model, tables, Rule(sign), lambda: None) for model in (AtLeast(k), Slow(k))]
+    assert labels[0].tolist() == labels[1].tolist()
+
+
+def test_memory_is_linear_in_the_tuples() -> None:
+    """Nodes: at most two a tuple in boxes, and one a tuple and level in the trie."""
+    codes = np.stack([np.arange(4000), np.arange(4000)[::-1]], axis=1).astype(np.int32)
+    attributes = (Number(np.arange(4000.0), True), Number(np.arange(4000.0), True))
+    space = Space(attributes, codes, np.ones(4000, np.int64), None, 4000)
+    fast = Index(space, list(distance.kacpc(space, 2, True)))
+    fast.least(fast.to(codes[0]))
+    size = sum(array.nbytes for array in fast._tree)
+    assert size < 4000 * 200

@@ -1,0 +1,231 @@
+"""The space of a table: canonical order, counts, persons, and trees by preorder numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import reference
+from support.tables import MANY, SOME, Table, encoded, parents, preorder, tables, trees
+
+from dbanon import cluster
+from dbanon.models.constraint import AtLeast
+from dbanon.space import space
+from dbanon.space.space import Number, Space, Tree, build
+
+
+def codes(*values: int) -> space.Codes:
+    return np.array(values, np.int32)
+
+
+def numbers(count: int) -> Number:
+    """An attribute of `count` distinct values, without memory for them."""
+    return Number(np.broadcast_to(np.float64(0), count), True)
+
+
+def made(
+    *columns: Sequence[int],
+    sizes: Sequence[int],
+    tie: Sequence[int] | None = None,
+    persons: Sequence[int] | None = None,
+) -> tuple[Space, list[int]]:
+    ties = np.array([0] * len(columns[0]) if tie is None else tie, np.uint64)
+    people = None if persons is None else np.array(persons, np.int64)
+    found, order = build([numbers(n) for n in sizes], [codes(*c) for c in columns], ties, people)
+    return found, order.tolist()
+
+
+# Canonical order
+
+
+def test_records_are_ordered_by_code_of_the_first_attribute_first_then_by_tie() -> None:
+    """Rows (1,0), (0,2), (1,0), (0,1), (1,0): 3, 1, then rows 0, 2, 4 by their ties 9, 7, 8."""
+    found, order = made([1, 0, 1, 0, 1], [0, 2, 0, 1, 0], sizes=[2, 3], tie=[9, 0, 7, 0, 8])
+    assert order == [3, 1, 2, 4, 0]
+    assert found.codes.tolist() == [[0, 1], [0, 2], [1, 0]]
+    assert found.counts.tolist() == [1, 1, 3]
+    assert found.starts.tolist() == [0, 1, 2]
+    assert (found.rows, found.total, found.persons) == (5, 5, None)
+
+
+def test_a_null_comes_after_all_values() -> None:
+    found, order = made([2, 0, 2, 1], sizes=[2])
+    assert order == [1, 3, 0, 2]
+    assert found.codes.tolist() == [[0], [1], [2]]
+
+
+def test_ties_are_compared_as_unsigned_numbers() -> None:
+    _, order = made([0, 0, 0], sizes=[1], tie=[2**64 - 1, 1, 2**63])
+    assert order == [1, 2, 0]
+
+
+def test_persons_follow_their_rows() -> None:
+    found, _ = made([1, 0, 1], sizes=[2], tie=[1, 0, 0], persons=[7, -1, 3])
+    assert found.persons is not None
+    assert found.persons.tolist() == [-1, 3, 7]
+
+
+def test_a_table_without_rows_has_no_tuples() -> None:
+    found, order = made([], [], sizes=[0, 3])
+    assert (found.rows, found.codes.shape, found.counts.tolist(), order) == (0, (0, 2), [], [])
+
+
+@MANY
+@given(tables())
+def test_the_order_is_that_of_codes_then_ties(table: Table) -> None:
+    found = encoded(table)
+    ties = [(table.ties or [])[i] for i in found.order]
+    rows = [
+        tuple(code) for code, n in zip(found.space.codes.tolist(), found.space.counts, strict=True) for _ in range(n)
+    ]
+    keys = list(zip(rows, ties, strict=True))
+    assert keys == sorted(keys)
+    assert sorted(found.order) == list(range(len(table.records)))
+    assert len({tuple(code) for code in found.space.codes.tolist()}) == len(found.space.counts)
+    firsts = [found.records[i] for i in found.space.starts.tolist()]
+    repeated = [record for record, n in zip(firsts, found.space.counts, strict=True) for _ in range(n)]
+    assert repeated == found.records, "records of one tuple are equal"
+
+
+@SOME
+@given(tables(), st.randoms(use_true_random=False), st.sampled_from(["kacpc", "mondrian"]))
+def test_classes_do_not_depend_on_the_physical_order(table: Table, rng: Any, name: str) -> None:
+    """Each row has its own tie, as rows that differ in anything published do; the same rows meet in a class."""
+    n = len(table.records)
+    shuffled = rng.sample(range(n), n)
+    ties = rng.sample(range(1000), n)
+    persons = table.persons
+
+    def classes(places: Sequence[int]) -> set[frozenset[int]]:
+        people = None if persons is None else [persons[i] for i in places]
+        moved = Table([table.records[i] for i in places], table.attributes, table.k, people, [ties[i] for i in places])
+        found = encoded(moved)
+        algorithm = cluster.find(name)
+        options = {p.name: p.default for p in algorithm.own}
+        labels = cluster.run(algorithm, found.space, AtLeast(table.k), options).tolist()
+        groups: dict[int, set[int]] = {}
+        for row, label in zip(found.order, labels, strict=True):
+            groups.setdefault(label, set()).add(places[row])
+        return {frozenset(group) for group in groups.values()}
+
+    assert classes(range(n)) == classes(shuffled)
+
+
+# Keys of many large domains
+
+
+def test_large_domains_overflow_no_key() -> None:
+    """Four attributes of 2^31 - 2 values span 2^124 combinations."""
+    most = 2**31 - 2
+    columns = [[most, 0, most, 5, 0], [0, most, 0, 5, most], [1, 2, 0, 5, 2], [most, 3, most, 5, 3]]
+    found, order = made(*columns, sizes=[most] * 4, tie=[0, 1, 0, 0, 0])
+    assert order == [4, 1, 3, 2, 0]
+    assert found.codes.tolist() == [[0, most, 2, 3], [5, 5, 5, 5], [most, 0, 0, most], [most, 0, 1, most]]
+    assert found.counts.tolist() == [2, 1, 1, 1]
+
+
+@MANY
+@given(st.data())
+def test_keys_order_rows_like_their_codes_whatever_the_domains(data: st.DataObject) -> None:
+    sizes = data.draw(st.lists(st.sampled_from([1, 2, 3, 1000, 2**20, 2**31 - 1]), min_size=1, max_size=9))
+    row = st.tuples(*(st.one_of(st.integers(0, min(size, 3) - 1), st.integers(0, size - 1)) for size in sizes))
+    rows = data.draw(st.lists(row, min_size=1, max_size=12))
+    columns = [np.array([r[j] for r in rows], np.int32) for j in range(len(sizes))]
+    keys = space._key(columns, sizes).tolist()
+    for a, one in zip(keys, rows, strict=True):
+        for b, other in zip(keys, rows, strict=True):
+            assert (a < b, a == b) == (one < other, one == other)
+
+
+# Rows of tuples
+
+
+def test_rows_of_some_tuples_in_the_order_of_the_tuples() -> None:
+    found, _ = made([0, 0, 1, 2, 2, 2], sizes=[3])
+    assert found.rows_of(np.array([2, 0])).tolist() == [3, 4, 5, 0, 1]
+    assert found.rows_of(np.array([1])).tolist() == [2]
+    assert found.rows_of(np.array([], np.int64)).tolist() == []
+
+
+def test_a_part_keeps_the_attributes_and_the_size_of_the_whole() -> None:
+    found, _ = made([0, 0, 1, 2, 2, 2], sizes=[3], persons=[4, 5, 6, 7, 8, 9])
+    part = found.part(np.array([0, 2]))
+    assert part.attributes is found.attributes
+    assert (part.codes.tolist(), part.counts.tolist()) == ([[0], [2]], [2, 3])
+    assert (part.starts.tolist(), part.rows, part.total) == ([0, 2], 5, 6)
+    assert part.persons is not None
+    assert part.persons.tolist() == [4, 5, 7, 8, 9]
+
+
+# Trees
+
+
+@pytest.fixture
+def workclass() -> Tree:
+    """0 * > 1 Private, 2 Self-emp > (3, 4), 5 Gov > (6, 7, 8), 9 not-work > 10; values 1, 6, 8, 10."""
+    return Tree(codes(-1, 0, 0, 2, 2, 0, 5, 5, 5, 0, 9), codes(1, 6, 8, 10), 2.0, 1)
+
+
+def test_depth_leaves_and_lines(workclass: Tree) -> None:
+    assert workclass.values == 4
+    assert workclass.depth.tolist() == [0, 1, 1, 2, 2, 1, 2, 2, 2, 1, 2]
+    assert workclass.leaves.tolist() == [7, 1, 2, 1, 1, 3, 1, 1, 1, 1, 1]
+    assert np.flatnonzero(workclass.is_inner).tolist() == [0, 2, 5, 9]
+    assert [workclass.line(node) for node in (7, 2, 0)] == [[7, 5, 0], [2, 0], [0]]
+
+
+def test_lowest_common_ancestors(workclass: Tree) -> None:
+    pairs = [(6, 8), (6, 1), (6, 5), (5, 6), (6, 6), (0, 10), (3, 6), (9, 10)]
+    assert [workclass.lowest_common_ancestor(*pair) for pair in pairs] == [5, 0, 5, 5, 6, 0, 0, 9]
+
+
+def test_pruning_keeps_occurring_values_and_one_child_nodes(workclass: Tree) -> None:
+    """Left: * > Private, Gov > (Federal, State), not-work > Without-pay."""
+    pruned = workclass.pruned
+    assert pruned.parent.tolist() == [-1, 0, 0, 2, 2, 0, 5]
+    assert pruned.node.tolist() == [1, 3, 4, 6]
+    assert (pruned.weight, pruned.max_level) == (2.0, 1)
+    assert pruned.leaves.tolist() == [4, 1, 2, 1, 1, 1, 1]
+
+
+def test_pruning_keeps_a_value_stored_at_an_inner_node() -> None:
+    """* > 1 > (2, 3), 4; values 1 and 4: nodes 2 and 3 do not occur."""
+    pruned = Tree(codes(-1, 0, 1, 1, 0), codes(1, 4)).pruned
+    assert (pruned.parent.tolist(), pruned.node.tolist()) == ([-1, 0, 0], [1, 2])
+
+
+def test_a_tree_of_a_column_of_nulls_is_pruned_to_its_root() -> None:
+    pruned = Tree(codes(-1, 0, 0), codes()).pruned
+    assert (pruned.parent.tolist(), pruned.node.tolist(), pruned.values) == ([-1], [], 0)
+
+
+def test_blocks_are_the_ancestors_some_levels_up_and_null_is_its_own(workclass: Tree) -> None:
+    assert workclass.block(0).tolist() == [1, 6, 8, 10, -1]
+    assert workclass.block(1).tolist() == [0, 5, 5, 9, -1]
+    assert workclass.block(2).tolist() == workclass.block(99).tolist() == [0, 0, 0, 0, -1]
+
+
+@MANY
+@given(trees(20), st.randoms(use_true_random=False))
+def test_trees_agree_with_label_paths(tree: reference.Tree, rng: Any) -> None:
+    nodes = preorder(tree)
+    present = sorted(rng.sample(tree.leaf_order(), rng.randint(0, len(tree.leaf_order()))), key=tree.leaf_order().index)
+    fast = Tree(parents(tree), codes(*(nodes.index(tree.leaf(label)) for label in present)))
+    assert fast.depth.tolist() == [tree.depth(node) for node in nodes]
+    assert fast.leaves.tolist() == [tree.leaves(node) for node in nodes]
+    assert [[nodes[n] for n in fast.line(i)] for i in range(len(nodes))] == [
+        [node[:length] for length in range(len(node), 0, -1)] for node in nodes
+    ]
+    first, last = rng.randrange(len(nodes)), rng.randrange(len(nodes))
+    assert nodes[fast.lowest_common_ancestor(first, last)] == tree.lca(nodes[first], nodes[last])
+    level = rng.randint(0, 4)
+    above = [tree.leaf(label)[: max(1, len(tree.leaf(label)) - level)] for label in present]
+    assert [nodes[n] for n in fast.block(level)[:-1]] == above
+    if present:
+        slow = tree.pruned(present)
+        assert fast.pruned.parent.tolist() == parents(slow).tolist()
+        assert [preorder(slow)[n] for n in fast.pruned.node.tolist()] == [slow.leaf(label) for label in present]

@@ -1,0 +1,492 @@
+"""Hostile names are only names: nothing is executed, nothing else is read, and the results are right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.scale import some
+
+import dbanon
+
+KINDS = ("", "_classes", "_metrics")
+SECRET = "SECRET-4711"
+
+HOSTILE = [
+    "x'); DROP TABLE canary; --",
+    'x"); DROP TABLE canary; --',
+    "x'; DELETE FROM canary; SELECT '",
+    'x"; DELETE FROM canary; SELECT "',
+    "x' || (SELECT s FROM canary) || '",
+    'x" || (SELECT s FROM canary) || "',
+    "(SELECT s FROM canary)",
+    "\x01(SELECT max(s) FROM canary)\x02",
+    "\x01error('pwned')\x02",
+    "\x02) || (SELECT s FROM canary) || (\x01",
+    "\x01",
+    "\x02\x01",
+    "{{ 7 * 7 }}",
+    "{% include 'gate.sql' %}",
+    "{# comment",
+    "*/ DROP TABLE canary /*",
+    "-- x",
+    "/* x",
+    "$1",
+    "?",
+    "%s %(x)s {0}",
+    "\\",
+    "\\'; DROP TABLE canary; --",
+    "''",
+    '""',
+    "'",
+    '"',
+    "a.b",
+    "a;b",
+    "a\nb",
+    "a\tb",
+    "[x]",
+    "(x)",
+    "x, y",
+    "E'\\x41'",
+    "\u2019; DROP TABLE canary",
+    "😀'\"",
+    "lambda k: k",
+    "!boom",
+    "dbanon_plan('s1', '{}', '[]')",
+    "row('dbanon 1')",
+]
+"""Names that would do something if they were ever read as SQL, as a template or as a message part."""
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+@pytest.fixture
+def guarded(con: Any) -> Iterator[Any]:
+    """The connection with a canary table; asserts that it is untouched and that nothing new came up."""
+    con.execute(f"CREATE TABLE canary AS SELECT '{SECRET}' AS s")
+    yield con
+    assert con.execute("FROM canary").fetchall() == [(SECRET,)]
+    assert con.execute("SELECT 42").fetchall() == [(42,)]
+
+
+def fails(con: Any, query: str, *parameters: Any) -> str:
+    """The text of the error that a query must give; it says no secret."""
+    with pytest.raises(duckdb.Error) as caught:
+        con.execute(query, *parameters).fetchall()
+    said = str(caught.value)
+    assert SECRET not in said, said
+    assert "pwned" not in re.sub(r"error\('+pwned", "", said)
+    assert "49" not in said
+    return said
+
+
+def people(con: Any, table: str, age: str = '"age"', zip_: str = '"zip"', s: str = '"s"', name: str = '"name"') -> None:
+    """A table of twelve people with these column names."""
+    con.execute(
+        f"CREATE OR REPLACE TABLE {table} AS SELECT 'n' || i AS {name}, i // 3 AS {age}, "
+        f"['a1', 'a2', 'b1', 'b2'][1 + i % 4] AS {zip_}, 's' || i % 2 AS {s} FROM range(12) AS r (i)"
+    )
+
+
+def plain(con: Any, arguments: str = "qi := ['age', 'zip'], sensitive := ['s']") -> list[Any]:
+    """What the same people give under ordinary names."""
+    people(con, "ordinary")
+    return [con.execute(f"FROM kacpc{e}('ordinary', k := 3, {arguments})").fetchall() for e in KINDS]
+
+
+# --- names that exist ---------------------------------------------------------------------------------------
+
+
+def test_hostile_table_names_are_released_rightly(guarded: Any) -> None:
+    expected = plain(guarded)
+    for name in some(HOSTILE):
+        people(guarded, quoted(name))
+        for spelled in (quoted(name), f"main.{quoted(name)}", f"memory.main.{quoted(name)}"):
+            for e, answer in list(zip(KINDS, expected, strict=True))[: 3 if spelled == quoted(name) else 1]:
+                call = f"kacpc{e}({text(spelled)}, k := 3, qi := ['age', 'zip'], sensitive := ['s'])"
+                assert guarded.execute(f"FROM {call}").fetchall() == answer, name
+                if e == "" and spelled == quoted(name):
+                    guarded.execute(f"CREATE OR REPLACE VIEW safe AS FROM {call}")
+                    assert guarded.execute("FROM safe").fetchall() == answer
+        fails(guarded, f"FROM kacpc({text(quoted(name))}, k := 99, qi := ['age'])")
+        fails(guarded, f"FROM kacpc({text(quoted(name))}, k := 3, qi := ['nothing'])")
+        fails(guarded, f"FROM kacpc({text(quoted(name))}, k := 3)")
+        guarded.execute(f"DROP TABLE {quoted(name)}")
+
+
+def test_hostile_schemas_and_databases_are_released_rightly(guarded: Any) -> None:
+    expected = plain(guarded)
+    for name in some(HOSTILE):
+        guarded.execute(f"ATTACH ':memory:' AS {quoted(name)}")
+        guarded.execute(f"CREATE SCHEMA {quoted(name)}.{quoted(name)}")
+        whole = f"{quoted(name)}.{quoted(name)}.{quoted(name)}"
+        people(guarded, whole)
+        for e, answer in zip(KINDS, expected, strict=True):
+            arguments = "k := 3, qi := ['age', 'zip'], sensitive := ['s']"
+            assert guarded.execute(f"FROM kacpc{e}({text(whole)}, {arguments})").fetchall() == answer, name
+        guarded.execute(f"USE {quoted(name)}.{quoted(name)}")
+        rows = guarded.execute(f"FROM kacpc({text(quoted(name))}, k := 3, qi := ['age', 'zip'], sensitive := ['s'])")
+        assert rows.fetchall() == expected[0]
+        assert guarded.execute("SELECT count(*) FROM policy_problems()").fetchall() == [(0,)]
+        guarded.execute("SELECT count(*) FROM hierarchies()").fetchall()
+        guarded.execute("SELECT count(*) FROM hierarchy_problems()").fetchall()
+        guarded.execute("USE memory.main")
+        guarded.execute(f"DETACH {quoted(name)}")
+
+
+def test_hostile_column_names_are_released_rightly(guarded: Any) -> None:
+    expected = plain(guarded)
+    for name in some(HOSTILE):
+        names = [name + end for end in ("age", "zip", "s", "name")]
+        people(guarded, "t", *map(quoted, names))
+        given = {"qi": names[:2], "sensitive": names[2:3], "h": {names[1]: "a1;a;*\na2;a;*\nb1;b;*\nb2;b;*"}}
+        for e, answer in zip(KINDS, expected, strict=True):
+            query = f"FROM kacpc{e}('t', k := 3, qi := $qi, sensitive := $sensitive)"
+            rows = guarded.execute(query, {n: given[n] for n in ("qi", "sensitive")}).fetchall()
+            if e == "_metrics":
+                plain_names = dict(zip(names, ("age", "zip", "s", "name"), strict=True))
+                rows = [
+                    (":".join(plain_names.get(p, p) for p in metric.split(":", 1)), *rest) for metric, *rest in rows
+                ]
+
+            assert rows == answer, name
+        guarded.execute(
+            "FROM kacpc('t', k := 3, qi := $qi, sensitive := $sensitive, hierarchies := $h)", given
+        ).fetchall()
+        quoted_names = [text(n) for n in names]
+        rows = guarded.execute(
+            f"FROM kacpc('t', k = 3, qi = [{quoted_names[0]}, {quoted_names[1]}], sensitive = [{quoted_names[2]}])"
+        )
+        assert rows.fetchall() == expected[0]
+        roles = ("quasi", {"role": "quasi", "weight": 1}, "sensitive", "identifier")
+        dbanon.declare(guarded, "t", **dict(zip(names, roles, strict=True)))
+        assert guarded.execute("FROM kacpc('t', k := 3)").fetchall() == expected[0]
+        assert guarded.execute("FROM policy_problems()").fetchall() == []
+        guarded.execute("DELETE FROM dbanon.policy")
+
+
+def test_messages_that_carry_hostile_column_names_execute_nothing(guarded: Any) -> None:
+    """Messages are parts of the statement, so a name must not get out of them."""
+    for name in some(HOSTILE):
+        guarded.execute(
+            f"CREATE OR REPLACE TABLE t AS SELECT i AS a, NULL::INTEGER AS {quoted(name)}, "
+            f"CASE WHEN i = 0 THEN 'nan'::DOUBLE END AS {quoted(name + '1')}, i AS {quoted(name + '2')}, "
+            f"CASE WHEN i = 0 THEN '*' ELSE 'x' END AS {quoted(name + '3')}, [i] AS {quoted(name + '4')} "
+            "FROM range(6) AS r (i)"
+        )
+        for given in (
+            {"qi": [name]},
+            {"qi": ["a", name], "nulls": "error"},
+            {"qi": [name + "1"]},
+            {"qi": ["a"], "other": [name + "2"]},
+            {"qi": [name + "3"]},
+            {"qi": [name + "3"], "hierarchies": {name + "3": "y;*"}},
+            {"qi": [name + "4"]},
+            {"qi": ["a"], "person": name},
+            {"qi": ["a", name + "5"]},
+        ):
+            arguments = ", ".join(f"{n} := ${n}" for n in given)
+            said = fails(guarded, f"FROM kacpc('t', k := 2, {arguments})", given)
+            assert "kacpc" in said or "t." in said
+
+
+# --- names that do not exist ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", ["kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"])
+def test_hostile_texts_in_every_parameter_are_refused_and_not_executed(guarded: Any, function: str) -> None:
+    people(guarded, "t")
+    for name in some(HOSTILE if function == "kacpc" else HOSTILE[:12]):
+        for parameter in ("qi", "sensitive", "other", "identifier", "withhold", "allow_rare"):
+            given = {"qi": ["age"]} | {parameter: [name]}
+            arguments = ", ".join(f"{n} := ${n}" for n in given)
+            said = fails(guarded, f"FROM {function}('t', k := 3, {arguments})", given)
+            assert "no column" in said, said
+        for parameter in ("hierarchies", "weights", "top", "bottom", "grid", "min_level", "max_level"):
+            value: Any = "x" if parameter == "hierarchies" else 1
+            given = {"qi": ["age"], parameter: {name: value}}
+            arguments = ", ".join(f"{n} := ${n}" for n in given)
+            assert "no column" in fails(guarded, f"FROM {function}('t', k := 3, {arguments})", given)
+        for parameter, column in (("top", "age"), ("bottom", "age"), ("grid", "age"), ("hierarchies", "zip")):
+            given = {"qi": ["age", "zip"], parameter: {column: name}}
+            fails(guarded, f"FROM {function}('t', k := 3, qi := $qi, {parameter} := ${parameter})", given)
+        for parameter in ("person", "nulls", "intervals", "eloss_height"):
+            fails(guarded, f"FROM {function}('t', k := 3, qi := ['age'], {parameter} := $p)", {"p": name})
+        fails(guarded, f"FROM {function}($t, k := 3, qi := ['age'])", {"t": name})
+        fails(guarded, f"FROM {function}($t, k := 3, qi := ['age'])", {"t": "t" + name})
+        fails(guarded, f"FROM {function}('t', k := $k, qi := ['age'])", {"k": name})
+
+
+def test_hostile_texts_in_the_plain_form_are_refused_and_not_executed(guarded: Any) -> None:
+    people(guarded, "t")
+    for name in some(HOSTILE):
+        for arguments in (
+            f"k = {text(name)}, qi = ['age']",
+            f"k = 3, qi = [{text(name)}]",
+            f"k = 3, qi = {text(name)}",
+            f"k = 3, qi = ['age'], hierarchies = {{{text(name)}: 'x'}}",
+            f"k = 3, qi = ['zip'], hierarchies = {{'zip': {text(name)}}}",
+            f"k = 3, qi = ['age'], sensitive = [{text(name)}]",
+            f"k = 3, qi = ['age'], nulls = {text(name)}",
+            f"{quoted(name)} = 3, k = 3",
+            f"{text(name)} = 'x', k = 3",
+        ):
+            fails(guarded, f"FROM kacpc('t', {arguments})")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(SELECT s FROM canary)",
+        "canary; DROP TABLE canary",
+        "query('FROM canary')",
+        "read_csv('x')",
+        "canary AS c",
+        "canary, canary",
+        "canary JOIN canary",
+        "canary WHERE true",
+        "FROM canary",
+        "VALUES (1)",
+        "canary--",
+        "canary/**/",
+        '"canary" "x"',
+        '"canary',
+        'canary"',
+        "memory..canary",
+        ".canary",
+        "canary.",
+        "memory.main.canary.s",
+        "duckdb_tables()",
+        "sqlite_master",
+        "pg_catalog.pg_tables",
+        "system.main.duckdb_tables",
+        "*",
+        "$1",
+        "",
+        " ",
+        "' '",
+    ],
+)
+def test_a_source_is_the_name_of_one_relation_and_nothing_else(guarded: Any, source: str) -> None:
+    for e in KINDS:
+        fails(guarded, f"FROM kacpc{e}({text(source)}, k := 2, qi := ['s'])")
+
+
+def test_a_source_reads_no_other_table_than_the_one_named(guarded: Any, tmp_path: Path) -> None:
+    """A table that is called like an expression or a file is still only that table."""
+    for name in ("(SELECT s FROM canary)", "query('FROM canary')", "canary; DROP TABLE canary", "x.csv", "*"):
+        people(guarded, quoted(name))
+        rows = guarded.execute(f"SELECT DISTINCT age FROM kacpc({text(quoted(name))}, k := 12, qi := ['age'])")
+        assert rows.fetchall() == [("[0, 3]",)]
+
+
+# --- files ---------------------------------------------------------------------------------------------------
+
+
+def test_hostile_file_names_are_released_rightly(guarded: Any, tmp_path: Path) -> None:
+    expected = plain(guarded)
+    for i, name in enumerate(n for n in HOSTILE if "/" not in n and "\\" not in n and "*" not in n and "?" not in n):
+        if "[" in name or "{" in name:
+            continue
+        path = tmp_path / f"{i} {name}.csv"
+        guarded.execute(f"COPY ordinary TO {text(str(path))}")
+        rows = guarded.execute(
+            "FROM kacpc($t, k := 3, qi := ['age', 'zip'], sensitive := ['s'])", {"t": str(path)}
+        ).fetchall()
+        assert rows == expected[0], name
+
+
+def test_hostile_csv_headers_and_cells_are_only_text(guarded: Any, tmp_path: Path) -> None:
+    import csv
+
+    path = tmp_path / "hostile.csv"
+    names = [
+        f"{i}{name}" for i, name in enumerate(HOSTILE) if "\n" not in name and "\x01" not in name and "\x02" not in name
+    ]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerow(["age", *names])
+        for i in range(6):
+            writer.writerow([i // 2, *names])
+    found = [d[0] for d in guarded.execute(f"FROM '{path}'").description]
+    guarded.execute(f"FROM '{path}'").fetchall()
+    rows = guarded.execute(
+        "FROM kacpc($t, k := 2, qi := $qi, sensitive := $s)",
+        {"t": str(path), "qi": ["age", *found[1:10]], "s": found[10:]},
+    ).fetchall()
+    assert len(rows) == 6
+    assert {row[1:-1] for row in rows} == {tuple(names)}
+
+
+# --- hierarchies ---------------------------------------------------------------------------------------------
+
+
+def test_hostile_hierarchy_and_node_names_are_only_text(guarded: Any, tmp_path: Path) -> None:
+    leaves = HOSTILE
+    rows = [[leaf, f"group {i % 3} {leaf}", f"part {i % 3} {leaves[i % 3]}", "*"] for i, leaf in enumerate(leaves)]
+    guarded.execute("CREATE TABLE t (v VARCHAR, uid INTEGER)")
+    guarded.executemany("INSERT INTO t VALUES (?, ?)", [(leaf, i) for i, leaf in enumerate(leaves * 2)])
+    for name in some(HOSTILE):
+        if ";" in name:  # a text with semicolons is the hierarchy itself
+            continue
+        dbanon.load_hierarchy(guarded, name, rows)
+        call = "('t', k := {}, qi := ['v'], sensitive := ['uid'], hierarchies := $h)"
+        exact = guarded.execute("SELECT uid, v FROM kacpc" + call.format(2), {"h": {"v": name}}).fetchall()
+        assert sorted(exact) == list(enumerate(leaves * 2)), name
+        guarded.execute("DELETE FROM dbanon.hierarchy WHERE name = ?", [name])
+    dbanon.load_hierarchy(guarded, "hostile", rows)
+    wide = guarded.execute("SELECT uid, v FROM kacpc('t', k := 12, qi := ['v'], sensitive := 'uid', "
+                           "hierarchies := {'v': 'hostile'})").fetchall()  # fmt: skip
+    for uid, shown in wide:
+        assert shown in rows[uid % len(leaves)]
+    assert any(shown.startswith("part") for _, shown in wide)
+    path = tmp_path / "out.csv"
+    dbanon.save_hierarchy(guarded, "hostile", path)
+    dbanon.load_hierarchy(guarded, "again", path)
+    again = guarded.execute("SELECT uid, v FROM kacpc('t', k := 12, qi := ['v'], sensitive := 'uid', "
+                            "hierarchies := {'v': 'again'})").fetchall()  # fmt: skip
+    assert again == wide
+    guarded.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_file('from sql', ?)", [str(path)])
+    assert guarded.execute("SELECT count(*) FROM dbanon.hierarchy WHERE name = 'from sql'").fetchall()[0][0] > 40
+
+
+def test_messages_that_carry_hostile_hierarchy_names_execute_nothing(guarded: Any) -> None:
+    people(guarded, "t")
+    for name in some(HOSTILE):
+        if ";" in name:
+            continue
+        dbanon.load_hierarchy(guarded, name, [["a1", "*"], ["a2", "*"]])
+        said = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
+        assert "2 distinct values are missing" in said, said
+        guarded.execute("DELETE FROM dbanon.hierarchy WHERE parent IS NULL")
+        said = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
+        assert "root" in said
+        guarded.execute("FROM hierarchy_problems()").fetchall()
+        guarded.execute("DELETE FROM dbanon.hierarchy")
+
+
+def test_hostile_names_in_hierarchy_files_do_not_leave_their_folder(guarded: Any) -> None:
+    people(guarded, "t")
+    for name in ("../README", "../../etc/passwd", "/etc/passwd", "..", "sex.csv", "./sex", "sex\0"):
+        said = fails(guarded, "FROM kacpc('t', k := 2, qi := ['zip'], hierarchies := $h)", {"h": {"zip": name}})
+        assert "root:" not in said
+        fails(guarded, "FROM hierarchy_shipped($n)", {"n": name})
+
+
+def test_builders_take_hostile_names(guarded: Any) -> None:
+    for name in some(HOSTILE):
+        people(guarded, quoted(name), zip_=quoted(name))
+        given = [name, quoted(name), name]
+        for builder, rest in (("flat", ""), ("prefix", ", keep := [1]")):
+            rows = guarded.execute(f"SELECT * FROM hierarchy_{builder}(?, ?, ?{rest})", given).fetchall()
+            assert {row[0] for row in rows} == {name}
+            assert {"a1", "a2", "b1", "b2", "*"} <= {row[3] for row in rows}
+        assert guarded.execute("FROM uncovered(?, ?)", given[1:]).fetchall() == []
+        guarded.execute(f"DROP TABLE {quoted(name)}")
+
+
+# --- the policy ----------------------------------------------------------------------------------------------
+
+
+def test_hostile_rows_in_the_policy_are_only_text(guarded: Any) -> None:
+    people(guarded, "t")
+    expected = plain(guarded)[0]
+    for name in some(HOSTILE):
+        insert = (
+            "INSERT INTO dbanon.policy (table_name, column_name, role, hierarchy, top, grid) VALUES (?, ?, ?, ?, ?, ?)"
+        )
+        for row in (
+            (name, "age", "quasi", None, None, None),
+            (f"t{name}", "age", "quasi", None, None, None),
+        ):
+            guarded.execute(insert, row)
+        # rows about other tables change nothing
+        rows = guarded.execute("FROM kacpc('t', k := 3, qi := ['age', 'zip'], sensitive := ['s'])").fetchall()
+        assert rows == expected
+        assert len(guarded.execute("FROM policy_problems()").fetchall()) >= 1
+        guarded.execute("DELETE FROM dbanon.policy")
+        for row in (
+            ("t", name, "quasi", None, None, None),
+            ("t", "age", name, None, None, None),
+            ("t", "zip", "quasi", name, None, None),
+            ("t", "age", "quasi", None, name, None),
+            ("t", "age", "quasi", None, None, name),
+        ):
+            guarded.execute(insert, row)
+            fails(guarded, "FROM kacpc('t', k := 3)")
+            guarded.execute("FROM policy_problems()").fetchall()
+            guarded.execute("DELETE FROM dbanon.policy")
+
+
+def test_a_row_about_another_table_never_applies(guarded: Any) -> None:
+    """A policy row's table_name is compared, never matched as a pattern."""
+    people(guarded, "t")
+    for name in ("%", "_", "*", ".*", "t%", "T ", " t", "t;", "t--", "main.%", '"t" ', "main . t"):
+        guarded.execute(
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES (?, 'name', 'sensitive')", [name]
+        )
+        guarded.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES (?, 'age', 'quasi')", [name])
+        assert "no quasi-identifier" in fails(guarded, "FROM kacpc('t', k := 3)")
+        guarded.execute("DELETE FROM dbanon.policy")
+
+
+def test_declare_takes_hostile_names(guarded: Any) -> None:
+    for name in some(HOSTILE):
+        people(guarded, quoted(name), age=quoted(name))
+        dbanon.declare(guarded, quoted(name), **{name: "quasi", "s": "sensitive"})
+        assert len(guarded.execute("FROM kacpc(?, k := 3)", [quoted(name)]).fetchall()) == 12
+        assert guarded.execute("SELECT table_name, column_name FROM dbanon.policy ORDER BY ALL").fetchall() == sorted(
+            [(name, name), (name, "s")]
+        )
+        assert guarded.execute("FROM policy_problems()").fetchall() == []
+        guarded.execute(f"DELETE FROM dbanon.policy; DROP TABLE {quoted(name)}")
+
+
+# --- cells ---------------------------------------------------------------------------------------------------
+
+
+def test_hostile_cells_are_published_as_they_are(guarded: Any) -> None:
+    guarded.execute("CREATE TABLE t (v VARCHAR, s VARCHAR, o VARCHAR, p VARCHAR)")
+    guarded.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", [(c, c, c, f"{i}{c}") for i, c in enumerate(HOSTILE * 3)])
+    rows = guarded.execute(
+        "SELECT v, s, o FROM kacpc('t', k := 3, qi := ['v'], sensitive := ['s'], other := ['o'], person := 'p')"
+    ).fetchall()
+    assert sorted(rows) == sorted((c, c, c) for c in HOSTILE * 3)
+    arguments = "('t', k := 3, qi := ['v'], sensitive := ['s'])"
+    classes = guarded.execute(f"SELECT v, s FROM kacpc_classes{arguments}").fetchall()
+    assert sorted(classes) == sorted((c, [{"value": c, "size": 3}]) for c in HOSTILE)
+    metrics = guarded.execute(
+        "SELECT metric FROM kacpc_metrics('t', k := 4, qi := ['v'], sensitive := ['s'])"
+    ).fetchall()
+    assert {f"rare_sensitive_value:s={c}" for c in HOSTILE} <= {m for (m,) in metrics}
+
+
+# --- the session token -----------------------------------------------------------------------------------------
+
+
+def test_the_planner_and_the_clustering_give_nothing_to_who_calls_them_directly(guarded: Any) -> None:
+    for call in (
+        "dbanon_plan('s1', '{}', '[]')",
+        "dbanon_plan('no', '{}', '[]')",
+        "dbanon_plan(NULL, NULL, NULL)",
+        "dbanon_plan('s1', 'no json', '[]')",
+        """dbanon_plan('s1', '{"function": "x", "positional": {}, "slots": [], "named": {}}', '["a", "b", ""]')""",
+        "dbanon_cluster('{}', [])",
+        "dbanon_cluster(NULL, NULL)",
+    ):
+        try:
+            rows = guarded.execute(f"SELECT {call}").fetchall()
+        except duckdb.Error as error:
+            assert SECRET not in str(error)
+        else:
+            assert SECRET not in str(rows)

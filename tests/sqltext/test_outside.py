@@ -1,0 +1,260 @@
+"""What a database or a session brings along bends no plan: macros with the names of DuckDB's functions, settings."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+from tests.outside import STATEMENTS, answer, opened
+
+import dbanon
+from dbanon import session
+from dbanon.cli import main
+from dbanon.engine import udf
+from dbanon.functions import literals
+from dbanon.shell import known
+from dbanon.views import doctor
+
+FORMS = ("()", "(a)", "(a, b)", "(a, b, c)", "(a, b, c, d)")
+"""A macro takes the place of a function for the numbers of arguments it has."""
+SPARED = literals.LITERALS
+"""Of these the caller's own [...] and {...} are made, before any plan is: refused, see below."""
+
+
+@pytest.fixture(scope="module")
+def visited() -> Iterator[tuple[Any, dict[str, Any], dict[str, str]]]:
+    """A connection, what it answers to every statement, and the plans it had for them."""
+    plans: dict[str, str] = {}
+    plain = udf.answer
+
+    def noted(*given: Any) -> str:
+        plans[asked] = plain(*given)
+        return plans[asked]
+
+    with opened() as con:
+        udf.answer = noted
+        answers = {}
+        for asked, query in STATEMENTS.items():
+            answers[asked] = answer(con, query)
+        udf.answer = plain
+        yield con, answers, plans
+
+
+def parsed(query: str) -> Any:
+    """DuckDB's syntax tree."""
+    found = json.loads(duckdb.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
+    assert not found["error"], (found["error_message"], query[-300:])
+    return found["statements"]
+
+
+def calls(tree: Any) -> Iterator[tuple[str, str]]:
+    """Where a function is looked up, and its name."""
+    if isinstance(tree, Mapping):
+        if tree.get("class") in ("FUNCTION", "WINDOW"):
+            # DuckDB 1.5 reads whole names of window functions and forgets the database
+            catalog = "system" if tree["class"] == "WINDOW" and tree["schema"] == "main" else tree["catalog"]
+            yield f"{catalog}.{tree['schema']}", tree["function_name"]
+        elif tree.get("type") in ("ARRAY_EXTRACT", "ARRAY_SLICE", "STRUCT_EXTRACT"):
+            yield ".", tree["type"].lower()
+    if isinstance(tree, Mapping) and tree.get("class") == "LAMBDA":  # its parameters are no call
+        tree = tree["expr"]
+    for branch in tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list) else ():
+        yield from calls(branch)
+
+
+def test_every_statement_of_these_tests_is_answered(visited: Any) -> None:
+    _, answers, _ = visited
+    assert {name: given for name, given in answers.items() if isinstance(given, str)} == {}
+
+
+def test_every_function_of_every_plan_is_called_by_its_whole_name(visited: Any) -> None:
+    _, _, plans = visited
+    macros = duckdb.execute(
+        "SELECT function_name FROM duckdb_functions() WHERE function_type LIKE '%macro' AND internal"
+    )
+    written_out = {name for (name,) in macros.fetchall()} - {"nullif", "if"}  # these two are a CASE
+    for name, plan in plans.items():
+        found = set(calls(parsed(plan)))
+        assert {n for place, n in found if place != "system.main"} == set(), name
+        assert {n for _, n in found} & written_out == set(), name
+
+
+def leave_macros(con: Any, database: str) -> set[str]:
+    """Macros with the names of all of DuckDB's functions, which are given; it does not allow some."""
+    query = (
+        "SELECT DISTINCT function_name FROM duckdb_functions() WHERE (database_name, schema_name) = ('system', 'main')"
+    )
+    names = {name for (name,) in con.execute(query).fetchall()} - set(SPARED)
+    for name in names:
+        for body in ("42", "TABLE SELECT 42 AS x"):
+            forms = ", ".join(f"{form} AS {body}" for form in FORMS)
+            with contextlib.suppress(duckdb.Error):
+                con.execute(f"CREATE MACRO {database}.main.{json.dumps(name)} {forms}")
+    return names
+
+
+def test_no_macro_of_a_database_takes_the_place_of_a_function(visited: Any) -> None:
+    con, answers, _ = visited
+    names = leave_macros(con, "memory")
+    made = "SELECT DISTINCT function_name FROM system.main.duckdb_functions() WHERE NOT internal"
+    macros = [name for (name,) in con.cursor().execute(made).fetchall() if name in names]
+    assert {"error", "sum", "+", "||", "count_star", "array_extract", "struct_extract", "dbanon_plan"} <= set(macros)
+    try:
+        for name, query in STATEMENTS.items():
+            assert answer(con, query) == answers[name], name
+    finally:
+        for name in macros:
+            for kind in ("MACRO", "MACRO TABLE"):
+                con.execute(f"DROP {kind} IF EXISTS memory.main.{json.dumps(name)}")
+
+
+SMALL = "CREATE TABLE t AS SELECT i AS pid, i % 5 AS age, i % 2 AS sex, 'flu' AS disease FROM range(40) AS r (i)"
+
+
+def told(folder: Path) -> dict[str, Any]:
+    """What commands, the shell and functions of Python say of a database with the table `t`."""
+    path, given = folder / "clinic.duckdb", {}
+    (folder / "dots.sql").write_text(".tables\n.tables t\n.schema t\nFROM policy_problems();\n")
+    for name, words in {
+        "init": ["init", path, "t", "--yes"],
+        "policy": ["policy", path, "main.t", "--json"],
+        "shell": ["shell", path, "-c", f".read {folder / 'dots.sql'}"],
+    }.items():
+        done = CliRunner().invoke(main, [str(word) for word in words])
+        assert done.exit_code in (0, 1), done.output
+        given[name] = done.output.replace(str(folder), "")
+    with dbanon.connect(path) as con:
+        given["known"] = known.read(lambda query: con.raw.execute(query).fetchall()).relations
+        given["doctor"] = doctor.problems(con)
+        dbanon.save_hierarchy(con, "h", folder / "h.csv")
+        (file, *_) = dbanon.publish(con, "held", folder / "held.csv")
+        given["files"] = (folder / "h.csv").read_text(), Path(file).read_text(), dbanon.verify(file)
+        dbanon.declare(con, "t", pid="person", age="quasi", disease="sensitive")
+        con.execute("CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW main.held AS FROM mondrian('t', k = 4)")
+        con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW held WITH (if_stale = true)")
+        given["held"] = con.execute("FROM held").fetchall()
+        given["status"] = con.execute("FROM release_status()").fetchall()
+    return given
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+def test_no_macro_of_a_file_changes_what_commands_and_the_shell_say(tmp_path: Path) -> None:
+    folders = [tmp_path / "plain", tmp_path / "bent"]
+    for folder in folders:
+        folder.mkdir()
+    with dbanon.connect(folders[0] / "clinic.duckdb") as con:
+        con.execute(SMALL)
+        dbanon.load_hierarchy(con, "h", [["a", "b", "*"], ["c", "b", "*"]])
+        dbanon.materialize(con, "held", "mondrian", "t", k=4, qi=["age"], sensitive=["disease"], person="pid")
+    shutil.copy(folders[0] / "clinic.duckdb", folders[1])
+    with duckdb.connect(folders[1] / "clinic.duckdb") as con:
+        assert "query" in leave_macros(con, "clinic")
+    plain, bent = map(told, folders)
+    for name, given in plain.items():
+        assert bent[name] == given, name
+
+
+LEFT = {
+    "list_value": ("(a) AS system.main.list_value('disease')", "sensitive := ['sex']"),
+    "struct_pack": ("(age) AS system.main.struct_pack(age := 1)", "weights := {'age': 100}"),
+    "map": ("(a, b) AS 42", "weights := MAP {'age': 100}"),
+    "row": ("(a, b) AS 42", "weights := {'age': 100}"),
+}
+"""Macros that bend a literal, and a call with it."""
+
+
+@pytest.mark.parametrize(
+    ("name", "database", "schema"),
+    [
+        ("list_value", "memory", "main"),
+        ("struct_pack", "an, other", "main"),
+        ("map", "memory", "other"),
+        ("row", "an, other", "other"),
+    ],
+)
+def test_a_macro_that_could_bend_a_literal_of_a_call_is_refused_and_named(
+    con: Any, name: str, database: str, schema: str
+) -> None:
+    con.execute('ATTACH \':memory:\' AS "an, other"; CREATE SCHEMA other; CREATE SCHEMA "an, other".other')
+    con.execute(SMALL)
+    body, argument = LEFT[name]
+    call = f"kacpc('memory.main.t', k := 4, qi := 'age', {argument})"
+    con.execute(f'CREATE VIEW "{database}".{schema}.seen AS FROM {call}')
+    before = con.execute(f"FROM {call}").fetchall()
+    macro = f'"{database}"."{schema}"."{name}"'
+    con.execute(f"CREATE MACRO {macro}{body}")
+    for asked in (call, call.replace("(", "_metrics(", 1), "profile('t')", f'"{database}".{schema}.seen'):
+        with pytest.raises(duckdb.Error, match="an argument may not be what it looks like") as refused:
+            con.execute(f"FROM {asked}").fetchall()
+        assert f"DROP MACRO {macro}" in str(refused.value)
+    con.execute(f"DROP MACRO {macro}")
+    assert con.execute(f"FROM {call}").fetchall() == before
+
+
+def test_a_materialized_view_is_not_made_of_a_bent_literal() -> None:
+    with dbanon.connect() as con:
+        con.execute(SMALL)
+        con.execute("CREATE MACRO list_value(a) AS system.main.list_value('disease')")
+        with pytest.raises(dbanon.DbanonError, match=r'DROP MACRO "memory"\."main"\."list_value"'):
+            con.execute("CREATE MATERIALIZED ANONYMIZED VIEW v AS FROM kacpc('t', k = 4, qi = 'age', other = ['sex'])")
+        assert con.execute("SELECT count(*) FROM releases()").fetchall() == [(0,)]
+
+
+def test_the_list_of_all_functions_is_not_read_where_no_macro_bends_a_literal(con: Any) -> None:
+    con.execute("CREATE MACRO list_value(a) AS TABLE SELECT 1 AS x; CREATE MACRO mine(a) AS a")  # these bend nothing
+    asked = []
+    with session.own_cursor(con) as cursor:
+
+        class Noted:
+            def execute(self, query: str) -> Any:
+                asked.append(query)
+                return cursor.execute(query)
+
+        literals.refuse("kacpc", Noted())
+        assert cursor.execute("SELECT current_setting('search_path')").fetchall() == [("system.main",)]
+    assert not any("duckdb_functions" in query for query in asked)
+
+
+def test_a_user_type_named_as_one_of_a_plan_bends_nothing(con: Any) -> None:
+    con.execute("CREATE SCHEMA s; USE s")
+    con.execute(SMALL)
+    call = "kacpc('t', k := 4, qi := ['age'], sensitive := ['disease'])"
+    before = [con.execute(f"FROM {call.replace('(', ending + '(')}").fetchall() for ending in ("", "_metrics")]
+    types = con.execute("SELECT DISTINCT type_name FROM duckdb_types() WHERE internal").fetchall()
+    for (name,) in types:
+        with contextlib.suppress(duckdb.Error):
+            con.execute(f"CREATE TYPE s.{json.dumps(name)} AS ENUM ('x')")
+    assert con.execute("SELECT count(*) FROM duckdb_types() WHERE schema_name = 's'").fetchall()[0][0] > 20
+    assert [con.execute(f"FROM {call.replace('(', ending + '(')}").fetchall() for ending in ("", "_metrics")] == before
+
+
+SETTINGS = {
+    "Calendar": "'japanese'",
+    "TimeZone": "'Asia/Tokyo'",
+    "integer_division": "true",
+    "default_order": "'DESC'",
+    "default_null_order": "'NULLS_FIRST'",
+    "default_collation": "'nocase'",
+    "ieee_floating_point_ops": "false",
+    "threads": "1",
+}
+"""What a session can set that changes what expressions give, or in which order rows come."""
+
+
+def test_no_setting_of_a_session_changes_a_release_or_its_numbers(visited: Any) -> None:
+    con, answers, _ = visited
+    try:
+        for name, value in SETTINGS.items():
+            con.execute(f"SET {name} = {value}")
+        for name in ("release", "metrics", " model 1", "_metrics model 2"):
+            assert answer(con, STATEMENTS[name]) == answers[name], name
+    finally:
+        for name in SETTINGS:
+            con.execute(f"RESET {name}")

@@ -1,0 +1,300 @@
+"""What a session sets changes no answer: every setting of DuckDB is judged, and those that may matter are tried."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.scale import some
+
+import dbanon
+from dbanon.sqltext import resources
+
+MEANING = {
+    "Calendar": "'japanese'",
+    "TimeZone": "'Asia/Tokyo'",
+    "default_collation": "'nocase'",
+    "default_null_order": "'nulls_first'",
+    "default_order": "'DESC'",
+    "dialect_compatibility_mode": "'SPARK'",
+    "error_on_division_by_zero": "false",
+    "errors_as_json": "true",
+    "ieee_floating_point_ops": "false",
+    "integer_division": "true",
+    "lambda_syntax": "'ENABLE_SINGLE_ARROW'",
+    "legacy_disable_null_type": "true",
+    "old_implicit_casting": "true",
+    "order_by_non_integer_literal": "true",
+    "preserve_identifier_case": "'uppercase'" if duckdb.__version__ >= "2" else "false",
+    "regex_match_operator_semantics": "'full'",
+    "scalar_subquery_error_on_multiple_rows": "false",
+    "show_behavior": "'SETTING'",
+    "table_function_identifier_conversion": "'DISABLE_IMPLICIT_STRING'",
+}
+"""Settings that change what SQL means."""
+
+RUNNING = {
+    "approximate_join_order_threshold": "1",
+    "arrow_large_buffer_size": "true",
+    "arrow_lossless_conversion": "true",
+    "arrow_output_list_view": "true",
+    "arrow_output_version": "'1.5'",
+    "asof_loop_join_threshold": "0",
+    "binary_as_string": "true",
+    "debug_force_external": "true",
+    "debug_physical_table_scan_execution_strategy": "'SYNCHRONOUS'",
+    "debug_verify_vector": "'dictionary_expression'",
+    "debug_window_mode": "'separate'",
+    "delim_join_as_cte": "false",
+    "disable_timestamptz_casts": "true",
+    "disabled_optimizers": "'filter_pushdown,statistics_propagation,common_subexpressions'",
+    "dynamic_or_filter_threshold": "0",
+    "enable_caching_operators": "false",
+    "enable_fsst_vectors": "true",
+    "enable_macro_dependencies": "true",
+    "enable_optimizer": "false",
+    "enable_view_dependencies": "true",
+    "immediate_transaction_mode": "true",
+    "late_materialization_max_rows": "0",
+    "max_expression_depth": "500",
+    "merge_join_threshold": "0",
+    "nested_loop_join_threshold": "0",
+    "ordered_aggregate_threshold": "1",
+    "perfect_ht_threshold": "0",
+    "prefer_range_joins": "true",
+    "preserve_insertion_order": "false",
+    "produce_arrow_string_view": "true",
+    "python_enable_replacements": "false",
+    "python_scan_all_frames": "true",
+    "scheduler_process_partial": "true",
+    "streaming_buffer_size": "'1KB'",
+    "threads": "1",
+}
+"""Settings that change how it is run, and in which form values come."""
+
+LEFT_ALONE = {
+    "files, folders, networks and secrets; what may be read is tried in test_files.py": """
+        access_mode allow_extension_repositories allow_persistent_secrets allow_unredacted_secrets allowed_configs
+        allowed_directories allowed_paths autoinstall_extension_repository autoinstall_known_extensions
+        autoload_known_extensions cache_local_files custom_extension_repository custom_user_agent default_secret_storage
+        disable_parquet_prefetching disabled_filesystems duckdb_api enable_external_access enable_external_file_cache
+        enable_geoparquet_conversion enable_http_metadata_cache enable_object_cache extension_directories
+        extension_directory extension_repository_directory external_file_cache_local_max_block_size
+        external_file_cache_remote_max_block_size external_file_cache_remote_min_block_size
+        external_file_cache_request_sizing external_file_cache_spill file_search_path force_mbedtls_unsafe
+        home_directory http_client_pool_capacity http_proxy http_proxy_password http_proxy_username
+        parquet_metadata_cache parquet_prefetch_column_gap password prefetch_all_parquet_files read_ahead_depth
+        redact_http_logs secret_directory storage_block_prefetch temp_directory temp_file_encryption user username
+        validate_external_file_cache""",
+    "extensions, which can change anything": """
+        active_grammar_extensions allow_community_extensions allow_extensions_metadata_mismatch
+        allow_parser_override_extension allow_unsigned_extensions current_dialect""",
+    "memory, time, threads and what joins are allowed: a statement ends or is refused": """
+        allocator_background_threads allocator_bulk_deallocation_flush_threshold allocator_flush_threshold async_threads
+        block_allocator_memory debug_asof_iejoin debug_force_no_cross_product external_threads max_execution_time
+        max_memory max_streaming_buffer_size
+        max_temp_directory_size memory_limit operator_memory_limit pin_threads pivot_limit standard_vector_size
+        worker_threads""",
+    "how a database is stored; what is stored is what is read": """
+        __delta_only_variant_encoding_enabled auto_checkpoint_skip_wal_threshold checkpoint_on_detach
+        checkpoint_threshold debug_checkpoint_abort debug_checkpoint_scan_sleep_ms debug_checkpoint_sleep_ms
+        debug_eviction_queue_sleep_micro_seconds debug_skip_checkpoint_on_commit debug_verify_blocks default_block_size
+        disable_database_invalidation disabled_compression_methods enable_optimistic_write experimental_metadata_reuse
+        force_bitpacking_mode force_column_metadata_reuse force_compression force_variant_shredding fsync_mode
+        geometry_minimum_shredding_size initial_column_segment_size max_vacuum_tasks partitioned_write_flush_threshold
+        partitioned_write_max_open_files storage_compatibility_version vacuum_rebuild_indexes
+        variant_minimum_shredding_size wal_autocheckpoint wal_autocheckpoint_entries write_buffer_row_group_count
+        write_buffer_row_group_memory_limit zstd_min_string_length""",
+    "what is told of a statement beside its answer": """
+        catalog_error_max_schemas custom_profiling_settings disabled_log_types enable_http_logging enable_logging
+        enable_profiling enable_progress_bar enable_progress_bar_print enabled_log_types explain_output
+        http_logging_output log_query_path logging_level logging_mode logging_storage profile_output profiling_coverage
+        profiling_mode profiling_output profiling_renderer_settings progress_bar_time tracked_metrics
+        warnings_as_errors""",
+    "where names are looked up, which a call resolves itself": "schema search_path",
+    "transactions that failed, settings that may not be set any more": """
+        current_transaction_invalidation_policy default_transaction_invalidation_policy lock_configuration""",
+    "nothing that a plan has: geometry, PIVOT, indexes of the source, USING KEY, DataFrames of objects": """
+        deprecated_using_key_syntax ignore_unknown_crs index_scan_max_count index_scan_percentage json_geometry_format
+        pandas_analyze_sample pivot_filter_threshold""",
+    "another name of default_null_order": "null_order",
+}
+"""Settings that are not tried, and why."""
+
+TABLE = """
+CREATE TABLE t AS SELECT
+    i // 2 AS pid, 20 + (i * 7) % 10 AS age, ((i * 3) % 5) / 4.0::DOUBLE AS dose,
+    DATE '1999-12-20' + ((i * 11) % 40)::INTEGER AS born,
+    TIMESTAMPTZ '2020-02-28 23:30:00+00' + INTERVAL (i % 7) HOUR AS seen,
+    CASE WHEN i % 11 > 0 THEN ['a1', 'A1', 'b2', 'B1'][1 + i % 4] END AS zip,
+    CASE WHEN i % 9 > 0 THEN ['flu', 'HIV', 'Flu', 'cold'][1 + (i * 5) % 4] END AS disease, i % 3 AS severity
+FROM range(32) AS r (i)
+"""
+RELEASE = (
+    "('t', k := 2, qi := ['age', 'dose', 'born', 'seen', 'zip'], sensitive := ['disease', 'severity'], "
+    "person := 'pid', hierarchies := {'zip': 'zip'})"
+)
+JUDGED = "('safe', qi := ['age', 'zip'], sensitive := ['severity']"
+STATEMENTS = {
+    "release": f"FROM mondrian{RELEASE}",
+    "classes": f"FROM mondrian_classes{RELEASE}",
+    "metrics": f"FROM mondrian_metrics{RELEASE}",
+    "model": "FROM mondrian('t', k := 3, qi := ['age', 'zip'], sensitive := ['severity'], l := 2, t := 0.9, "
+    "emd := 'ordered', alpha := 0.9, beta := 9, nulls := 'drop', suppress := 0.2)",
+    **{name: f"FROM {name}{JUDGED})" for name in ("anonymity", "t_closeness", "alpha_k", "beta_likeness")},
+    "l": f"FROM l_diversity{JUDGED}, diversity := 'entropy')",
+    "risk": f"FROM risk{JUDGED}, source := 't', hierarchies := {{'zip': 'zip'}})",
+    "query_error": "FROM query_error('safe', 't', qi := ['age', 'zip'], hierarchies := {'zip': 'zip'}, queries := 10)",
+    "profile": "FROM profile('t')",
+    "policy": "FROM policy_problems()",
+    "hierarchy": "FROM hierarchy_dates('d', 't', 'born', levels := ['year', 'decade'])",
+    "zoned": "SELECT DISTINCT parent FROM hierarchy_dates('d', 't', 'seen', levels := ['month', 'decade']) "
+    "ORDER BY ALL ASC NULLS LAST",
+    "status": "FROM release_status()",
+    "releases": "SELECT * EXCLUDE (released_at) FROM releases()",
+}
+
+
+def running(con: Any) -> set[str]:
+    return {name for (name,) in con.execute("SELECT name FROM duckdb_settings()").fetchall()}
+
+
+def test_every_setting_of_this_duckdb_is_tried_or_left_alone_for_a_reason(con: Any) -> None:
+    alone = [name for names in LEFT_ALONE.values() for name in names.split()]
+    judged = [*MEANING, *RUNNING, *alone]
+    assert len(judged) == len(set(judged))
+    assert running(con) - set(judged) == set(), "does it change an answer? Try it here, or say why not"
+
+
+@pytest.fixture(scope="module")
+def clinic() -> Any:
+    """A table with persons, a release of it, a materialized one, and what is said of them."""
+    con = dbanon.attach(duckdb.connect())
+    con.execute(TABLE)
+    con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip', 't', 'zip', keep := [1])")
+    con.execute("CREATE TABLE safe AS FROM mondrian('t', k := 2, qi := ['age', 'zip'], sensitive := ['severity'])")
+    dbanon.materialize(con, "held", "mondrian", "t", k=2, qi=["age"], sensitive=["disease"], person="pid")
+    yield con, {name: answer(con, query) for name, query in STATEMENTS.items()}
+    con.close()
+
+
+def answer(con: Any, query: str) -> Any:
+    try:
+        return con.execute(query).fetchall()
+    except duckdb.Error as error:
+        return f"{query}: {error}"
+
+
+def setting(con: Any, settings: dict[str, str]) -> None:
+    dbanon.clear_cache(con)
+    for name in settings.keys() & running(con):
+        con.execute(f"SET {name} = {settings[name]}")
+
+
+def unset(con: Any, settings: dict[str, str]) -> None:
+    for name in settings.keys() & running(con):
+        con.execute(f"RESET {name}")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("settings", [MEANING, RUNNING], ids=["meaning", "running"])
+def test_no_setting_changes_what_a_function_answers(clinic: Any, settings: dict[str, str]) -> None:
+    con, answers = clinic
+    setting(con, settings)
+    try:
+        found = {name: answer(con, query) for name, query in STATEMENTS.items()}
+    finally:
+        unset(con, settings)
+    for name, given in found.items():
+        assert isinstance(given, list) and given == answers[name], name
+
+
+def test_no_setting_alone_changes_a_release(clinic: Any) -> None:
+    con, _ = clinic
+    query = "FROM mondrian('t', k := 2, qi := ['age', 'seen', 'zip'], sensitive := ['disease'])"
+    before = answer(con, query)
+    for name in some([name for name in (*MEANING, *RUNNING) if name in running(con)], 4):
+        settings = {name: {**MEANING, **RUNNING}[name]}
+        setting(con, settings)
+        try:
+            assert answer(con, query) == before, settings
+        finally:
+            unset(con, settings)
+
+
+def told(folder: Path, settings: dict[str, str]) -> list[Any]:
+    """A release that is made, refreshed, certified and given out under settings."""
+    with dbanon.connect(folder / "clinic.duckdb") as con:
+        con.execute(TABLE)
+        setting(con, settings)
+        dbanon.declare(con, "t", pid="person", age="quasi", born="quasi", disease="sensitive")
+        dbanon.materialize(con, "held", "mondrian", "t", k=2)
+        made = [con.execute(f"FROM held{ending}").fetchall() for ending in ("", "_classes", "_metrics")]
+        certificate = dbanon.certificate(con, "held").splitlines()
+        dbanon.publish(con, "held", folder / "held.csv")
+        status = con.execute("SELECT * FROM release_status()").fetchall()
+        refreshed = dbanon.refresh(con, "held", if_stale=True)
+        return [
+            *made,
+            [line for line in certificate if not re.search("released at|SHA|duckdb", line, re.IGNORECASE)],
+            (folder / "held.csv").read_text(encoding="utf-8"),
+            status,
+            refreshed.version,
+        ]
+
+
+def test_no_setting_changes_a_materialized_release_its_certificate_or_its_file(tmp_path: Path) -> None:
+    found = []
+    for name, settings in {"plain": {}, "set": MEANING}.items():
+        (tmp_path / name).mkdir()
+        found.append(told(tmp_path / name, {n: v for n, v in settings.items() if n != "preserve_identifier_case"}))
+    assert found[0] == found[1]
+
+
+# --- order -------------------------------------------------------------------------------------------------
+
+CLAUSE = re.compile(r"ORDER BY\s+", re.IGNORECASE)
+GIVEN = re.compile(r"\{\{ (by|order|ordered)\b.*\}\}$")
+"""An order that was stated where it is made."""
+
+
+def orders(sql: str) -> list[str]:
+    """What each ORDER BY of a template orders by, item by item; loops and conditions of the template are left out."""
+    plain = re.sub(r"\{#.*?#\}|\{%.*?%\}", " ", sql, flags=re.DOTALL)
+    found = []
+    for clause in CLAUSE.finditer(plain):
+        depth, item = 0, ""
+        for character in plain[clause.end() :] + ";":
+            depth += (character in "([{") - (character in ")]}")
+            ended = depth < 0 or (depth == 0 and character in ",;") or re.search(r"\b(LIMIT|ROWS|RANGE)$", item)
+            if not ended:
+                item += character
+                continue
+            found.append(re.sub(r"\b(LIMIT|ROWS|RANGE)$", "", item).strip())
+            item = ""
+            if depth < 0 or character != ",":
+                break
+    return [item for item in found if item]
+
+
+def test_every_order_says_its_direction() -> None:
+    root = Path(str(resources.__file__)).resolve().parents[2] / "sql"
+    files = sorted(root.rglob("*.sql"))
+    assert len(files) > 90
+    unsaid = [
+        (path.relative_to(root).as_posix(), item)
+        for path in files
+        for item in orders(path.read_text(encoding="utf-8"))
+        if not re.search(r"\b(ASC|DESC)\b", item) and not GIVEN.search(item)
+    ]
+    assert unsaid == []
+
+
+def test_every_sorted_list_says_its_direction_and_where_nulls_go() -> None:
+    root = Path(str(resources.__file__)).resolve().parents[2] / "sql"
+    for path in root.rglob("*.sql"):
+        sql = path.read_text(encoding="utf-8")
+        assert len(re.findall(r"\blist_sort\(", sql)) == len(re.findall(r"'(?:ASC|DESC)', 'NULLS LAST'\)", sql)), path

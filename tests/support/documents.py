@@ -1,0 +1,44 @@
+"""The pages that people read: the README and docs/, with their code, headings and links."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+MANUAL = ROOT / "docs" / "manual"
+GUIDES = sorted((ROOT / "docs").glob("*.md"))
+"""The pages written by hand, beside the README."""
+
+
+def text(page: Path) -> str:
+    """The Markdown of a page."""
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The code blocks of a page in order, each with its language."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text(page), re.DOTALL | re.MULTILINE)
+
+
+def statements(code: str) -> list[str]:
+    """The SQL statements of a code block; each ends a line."""
+    return [s.strip() for s in re.split(r";\s*$", code, flags=re.MULTILINE) if s.strip()]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that headings get: lower case, no punctuation, dashes for blanks."""
+    headings = re.findall(r"^#+ (.+)$", _without_code(page), re.MULTILINE)
+    words = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", word).strip().replace(" ", "-") for word in words}
+
+
+def links(page: Path) -> list[str]:
+    """The targets of a page's links to files and headings of the project."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", _without_code(page)))
+    return [target for target in targets if not re.match(r"\w+:", target)]
+
+
+def _without_code(page: Path) -> str:
+    return re.sub(r"^```.*?^```$", "", text(page), flags=re.DOTALL | re.MULTILINE)

@@ -1,0 +1,307 @@
+"""Random tables with sensitive columns and what is asked of them, in three forms: for the checker in models.py, for the
+clustering, and for SQL."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from oracle import models, reference
+from oracle.models import Class, Value
+from oracle.reference import Category, Number
+
+from dbanon import cluster
+from dbanon.models import demand
+from dbanon.models.constraint import AtLeast
+from dbanon.models.model import Model
+from dbanon.space import space
+from dbanon.sqltext.quote import text
+from support.tables import encoded_column
+
+Asked = dict[str, Any]
+
+ALGORITHMS = [algorithm.name for algorithm in cluster.algorithms()]
+
+INFECTIOUS = [["Flu", "Infectious", "*"], ["HIV", "Infectious", "*"], ["Cancer", "Oncology", "*"]]
+AREA = [
+    ["a1", "A", "*"],
+    ["a2", "A", "*"],
+    ["b1", "B", "*"],
+    ["b2", "B2", "B", "*"],
+    ["b3", "B2", "B", "*"],
+    ["c", "*"],
+]
+ILLNESS = [
+    ["TB", "Infectious", "*"],
+    ["Flu", "Viral", "Infectious", "*"],
+    ["HIV", "Viral", "Infectious", "*"],
+    ["Stroke", "*"],
+    ["Cancer", "Oncology", "*"],
+]
+CAUSE = [["work", "Accident", "*"], ["home", "Accident", "*"], ["other", "*"]]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A sensitive column: its values in their order, and its hierarchy, which then tells the order."""
+
+    type: str
+    values: tuple[Value, ...]
+    hierarchy: str | None = None
+    rows: list[list[str]] | None = None
+
+    @property
+    def order(self) -> list[str] | None:
+        return None if self.rows is None else [row[0] for row in self.rows]
+
+
+SENSITIVE = {
+    "disease": Column("VARCHAR", ("Flu", "HIV", "TB", "Cancer", "Stroke"), "illness", ILLNESS),
+    "cause": Column("VARCHAR", ("home", "work", "other"), "cause", CAUSE),
+    "plan": Column("VARCHAR", ("b", "a", "Z", "none")),
+    "score": Column("INTEGER", (10, 9, -1, 300, 0)),
+}
+
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
+ASKS: dict[str, Callable[[random.Random], Asked]] = {
+    "k": lambda rng: {},
+    "l": lambda rng: {"l": rng.choice([2, 2, 3, 4])},
+    "entropy": lambda rng: {"l": rng.choice([2, 2, 3]), "diversity": "entropy"},
+    "recursive": lambda rng: {"l": rng.choice([2, 2, 3]), "diversity": "recursive", "c": rng.choice([0.5, 1, 1.5, 3])},
+    "recursive, c not given": lambda rng: {"l": rng.choice([2, 3]), "diversity": "recursive"},
+    "t": lambda rng: {"t": rng.choice(SHARES)},
+    "ordered t": lambda rng: {"t": rng.choice(SHARES), "emd": "ordered"},
+    "hierarchical t": lambda rng: {"t": rng.choice(SHARES), "emd": "hierarchical"},
+    "alpha": lambda rng: {"alpha": rng.choice([0.4, 0.5, 0.6, 0.75, 0.8, 0.9])},
+    "p": lambda rng: {"p": rng.choice([2, 2, 3, 4])},
+    "beta": lambda rng: {"beta": rng.choice([0.25, 0.5, 1, 2, 4])},
+    "enhanced beta": lambda rng: {"beta": rng.choice([0.5, 1, 2, 4]), "likeness": "enhanced"},
+}
+
+
+def _several(rng: random.Random) -> Asked:
+    """Two or three models; a later one of a kind replaces the earlier."""
+    asked: Asked = {}
+    for name in rng.sample([name for name in ASKS if name != "k"], rng.choice([2, 3])):
+        more = ASKS[name](rng)
+        forms = {"l": ("diversity", "c"), "t": ("emd",), "beta": ("likeness",)}
+        asked = {key: value for key, value in asked.items() if not any(key in forms.get(new, ()) for new in more)}
+        asked |= more
+    return asked
+
+
+MODELS = {**ASKS, "several": _several}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A random table and what is asked of it."""
+
+    name: str
+    attributes: list[reference.Attribute]
+    named: list[bool]
+    max_levels: list[int | None]
+    records: list[tuple[Value, ...]]
+    sensitive: list[str]
+    values: list[tuple[Value, ...]]
+    persons: list[int | None] | None
+    asked: Asked
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.asked}, {len(self.records)} records, {self.sensitive}, persons: {bool(self.persons)}, "
+            f"max_level: {self.max_levels}"
+        )
+
+    @property
+    def columns(self) -> list[Column]:
+        return [SENSITIVE[name] for name in self.sensitive]
+
+    @property
+    def trees(self) -> list[models.Rows | None]:
+        return [column.rows for column in self.columns]
+
+    @property
+    def orders(self) -> list[list[str] | None]:
+        return [column.order for column in self.columns]
+
+    def block(self, record: int) -> tuple[str | None, ...]:
+        """What a record may be published as at the most, of the columns that have a max_level."""
+        lines = {row[0]: row for row in AREA}
+        values = [(self.records[record][j], level) for j, level in enumerate(self.max_levels) if level is not None]
+        return tuple(None if v is None else lines[str(v)][min(level, len(lines[str(v)]) - 1)] for v, level in values)
+
+    def blocks(self, records: Sequence[int]) -> list[list[int]]:
+        """Records that no max_level keeps apart."""
+        found: dict[tuple[str | None, ...], list[int]] = {}
+        for record in records:
+            found.setdefault(self.block(record), []).append(record)
+        return list(found.values())
+
+    def classes(self, groups: Sequence[Sequence[int]]) -> list[Class]:
+        """Groups of record numbers as the checker takes them."""
+        persons = range(len(self.records)) if self.persons is None else self.persons
+        return [[(self.values[r], persons[r]) for r in group] for group in groups]
+
+    def unmet(self, groups: Sequence[Sequence[int]]) -> list[str]:
+        """What does not hold on these classes."""
+        return models.unmet(self.classes(groups), self.asked, self.orders, self.trees)
+
+    def meets(self, group: Sequence[int]) -> bool:
+        """Whether what is asked holds on this class of the table."""
+        rest = sorted(set(range(len(self.records))) - set(group))
+        return models.first_meets(self.classes([group, rest]), self.asked, self.orders, self.trees)
+
+
+def case(model: str, seed: int, least_k: int = 1) -> Case:
+    """8 to 60 records of few different values; skewed sensitive values, in half of the tables in homogeneous runs."""
+    rng = random.Random(f"{model} {seed}")
+    asked = MODELS[model](rng)
+    attributes, named, pools = _quasi(rng)
+    n = rng.randint(8, 60)
+    records = [tuple(rng.choice(pool) for pool in pools) for _ in range(n)]
+    records[0] = tuple(pool[0] for pool in pools)
+    of = ["disease", "cause"] if asked.get("emd") == "hierarchical" else list(SENSITIVE)
+    sensitive = rng.sample(of, rng.choice([1, 1, 2]))
+    columns = [_sensitive(rng, SENSITIVE[name], n) for name in sensitive]
+    if rng.random() < 0.5:
+        records.sort(key=str)
+        columns = [sorted(column, key=str) for column in columns]
+    persons: list[int | None] | None = None
+    if rng.random() < 0.3:
+        people = rng.randint(n // 3, n)
+        persons = [None if rng.random() < 0.1 else rng.randrange(people) for _ in range(n)]
+    values = list(zip(*columns, strict=True))
+    multi = rng.choice(["joint", "joint", "independent", None]) if len(sensitive) == 2 and asked else None
+    asked = {"k": max(rng.choice([1, 2, 2, 3, 4, 5]), least_k), **asked} | ({"multi": multi} if multi else {})
+    levels = [rng.choice([None, None, None, 1, 2]) if has_name else None for has_name in named]
+    return Case(f"{model} {seed}", attributes, named, levels, records, sensitive, values, persons, asked)
+
+
+def _quasi(rng: random.Random) -> tuple[list[reference.Attribute], list[bool], list[list[Value]]]:
+    """Attributes, whether they have a hierarchy of a name, and what their columns are drawn from; NULL never first."""
+    attributes: list[reference.Attribute] = []
+    named: list[bool] = []
+    pools: list[list[Value]] = []
+    for _ in range(rng.randint(1, 3)):
+        kind = rng.choice(["number", "number", "tree", "flat"])
+        if kind == "number":
+            attributes.append(Number())
+            pools.append([rng.randint(0, 50) for _ in range(rng.randint(2, 20))])
+        elif kind == "tree":
+            attributes.append(Category(reference.Tree(AREA)))
+            pools.append(rng.sample([row[0] for row in AREA], rng.randint(2, len(AREA))))
+        else:
+            pools.append(rng.sample(["m", "f", "x", "y"], rng.randint(2, 4)))
+            attributes.append(Category(reference.flat(pools[-1])))
+        named.append(kind == "tree")
+        pools[-1] += [None] * rng.choice([0, 0, 0, 1])
+    return attributes, named, pools
+
+
+def _sensitive(rng: random.Random, column: Column, n: int) -> list[Value]:
+    values = column.values[: rng.randint(2, len(column.values))]
+    skew = rng.choice([1.0, 0.7, 0.4])
+    null = rng.choice([0.0, 0.0, 0.1, 0.3])
+    drawn = rng.choices(values, [skew**i for i in range(len(values))], k=n)
+    return [None if rng.random() < null else value for value in drawn]
+
+
+# For the clustering
+
+
+def encoded(made: Case) -> tuple[space.Space, list[int]]:
+    """The space of a case, and its canonical order."""
+    columns = [encoded_column(a, [r[j] for r in made.records]) for j, a in enumerate(made.attributes)]
+    quasi = [
+        (replace(a, max_level=level) if isinstance(a, space.Tree) else a, codes)
+        for (a, codes), level in zip(columns, made.max_levels, strict=True)
+    ]
+    persons = None if made.persons is None else np.array([-1 if p is None else p for p in made.persons], np.int64)
+    sensitive: list[tuple[space.Codes, int, space.Tree | None]] = []
+    for i, column in enumerate(made.columns):
+        values = [row[i] for row in made.values]
+        kind: reference.Attribute = Number() if column.type == "INTEGER" else Category(reference.flat(values))
+        if column.rows is not None:
+            kind = Category(reference.Tree(column.rows))
+        attribute, codes = encoded_column(kind, values)
+        tree = attribute if isinstance(attribute, space.Tree) and column.rows is not None else None
+        sensitive.append((codes, attribute.values, tree))
+    ties = np.random.default_rng(len(made.records)).integers(0, 2**63, len(made.records)).astype(np.uint64)
+    built, order = space.build([a for a, _ in quasi], [c for _, c in quasi], ties, persons, sensitive=sensitive)
+    return built, order.tolist()
+
+
+def constraint(made: Case) -> AtLeast:
+    """What is asked, as the package has it."""
+    options = dict.fromkeys(("k", *demand.MODELS, *itertools.chain(*demand.MODELS.values()), "multi")) | made.asked
+    asked = demand.demands("a test", "t", options, made.sensitive)
+    return AtLeast(made.asked["k"], tuple(Model(**d.fields()) for d in asked), made.asked.get("multi") == "joint")
+
+
+# For SQL
+
+
+def literal(value: object) -> str:
+    """A value as SQL."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return str(text(value))
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
+    return "[" + ", ".join(map(literal, value)) + "]" if isinstance(value, list) else repr(value)
+
+
+def table_of(con: Any, columns: Mapping[str, str], rows: Sequence[Sequence[Value]], name: str = "t") -> None:
+    """Creates a table of these columns with these rows."""
+    con.execute(f"CREATE OR REPLACE TABLE {name} ({', '.join(f'{c} {type_}' for c, type_ in columns.items())})")
+    con.execute(f"INSERT INTO {name} VALUES " + ", ".join(f"({', '.join(map(literal, row))})" for row in rows))
+
+
+def call_of(function: str, arguments: Mapping[str, object], name: str = "t") -> str:
+    return f"{function}('{name}', " + ", ".join(f"{key} := {literal(value)}" for key, value in arguments.items()) + ")"
+
+
+def stored(con: Any, made: Case) -> list[str]:
+    """Creates the table of a case; gives the names of its quasi-identifiers."""
+    quasi = [f"q{j}" for j in range(len(made.attributes))]
+    types = ["BIGINT" if isinstance(a, Number) else "VARCHAR" for a in made.attributes]
+    columns = {"rid": "INTEGER", **dict(zip(quasi, types, strict=True)), "person": "INTEGER"}
+    columns |= {name: SENSITIVE[name].type for name in made.sensitive}
+    persons = made.persons or [None] * len(made.records)
+    parts = zip(made.records, persons, made.values, strict=True)
+    table_of(con, columns, [(rid, *record, person, *values) for rid, (record, person, values) in enumerate(parts)])
+    return quasi
+
+
+def arguments_of(made: Case, quasi: list[str]) -> dict[str, object]:
+    """The arguments of a call that asks for what the case asks."""
+    hierarchies = {q: "area" for q, named in zip(quasi, made.named, strict=True) if named}
+    if made.asked.get("emd") in ("ordered", "hierarchical"):
+        hierarchies |= {name: str(SENSITIVE[name].hierarchy) for name in made.sensitive if SENSITIVE[name].hierarchy}
+    arguments: dict[str, object] = {"qi": quasi, "sensitive": made.sensitive, **made.asked}
+    if hierarchies:
+        arguments["hierarchies"] = hierarchies
+    levels = {q: level for q, level in zip(quasi, made.max_levels, strict=True) if level is not None}
+    if levels:
+        arguments["max_level"] = levels
+    if made.persons is not None:
+        arguments["person"] = "person"
+    return arguments
+
+
+def blamed(error: Exception) -> str | None:
+    """The parameter that an error says cannot be met, `max_level` where it is what keeps records apart; None if it says
+    something else."""
+    if "k must be " in str(error):
+        return "k"
+    if re.search(r"max_level of .* separates \d+ records into groups that cannot meet k = ", str(error)):
+        return "max_level"
+    found = re.search(r"all records together do not meet (\w+) = ", str(error))
+    return found[1] if found else None

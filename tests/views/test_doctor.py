@@ -1,0 +1,80 @@
+"""The doctor finds what is not well, and nothing where all is well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+from dbanon.views import doctor
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Iterator[Any]:
+    with dbanon.connect(tmp_path / "clinic.duckdb") as con:
+        con.execute(
+            "CREATE TABLE patients AS "
+            "SELECT i AS id, 20 + i % 40 AS age, ['a', 'b'][1 + i % 2] AS d FROM range(80) r(i)"
+        )
+        dbanon.declare(con, "patients", age="quasi", d="sensitive")
+        dbanon.materialize(con, "safe", "mondrian", "patients", k=4)
+        yield con
+
+
+def found(con: Any) -> list[tuple[str, str]]:
+    return [(p.kind, p.about) for p in doctor.problems(con)]
+
+
+def test_a_healthy_database_has_no_problems(clinic: Any) -> None:
+    clinic.execute("CREATE VIEW young AS SELECT * FROM safe WHERE d = 'a'")
+    clinic.execute("CREATE VIEW words AS SELECT 'FROM kacpc(1)' AS kacpc")
+    assert doctor.problems(clinic) == []
+
+
+def test_views_that_call_table_functions_are_listed(clinic: Any) -> None:
+    clinic.execute("CREATE VIEW live AS SELECT * FROM kacpc('patients', k=4)")
+    clinic.execute("CREATE VIEW above AS SELECT count(*) FROM live")
+    clinic.execute(
+        "CREATE SCHEMA s; CREATE VIEW s.deep AS SELECT (SELECT count(*) FROM kacpc_classes('patients', k := 4))"
+    )
+    assert found(clinic) == [("view", "above"), ("view", "live"), ("view", "s.deep")]
+    assert "kacpc_classes()" in doctor.problems(clinic)[2].problem
+
+
+def test_a_view_that_is_broken_for_another_reason_is_not_ours(clinic: Any) -> None:
+    clinic.execute("CREATE TABLE t (i INTEGER); CREATE VIEW v AS FROM t; DROP TABLE t")
+    assert doctor.problems(clinic) == []
+
+
+def test_stale_releases_are_listed_with_what_changed(clinic: Any) -> None:
+    clinic.execute("INSERT INTO patients VALUES (100, 33, 'a'), (101, 34, 'b')")
+    [problem] = doctor.problems(clinic)
+    assert (problem.kind, problem.about) == ("release", "safe") and "2 records came" in problem.problem
+
+
+def test_a_release_without_its_tables_is_listed(clinic: Any) -> None:
+    clinic.execute("DROP TABLE safe_metrics")
+    assert ("release", "safe") in found(clinic)
+
+
+def test_policy_and_hierarchy_problems_are_listed(clinic: Any) -> None:
+    clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('nothing', 'age', 'quasi')")
+    clinic.execute("INSERT INTO dbanon.hierarchy VALUES ('two', 'a', NULL, 'a', 0), ('two', 'b', NULL, 'b', 0)")
+    assert {kind for kind, _ in found(clinic)} == {"policy", "hierarchy"}
+
+
+def test_the_command_exits_with_1_if_there_are_problems(clinic: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "clinic.duckdb")
+    clinic.close()
+    well = CliRunner().invoke(main, ["doctor", path])
+    assert (well.exit_code, well.output) == (0, "No problems found.\n")
+    with dbanon.connect(path) as con:
+        con.execute("CREATE VIEW live AS SELECT * FROM kacpc('patients', k=4)")
+    ill = CliRunner().invoke(main, ["doctor", path])
+    assert ill.exit_code == 1
+    assert ill.output.startswith("view live: calls kacpc(), which a plain DuckDB does not have.")

@@ -1,0 +1,332 @@
+"""What is handed out holds the release and what belongs to it, and no byte of anything else."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon.views import publish as handouts
+
+TARGETS = ("out.duckdb", "out.parquet", "out.csv", "folder/")
+NAMES = ("Quintessa", "Zebulon", "Wilhelmina", "Xanthippe")
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clinic whose raw values can be told from everything that is published."""
+    path = tmp_path_factory.mktemp("clinic") / "clinic.duckdb"
+    r = random.Random(5)
+    with dbanon.connect(path) as con:
+        con.execute(
+            "CREATE TABLE wardbook (pid VARCHAR, name VARCHAR, age INTEGER, zip VARCHAR, disease VARCHAR, "
+            "secretnote VARCHAR)"
+        )
+        con.executemany(
+            "INSERT INTO wardbook VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (f"PKEY{700 + i}", f"{r.choice(NAMES)} Nr{i}", 20 + i % 60, f"Q{i % 40:02d}7ZIP",
+                 r.choice(["Flu", "HIV"]), f"NOTE{i}")
+                for i in range(400)
+            ],
+        )  # fmt: skip
+        con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_flat('zips', 'wardbook', 'zip')")
+        dbanon.load_hierarchy(con, "unused", [["UNUSEDLEAF", "UNUSEDNODE", "*"], ["UNUSED2", "UNUSEDNODE", "*"]])
+        dbanon.declare(
+            con, "wardbook", pid="person", name="identifier", age="quasi", zip=("quasi", "zips"), disease="sensitive"
+        )
+        dbanon.materialize(
+            con, "safe_patients", "kacpc", "wardbook", k=5, l=2, suppress=0.05, min_level={"zip": 1}, grid={"age": 10}
+        )
+    return path
+
+
+def files(target: Path) -> list[Path]:
+    return [p for p in sorted(target.rglob("*")) if p.is_file()]
+
+
+def raw() -> list[bytes]:
+    """What must be in no file: names, keys, notes, zip codes, names of the source, of withheld columns and nodes."""
+    words = [*NAMES, "PKEY", "NOTE", "7ZIP", "UNUSED", "wardbook", "secretnote", "clinic", "pid", "zips"]
+    return [w.encode() for w in words]
+
+
+def leaks(folder: Path) -> list[str]:
+    found = []
+    for path in files(folder):
+        data = path.read_bytes()
+        found += [f"{path.name}: {word!r}" for word in raw() if word.lower() in data.lower()]
+    return found
+
+
+@pytest.fixture(params=["path", "connection", "uncompressed"])
+def source(request: pytest.FixtureRequest, clinic: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The database as a path, and as connections that have just read all of its raw data."""
+    if request.param == "path":
+        yield clinic
+        return
+    with dbanon.connect(clinic) as con:
+        if request.param == "uncompressed":
+            con.execute("SET force_compression = 'uncompressed'")
+            monkeypatch.setattr(handouts, "_SETTINGS", {"force_compression": "uncompressed"})
+        con.execute("SELECT * FROM wardbook ORDER BY name").fetchall()
+        con.execute("FROM inference('wardbook', k=5)").fetchall()
+        yield con
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("classes", [False, True])
+def test_no_byte_of_the_source_is_in_what_is_handed_out(source: Any, to: str, classes: bool, tmp_path: Path) -> None:
+    written = dbanon.publish(source, "safe_patients", f"{tmp_path}/{to}", classes=classes)
+    assert sorted(written) == files(tmp_path), "nothing else remains, no draft and no log"
+    assert leaks(tmp_path) == []
+    exact = {str(age) for age in range(20, 80)}
+    ages = column(tmp_path, to, "age")
+    assert len(ages) > 300 and not exact & set(ages)
+
+
+def column(folder: Path, to: str, name: str) -> list[str]:
+    with opened(folder, to) as con:
+        return [str(row[0]) for row in con.execute(f"SELECT {name} FROM {relation(to, '')}").fetchall()]
+
+
+def opened(folder: Path, to: str) -> Any:
+    """A plain DuckDB as a recipient has it, in the folder of the files."""
+    if to.endswith(".duckdb"):
+        return duckdb.connect(folder / to, read_only=True)
+    con = duckdb.connect()
+    con.execute(f"SET file_search_path = '{folder / to if to.endswith('/') else folder}'")
+    return con
+
+
+def certificate_csv(name: str) -> str:
+    return f"read_csv('{name}', all_varchar = true, header = true, delim = ',', quote = '\"', escape = '\"')"
+
+
+def relation(to: str, ending: str) -> str:
+    name, form = ("safe_patients", "parquet") if to.endswith("/") else to.split(".")
+    if form == "duckdb":
+        return f"safe_patients{ending}"
+    if form == "csv" and ending == "_certificate":
+        return certificate_csv(f"{name}{ending}.csv")
+    return f"'{name}{ending}.{form}'"
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("classes", [False, True])
+def test_the_release_is_whole_and_its_certificate_can_be_checked(
+    clinic: Path, to: str, classes: bool, tmp_path: Path
+) -> None:
+    dbanon.publish(clinic, "safe_patients", f"{tmp_path}/{to}", classes=classes)
+    with duckdb.connect(clinic, read_only=True) as con:
+        expected = con.execute("SELECT * FROM safe_patients").fetchall()
+        metrics = con.execute("SELECT * FROM safe_patients_metrics").fetchall()
+        size = con.execute("SELECT count(*) FROM safe_patients_classes").fetchall()
+    with opened(tmp_path, to) as con:
+        assert con.execute(f"FROM {relation(to, '')}").fetchall() == expected
+        if not to.endswith("csv"):
+            assert con.execute(f"FROM {relation(to, '_metrics')}").fetchall() == metrics
+        lines = con.execute(f"SELECT item, value, sql FROM {relation(to, '_certificate')}").fetchall()
+        assert {"k", "records", "as outliers", "verified", "homogeneity"} <= {line[0] for line in lines}
+        checked = [line for line in lines if line[2] and len(line[1]) != 64]
+        assert len(checked) > 10
+        hashes = [line for line in lines if line[2] and len(line[1]) == 64]
+        assert len(hashes) == (0 if to.endswith(".duckdb") else 2 + classes)
+        for item, value, sql in hashes:
+            assert con.execute(sql).fetchall() == [(value,)], item
+        for item, value, sql in checked:
+            assert float(con.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), (item, sql)
+        if classes:
+            assert con.execute(f"SELECT count(*) FROM {relation(to, '_classes')}").fetchall() == size
+        else:
+            with pytest.raises(duckdb.Error):
+                con.execute(f"FROM {relation(to, '_classes')}")
+
+
+def test_a_database_holds_three_tables_and_nothing_more(clinic: Path, tmp_path: Path) -> None:
+    dbanon.publish(clinic, "safe_patients", tmp_path / "out.duckdb")
+    with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as con:
+        tables = con.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+        names = ["safe_patients", "safe_patients_certificate", "safe_patients_metrics"]
+        assert tables == [("main", n) for n in names]
+        assert con.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchall() == [(0,)]
+        assert con.execute("SELECT count(*) FROM duckdb_schemas() WHERE schema_name = 'dbanon'").fetchall() == [(0,)]
+
+
+def test_a_recipient_is_told_what_he_may_know(clinic: Path, tmp_path: Path) -> None:
+    dbanon.publish(clinic, "safe_patients", tmp_path / "out.parquet")
+    said = (tmp_path / "out_certificate.parquet.txt").read_text(encoding="utf-8")
+    assert "age: quasi" in said and "disease: sensitive" in said and "as outliers:" in said
+    assert "columns: 3" in said, "how many are withheld, not which"
+    for hidden in ("fingerprint", "source", "statement", "min_level", "grid", "withheld:", "person:"):
+        assert f"  {hidden}" not in said
+
+
+@pytest.mark.parametrize("version, number", [("v1.0.0", 64), ("v1.2.0", 65)])
+def test_a_database_for_an_older_shell(clinic: Path, version: str, number: int, tmp_path: Path) -> None:
+    dbanon.publish(clinic, "safe_patients", tmp_path / "out.duckdb", storage_version=version, classes=True)
+    header = (tmp_path / "out.duckdb").read_bytes()[8:20]
+    assert header[:4] == b"DUCK" and int.from_bytes(header[4:12], "little") == number
+    assert leaks(tmp_path) == []
+
+
+def test_a_storage_version_that_does_not_exist_or_does_not_apply(clinic: Path, tmp_path: Path) -> None:
+    with pytest.raises(dbanon.DbanonError, match=r"could not be written: .*v9\.9"):
+        dbanon.publish(clinic, "safe_patients", tmp_path / "out.duckdb", storage_version="v9.9")
+    with pytest.raises(dbanon.DbanonError, match="storage_version"):
+        dbanon.publish(clinic, "safe_patients", tmp_path / "out.csv", storage_version="v1.2.0")
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_an_existing_target_is_kept_unless_overwrite(clinic: Path, to: str, tmp_path: Path) -> None:
+    target = f"{tmp_path}/{to}"
+    dbanon.publish(clinic, "safe_patients", target, classes=True)
+    before = {p: p.read_bytes() for p in files(tmp_path)}
+    with pytest.raises(dbanon.DbanonError, match="exists already"):
+        dbanon.publish(clinic, "safe_patients", target)
+    assert {p: p.read_bytes() for p in files(tmp_path)} == before
+    written = dbanon.publish(clinic, "safe_patients", target, overwrite=True)
+    assert files(tmp_path) == sorted(written), "classes of the earlier file do not stay beside the new one"
+
+
+def test_a_database_in_use_is_never_a_target(clinic: Path, tmp_path: Path) -> None:
+    before = clinic.stat().st_size
+    with pytest.raises(dbanon.DbanonError, match="choose another file"):
+        dbanon.publish(clinic, "safe_patients", clinic, overwrite=True)
+    (tmp_path / "link.duckdb").symlink_to(clinic)
+    with dbanon.connect(clinic) as con, pytest.raises(dbanon.DbanonError, match="choose another file"):
+        dbanon.publish(con, "safe_patients", tmp_path / "link.duckdb", overwrite=True)
+    assert clinic.stat().st_size == before
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_nothing_remains_when_writing_fails(
+    clinic: Path, to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dbanon.views import certificate as certificates
+
+    def fails(*_: object) -> str:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(certificates, "rows", fails)
+    with dbanon.connect(clinic) as con:
+        with pytest.raises(OSError, match="disk full"):
+            dbanon.publish(con, "safe_patients", f"{tmp_path}/{to}")
+        assert list(tmp_path.iterdir()) == []
+        assert con.execute(
+            "SELECT count(*) FROM duckdb_databases() WHERE database_name LIKE 'dbanon_out%'"
+        ).fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "INSERT INTO safe_patients SELECT '33', 'Q017ZIP', 'Flu', 999",
+        "DELETE FROM safe_patients WHERE class_id = 1",
+        "UPDATE safe_patients SET age = '33' WHERE rowid = 0",
+        "ALTER TABLE safe_patients ADD COLUMN name VARCHAR",
+        "UPDATE safe_patients SET class_id = 1 WHERE class_id = 2",
+        "INSERT INTO safe_patients_metrics VALUES ('Zebulon', 1, 'lower', '')",
+        "UPDATE safe_patients_classes SET size = size + 1",
+        "ALTER TABLE safe_patients_classes ADD COLUMN name VARCHAR",
+        "DROP TABLE safe_patients_metrics",
+    ],
+)
+def test_a_release_that_was_changed_by_hand_is_refused(clinic: Path, change: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.duckdb"
+    copy.write_bytes(clinic.read_bytes())
+    with duckdb.connect(copy) as con:
+        con.execute(change)
+    with pytest.raises(dbanon.DbanonError, match="is not what was released"):
+        dbanon.publish(copy, "safe_patients", tmp_path / "out.duckdb")
+    assert files(tmp_path) == [copy]
+
+
+def test_other_mistakes(clinic: Path, tmp_path: Path) -> None:
+    with pytest.raises(dbanon.DbanonError, match=r"ending in \.duckdb, \.parquet, \.csv, or a folder"):
+        dbanon.publish(clinic, "safe_patients", tmp_path / "out.xlsx")
+    with pytest.raises(dbanon.DbanonError, match="Did you mean 'safe_patients'"):
+        dbanon.publish(clinic, "safe_patient", tmp_path / "out.csv")
+    with pytest.raises(duckdb.Error, match="does not exist"):
+        dbanon.publish(tmp_path / "none.duckdb", "safe_patients", tmp_path / "out.csv")
+    assert files(tmp_path) == []
+
+
+def test_a_read_only_connection_can_hand_out(clinic: Path, tmp_path: Path) -> None:
+    with dbanon.connect(clinic, read_only=True) as con:
+        for to in TARGETS:
+            assert dbanon.publish(con, "safe_patients", f"{tmp_path}/{TARGETS.index(to)}/{to}")
+    assert leaks(tmp_path) == []
+
+
+def test_awkward_values_and_names_come_through_csv(tmp_path: Path) -> None:
+    with dbanon.connect(tmp_path / "a.duckdb") as con:
+        con.execute("CREATE SCHEMA lab")
+        con.execute(
+            'CREATE TABLE t AS SELECT i % 3 AS "a ""b", CASE WHEN i % 2 = 0 THEN \'\' WHEN i % 3 = 0 THEN NULL '
+            "ELSE 'x,\"y\"' || chr(10) END AS s FROM range(60) r(i)"
+        )
+        dbanon.declare(con, "t", **{'a "b': "quasi", "s": "sensitive"})
+        dbanon.materialize(con, 'lab."odd name"', "mondrian", "t", k=2, t=0.9, beta=9, intervals="struct")
+        dbanon.publish(con, 'lab."odd name"', tmp_path / "out" / "o.csv", classes=True)
+    with duckdb.connect() as plain:
+        plain.execute(f"SET file_search_path = '{tmp_path / 'out'}'")
+        lines = plain.execute(
+            f"SELECT item, value, sql FROM {certificate_csv('o_certificate.csv')} WHERE sql IS NOT NULL"
+        ).fetchall()
+        lines = [line for line in lines if len(line[1]) != 64]
+        assert len(lines) > 10
+        for item, value, sql in lines:
+            assert float(plain.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), (item, sql)
+
+
+def test_types_come_through_a_database(tmp_path: Path) -> None:
+    with dbanon.connect(tmp_path / "a.duckdb") as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT i % 3 AS q, 170141183460469231731687303715884105727::HUGEINT - i % 2 AS huge, "
+            "(CASE WHEN i % 2 = 0 THEN 'z' ELSE 'a' END)::ENUM ('z', 'a') AS word, "
+            "TIME '01:02:03' AS clock, TIMESTAMP_S '2020-01-01 00:00:01' AS moment FROM range(60) r(i)"
+        )
+        roles: dict[str, Any] = dict.fromkeys(("huge", "word", "clock", "moment"), "sensitive")
+        dbanon.declare(con, "t", q="quasi", **roles)
+        dbanon.materialize(con, "safe", "mondrian", "t", k=2, t=0.9, emd="ordered")
+        dbanon.publish(con, "safe", tmp_path / "out.duckdb", classes=True)
+        expected = [
+            con.execute(f"{what} safe{e}").fetchall() for e in ("", "_classes") for what in ("DESCRIBE", "FROM")
+        ]
+    with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as plain:
+        found = [plain.execute(f"{what} safe{e}").fetchall() for e in ("", "_classes") for what in ("DESCRIBE", "FROM")]
+    assert found == expected
+
+
+def test_rows_of_a_file_stand_in_the_order_of_the_release_whatever_the_settings(tmp_path: Path) -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT (i * 7919) % 80 AS place FROM range(150000) AS r (i)")
+        dbanon.declare(con, "t", place="quasi")
+        con.execute("SET threads = 8; SET preserve_insertion_order = false")
+        dbanon.materialize(con, "safe", "kacpc", "t", k=5)
+        dbanon.publish(con, "safe", tmp_path / "out.csv")
+    with duckdb.connect() as plain:
+        plain.execute("SET threads = 1")
+        found = plain.execute(f"SELECT class_id FROM '{tmp_path / 'out.csv'}'").fetchnumpy()["class_id"]
+    assert len(found) == 150000 and (found[1:] >= found[:-1]).all()
+
+
+def test_an_overwritten_file_leaves_no_certificate_of_the_one_before(clinic: Path, tmp_path: Path) -> None:
+    """Certificates were called out_certificate.txt once; that of another file, or a text of the user, stays."""
+    out, old = tmp_path / "out.csv", tmp_path / "out_certificate.txt"
+    dbanon.publish(clinic, "safe_patients", out)
+    old.write_text((tmp_path / "out_certificate.csv.txt").read_text())
+    dbanon.publish(clinic, "safe_patients", tmp_path / "out.parquet")
+    assert old.exists()
+    dbanon.publish(clinic, "safe_patients", out, overwrite=True)
+    assert not old.exists()
+    old.write_text("what 'out.csv' is for")
+    dbanon.publish(clinic, "safe_patients", out, overwrite=True)
+    assert old.exists()

@@ -1,0 +1,495 @@
+"""REFRESH: what stays, what is refused, and that two versions never differ by too little, judged by the definitions."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import pytest
+from oracle import models
+from support.scale import some
+
+import dbanon
+from dbanon import errors
+
+TABLES = 12
+"""Random tables, each with a few batches of changes."""
+
+TREE = [["Flu", "Viral", "*"], ["HIV", "Viral", "*"], ["Cold", "Viral", "*"], ["TB", "*"], ["Cut", "Injury", "*"]]
+DISEASES = [row[0] for row in TREE]
+WARDS = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"], ["c", "*"]]
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    connection = dbanon.connect()
+    yield connection
+    connection.close()
+
+
+def patients(con: Any, rows: Sequence[tuple[int, int, str]], **roles: Any) -> None:
+    """The table `patients(pid, age, disease)` with a key, and its policy."""
+    con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
+    con.executemany("INSERT INTO patients VALUES (?, ?, ?)", list(rows))
+    dbanon.declare(con, "patients", **({"pid": "identifier", "age": "quasi", "disease": "sensitive"} | roles))
+
+
+def two_groups(con: Any, **roles: Any) -> None:
+    """Ages 20 to 29 and 60 to 69, one patient each, with alternating diseases."""
+    patients(con, [(i, (20 if i < 10 else 50) + i, DISEASES[i % 4]) for i in range(20)], **roles)
+
+
+def status(con: Any) -> tuple[Any, ...]:
+    rows = con.execute("SELECT status, came, went, changed FROM release_status()").fetchall()
+    assert len(rows) == 1
+    return rows[0]
+
+
+def everything(con: Any, *names: str) -> dict[str, Any]:
+    """All tables of the releases, the ledger and the membership."""
+    tables = [name + ending for name in names for ending in ("", "_classes", "_metrics")]
+    tables += ["dbanon.release", "dbanon.membership"]
+    found = {t: con.execute(f"SELECT * FROM {t} ORDER BY ALL").fetchall() for t in tables}
+    found["tables"] = con.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+    return found
+
+
+def unchanged_by(con: Any, name: str, work: Callable[[], object], error: type[Exception]) -> Any:
+    """Asserts that the work is refused and leaves everything as it was."""
+    before = everything(con, name)
+    with pytest.raises(error) as raised:
+        work()
+    assert everything(con, name) == before
+    return raised.value
+
+
+# --- release_status --------------------------------------------------------------------------------------
+
+
+def test_a_release_is_fresh_until_its_source_changes(con: Any) -> None:
+    two_groups(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    assert status(con) == ("fresh", 0, 0, 0)
+    con.execute("INSERT INTO patients VALUES (100, 25, 'Flu'), (101, 26, 'Flu')")
+    assert status(con) == ("stale", 2, 0, 0)
+    con.execute("DELETE FROM patients WHERE pid = 3")
+    assert status(con) == ("stale", 2, 1, 0)
+    con.execute("UPDATE patients SET disease = 'Cut' WHERE pid IN (5, 6, 7)")
+    assert status(con) == ("stale", 2, 1, 3)
+
+
+def test_without_a_key_a_change_is_one_that_went_and_one_that_came(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT 20 + i AS age, ['Flu', 'HIV'][1 + i % 2] AS disease FROM range(20) AS r (i)")
+    dbanon.declare(con, "t", age="quasi", disease="sensitive")
+    dbanon.materialize(con, "safe", "kacpc", "t", k=5)
+    con.execute("UPDATE t SET disease = 'TB' WHERE age IN (21, 22)")
+    assert status(con) == ("stale", 2, 2, 0)
+
+
+def test_a_column_that_is_not_published_does_not_make_a_release_stale(con: Any) -> None:
+    two_groups(con, disease="identifier")
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("UPDATE patients SET disease = 'Cut'")
+    assert status(con) == ("fresh", 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ("UPDATE dbanon.policy SET weight = 3 WHERE column_name = 'age'", "policy_changed"),
+        ("UPDATE dbanon.hierarchy SET label = 'X' WHERE label = 'Injury'", "hierarchy_changed"),
+    ],
+)
+def test_a_changed_policy_or_hierarchy_makes_a_release_stale(con: Any, change: str, column: str) -> None:
+    two_groups(con)
+    dbanon.load_hierarchy(con, "illness", TREE)
+    dbanon.declare(con, "patients", disease=("quasi", "illness"))
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute(change)
+    assert con.execute(f"SELECT status, {column}, problem FROM release_status()").fetchall() == [("stale", True, None)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP TABLE patients",
+        "ALTER TABLE patients DROP COLUMN disease",
+        "ALTER TABLE patients RENAME age TO years",
+        "ALTER TABLE patients RENAME TO people",
+    ],
+)
+def test_a_source_that_is_gone_is_said(con: Any, change: str) -> None:
+    two_groups(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute(change)
+    ((state, problem),) = con.execute("SELECT status, problem FROM release_status()").fetchall()
+    assert state == "stale"
+    assert problem
+    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.DbanonError)
+    dbanon.drop(con, "safe")
+
+
+# --- keep ------------------------------------------------------------------------------------------------
+
+
+def test_keep_leaves_every_published_row_in_its_class(con: Any) -> None:
+    two_groups(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("CREATE TABLE old AS FROM safe")
+    con.execute("INSERT INTO patients SELECT 100 + i, 40 + i, 'Flu' FROM range(7) AS r (i)")
+    made = dbanon.refresh(con, "safe")
+    assert (made.version, made.records) == (2, 27)
+    assert con.execute("SELECT age, disease FROM old EXCEPT ALL SELECT age, disease FROM safe").fetchall() == []
+    added = con.execute("SELECT age, disease FROM safe EXCEPT ALL SELECT age, disease FROM old").fetchall()
+    assert added == [("[40, 46]", "Flu")] * 7
+
+
+def test_a_refresh_of_what_did_not_change_gives_the_same_rows(con: Any) -> None:
+    two_groups(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=3, l=2, suppress=0.2)
+    con.execute("CREATE TABLE old AS FROM safe")
+    assert con.execute("FROM delta_problems('safe')").fetchall() == []
+    assert dbanon.refresh(con, "safe").version == 2
+    assert con.execute("FROM safe").fetchall() == con.execute("FROM old").fetchall()
+
+
+def test_newcomers_that_are_too_few_wait_where_records_may_be_left_out(con: Any) -> None:
+    """What suppress allows is counted over the whole table."""
+    patients(con, [(i, 20 + i % 10, DISEASES[i % 4]) for i in range(40)])
+    assert dbanon.materialize(con, "safe", "kacpc", "patients", k=4, suppress=0.1).records == 40
+    con.execute("INSERT INTO patients VALUES (92, 96, 'Flu')")
+    assert con.execute("FROM delta_problems('safe')").fetchall() == []
+    assert dbanon.refresh(con, "safe").records == 40
+    assert con.execute("SELECT suppressed FROM dbanon.release ORDER BY version").fetchall() == [(0,), (1,)]
+    con.execute("INSERT INTO patients SELECT 200 + i, 90 + i, 'Cut' FROM range(5) AS r (i)")
+    assert dbanon.refresh(con, "safe").records == 46
+
+
+def test_a_class_that_shrinks_and_is_called_otherwise_does_not_show_who_went(con: Any) -> None:
+    """Ten of one class; the five oldest, all with HIV, go. By published values all rows are new, and diverse; but who
+    has both versions sees which five are missing."""
+    rows = [(i, 20 + i, "HIV" if i >= 5 else DISEASES[i % 4]) for i in range(10)]
+    patients(con, rows)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5, l=2)
+    assert con.execute("SELECT count(DISTINCT age) FROM safe").fetchall() == [(1,)]
+    con.execute("DELETE FROM patients WHERE pid >= 5")
+    assert con.execute("SELECT change, missed FROM delta_problems('safe')").fetchall() == [("went", ["l"])]
+    error = unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.DeltaRefused)
+    assert "delta_problems" in str(error)
+
+
+def test_newcomers_do_not_hide_that_a_class_kept_too_few(con: Any) -> None:
+    """Of ten seven go, seven others come with the same published values: three would be known to be in both."""
+    patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("DELETE FROM patients WHERE pid < 7")
+    con.execute("INSERT INTO patients SELECT 100 + i, 30, 'Cut' FROM range(7) AS r (i)")
+    rows = con.execute("SELECT change, sum(records) FROM delta_problems('safe') GROUP BY ALL").fetchall()
+    assert rows
+    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.DeltaRefused)
+
+
+def test_what_came_as_one_group_does_not_go_in_parts(con: Any) -> None:
+    """Six come into a class, five of them go: who has the first and the third version would see one record more."""
+    patients(con, [(i, 30, DISEASES[i % 4]) for i in range(10)])
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("INSERT INTO patients SELECT 100 + i, 30, 'Cut' FROM range(6) AS r (i)")
+    assert dbanon.refresh(con, "safe").records == 16
+    con.execute("DELETE FROM patients WHERE pid BETWEEN 100 AND 104")
+    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.DeltaRefused)
+
+
+def test_a_further_record_of_a_person_is_not_a_further_person(con: Any) -> None:
+    con.execute("CREATE TABLE visits (person INTEGER, age INTEGER, disease VARCHAR)")
+    con.executemany("INSERT INTO visits VALUES (?, ?, ?)", [(i, 30, DISEASES[i % 4]) for i in range(8)])
+    dbanon.declare(con, "visits", person="person", age="quasi", disease="sensitive")
+    dbanon.materialize(con, "safe", "kacpc", "visits", k=4)
+    con.execute("INSERT INTO visits SELECT 3, 30, 'Cut' FROM range(9)")
+    assert con.execute("SELECT change, records, persons FROM delta_problems('safe')").fetchall() == [("came", 9, 1)]
+    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.DeltaRefused)
+    con.execute("INSERT INTO visits SELECT i, 30, 'Cold' FROM range(8) AS r (i)")
+    assert dbanon.refresh(con, "safe").records == 25
+
+
+def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
+    """t-closeness compares with the whole table, which newcomers change under classes that stay."""
+    patients(con, [(i, 20 + i % 2, DISEASES[i // 2 % 2]) for i in range(20)])
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=4, t=0.2)
+    con.execute("INSERT INTO patients SELECT 100 + i, 60 + i % 2, 'TB' FROM range(60) AS r (i)")
+    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.KeepRefused)
+    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe", allow_delta=True), errors.KeepRefused)
+    with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
+        dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+    assert con.execute("SELECT refresh, allow_delta FROM dbanon.release WHERE version = 2").fetchall() == [
+        ("recluster", True)
+    ]
+
+
+def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
+    two_groups(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("DELETE FROM dbanon.policy WHERE column_name = 'disease'")
+    error = unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.KeepRefused)
+    assert "disease was sensitive and is withheld" in str(error)
+    with pytest.warns(dbanon.DisclosureWarning) as seen:
+        assert dbanon.refresh(con, "safe", refresh="recluster").version == 2
+    assert "disease was sensitive and is withheld" in " ".join(str(w.message) for w in seen)
+    assert [c[0] for c in con.execute("FROM safe").description] == ["age", "class_id"]
+
+
+def test_allow_delta_is_in_the_ledger(con: Any) -> None:
+    patients(con, [(i, 30, DISEASES[i % 4]) for i in range(12)])
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("DELETE FROM patients WHERE pid IN (3, 4)")
+    error = unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.DeltaRefused)
+    assert all(word in str(error) for word in ("wait for more", "recluster", "allow_delta"))
+    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe", refresh="recluster"), errors.DeltaRefused)
+    dbanon.refresh(con, "safe", allow_delta=True)
+    rows = con.execute("SELECT version, status, refresh, allow_delta, delta_classes > 0 FROM releases()").fetchall()
+    assert rows == [(1, "replaced", "first", False, False), (2, "published", "keep", True, True)]
+
+
+def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
+    two_groups(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("INSERT INTO patients SELECT 100 + i, 25 + i, 'Flu' FROM range(9) AS r (i)")
+    with pytest.warns(dbanon.DisclosureWarning, match="intersect"):
+        made = dbanon.refresh(con, "safe", refresh="recluster")
+    assert (made.version, made.records) == (2, 29)
+    assert con.execute("SELECT refresh FROM dbanon.release WHERE version = 2").fetchall() == [("recluster",)]
+
+
+def test_if_stale_does_nothing_where_the_release_is_fresh(con: Any) -> None:
+    two_groups(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    before = everything(con, "safe")
+    made = dbanon.refresh(con, "safe", if_stale=True)
+    assert (made.version, made.records, made.classes) == (1, 20, 4)
+    rows = con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (if_stale = true)").fetchall()
+    assert rows == [("safe", 1, 20, 4)]
+    assert everything(con, "safe") == before
+    con.execute("INSERT INTO patients SELECT 100 + i, 25 + i, 'Flu' FROM range(9) AS r (i)")
+    assert dbanon.refresh(con, "safe", if_stale=True).version == 2
+    con.execute("UPDATE dbanon.policy SET weight = 3 WHERE column_name = 'age'")
+    assert dbanon.refresh(con, "safe", if_stale=True).version == 3
+
+
+def test_a_failing_gate_leaves_the_old_version(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    two_groups(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("DELETE FROM patients WHERE pid > 3")
+    for how in ("keep", "recluster"):
+        unchanged_by(con, "safe", lambda how=how: dbanon.refresh(con, "safe", refresh=how), Exception)  # type: ignore[misc]
+    con.execute("DELETE FROM patients")
+    unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), Exception)
+
+
+# --- many random changes -----------------------------------------------------------------------------------
+
+ASKS: list[dict[str, Any]] = [
+    {},
+    {"l": 2},
+    {"l": 2, "diversity": "entropy"},
+    {"t": 0.5},
+    {"t": 0.4, "emd": "ordered"},
+    {"t": 0.6, "emd": "hierarchical"},
+    {"alpha": 0.7},
+    {"l": 2, "t": 0.6},
+    {"beta": 4},
+]
+
+
+class World:
+    """A random table that changes, and the call that releases it."""
+
+    def __init__(self, con: Any, seed: int) -> None:
+        self.con, self.rng = con, random.Random(seed)
+        rng = self.rng
+        self.person = rng.random() < 0.35
+        self.key = not self.person and rng.random() < 0.7
+        self.asked: dict[str, Any] = {"k": rng.choice([2, 2, 3, 4])} | rng.choice(ASKS)
+        self.options: dict[str, Any] = {}
+        if rng.random() < 0.3:
+            self.options["top"] = {"age": rng.choice([35, 45])}
+        if rng.random() < 0.3:
+            self.options["bottom"] = {"age": 24}
+        if rng.random() < 0.3:
+            self.options["grid"] = {"age": 5}
+        if rng.random() < 0.3:
+            self.options["min_level"] = {"ward": 1}
+        if rng.random() < 0.25:
+            self.options["suppress"] = 0.15
+        if rng.random() < 0.25:
+            self.options["nulls"] = "drop"
+        if rng.random() < 0.2:
+            self.options["intervals"] = "bounds"
+        self.ages = rng.choice([4, 12, 30])
+        self.holes = rng.choice([0, 0, 0.15])
+        self.algorithm = rng.choice(["kacpc", "mondrian"])
+        self.next = 0
+        primary = "PRIMARY KEY" if self.key else ""
+        con.execute(
+            f"CREATE OR REPLACE TABLE t (pid INTEGER {primary}, person INTEGER, age INTEGER, ward VARCHAR, "
+            "disease VARCHAR)"
+        )
+        con.execute("DELETE FROM dbanon.policy")
+        dbanon.declare(
+            con,
+            "t",
+            pid="identifier",
+            person="person" if self.person else "identifier",
+            age="quasi",
+            ward=("quasi", "wards"),
+            disease=("sensitive", "illness"),
+        )
+        self.insert(rng.randint(25, 50))
+
+    def insert(self, count: int) -> None:
+        rng = self.rng
+        rows = []
+        for _ in range(count):
+            age = None if rng.random() < self.holes else 20 + rng.randrange(self.ages)
+            ward = None if rng.random() < self.holes / 2 else rng.choice(WARDS)[0]
+            person = rng.randrange(40) if rng.random() < 0.9 else None
+            disease = None if rng.random() < 0.05 else rng.choices(DISEASES, [4, 4, 3, 1, 1])[0]
+            rows.append((self.next, person, age, ward, disease))
+            self.next += 1
+        self.con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", rows)
+
+    def change(self) -> None:
+        """Some records come; some go, often a whole class of them; some are changed."""
+        rng, con = self.rng, self.con
+        what = rng.choices(["many", "one", "class", "some", "other"], [6, 1, 4, 1, 1])[0]
+        if what in ("many", "class"):
+            self.insert(rng.choice([8, 15, 25]))
+        if what == "one":
+            self.insert(1)
+        if what == "class" and self.key:
+            con.execute(
+                "DELETE FROM t WHERE pid::VARCHAR IN (SELECT person_key FROM dbanon.membership "
+                "WHERE version = (SELECT max(version) FROM dbanon.membership) AND cluster_id IN (SELECT unnest(?)))",
+                [[rng.randrange(12) for _ in range(rng.choice([1, 2, 4]))]],
+            )
+        if what == "some":
+            con.execute(f"DELETE FROM t WHERE (pid * 7919 + {rng.randrange(9)}) % 9 = 0")
+        if what == "other":
+            con.execute(f"UPDATE t SET disease = '{rng.choice(DISEASES)}' WHERE (pid + {rng.randrange(9)}) % 9 = 0")
+
+    def sets(self, version: str, other: str) -> list[list[tuple[Any, ...]]]:
+        """What a version has in each class, by published values, and the other has not."""
+        cells = f"{version}.* EXCLUDE (class_id)"
+        query = f"SELECT {cells} FROM {version} EXCEPT ALL SELECT {cells.replace(version, other)} FROM {other}"
+        found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+        columns = [c[0] for c in self.con.execute(f"SELECT * EXCLUDE (class_id) FROM {version}").description]
+        at = columns.index("disease")
+        for row in self.con.execute(query).fetchall():
+            found.setdefault(tuple(v for i, v in enumerate(row) if i != at), []).append(row)
+        return [[(row[at],) for row in rows] for rows in found.values()]
+
+
+def judged(part: Sequence[Any], whole: Mapping[Any, int], asked: Mapping[str, Any]) -> list[str]:
+    """The models that a set of sensitive values misses; records are persons of their own."""
+    failed = []
+    (records,) = models.alone([[(value,) for (value,) in part]])
+    if models.size(records) < asked["k"]:
+        failed.append("k")
+    if "l" in asked:
+        measure = models.entropy_l if asked.get("diversity") == "entropy" else models.distinct_l
+        if measure([records]).table < asked["l"] - models.SLACK:
+            failed.append("l")
+    if "alpha" in asked and models.alpha([records]).table > asked["alpha"] + models.SLACK:
+        failed.append("alpha")
+    total = sum(whole.values())
+    q = {value: models.Fraction(count, total) for value, count in whole.items()}
+    p = models.shares(records, 0)
+    if "t" in asked:
+        emd = asked.get("emd", "equal")
+        if emd == "equal":
+            distance = models.equal(p, q)
+        elif emd == "ordered":
+            ranked = [value for value in [*DISEASES, None] if value in q]
+            distance = models.ordered(p, q, ranked)
+        else:
+            distance = models.hierarchical(p, q, TREE)
+        if distance > asked["t"] + models.SLACK:
+            failed.append("t")
+    if "beta" in asked and any((p[v] - q[v]) / q[v] > asked["beta"] + models.SLACK for v in p):
+        failed.append("beta")
+    return failed
+
+
+def by_persons(con: Any, world: World, version: int, other: int, new: bool) -> list[str]:
+    """Misses of what moved and of what stayed in clusters that lost some, by the members that the ledger knows."""
+    rows = con.execute(
+        "SELECT version, cluster_id, value_hash, person_key, records FROM dbanon.membership "
+        "WHERE release = 'safe' AND cluster_id IS NOT NULL AND version IN (?, ?)",
+        [version, other],
+    ).fetchall()
+    held: dict[int, dict[int, Counter[Any]]] = {version: {}, other: {}}
+    for number, cluster, value, person, records in rows:
+        held[number].setdefault(cluster, Counter())[(value, person if world.person else None)] += records
+    failed = []
+
+    def few(members: Counter[Any]) -> bool:
+        size = len({p for _, p in members} - {None}) if world.person else sum(members.values())
+        return bool(members) and size < world.asked["k"]
+
+    for cluster, members in held[version].items():
+        moved = members - held[other].get(cluster, Counter())
+        failed += ["moved"] if few(moved) else []
+        if moved and not new:
+            failed += ["stayed"] if few(members - moved) else []
+    return failed
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_versions_differ_by_nothing_or_by_sets_that_meet_the_model(con: Any, part: int) -> None:
+    dbanon.load_hierarchy(con, "wards", WARDS)
+    dbanon.load_hierarchy(con, "illness", TREE)
+    ends: Counter[str] = Counter()
+    for seed in some(range(part, TABLES, 2), 2):
+        world = World(con, seed)
+        try:
+            dbanon.materialize(con, "safe", world.algorithm, "t", **world.asked, **world.options)
+        except (errors.DbanonError, duckdb.Error):
+            ends["no release"] += 1
+            continue
+        for _ in range(4):
+            world.change()
+            ends[refreshed(con, world, f"seed {seed}")] += 1
+        dbanon.drop(con, "safe")
+        dbanon.forget_release(con, "safe")
+    assert ends["released"] >= 1, ends
+    assert ends["refused"] >= 1, ends
+
+
+def refreshed(con: Any, world: World, where: str) -> str:
+    """A refresh that is checked, whichever way it ends; tells which."""
+    con.execute("CREATE OR REPLACE TEMP TABLE old AS FROM safe")
+    before = everything(con, "safe")
+    problems: list[Any] | None = None
+    try:
+        problems = con.execute("FROM delta_problems('safe')").fetchall()
+        made = dbanon.refresh(con, "safe")
+    except (errors.DbanonError, duckdb.Error) as error:
+        assert everything(con, "safe") == before, where
+        assert not problems or isinstance(error, errors.DeltaRefused), f"{where}: {error}"
+        return "refused"
+    assert problems == [], where
+    new, old = made.version, made.version - 1
+    where = f"{where}, version {new}, {world.asked} {world.options} person: {world.person}"
+    for version, other in (("safe", "old"), ("old", "safe")):
+        whole = [row[0] for row in con.execute(f"SELECT disease FROM {version}").fetchall()]
+        for moved in world.sets(version, other):
+            if world.person:  # persons are judged below; records are never fewer
+                assert len(moved) >= world.asked["k"], f"{where}: {version} {moved}"
+                if world.asked.keys() == {"k", "l"} and "diversity" not in world.asked:
+                    assert judged(moved, Counter(whole), world.asked) == [], f"{where}: {version} {moved}"
+            else:
+                assert judged(moved, Counter(whole), world.asked) == [], f"{where}: {version} {moved}"
+    assert by_persons(con, world, new, old, True) == [], where
+    assert by_persons(con, world, old, new, False) == [], where
+    return "released"

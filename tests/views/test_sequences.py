@@ -1,0 +1,530 @@
+"""Releases of the same people, one after another: what a reader of all of them can subtract, by the definitions."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors, session
+from dbanon.views import ledger as ledger_
+from dbanon.views import sequence
+from dbanon.views.ledger import Entry
+
+WORLDS = int(os.environ.get("DBANON_WORLDS", "1"))
+RELEASES = int(os.environ.get("DBANON_RELEASES", "4"))
+"""Random sequences of releases, and how many after the first are tried in each; up to nine make sense."""
+SEQUENCES = int(os.environ.get("DBANON_SEQUENCES", "3"))
+"""Random sequences of versions that are drawn, not made."""
+
+DISEASES = ["Flu", "HIV", "TB", "Cold"]
+K, L = 3, 2
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    connection = dbanon.connect()
+    yield connection
+    connection.close()
+
+
+def patients(con: Any, count: int = 30, key: str = "PRIMARY KEY", person: bool = False) -> None:
+    """Patients of 20 to 49 years with alternating diseases."""
+    con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, disease VARCHAR)")
+    con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])
+    declared(con, "patients", person)
+
+
+def declared(con: Any, source: str, person: bool = False) -> None:
+    dbanon.declare(con, source, pid="person" if person else "identifier", age="quasi", disease="sensitive")
+
+
+def ledger(con: Any) -> list[tuple[Any, ...]]:
+    return con.execute("SELECT name, version, status, delta_classes, composition FROM releases()").fetchall()
+
+
+# --- one person --------------------------------------------------------------------------------------------
+
+
+def test_one_who_is_in_only_one_of_two_releases_is_found_whatever_its_name(con: Any) -> None:
+    """The difference of the two is one person's disease."""
+    patients(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("DELETE FROM patients WHERE pid = 7")
+    for work in (
+        lambda: dbanon.materialize(con, "other", "mondrian", "patients", k=5, composition="refuse"),
+        lambda: dbanon.materialize(con, "safe", "mondrian", "patients", k=5, replace=True),
+        lambda: dbanon.refresh(con, "safe", refresh="recluster"),
+    ):
+        with pytest.raises((errors.CompositionRefused, errors.DeltaRefused), match="version 1"):
+            work()
+    dbanon.drop(con, "safe")
+    with pytest.raises(errors.DeltaRefused, match=r"^materialize: .* version 1 "):
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    assert ledger(con) == [("safe", 1, "dropped", 0, {})]
+    with pytest.warns(dbanon.DisclosureWarning, match="with safe version 1"):
+        dbanon.materialize(con, "other", "kacpc", "patients", k=5)
+    (found,) = con.execute("SELECT composition FROM releases() WHERE name = 'other'").fetchall()
+    assert found[0]["safe version 1"] > 0
+    history = con.execute("SELECT value FROM certificate('other') WHERE section = 'other releases'").fetchall()
+    assert "told apart" in history[0][0]
+    with pytest.warns(dbanon.DisclosureWarning):
+        made = dbanon.materialize(con, "safe", "kacpc", "patients", k=5, allow_delta=True)
+    assert made.version == 2
+    row = con.execute("SELECT delta_classes > 0, allow_delta FROM releases() WHERE name = 'safe' AND version = 2")
+    assert row.fetchall() == [(True, True)]
+
+
+def test_the_first_version_is_held_against_the_third(con: Any) -> None:
+    """A class of ten goes, nine of them and another come back: each step alone shows ten people."""
+    patients(con, 40)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=10)
+    con.execute("CREATE TABLE went AS FROM patients WHERE age < 30")
+    con.execute("DELETE FROM patients WHERE age < 30")
+    assert dbanon.refresh(con, "safe").records == 30
+    con.execute("INSERT INTO patients FROM went WHERE pid <> 4")
+    con.execute("INSERT INTO patients VALUES (100, 24, 'Cut')")
+    for how in ("keep", "recluster"):
+        with pytest.raises(errors.DeltaRefused, match="version 1"):
+            dbanon.refresh(con, "safe", refresh=how)
+    con.execute("DELETE FROM patients WHERE pid = 100")
+    con.execute("INSERT INTO patients FROM went WHERE pid = 4")
+    assert dbanon.refresh(con, "safe").records == 40
+
+
+def test_sums_of_classes_that_cover_the_same_are_warned_of_or_refused(con: Any) -> None:
+    """Four come, two of them in their twenties; the classes of the twenties become one, of another name."""
+    con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
+    con.executemany(
+        "INSERT INTO patients VALUES (?, ?, ?)", [(i, 20 + i + 40 * (i // 8), DISEASES[i % 2]) for i in range(16)]
+    )
+    declared(con, "patients")
+    dbanon.materialize(con, "safe", "mondrian", "patients", k=4)
+    con.execute("INSERT INTO patients VALUES (20, 24, 'TB'), (21, 25, 'TB'), (22, 70, 'Flu'), (23, 71, 'HIV')")
+    wide: dict[str, Any] = {"k": 4, "grid": {"age": "20"}, "replace": True}
+    with pytest.raises(errors.CompositionRefused, match="4 with safe version 1"):
+        dbanon.materialize(con, "safe", "mondrian", "patients", composition="refuse", **wide)
+    with pytest.warns(
+        dbanon.DisclosureWarning, match="sums of classes can be subtracted: people 4 with safe version 1"
+    ):
+        made = dbanon.materialize(con, "safe", "mondrian", "patients", **wide)
+    assert made.composition == {"safe version 1": 4}
+
+
+def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> None:
+    patients(con)
+    con.execute("CREATE VIEW everybody AS FROM patients; CREATE VIEW most AS FROM everybody WHERE pid <> 7")
+    for view in ("everybody", "most"):
+        declared(con, view)
+    dbanon.materialize(con, "a", "kacpc", "everybody", k=5, key="pid")
+    with pytest.raises(errors.CompositionRefused, match="with a version 1"):
+        dbanon.materialize(con, "b", "kacpc", "most", k=5, key="pid", composition="refuse")
+    assert con.execute("SELECT bases FROM releases()").fetchall() == [(['"main"."patients"'],)]
+    con.execute("CREATE TABLE others AS FROM patients WHERE pid <> 7")
+    declared(con, "others")
+    dbanon.materialize(con, "c", "kacpc", "others", k=5, key="pid", composition="refuse")
+
+
+def test_what_cannot_be_checked_is_refused_if_asked(con: Any) -> None:
+    patients(con, key="")
+    dbanon.materialize(con, "a", "kacpc", "patients", k=5, composition="refuse")
+    with pytest.raises(errors.CompositionUnchecked, match="role person"):
+        dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
+    con.execute("DELETE FROM patients WHERE pid = 7")
+    with pytest.warns(dbanon.DisclosureWarning, match="with a version 1"):  # by published counts
+        dbanon.materialize(con, "b", "mondrian", "patients", k=6)
+    assert con.execute("SELECT unchecked FROM releases() WHERE name = 'b'").fetchall() == [(["a version 1"],)]
+
+
+def test_a_changed_value_is_one_record_that_went_and_one_that_came(con: Any) -> None:
+    patients(con)
+    dbanon.materialize(con, "a", "kacpc", "patients", k=5)
+    con.execute("UPDATE patients SET disease = 'Cut' WHERE pid = 7")
+    with pytest.raises(errors.CompositionRefused):
+        dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
+
+
+def test_versions_that_show_other_columns_are_compared_by_what_both_show(con: Any) -> None:
+    con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR, ward VARCHAR)")
+    values = "['Flu', 'HIV'][1 + i % 2], ['a', 'b'][1 + i % 2]"
+    con.execute(f"INSERT INTO patients SELECT i, 20 + i, {values} FROM range(20) AS r (i)")
+    dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive", ward="sensitive")
+    dbanon.materialize(con, "a", "kacpc", "patients", k=5)
+    dbanon.materialize(con, "b", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
+    con.execute("UPDATE patients SET disease = 'TB' WHERE pid = 7")
+    with pytest.raises(errors.CompositionRefused):
+        dbanon.materialize(con, "c", "kacpc", "patients", k=5, withhold=["ward"], composition="refuse")
+
+
+# --- the whole model ---------------------------------------------------------------------------------------------
+
+MODELS = {"l": 2, "t": 0.4, "alpha": 0.6, "p": 2, "beta": 3.0}
+
+
+def rare(con: Any) -> None:
+    """Six more patients of 60 to 65 years, who all have the same disease."""
+    con.execute("INSERT INTO patients SELECT 100 + i, 60 + i, 'Rare' FROM range(6) AS r (i)")
+
+
+def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The parameters that sets of records miss, as they are found."""
+    missed: set[str] = set()
+    apart = sequence.apart
+
+    def noted(*given: Any, **more: Any) -> Any:
+        found = apart(*given, **more)
+        missed.update(m for one in found for m in one.missed)
+        return found
+
+    monkeypatch.setattr(sequence, "apart", noted)
+    return missed
+
+
+def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
+    con: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six who went are enough for k, and what is left has no model of its own, or nobody of their disease."""
+    patients(con)
+    rare(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=4, **MODELS)
+    con.execute("DELETE FROM patients WHERE disease = 'Rare'")
+    missed = missed_in(monkeypatch)
+    for work in (
+        lambda: dbanon.refresh(con, "safe", refresh="recluster"),
+        lambda: dbanon.materialize(con, "safe", "kacpc", "patients", k=4, replace=True),
+    ):
+        missed.clear()
+        with pytest.raises(errors.DeltaRefused, match="version 1"):
+            work()
+        assert missed == set(MODELS)
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+def test_a_version_is_held_to_the_model_of_the_first_for_whom_the_first_shows(con: Any) -> None:
+    """Six of one disease may come to a version without l; four of one disease may not go from those who had l = 2."""
+    patients(con)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=4, l=2)
+    rare(con)
+    assert dbanon.materialize(con, "safe", "kacpc", "patients", k=4, replace=True).version == 2
+    con.execute("DELETE FROM patients WHERE pid IN (0, 4, 8, 12)")  # Flu
+    with pytest.raises(errors.DeltaRefused, match="version 1, version 2"):
+        dbanon.refresh(con, "safe", refresh="recluster")
+
+
+# --- erasure -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["PRIMARY KEY", ""])
+def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con: Any, key: str) -> None:
+    """Six classes of five. One of the first is erased, one of the third changed; four and four stay out."""
+    patients(con, 30, key)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    classes = con.execute("SELECT class_id, list(disease) FROM safe GROUP BY ALL").fetchall()
+    con.execute("CREATE TABLE old AS SELECT * EXCLUDE (class_id) FROM safe")
+    con.execute("DELETE FROM patients WHERE pid = 2; UPDATE patients SET disease = 'Cut' WHERE pid = 12")
+    con.execute("INSERT INTO patients VALUES (100, 33, 'Cut')")
+    with pytest.raises(errors.DeltaRefused, match="erase = true"):
+        dbanon.refresh(con, "safe")
+    with pytest.warns(dbanon.DisclosureWarning, match="8 records are held back"):
+        made = dbanon.refresh(con, "safe", erase=True)
+    assert (made.version, made.records, len(classes)) == (2, 20, 6)
+    assert con.execute("SELECT * EXCLUDE (class_id) FROM safe EXCEPT ALL FROM old").fetchall() == []
+    assert con.execute("SELECT held_back, delta_classes FROM releases() WHERE version = 2").fetchall() == [(8, 0)]
+    said = con.execute("SELECT value FROM certificate('safe') WHERE item = 'held back since an erasure'").fetchall()
+    assert said == [("8",)]
+    # The two who came or changed are to come; the eight stay out, whoever comes with them.
+    assert con.execute("SELECT status, came, went FROM release_status()").fetchall() == [("stale", 2, 0)]
+    con.execute("INSERT INTO patients SELECT 200 + i, 60 + i, 'Flu' FROM range(4) AS r (i)")
+    assert con.execute("FROM delta_problems('safe')").fetchall() == []
+    assert dbanon.refresh(con, "safe").records == 26
+    assert con.execute("SELECT count(*) FROM patients").fetchall() == [(34,)]
+    assert con.execute("SELECT status FROM release_status()").fetchall() == [("fresh",)]
+    # Nobody has the first version any more: they may come back.
+    dbanon.forget_release(con, "safe", 1)
+    with pytest.warns(dbanon.DisclosureWarning, match="clustered anew"):
+        made = dbanon.refresh(con, "safe", refresh="recluster", allow_delta=True)
+    assert made.records == 34
+
+
+def test_an_erasure_that_leaves_nothing_is_refused(con: Any) -> None:
+    patients(con, 10)
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("DELETE FROM patients WHERE pid IN (1, 8)")
+    with pytest.raises(errors.NothingLeftToErase):
+        dbanon.refresh(con, "safe", erase=True)
+
+
+# --- random sequences ------------------------------------------------------------------------------------------
+
+
+class World:
+    """Patients who come, go and change, and what was published of them: for the checker, who is where with what."""
+
+    def __init__(self, con: Any, seed: int) -> None:
+        self.con, self.rng = con, random.Random(seed)
+        self.names: set[str] = set()
+        self.versions: list[dict[Any, tuple[Any, Any]]] = []
+        """For each version: label and cluster of each (person, disease)."""
+        self.lineage = 0
+        self.went: list[tuple[Any, ...]] = []
+        self.next = 0
+        con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
+        con.execute("CREATE VIEW part AS FROM patients WHERE pid % 13 <> 3")
+        for source in ("patients", "part"):
+            declared(con, source)
+        self.insert(26)
+
+    def insert(self, count: int) -> None:
+        rows = [(self.next + i, 20 + self.rng.randrange(12), self.rng.choice(DISEASES)) for i in range(count)]
+        self.next += count
+        self.con.executemany("INSERT INTO patients VALUES (?, ?, ?)", rows)
+
+    def change(self) -> None:
+        rng, con = self.rng, self.con
+        what = rng.choice(["none", "many", "many", "one", "delete", "class", "update", "back"])
+        if what in ("many", "one"):
+            self.insert(6 if what == "many" else 1)
+        elif what == "update":
+            con.execute("UPDATE patients SET disease = 'Cut' WHERE pid = (SELECT min(pid) FROM patients)")
+        elif what == "back" and self.went:
+            con.executemany("INSERT INTO patients VALUES (?, ?, ?)", self.went)
+            self.went = []
+        elif what in ("delete", "class"):
+            where = f"pid = {rng.randrange(self.next)}"
+            if what == "class" and self.versions:
+                last = self.versions[-1]
+                label = rng.choice(sorted({label for label, _ in last.values()}))
+                people = ", ".join(str(pid) for (pid, _), (of, _) in last.items() if of == label)
+                where = f"pid IN ({people})"
+            self.went += con.execute(f"SELECT * FROM patients WHERE {where}").fetchall()
+            con.execute(f"DELETE FROM patients WHERE {where}")
+
+    def release(self, composition: str) -> str:
+        """Some release, published if it is allowed; tells how it went."""
+        rng, con = self.rng, self.con
+        elsewhere = ["other", "part"] if composition == "refuse" else []
+        what = rng.choice(["keep", "keep", "keep", "keep", "recluster", "replace", "again", *elsewhere])
+        name = "other" if what == "other" else "part" if what == "part" else "safe"
+        if what in ("keep", "recluster") and self.names and composition == "refuse":
+            name = rng.choice(sorted(self.names))
+        source = "part" if name == "part" else "patients"
+        try:
+            if what in ("keep", "recluster") and name in self.names:
+                made = dbanon.refresh(con, name, refresh=what, composition=composition)
+            else:
+                if name in self.names and what != "replace":
+                    dbanon.drop(con, name)
+                    self.names.discard(name)
+                algorithm = rng.choice(["kacpc", "mondrian"])
+                asked: dict[str, Any] = {"k": K, "l": L, "key": "pid", "replace": name in self.names}
+                made = dbanon.materialize(con, name, algorithm, source, composition=composition, **asked)
+        except (errors.DbanonError, duckdb.Error):
+            return "refused"
+        self.names.add(name)
+        self.lineage += what != "keep"
+        rows = con.execute(
+            f"SELECT DISTINCT m.person_key::INTEGER, m.cluster_id, r.age, p.disease FROM dbanon.membership AS m "
+            f"JOIN {name} AS r USING (class_id) JOIN patients AS p ON p.pid = m.person_key::INTEGER "
+            "WHERE m.release = ? AND m.version = ?",
+            [name, made.version],
+        ).fetchall()
+        assert len(rows) == made.records
+        self.versions.append({(pid, d): (age, (self.lineage, cluster)) for pid, cluster, age, d in rows})
+        return "released"
+
+
+Version = dict[Any, tuple[Any, Any]]
+"""Label and cluster of each (person, disease) that a version shows."""
+
+
+def exposed(versions: Sequence[dict[Any, tuple[Any, Any]]]) -> list[Any]:
+    """Differences that show fewer than k people or l diseases, by all sums of versions with signs: of everybody, of
+    each label, of each kept cluster."""
+    sets: list[list[set[Any]]] = [[set(v) for v in versions]]
+    for place in (0, 1):
+        labels = {found[place] for v in versions for found in v.values()}
+        sets += [[{r for r, found in v.items() if found[place] == label} for v in versions] for label in labels]
+    found = []
+    for tracked in sets:
+        atoms: dict[tuple[bool, ...], set[Any]] = {}
+        for record in set().union(*tracked):
+            atoms.setdefault(tuple(record in version for version in tracked), set()).add(record)
+        sides = set()
+        for signs in itertools.product((-1, 0, 1), repeat=len(versions)):
+            sums = {a: sum(s for s, there in zip(signs, a, strict=True) if there) for a in atoms}
+            sides |= {frozenset(a for a in atoms if sums[a] > 0), frozenset(a for a in atoms if sums[a] < 0)}
+        for side in sides - {frozenset()}:
+            records = set().union(*(atoms[a] for a in side))
+            if not meets(records):
+                found.append(records)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_no_sum_of_releases_shows_fewer_than_k_or_l(con: Any, seed: int) -> None:
+    """What is allowed by default under one name, and what composition = 'refuse' allows under several."""
+    world = World(con, seed)
+    composition = ["warn", "refuse"][seed % 2]
+    ends = [world.release(composition)]
+    for _ in range(RELEASES):
+        con.execute("CREATE OR REPLACE TABLE before AS FROM patients")
+        went = list(world.went)
+        world.change()
+        ends.append(world.release(composition))
+        if ends[-1] == "refused":  # else the next would be, too
+            world.went = went
+            con.execute("DELETE FROM patients")
+            con.execute("INSERT INTO patients FROM before")
+        if len(world.versions) == 7:  # 2187 sums
+            break
+    assert ends.count("released") >= (2 if composition == "warn" else 1), ends
+    assert exposed(world.versions) == [], ends
+
+
+class Drawn:
+    """Versions that are drawn at random instead of being made, held against each other as those that are made."""
+
+    def __init__(self, con: Any, person: bool) -> None:
+        """`person`: people have several records. One real release says what its people and values are known by."""
+        patients(con, 8, person=person, key="" if person else "PRIMARY KEY")
+        self.made = dbanon.materialize(con, "safe", "kacpc", "patients", k=K, l=L)
+        self.person = person
+        current = session.of_connection(con.raw)
+        self.cursor = con.raw.cursor()
+        (self.first,) = ledger_.entries(self.cursor, "memory")
+        self.publication = ledger_.publication(self.first, current, self.cursor)
+        rows = con.execute(
+            "SELECT p.disease, any_value(m.value_hash), any_value(m.cells) FROM dbanon.membership AS m "
+            "JOIN patients AS p ON p.pid = m.person_key::INTEGER GROUP BY ALL"
+        ).fetchall()
+        self.hashes = {disease: (value, cells) for disease, value, cells in rows}
+        self.entries: list[Entry] = []
+        self.versions: list[Version] = []
+        self.went: set[Any] = set()
+        self.lineage = 0
+
+    def start(self, rng: random.Random) -> None:
+        self.entries, self.versions, self.went = [], [], set()
+        self.cursor.execute("DELETE FROM dbanon.membership")
+        people = rng.sample(range(30), 20)
+        self.there = {
+            (pid, rng.choice(DISEASES[:2])) for pid in people for _ in range(1 + self.person * rng.randrange(2))
+        }
+
+    def change(self, rng: random.Random) -> None:
+        """Nobody, one or a class goes, and comes back perhaps; one or several come."""
+        what = rng.choice(["none", "class", "class", "back", "back", "some", "some", "one", "many", "many"])
+        last = self.versions[-1] if self.versions else {}
+        if what == "class" and last:
+            cluster = rng.choice(sorted({found[1] for found in last.values()}))
+            went = {r for r, found in last.items() if found[1] == cluster}
+            self.went, self.there = self.went | went, self.there - went
+        elif what == "back":
+            self.there, self.went = self.there | self.went, set()
+        elif what == "some" and last:  # of those with one label
+            label = rng.choice([found[0] for found in last.values()])
+            alike = sorted(r for r, found in last.items() if found[0] == label)
+            self.there = self.there - set(rng.sample(alike, min(len(alike), 4)))
+        elif what != "none":
+            pids = rng.sample(sorted(set(range(60)) - {pid for pid, _ in self.there}), 1 if what == "one" else 5)
+            self.there |= {(pid, rng.choice(DISEASES[:2])) for pid in pids}
+
+    def clusters(self, rng: random.Random, records: set[Any], first: int) -> Version:
+        """Clusters of k people and l diseases or more, some with the same label; nothing where they are too few."""
+        rest, groups = sorted(records), []
+        rng.shuffle(rest)
+        while rest:
+            group = [rest.pop()]
+            while rest and not meets(group):
+                group.append(rest.pop())
+            groups.append(group)
+        if groups and not meets(groups[-1]):
+            last = groups.pop()
+            if not groups:
+                return {}
+            groups[0] += last
+        labels = [rng.choice([1, first + 10 + i]) for i in range(len(groups))]
+        found = zip(range(first, first + len(groups)), labels, groups, strict=True)
+        return {r: (label, (self.lineage, i)) for i, label, group in found for r in group}
+
+    def version(self, rng: random.Random) -> bool:
+        """Draws a version, and whether it is one that may be published beside the earlier ones; then it is."""
+        how = "keep" if self.versions and rng.random() < 0.6 else "recluster"
+        drawn: Version = {}
+        if how == "keep":
+            drawn = {r: found for r, found in self.versions[-1].items() if r in self.there}
+        else:
+            self.lineage += 1
+        drawn |= self.clusters(rng, self.there - drawn.keys(), 1000 * len(self.versions))
+        entry = replace(self.first, version=len(self.entries) + 1, how=how)
+        self.store(entry, drawn)
+        told = sequence.apart(self.cursor, entry, self.publication, self.entries)
+        if told:
+            self.cursor.execute("DELETE FROM dbanon.membership WHERE version = ?", [entry.version])
+        else:
+            self.entries.append(entry)
+            self.versions.append(drawn)
+        return not told
+
+    def store(self, entry: Entry, drawn: Version) -> None:
+        """Writes who is in a version, in the form of the ledger's own."""
+        columns = {"person_key": [str(pid) for pid, _ in drawn]}
+        columns["row_hash"] = [pid * 10 + DISEASES.index(disease) for pid, disease in drawn]
+        columns["class_id"] = columns["label_hash"] = [label for label, _ in drawn.values()]
+        columns["cluster_id"] = [cluster for _, (_, cluster) in drawn.values()]
+        columns["value_hash"], columns["cells"] = (
+            list(of) for of in zip(*(self.hashes[d] for _, d in drawn), strict=True)
+        )
+        listed = ", ".join(f'unnest(?) AS "{name}"' for name in columns)
+        self.cursor.execute(
+            "INSERT INTO dbanon.membership BY NAME SELECT 'main' AS schema_name, 'safe' AS \"release\", "
+            f"{entry.version} AS version, 1 AS records, {listed}",
+            list(columns.values()),
+        )
+
+
+def meets(records: Collection[Any]) -> bool:
+    return len({pid for pid, _ in records}) >= K and len({disease for _, disease in records}) >= L
+
+
+@pytest.mark.parametrize("person", [False, True])
+def test_no_sum_of_versions_that_may_be_published_shows_fewer_than_k_or_l(con: Any, person: bool) -> None:
+    """Sequences of up to ten versions with any clusters at all, of which what is exposed is counted out."""
+    drawn, ends = Drawn(con, person), []
+    for seed in range(SEQUENCES):
+        rng = random.Random(seed)
+        drawn.start(rng)
+        drawn.version(rng)
+        for _ in range(9):
+            before = drawn.there, drawn.went
+            drawn.change(rng)
+            ends.append(drawn.version(rng))
+            if not ends[-1]:  # else the next would be refused, too
+                drawn.there, drawn.went = before
+            if len(drawn.versions) == 7:  # 2187 sums
+                break
+        assert exposed(drawn.versions) == [], seed
+    drawn.cursor.close()
+    assert ends.count(True) > 2 * SEQUENCES
+    assert ends.count(False) > 2 * SEQUENCES
+
+
+def test_the_checker_finds_what_it_looks_for() -> None:
+    """All, all but one, and the sum of three versions of which no two differ by too few."""
+    everybody = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(20)}
+    most = {r: found for r, found in everybody.items() if r[0] != 7}
+    found = exposed([everybody, most])
+    assert found
+    assert all(records == {(7, DISEASES[3])} for records in found)
+    first = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(10)}
+    second = {(i, DISEASES[i % 4]): ("*", (0, 0)) for i in range(10, 20)}
+    both = {**first, **second, (99, "HIV"): ("*", (0, 0))}
+    assert {(99, "HIV")} in exposed([first, second, both])
