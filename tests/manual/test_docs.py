@@ -13,12 +13,10 @@ from support import documents
 
 import dbanon
 from dbanon.cli import main
-from dbanon.client import demo
 from dbanon.manual import pages
 
 pytestmark = pytest.mark.whole
 
-ROWS = 1_000
 PAGES = [page for page in documents.GUIDES if page.stem != "sqlalchemy"]  # a test of its own runs that one
 DATABASE = "dbanon_demo.duckdb"
 
@@ -26,11 +24,7 @@ DATABASE = "dbanon_demo.duckdb"
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo database with fewer patients."""
-    path = tmp_path_factory.mktemp("docs") / DATABASE
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "patients", lambda real=demo.patients: real(ROWS))
-        demo.build(path).close()
-    return path
+    return documents.small_demo(tmp_path_factory.mktemp("docs") / DATABASE)
 
 
 class Reader:

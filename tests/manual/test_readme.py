@@ -32,6 +32,12 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo database with fewer patients."""
+    return documents.small_demo(tmp_path_factory.mktemp("small") / "dbanon_demo.duckdb")
+
+
 def test_every_statement_of_the_tour_runs_in_order(hospital: Path, tmp_path: Path) -> None:
     shutil.copy(hospital, tmp_path / "tour.duckdb")
     with dbanon.connect(tmp_path / "tour.duckdb") as con:
@@ -43,15 +49,13 @@ def test_every_statement_of_the_tour_runs_in_order(hospital: Path, tmp_path: Pat
         assert con.execute("FROM policy_problems()").fetchall() == []
 
 
-def test_ten_statements_lead_from_a_csv_to_a_file(
-    hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ten_statements_lead_from_a_csv_to_a_file(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
 
     from dbanon.cli import main
 
     monkeypatch.chdir(tmp_path)
-    shutil.copy(hospital, "dbanon_demo.duckdb")
+    shutil.copy(small, "dbanon_demo.duckdb")
     statements, command = blocks("")
     with dbanon.connect("dbanon_demo.duckdb") as con:
         con.execute("COPY patients TO 'patients.csv'")
@@ -65,10 +69,10 @@ def test_ten_statements_lead_from_a_csv_to_a_file(
     assert (tmp_path / "safe_visits.parquet").exists()
 
 
-def test_the_tour_works_on_a_connection_that_was_only_attached(hospital: Path, tmp_path: Path) -> None:
+def test_the_tour_works_on_a_connection_that_was_only_attached(small: Path, tmp_path: Path) -> None:
     import duckdb
 
-    shutil.copy(hospital, tmp_path / "tour.duckdb")
+    shutil.copy(small, tmp_path / "tour.duckdb")
     con = dbanon.attach(duckdb.connect(str(tmp_path / "tour.duckdb")))
     for block in blocks("sql"):
         for statement in documents.statements(block):

@@ -5,11 +5,23 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from dbanon.client import demo
+
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 MANUAL = ROOT / "docs" / "manual"
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 """The pages written by hand, beside the README."""
+
+
+def small_demo(path: Path) -> Path:
+    """Makes the demo database with 1,000 patients."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "patients", lambda real=demo.patients: real(1_000))
+        demo.build(path).close()
+    return path
 
 
 def text(page: Path) -> str:
