@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbanon.cluster import find
+from dbanon.cluster import algorithms, find
 from dbanon.cluster.registry import Algorithm
 from dbanon.functions import scalar_functions
 from dbanon.functions.parameters import Parameter, shown
@@ -83,9 +83,7 @@ def link(name: str) -> str:
 
 def _table(function: TableFunction) -> list[str]:
     parts = [f"```\n{signature(function)}\n```", prose(function.doc)]
-    if function.parameters:
-        rows = (_row(p) for p in function.parameters)
-        parts += ["## Parameters", table(("parameter", "accepts", "default", "meaning"), rows)]
+    parts += _parameters(function)
     parts += _example(function.name)
     if function.algorithm:
         parts += ["## Algorithm", *_algorithm(find(function.algorithm))]
@@ -95,6 +93,21 @@ def _table(function: TableFunction) -> list[str]:
     else:
         parts.append("[All functions](../index.md), [errors](../errors.md)")
     return parts
+
+
+def _parameters(function: TableFunction) -> list[str]:
+    """Tables of the parameters; those of an algorithm or a measure stand before those that all algorithms have."""
+    common = set.intersection(*({p.name for p in a.parameters} for a in algorithms())) if function.kind else set()
+    own = [p for p in function.parameters if p.required or p.name not in common]
+    rest = [p for p in function.parameters if p not in own]
+    titles = ("Parameters", "Parameters of every algorithm")
+    head = ("parameter", "accepts", "default", "meaning")
+    return [
+        part
+        for title, parameters in zip(titles, (own, rest), strict=True)
+        if parameters
+        for part in (f"## {title}", table(head, map(_row, parameters)))
+    ]
 
 
 def _example(name: str) -> list[str]:

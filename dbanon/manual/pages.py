@@ -12,7 +12,7 @@ from dbanon import errors
 from dbanon.cli import main
 from dbanon.errors import DbanonError
 from dbanon.files import writing
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.table_function import TableFunction, table_functions
 from dbanon.manual import function_page, metric_page
 from dbanon.manual.function_page import SCALARS, block, prose, table
 from dbanon.manual.mistakes import Mistake, documented, mistakes
@@ -68,8 +68,6 @@ def _page(*parts: str) -> str:
 def _index() -> str:
     every = table_functions()
     groups = {
-        "Functions that publish": [n for n, f in every.items() if f.kind == "release"],
-        "Their classes and metrics": [n for n, f in every.items() if f.kind in ("classes", "metrics")],
         "Functions about data, policy, hierarchies and releases": [
             n for n, f in every.items() if f.kind not in ("release", "classes", "metrics")
         ],
@@ -81,11 +79,25 @@ def _index() -> str:
         "Anonymization that lives in the database. The examples run on the database that `dbanon demo` makes, in "
         "`dbanon shell dbanon_demo.duckdb` or on `con = dbanon.connect('dbanon_demo.duckdb')`.",
         "- [Commands](commands.md)\n- [Metrics](metrics.md)\n- [Errors](errors.md)",
+        "## Functions that publish",
+        "Each has two more, for the equivalence classes and the measures of the same release.",
+        table(("function", "gives", "", ""), (_publishing(f) for f in every.values() if f.kind == "release")),
     ]
     for title, names in groups.items():
-        rows = ((f"[{name}](functions/{name}.md)", prose(docs[name])) for name in names)
+        rows = ((_linked(name, name), prose(docs[name])) for name in names)
         parts += [f"## {title}", table(("function", "gives"), rows)]
     return _page(*parts)
+
+
+def _publishing(function: TableFunction) -> Iterator[str]:
+    yield _linked(function.name, function.name)
+    yield prose(function.doc)
+    for kind in ("classes", "metrics"):
+        yield _linked(f"{function.name}_{kind}", kind)
+
+
+def _linked(name: str, text: str) -> str:
+    return f"[{text}](functions/{name}.md)"
 
 
 def _errors() -> str:

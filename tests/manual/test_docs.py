@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -77,6 +78,12 @@ def test_links_of_a_page_lead_to_a_file_and_a_heading(page: Path) -> None:
         assert target.is_relative_to(documents.ROOT), f"{page.name}: {link} leaves the project"
         assert target.exists(), f"{page.name}: {link} leads nowhere"
         assert not anchor or anchor in documents.anchors(target), f"{page.name}: {link} names no heading"
+
+
+def test_folders_and_files_that_pages_name_are_there() -> None:
+    for page in [documents.README, *documents.GUIDES]:
+        for path in re.findall(r"`((?:dbanon|docs|hierarchies|sql|tests)/[^`\s]*)`", documents.text(page)):
+            assert (documents.ROOT / path).exists(), f"{page.name}: {path}"
 
 
 def test_the_contents_name_every_page() -> None:
