@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.cluster.loss import Loss, Term
-from dbanon.cluster.schemes.diverse import model_rules
+from dbanon.cluster.model_arrays import model_rules
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Codes, Ints, Number, Space, Tree
 

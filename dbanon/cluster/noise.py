@@ -9,9 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dbanon.functions.parameter_types import Real
 from dbanon.space.space import Codes, Ints, Number, Space, Tree
 
 Floats = npt.NDArray[np.float64]
+
+EPSILON = Real(0.001, 100)
+"""What a call may ask for; beyond, numbers are not hidden at all or nothing but noise."""
 
 FINE = 2.0**-30
 """Noisy numbers of a continuous column are multiples of about this share of its range, lest their last bits tell which

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Protocol
 
 from dbanon import errors
@@ -97,6 +100,13 @@ def register(algorithm: Algorithm) -> Algorithm:
         raise ValueError(f"{algorithm.name} is registered already")
     _REGISTRY[algorithm.name] = algorithm
     return algorithm
+
+
+def discover(*packages: ModuleType) -> None:
+    """Imports all modules of some packages: each registers its algorithms."""
+    for package in packages:
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
 
 
 def algorithms() -> tuple[Algorithm, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from dbanon.cluster.schemes.gather import modal
+from dbanon.cluster.schemes.gather.kacpc import modal
 from dbanon.space import distance, space
 
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 from oracle import reference
@@ -268,3 +269,45 @@ def test_best_finds_a_best_partition_of_few_records(seed: int) -> None:
     found = groups_of(cluster.run(algorithm, made.space, AtLeast(2), options).tolist())
     best = max(reference.eloss_precision(made.records, attributes, groups) for groups in partitions(range(7), 2))
     assert reference.eloss_precision(made.records, attributes, found) == pytest.approx(best, abs=1e-12)
+
+
+# --- in SQL -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sick(con: Any) -> Any:
+    con.execute("""CREATE TABLE sick AS
+        SELECT 20 + i AS age, ['F', 'M'][1 + i % 2] AS sex, CASE WHEN i % 9 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(40) AS r (i)""")
+    return con
+
+
+CALL = "('sick', k := 3, qi := ['age', 'sex'], sensitive := ['disease']{})"
+
+
+@pytest.mark.parametrize("algorithm", ["eld", "ldiversity_mondrian"])
+def test_two_values_are_asked_for_where_nothing_else_is(sick: Any, algorithm: str) -> None:
+    for asked, least in (("", 2), (", l := 2", 2)):
+        rows = sick.execute(f"SELECT len(disease) FROM {algorithm}_classes{CALL.format(asked)}").fetchall()
+        assert len(rows) > 1 and min(n for (n,) in rows) >= least
+    metrics = dict(sick.execute(f"SELECT metric, value FROM {algorithm}_metrics{CALL.format('')}").fetchall())
+    assert metrics["l_diversity:disease"] >= 2
+    with pytest.raises(duckdb.Error, match=f"{algorithm}: l is about sensitive values, and no column of sick"):
+        sick.execute(f"FROM {algorithm}('sick', k := 3, qi := ['age'])")
+    with pytest.raises(duckdb.Error, match="all records together do not meet l = 3 on disease"):
+        sick.execute(f"FROM {algorithm}{CALL.format(', l := 3')}").fetchall()
+    by_name = f"FROM anonymize{CALL.format(f', algorithm := {algorithm!r}')}"
+    assert sick.execute(by_name).fetchall() == sick.execute(f"FROM {algorithm}{CALL.format('')}").fetchall()
+
+
+def test_the_l_diverse_mondrian_is_mondrian_with_l(sick: Any) -> None:
+    asked = sick.execute(f"FROM mondrian{CALL.format(', l := 2')}").fetchall()
+    assert sick.execute(f"FROM ldiversity_mondrian{CALL.format('')}").fetchall() == asked
+    assert sick.execute(f"FROM mondrian{CALL.format('')}").fetchall() != asked
+
+
+@pytest.mark.parametrize("algorithm", ["mwck", "rka", "eld"])
+def test_the_same_seed_gives_the_same_release_in_any_order(sick: Any, algorithm: str) -> None:
+    first = sick.execute(f"FROM {algorithm}{CALL.format(', seed := 5')}").fetchall()
+    sick.execute("CREATE OR REPLACE TABLE sick AS FROM sick ORDER BY hash(age)")
+    assert sick.execute(f"FROM {algorithm}{CALL.format(', seed := 5')}").fetchall() == first

@@ -27,12 +27,13 @@ from support.model_tables import (
     Case,
     arguments_of,
     call_of,
+    cannot,
     case,
     constraint,
+    grouped,
     stored,
 )
 from support.tables import encoded_column
-from test_model_contract import cannot, grouped
 
 import dbanon
 from dbanon import cluster, errors

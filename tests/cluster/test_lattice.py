@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from oracle import models
 from oracle.reference import Attribute, Category, Number, Record, Value, flat
 from oracle.reference import Tree as Hierarchy
-from support.model_tables import AREA, MODELS, Case, case, constraint, literal
+from support.model_tables import AREA, MODELS, Case, case, constraint, grouped, literal
 from support.model_tables import encoded as encoded_case
 from support.tables import MANY, Table, encoded, groups_of, tables
-from test_model_contract import grouped
 
 from dbanon import cluster, errors
-from dbanon.cluster.schemes import lattice
+from dbanon.cluster.schemes.lattice.incognito import kept_by_union
+from dbanon.cluster.schemes.lattice.levels import Levels
+from dbanon.cluster.schemes.lattice.levels import grouped as numbered
 from dbanon.models.constraint import AtLeast
 from dbanon.models.model import Model
 from dbanon.space import space
@@ -236,7 +237,7 @@ def test_a_union_of_classes_meets_what_they_meet(model: str) -> None:
         made = case(model, seed)
         rng = random.Random(seed)
         asked = kept(made)
-        limits = lattice.kept_by_union(encoded_case(made)[0], constraint(made))
+        limits = kept_by_union(encoded_case(made)[0], constraint(made))
         assert (limits.k, limits.models) == (made.asked["k"], constraint(replace(made, asked=asked)).models)
         assert limits.joint == (made.asked.get("multi") == "joint")
         parts: Groups = [[] for _ in range(rng.choice([2, 2, 3, 4]))]
@@ -270,7 +271,7 @@ def test_a_union_can_miss_what_classes_of_the_same_persons_meet() -> None:
     codes = np.array([0, 0, 1, 1, 1, 1, 0, 0], np.int32)
     made = replace(table.space, sensitive=(space.Sensitive(codes, np.array([4, 2, 0])),))
     entropy = AtLeast(2, (Model("l", "entropy", 0, 1.95),))
-    assert lattice.kept_by_union(made, entropy) == AtLeast(2)
+    assert kept_by_union(made, entropy) == AtLeast(2)
     assert found(made, entropy) == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
@@ -343,7 +344,7 @@ def test_levels_of_a_ragged_tree_are_steps_up() -> None:
     below the root. Three: all."""
     tree = encoded(Table([(row[0],) for row in AREA], [Category(Hierarchy(AREA))]))
     assert [r[0] for r in tree.records] == ["a1", "a2", "b1", "b2", "b3", "c"]
-    of = lattice.Levels.of(tree.space.attributes[0], tree.space.codes[:, 0])
+    of = Levels.of(tree.space.attributes[0], tree.space.codes[:, 0])
     assert (of.numbers, of.blocks) == ((0, 1, 2, 3), (6, 4, 2, 1))
     by_level = [groups_of(of.up(0, level).tolist()) for level in range(4)]
     assert by_level[1:] == [[[0, 1], [2], [3, 4], [5]], [[0, 1, 2, 5], [3, 4]], [list(range(6))]]
@@ -402,7 +403,7 @@ def test_many_columns_of_many_values_are_told_apart() -> None:
     """Six columns of 2,000 numbers have 2,000^6 combinations, more than 2^62: keys do not overflow."""
     rng = np.random.default_rng(5)
     columns = [rng.integers(0, 2000, 3000) for _ in range(6)]
-    group, groups = lattice.grouped(columns, [2000] * 6)
+    group, groups = numbered(columns, [2000] * 6)
     told = {key: i for i, key in enumerate(sorted(set(zip(*(c.tolist() for c in columns), strict=True))))}
     assert groups == len(told)
     assert group.tolist() == [told[key] for key in zip(*(c.tolist() for c in columns), strict=True)]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from oracle import reference
 from oracle.reference import Attribute, Category, Number, Value
-from support.tables import EIGHTHS, MANY, Table, encoded, groups_of, large, published, stored, tables
+from support.tables import EIGHTHS, MANY, SOME, Table, encoded, groups_of, large, published, stored, tables
 
 from dbanon import cluster
 from dbanon.models.constraint import AtLeast
@@ -61,6 +61,17 @@ def test_the_partition_is_that_of_the_plain_recursion(table: Table) -> None:
     expected = reference.mondrian(made.records, table.attributes, table.k, made.persons)
     assert groups_of(labels.tolist()) == expected
     assert sorted(set(labels.tolist())) == list(range(len(expected))), "clusters are numbered from 0"
+
+
+@given(tables())
+@SOME
+def test_level_by_level_the_classes_are_the_same(table: Table) -> None:
+    made = encoded(table).space
+    k = max(table.k, 2)
+    persons = made.rows if made.persons is None else len(np.unique(made.persons[made.persons >= 0]))
+    if persons >= k:
+        found = [cluster.run(cluster.find(name), made, AtLeast(k), {}) for name in ("mondrian", "mr_mondrian")]
+        assert groups_of(found[0].tolist()) == groups_of(found[1].tolist())
 
 
 @MANY

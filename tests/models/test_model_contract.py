@@ -25,12 +25,13 @@ from support.model_tables import (
     arguments_of,
     blamed,
     call_of,
+    cannot,
     case,
     constraint,
     encoded,
+    grouped,
     stored,
 )
-from support.tables import Table, groups_of, published
 
 import dbanon
 from dbanon import cluster, errors
@@ -55,23 +56,6 @@ def clustered(made: Case, algorithm: str) -> list[list[int]]:
     assert labels.shape == (len(made.records),), made
     assert labels.min() >= 0, made
     return grouped(made, order, labels.tolist())
-
-
-def grouped(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
-    """Records of each class that a reader sees: clusters that publish the same values are one."""
-    table = Table(made.records, made.attributes)
-    classes: dict[tuple[Any, ...], list[int]] = {}
-    for members in groups_of(labels):
-        group = [order[row] for row in members]
-        (values,) = published(table, made.records, [group])
-        classes.setdefault(values, []).extend(group)
-    return list(classes.values())
-
-
-def cannot(made: Case, records: Sequence[int]) -> set[str]:
-    """What these records together do not meet; `max_level` if they do, but a part does not that it keeps apart."""
-    unmet = made.unmet([records])
-    return set(unmet) or {"max_level" for _ in made.unmet(made.blocks(records))}
 
 
 def contract(made: Case, algorithm: str) -> str:

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from dbanon.cluster.schemes.diverse import model_rules
+from dbanon.cluster.model_arrays import model_rules
 from dbanon.kernels.models import distance
 from dbanon.models.model import Model
 from dbanon.space import space

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from support.scale import examples
 
-from dbanon.cluster.schemes.gather import gather, modal
+from dbanon.cluster.schemes.gather.kacpc import modal
+from dbanon.cluster.schemes.gather.nearest import gather
 from dbanon.models.constraint import AtLeast
 from dbanon.space import distance, index
 from dbanon.space.index import Index, Question

@@ -21,7 +21,7 @@ from dbanon.models.constraint import AtLeast
 from dbanon.models.model import Model
 from dbanon.space import space
 from dbanon.sqltext.quote import text
-from support.tables import encoded_column
+from support.tables import Table, encoded_column, groups_of, published
 
 Asked = dict[str, Any]
 
@@ -305,3 +305,20 @@ def blamed(error: Exception) -> str | None:
         return "max_level"
     found = re.search(r"all records together do not meet (\w+) = ", str(error))
     return found[1] if found else None
+
+
+def grouped(made: Case, order: Sequence[int], labels: Sequence[int]) -> list[list[int]]:
+    """Records of each class that a reader sees: clusters that publish the same values are one."""
+    table = Table(made.records, made.attributes)
+    classes: dict[tuple[Any, ...], list[int]] = {}
+    for members in groups_of(labels):
+        group = [order[row] for row in members]
+        (values,) = published(table, made.records, [group])
+        classes.setdefault(values, []).extend(group)
+    return list(classes.values())
+
+
+def cannot(made: Case, records: Sequence[int]) -> set[str]:
+    """What these records together do not meet; `max_level` if they do, but a part does not that it keeps apart."""
+    unmet = made.unmet([records])
+    return set(unmet) or {"max_level" for _ in made.unmet(made.blocks(records))}

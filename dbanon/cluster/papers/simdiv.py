@@ -24,7 +24,7 @@ import numpy.typing as npt
 from dbanon import errors
 from dbanon.cluster.papers.needs import raised
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
-from dbanon.cluster.schemes.assign import LARGE, LARGEST
+from dbanon.cluster.schemes.assign.centers import LARGE, LARGEST
 from dbanon.functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
 from dbanon.functions.parameters import Parameter
 from dbanon.learn import forest

@@ -1,1 +1,1 @@
-"""One module a family of algorithms."""
+"""A folder a family of algorithms: what they share, and a file an algorithm."""

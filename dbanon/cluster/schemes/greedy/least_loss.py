@@ -1,5 +1,4 @@
-"""Greedy: begin with a seed, let in the record that costs least, again and again; what is left goes where it costs
-least. The family of k-member. A rule says where the next cluster begins, a loss what a record costs."""
+"""Clusters that let in the record that costs least. A rule says where one begins, a loss what a record costs."""
 
 from __future__ import annotations
 
@@ -13,9 +12,7 @@ import numpy as np
 from dbanon.cluster.extent import Extents, members
 from dbanon.cluster.labels import Dealer, dealt
 from dbanon.cluster.loss import Loss, Term
-from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
-from dbanon.functions.parameter_types import Choice
-from dbanon.functions.parameters import Parameter
+from dbanon.cluster.registry import Check
 from dbanon.models.constraint import Constraint
 from dbanon.space.index import Index
 from dbanon.space.space import Ints, Number, Space, Tree
@@ -122,78 +119,3 @@ def arrays(terms: Sequence[Term]) -> tuple[Any, ...]:
         np.array(kinds, np.int64), units, np.array(nodes), np.array(values), whole(parents), whole(heights),
         whole(lasts), whole(firsts), whole(of),
     )  # fmt: skip
-
-
-def kmember(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """Greedy k-member (Byun, Kamra, Bertino and Li 2007).
-
-    Each cluster begins at the record farthest from the seed before (the first from a random record) and takes the
-    record that raises the information loss least, k - 1 times. Sizes k to 2k - 1. O(n^2) evaluations without the
-    index, which leaves most of them out; O(n) memory.
-    """
-    return greedy(space, constraint, Loss(space, constraint.least, "edges"), start(space, FAR, options), check)
-
-
-def kmembers_random(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """k-members with random seeds (S4, Table III).
-
-    As k-member, but each cluster begins at a random record. S4 states O(n); every step looks at all records that are
-    left, so it is O(n^2) without the index. O(n) memory.
-    """
-    return greedy(space, constraint, Loss(space, constraint.least, "edges"), start(space, RANDOM, options), check)
-
-
-def gaa_cp(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """GAA-CP, reconstructed from its abstract and S0's description (Journal of Software 28(2), 2017).
-
-    Greedy growth by the loss of merging a record into the cluster, where a category loses the share of leaves below
-    the common ancestor (NCP). With `next = 'random'` (default) it is S4's algorithm with that loss; `next = 'far'`
-    begins at the record farthest from the seed before. O(n^2) without the index, O(n) memory.
-    """
-    seeding = FAR if options["next"] == "far" else RANDOM
-    return greedy(space, constraint, Loss(space, constraint.least, "leaves"), start(space, seeding, options), check)
-
-
-register(
-    Algorithm(
-        name="kmember",
-        title="Greedy k-member",
-        family="greedy",
-        run=kmember,
-        source="Byun, Kamra, Bertino and Li 2007; S2 and S4",
-        evidence="LIT",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(SEED, MODE),
-    )
-)
-register(
-    Algorithm(
-        name="kmembers_random",
-        title="k-members with random seeds",
-        family="greedy",
-        run=kmembers_random,
-        source="k-members paper (S4), Table III",
-        evidence="SEED",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(SEED, MODE),
-    )
-)
-register(
-    Algorithm(
-        name="gaa_cp",
-        title="GAA-CP: greedy algorithm based on clustering and partition",
-        family="greedy",
-        run=gaa_cp,
-        source="Journal of Software 28(2), 2017, as S0 describes it",
-        evidence="RECON",
-        deterministic=False,
-        complexity="O(n^2) time without the index, O(n) memory",
-        own=(
-            SEED,
-            MODE,
-            Parameter("next", Choice(("random", "far")), "Where the next cluster begins.", "random"),
-        ),
-    )
-)

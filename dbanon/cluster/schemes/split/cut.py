@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
-from dbanon.functions.parameter_types import Flag
-from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Attribute, Ints, Number, Space, Tree
 
@@ -39,33 +36,6 @@ class Part:
         if records < constraint.least or constraint.counts_records(space):
             return records >= constraint.least
         return constraint.holds(space, self.rows())
-
-
-def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """Multidimensional Mondrian (LeFevre, DeWitt and Ramakrishnan 2006).
-
-    The part is cut at the attribute of greatest normalized width (times its weight) that has an allowable cut:
-    numbers at the lower median, categories by the children of the lowest common ancestor, NULLs from values first.
-    Ties go to the earlier attribute. Every side meets the whole model. O(n log n) time for balanced cuts, O(n) memory.
-
-    Strict (default): records of one value stay together. Relaxed (`strict = false`): of a number, records that equal
-    the median go to both sides, in canonical order, so that the left one has half of the records, rounded up. If a
-    side then misses persons or sensitive values, 1, 2, 4, ... records fewer and more are tried on the left, as far as
-    records equal the median. Under k alone a cut needs 2k records and two different values, nothing else.
-    """
-    strict = bool(options.get("strict", True))
-    labels = np.full(space.rows, -1, np.int64)
-    work = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
-    clusters = 0
-    while work:
-        check()
-        part = work.pop()
-        sides = first_cut(space, constraint, part, strict)
-        work.extend(reversed(sides))
-        if not sides:
-            labels[part.rows()] = clusters
-            clusters += 1
-    return labels
 
 
 def first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) -> list[Part]:
@@ -165,26 +135,3 @@ def _children(tree: Tree, codes: Ints) -> Ints:
             node = int(tree.parent[node])
         child[i] = node
     return child[np.searchsorted(values, codes)]
-
-
-register(
-    Algorithm(
-        name="mondrian",
-        title="Multidimensional Mondrian",
-        family="split",
-        run=mondrian,
-        source="LeFevre, DeWitt and Ramakrishnan 2006; baseline of the papers S1 and S3",
-        evidence="LIT-m",
-        deterministic=True,
-        complexity="O(n log n) time, O(n) memory",
-        meets=EVERY_MODEL,
-        own=(
-            Parameter(
-                "strict",
-                Flag(),
-                "Keep records of one value together; false: records that equal the median may go to both sides.",
-                True,
-            ),
-        ),
-    )
-)

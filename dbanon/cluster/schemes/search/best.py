@@ -10,7 +10,7 @@ import numpy as np
 from dbanon.cluster.entries import Classes
 from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
-from dbanon.cluster.schemes.split import mondrian
+from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint

@@ -3,133 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon import errors
 from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import Check
+from dbanon.cluster.schemes.lattice.levels import Bools, Frequencies, Levels, Node, sums
 from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space.space import Attribute, Ints, Number, Space, Whole
+from dbanon.space.space import Ints, Space
 
 LARGEST = 2_000_000
 """Most nodes, over all sets of attributes."""
-
-Node = tuple[int, ...]
-"""A level of each of some attributes, by its place in `Levels.numbers`."""
-
-Bools = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Levels:
-    """The levels of one attribute at which its records stand in different blocks, from the values themselves up.
-
-    numbers: the level's number in the hierarchy; steps[0]: the block of each code at the first level (-1: does not
-    occur), steps[i]: the block at level i of each block at level i - 1; blocks: how many there are. Together they take
-    O(values * levels) memory of a tree, O(values) of a number.
-    """
-
-    numbers: tuple[int, ...]
-    steps: tuple[Ints, ...]
-    blocks: tuple[int, ...]
-
-    @classmethod
-    def of(cls, attribute: Attribute, codes: Whole) -> Levels:
-        """The levels of an attribute for some codes of it.
-
-        Of a tree: the ancestors so many steps above each value, up to max_level; of a number: blocks of 1, 2, 4, 8 ...
-        distinct values. A NULL is a block of its own below the top and joins all others there, where `*` is published.
-        A level that joins no more codes than the one below is left out: its nodes have the same classes.
-        """
-        present = np.unique(codes).astype(np.int64)
-        first = np.full(attribute.values + 1, -1, np.int64)
-        first[present] = np.arange(len(present))
-        numbers, steps, blocks = [0], [first], [len(present)]
-        some = present  # a code of each block
-        for number in range(1, _top(attribute) + 1):
-            _, begin, of = np.unique(_blocks(attribute, some, number), return_index=True, return_inverse=True)
-            if len(begin) < len(some):
-                some = some[begin]
-                numbers.append(number)
-                steps.append(of.reshape(-1))
-                blocks.append(len(some))
-        return cls(tuple(numbers), tuple(steps), tuple(blocks))
-
-    def up(self, low: int, high: int) -> Ints:
-        """The block at one level of each block at a lower one, or the same."""
-        of = np.arange(self.blocks[low])
-        for level in range(low + 1, high + 1):
-            of = self.steps[level][of]
-        return of
-
-
-def _top(attribute: Attribute) -> int:
-    """The level at which everything is one."""
-    if isinstance(attribute, Number):
-        return max(attribute.height, 1)
-    height = int(attribute.depth[attribute.node].max(initial=1))
-    return height if attribute.max_level is None else min(height, attribute.max_level)
-
-
-def _blocks(attribute: Attribute, codes: Ints, level: int) -> Ints:
-    """What tells blocks of a level apart, by code."""
-    limited = not isinstance(attribute, Number) and attribute.max_level is not None
-    if level == _top(attribute) and not limited:
-        return np.zeros(len(codes), np.int64)
-    if isinstance(attribute, Number):
-        return np.where(codes == attribute.values, -1, attribute.block(codes, level)[0])
-    return attribute.block(level)[codes]
-
-
-@dataclass(frozen=True)
-class Frequencies:
-    """A frequency set: the groups of records of some attributes on a node. blocks (attributes, groups); records
-    (groups,)."""
-
-    node: Node
-    blocks: tuple[Ints, ...]
-    records: Ints
-
-    def groups(self, levels: Sequence[Levels], node: Node) -> tuple[Ints, int]:
-        """The group that each group belongs to on a node above, and how many there are."""
-        above = [of.up(low, high) for of, low, high in zip(levels, self.node, node, strict=True)]
-        columns = [up[blocks] for up, blocks in zip(above, self.blocks, strict=True)]
-        return grouped(columns, [of.blocks[level] for of, level in zip(levels, node, strict=True)])
-
-    def up(self, levels: Sequence[Levels], node: Node) -> Frequencies:
-        """The frequency set of a node above: rolled up, without a look at the records."""
-        group, groups = self.groups(levels, node)
-        blocks = []
-        for of, low, high, column in zip(levels, self.node, node, self.blocks, strict=True):
-            found = np.empty(groups, np.int64)
-            found[group] = of.up(low, high)[column]
-            blocks.append(found)
-        return Frequencies(node, tuple(blocks), _sums(group, groups, self.records))
-
-
-def grouped(columns: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
-    """A number of each row from 0, equal where all columns are, and how many there are. `sizes`: values of a column."""
-    key, size = columns[0], sizes[0]
-    for column, more in zip(columns[1:], sizes[1:], strict=True):
-        if size > 2**62 // more:
-            distinct, key = np.unique(key, return_inverse=True)
-            size = len(distinct)
-        key, size = key * more + column, size * more
-    if size <= 4 * len(key) + 1024:
-        number = np.cumsum(np.bincount(key, minlength=size) > 0) - 1
-        return number[key], int(number[-1]) + 1
-    distinct, key = np.unique(key, return_inverse=True)
-    return key, len(distinct)
-
-
-def _sums(group: Ints, groups: int, records: Ints) -> Ints:
-    """Records by group. Sums of doubles are exact for less than 2^53 records."""
-    return np.bincount(group, weights=records, minlength=groups).astype(np.int64)
 
 
 def full_domain(space: Space, constraint: Constraint, name: str, check: Check) -> Ints:
@@ -248,7 +136,7 @@ class _Search:
         self.check()
         levels = [self.levels[j] for j in some]
         group, groups = floor.groups(levels, node)
-        sizes = _sums(group, groups, floor.records)
+        sizes = sums(group, groups, floor.records)
         if sizes.min() < constraint.least or constraint.counts_records(self.space):
             return bool(sizes.min() >= constraint.least)
         group, groups = self._tuples(some).groups(levels, node)
@@ -256,7 +144,7 @@ class _Search:
 
     def _smallest_first(self, group: Ints, groups: int) -> Iterator[list[Ints]]:
         """The rows of groups, ever more of them at a time; `group` of each tuple."""
-        sizes = _sums(group, groups, self.space.counts)
+        sizes = sums(group, groups, self.space.counts)
         by_size = np.argsort(sizes, kind="stable")
         rank = np.empty_like(by_size)
         rank[by_size] = np.arange(len(by_size))
@@ -276,4 +164,4 @@ class _Search:
         first = np.searchsorted(group[order], np.arange(groups))
         codes = self.space.codes[order].astype(np.int64)
         low, high = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
-        return int((loss.of(low, high) * _sums(group, groups, self.space.counts)).sum())
+        return int((loss.of(low, high) * sums(group, groups, self.space.counts)).sum())

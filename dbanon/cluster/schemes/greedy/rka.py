@@ -1,0 +1,63 @@
+"""RKA: the clusters of k-member, published as classes or hidden in noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbanon.cluster.loss import Loss
+from dbanon.cluster.noise import EPSILON, Noise
+from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy, start
+from dbanon.functions.parameter_types import Choice
+from dbanon.functions.parameters import Parameter
+from dbanon.models.constraint import Constraint
+from dbanon.space.space import Ints, Space
+
+
+def rka(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    """RKA, random k-anonymous, reconstructed from what S1 says of it: k-member's clusters, within which values are
+    hidden in noise and shuffled.
+
+    By default the intervals and nodes of the clusters are published: k-anonymous, without noise. `release = 'noise'`
+    publishes values (see `hidden`): not k-anonymous for who looks at the rows. O(n^2) without the index, O(n) memory.
+    """
+    return greedy(space, constraint, Loss(space, constraint.least, "edges"), start(space, FAR, options), check)
+
+
+def hidden(options: Mapping[str, object]) -> Noise | None:
+    """The noise that `rka` publishes: of a scale of the cluster's range over epsilon, categories drawn (card 1.8b)."""
+    if options["release"] != "noise":
+        return None
+    return Noise("release = 'noise'", float(str(options["epsilon"] or 1.0)))
+
+
+register(
+    Algorithm(
+        name="rka",
+        title="RKA: random k-anonymous",
+        family="greedy",
+        run=rka,
+        source="S1's reference 29, as the similarity-and-diversity paper (S1) describes it",
+        evidence="RECON",
+        deterministic=False,
+        complexity="O(n^2) time without the index, O(n) memory",
+        own=(
+            Parameter(
+                "release",
+                Choice(("class", "noise")),
+                "What is published: intervals and nodes of the classes, or values hidden in noise and shuffled within "
+                "them, which is not k-anonymous.",
+                "class",
+            ),
+            Parameter(
+                "epsilon",
+                EPSILON,
+                "Of release = 'noise', default 1: the scale of a number's noise is the range in its cluster over "
+                "epsilon; a category is drawn in proportion to exp(epsilon * records / 2).",
+            ),
+            SEED,
+            MODE,
+        ),
+        noise=hidden,
+    )
+)

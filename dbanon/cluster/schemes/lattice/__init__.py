@@ -1,0 +1,1 @@
+"""Full-domain generalization: every attribute is raised to one level for all records."""

@@ -1,0 +1,47 @@
+"""The l-diversity baseline: Mondrian, or the best full-domain generalization, that meets l."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.cluster.schemes.lattice.incognito import full_domain
+from dbanon.cluster.schemes.split.mondrian import mondrian
+from dbanon.functions.parameter_types import Choice
+from dbanon.functions.parameters import Parameter
+from dbanon.models.constraint import Constraint
+from dbanon.space.space import Ints, Space
+
+
+def ldiversity_mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+    """The l-diversity baseline: strict Mondrian whose cuts meet the whole model, or with base 'incognito' the best
+    full-domain generalization that meets it (see `dbanon.cluster.schemes.lattice.incognito`)."""
+    if options["base"] == "incognito":
+        return full_domain(space, constraint, "ldiversity_mondrian", check)
+    return mondrian(space, constraint, options, check)
+
+
+register(
+    Algorithm(
+        name="ldiversity_mondrian",
+        title="l-diverse strict Mondrian",
+        family="split",
+        run=ldiversity_mondrian,
+        source="Machanavajjhala et al. 2006 on LeFevre et al. 2006 (base 'incognito': 2005); baseline of S1, which "
+        "names no algorithm and no l",
+        evidence="LIT-m",
+        deterministic=True,
+        complexity="O(n log n) time, O(n) memory; base 'incognito': O(n) time a node, exponential in the columns",
+        own=(
+            Parameter(
+                "base",
+                Choice(("mondrian", "incognito")),
+                "The algorithm whose classes meet the model: Mondrian, or Incognito, which raises each column to one "
+                "level for all records: the least sum of levels, then the least loss.",
+                "mondrian",
+            ),
+        ),
+        defaults={"l": 2},
+        meets=EVERY_MODEL,
+    )
+)
