@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import cast
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
 from dbanon import errors
 from dbanon.hierarchy import relation
@@ -20,39 +21,214 @@ _PLAIN_NUMBERS = ("integer", "huge", "decimal", "float")
 """Families whose values are numbers as they stand."""
 
 
-def quasi(call: Publication, i: int, attribute: Attribute) -> dict[str, object]:
-    """Template values of one quasi-identifier."""
+@dataclass(frozen=True)
+class NumberColumn:
+    """A quasi-identifier of numbers, dates or times, which is published as intervals.
+
+    `value` reads it and `type` is what it is compared in; `scale` and `wide` are the step and the widest type of
+    decimals. Interval ends have the type `end_type` and lie between its two limits; `months` is the length of a
+    calendar grid. `magnitude` is the value that the algorithm computes with, and `drawn` says that values are
+    published, not intervals.
+    """
+
+    i: int
+    plain: str
+    say: Mapping[str, Sql]
+    family: str
+    value: Sql
+    type: Sql
+    scale: Sql
+    wide: Sql
+    is_finite: Sql
+    top: Sql | None
+    bottom: Sql | None
+    grid: Sql | None
+    months: int | None
+    is_week: bool
+    end_type: Sql
+    low_limit: Sql
+    high_limit: Sql
+    end_is_day: bool
+    magnitude: Sql
+    drawn: bool
+
+    is_number: ClassVar[bool] = True
+
+    @property
+    def column(self) -> Sql:
+        """The column of the source."""
+        return identifier(self.plain)
+
+    @property
+    def label(self) -> Sql:
+        """Its name as a text."""
+        return text(self.plain)
+
+
+@dataclass(frozen=True)
+class TreeColumn:
+    """A column of categories: a quasi-identifier, which is published as nodes of its tree, or a sensitive column whose
+    values have an order there.
+
+    `rows` are those of the hierarchy (None: the values under one root); `i` stands in the names of its relations.
+    """
+
+    i: int | Sql
+    plain: str
+    say: Mapping[str, Sql]
+    rows: Sql | None
+    min_level: int = 0
+    round: int = 1
+    has_magnitudes: bool = False
+    drawn: bool = False
+    is_sensitive: bool = False
+
+    is_number: ClassVar[bool] = False
+
+    @property
+    def column(self) -> Sql:
+        """The column of the source."""
+        return identifier(self.plain)
+
+    @property
+    def label(self) -> Sql:
+        """Its name as a text."""
+        return text(self.plain)
+
+    @property
+    def value(self) -> Sql:
+        """How it is read."""
+        return Sql(f"CAST({self.column} AS VARCHAR) COLLATE POSIX")
+
+    @property
+    def type(self) -> Sql:
+        """The type in which it is compared."""
+        return Sql("VARCHAR")
+
+
+QuasiColumn = NumberColumn | TreeColumn
+
+
+@dataclass(frozen=True)
+class PassthroughColumn:
+    """A column that is published as it is, sensitive or other; `check_rare` where values of few records are refused."""
+
+    i: int
+    plain: str
+    type: str
+    is_sensitive: bool
+    check_rare: bool
+    say_rare: Sql
+    say_rare_left: Sql
+
+    @property
+    def name(self) -> Sql:
+        """The published column."""
+        return identifier(self.plain)
+
+    @property
+    def label(self) -> Sql:
+        """Its name as a text."""
+        return text(self.plain)
+
+    @property
+    def value(self) -> Sql:
+        """How it is read; texts compare byte by byte, whatever collation the column has."""
+        return Sql(f"{self.name} COLLATE POSIX") if self.type == "VARCHAR" else self.name
+
+    @property
+    def is_zoned(self) -> bool:
+        """Whether its text depends on the session's time zone."""
+        return self.type == "TIMESTAMP WITH TIME ZONE"
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether unequal values of its type have the same text."""
+        return bool(_TAGGED.search(self.type))
+
+    @property
+    def text_is_value(self) -> bool:
+        """Whether equal values of its type have equal texts: 0.0 and -0.0, a month and 30 days do not."""
+        return bool(_TEXT_IS_VALUE.match(self.type))
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is FLOAT or DOUBLE."""
+        return self.type in ("FLOAT", "DOUBLE")
+
+    @property
+    def as_lists(self) -> Sql | None:
+        """The type with lists where it has arrays, or None where it has none."""
+        lists = _ARRAY.sub(lambda match: match[1] or "[]", self.type)
+        return None if lists == self.type else Sql(lists)
+
+
+@dataclass(frozen=True)
+class Magnitude:
+    """A sensitive column of numbers or times: what the distance of two values is measured with."""
+
+    family: str
+    wide: Sql
+    scale: Sql
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """One model of one sensitive column; `bound` is what the gate compares with."""
+
+    number: int
+    kind: str
+    parameter: str
+    emd: str
+    extra: int
+    bound: Sql
+    plain: str
+
+    @property
+    def column(self) -> Sql:
+        """The name of the sensitive column, as a text."""
+        return text(self.plain)
+
+
+@dataclass(frozen=True)
+class SensitiveColumn:
+    """A sensitive column that models are about or that the algorithm reads; `u` is its number among those that are
+    published as they are."""
+
+    i: int
+    u: int
+    tree: TreeColumn | None
+    number: Magnitude | None
+    models: tuple[ModelView, ...]
+
+
+def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
+    """The view of one quasi-identifier."""
     column, settings = attribute.quasi.column, attribute.quasi.settings
     function, table = call.function, call.source.shown
-    name = identifier(column)
-    values: dict[str, object] = {
-        "i": i,
-        "column": name,
-        "plain": column,
-        "label": text(column),
-        "is_number": attribute.is_number,
-        "is_sensitive": False,
-        "family": attribute.family,
-        "say": {
-            "nulls": message(errors.NullsRefused(function, table, column, later(f"(facts.records - facts.filled{i})"))),
-            "wild": message(errors.NotFinite(function, table, column, later(f"facts.wild{i}"))),
-            "no_values": message(errors.NoValues(function, table, column)),
-        },
+    say = {
+        "nulls": message(errors.NullsRefused(function, table, column, later(f"(facts.records - facts.filled{i})"))),
+        "wild": message(errors.NotFinite(function, table, column, later(f"facts.wild{i}"))),
+        "no_values": message(errors.NoValues(function, table, column)),
     }
-    if attribute.is_number:
-        return values | _number_values(attribute, i, name)
-    say = cast(dict[str, object], values["say"])
+    if attribute.family is not None:
+        return _number(attribute, attribute.family, i, say, drawn=call.noise is not None)
+    return TreeColumn(
+        i,
+        column,
+        say | tree_messages(table, column, settings.hierarchy or "none", _given_hierarchy(call, column)),
+        rows=relation.rows(attribute.hierarchy) if attribute.hierarchy else None,
+        min_level=settings.min_level or 0,
+        round=attribute.round,
+        has_magnitudes=family(attribute.quasi.type)[0] in _PLAIN_NUMBERS,
+        drawn=call.noise is not None and call.noise.categories,
+    )
+
+
+def _given_hierarchy(call: Publication, column: str) -> str | None:
+    """The hierarchy that the call names for a column."""
     asked = cast(Mapping[str, str], call.options["hierarchies"] or {})
-    given = next((h for name_, h in asked.items() if name_.lower() == column.lower()), None)
-    say |= tree_messages(table, column, settings.hierarchy or "none", given)
-    return values | {
-        "value": Sql(f"CAST({name} AS VARCHAR) COLLATE POSIX"),
-        "type": Sql("VARCHAR"),
-        "rows": relation.rows(attribute.hierarchy) if attribute.hierarchy else None,
-        "min_level": settings.min_level or 0,
-        "round": attribute.round,
-        "has_magnitudes": family(attribute.quasi.type)[0] in _PLAIN_NUMBERS,
-    }
+    return next((hierarchy for name, hierarchy in asked.items() if name.lower() == column.lower()), None)
 
 
 def tree_messages(table: str, column: str, shown: str, given: str | None) -> dict[str, Sql]:
@@ -71,27 +247,13 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
     }
 
 
-def _number_values(attribute: Attribute, i: int, name: Sql) -> dict[str, object]:
-    family, settings = attribute.family, attribute.quasi.settings
-    type_ = value_type(attribute)
-    value = Sql(f"{name} AT TIME ZONE 'UTC'") if attribute.zoned else name
-    if attribute.quasi.type == "TIMESTAMP_NS" and family == "timestamp":
-        # A cast would round, to the next day perhaps.
-        nanos = f"epoch_ns({value})"
-        whole = f"({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000"
-        value = Sql(f"CASE WHEN isfinite({value}) THEN make_timestamp({whole}) ELSE ({value})::TIMESTAMP END")
-    elif family == "timestamp":
-        value = Sql(f"({value})::TIMESTAMP")
-    if family == "float":
-        value = Sql(f"({value} + 0::{type_})")
-    finite = family in ("float", "date", "timestamp", "nanos")
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
+
+
+def _number(attribute: Attribute, family: str, i: int, say: Mapping[str, Sql], drawn: bool) -> NumberColumn:
+    settings, type_ = attribute.quasi.settings, value_type(attribute)
     calendar = family in ("date", "timestamp", "nanos")
-    grid: Sql | None = None
-    if attribute.grid is not None:
-        exact = family in ("integer", "huge", "decimal")
-        number = f"{text(attribute.grid)}::{_end_type(attribute)}" if exact else f"{text(attribute.grid)}::DOUBLE"
-        grid = text(attribute.grid) if calendar else Sql(number)
-    months = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
+    grid = _grid(attribute, calendar)
 
     def coded(given: str | None) -> Sql | None:
         """top or bottom; on a calendar grid they are whole days."""
@@ -101,23 +263,54 @@ def _number_values(attribute: Attribute, i: int, name: Sql) -> dict[str, object]
         return Sql(f"CAST({end} AS DATE)") if calendar and grid else end
 
     low_limit, high_limit = _limits(attribute)
-    return {
-        "value": value,
-        "type": type_,
-        "scale": Sql(f"1e{attribute.scale}"),
-        "wide": Sql(f"DECIMAL(38,{attribute.scale})"),
-        "is_finite": Sql(f" AND isfinite(q{i})") if finite else Sql(""),
-        "top": coded(settings.top),
-        "bottom": coded(settings.bottom),
-        "grid": grid,
-        "months": months.get(attribute.grid or "") if calendar else None,
-        "is_week": attribute.grid == "week",
-        "end_type": _end_type(attribute),
-        "low_limit": low_limit,
-        "high_limit": high_limit,
-        "end_is_day": calendar and grid is not None,
-        "magnitude": Sql("value::DOUBLE") if family in _PLAIN_NUMBERS else Sql("position"),
-    }
+    return NumberColumn(
+        i,
+        attribute.quasi.column,
+        say,
+        family,
+        value=_number_value(attribute),
+        type=type_,
+        scale=Sql(f"1e{attribute.scale}"),
+        wide=Sql(f"DECIMAL(38,{attribute.scale})"),
+        is_finite=Sql(f" AND isfinite(q{i})") if calendar or family == "float" else Sql(""),
+        top=coded(settings.top),
+        bottom=coded(settings.bottom),
+        grid=grid,
+        months=_MONTHS.get(attribute.grid or "") if calendar else None,
+        is_week=attribute.grid == "week",
+        end_type=_end_type(attribute),
+        low_limit=low_limit,
+        high_limit=high_limit,
+        end_is_day=calendar and grid is not None,
+        magnitude=Sql("value::DOUBLE") if family in _PLAIN_NUMBERS else Sql("position"),
+        drawn=drawn,
+    )
+
+
+def _number_value(attribute: Attribute) -> Sql:
+    """How a number or a time is read."""
+    name = identifier(attribute.quasi.column)
+    value = Sql(f"{name} AT TIME ZONE 'UTC'") if attribute.zoned else name
+    if attribute.family == "float":
+        return Sql(f"({value} + 0::{value_type(attribute)})")
+    if attribute.family != "timestamp":
+        return value
+    if attribute.quasi.type != "TIMESTAMP_NS":
+        return Sql(f"({value})::TIMESTAMP")
+    # A cast would round, to the next day perhaps.
+    nanos = f"epoch_ns({value})"
+    whole = f"({nanos} - (({nanos} % 1000) + 1000) % 1000) // 1000"
+    return Sql(f"CASE WHEN isfinite({value}) THEN make_timestamp({whole}) ELSE ({value})::TIMESTAMP END")
+
+
+def _grid(attribute: Attribute, calendar: bool) -> Sql | None:
+    """The grid that interval ends snap to: a calendar unit, or a number, exact where its type is."""
+    if attribute.grid is None:
+        return None
+    if calendar:
+        return text(attribute.grid)
+    exact = attribute.family in ("integer", "huge", "decimal")
+    return Sql(f"{text(attribute.grid)}::{_end_type(attribute) if exact else 'DOUBLE'}")
 
 
 def value_type(attribute: Attribute) -> Sql:
@@ -154,101 +347,63 @@ def _limits(attribute: Attribute) -> tuple[Sql, Sql]:
     return Sql(f"{text(ends[0])}::{type_}"), Sql(f"{text(ends[1])}::{type_}")
 
 
-def unchanged(call: Publication) -> list[dict[str, object]]:
-    """Template values of the columns that are published as they are, in the table's order."""
+def unchanged(call: Publication) -> list[PassthroughColumn]:
+    """The columns that are published as they are, in the table's order."""
     roles, function, table = call.roles, call.function, call.source.shown
     allowed = {n.lower() for n in cast(Sequence[str], call.options["allow_rare"] or ())}
     names = [c for c in call.source.columns if c in roles.sensitive or c in roles.other]
     return [
-        {
-            "i": i,
-            "plain": name,
-            "value": _unchanged_value(name, call.source.columns[name]),
-            "name": identifier(name),
-            "label": text(name),
-            "is_sensitive": name in roles.sensitive,
-            "is_zoned": call.source.columns[name] == "TIMESTAMP WITH TIME ZONE",
-            "is_tagged": bool(_TAGGED.search(call.source.columns[name])),
-            "text_is_value": bool(_TEXT_IS_VALUE.match(call.source.columns[name])),
-            "is_float": call.source.columns[name] in ("FLOAT", "DOUBLE"),
-            "as_lists": _as_lists(call.source.columns[name]),
-            "check_rare": name in roles.other and name.lower() not in allowed,
-            "say_rare": message(errors.RareOther(function, table, name, later("count(*)"), call.k)),
-            "say_rare_left": message(errors.RareLeft(function, table, name, later(f"rare_{i}.values"), call.k)),
-        }
+        PassthroughColumn(
+            i,
+            name,
+            call.source.columns[name],
+            is_sensitive=name in roles.sensitive,
+            check_rare=name in roles.other and name.lower() not in allowed,
+            say_rare=message(errors.RareOther(function, table, name, later("count(*)"), call.k)),
+            say_rare_left=message(errors.RareLeft(function, table, name, later(f"rare_{i}.values"), call.k)),
+        )
         for i, name in enumerate(names)
     ]
 
 
-def _as_lists(type_: str) -> Sql | None:
-    """The type with lists where it has arrays, or None where it has none."""
-    lists = _ARRAY.sub(lambda match: match[1] or "[]", type_)
-    return None if lists == type_ else Sql(lists)
-
-
-def tested(call: Publication, unchanged: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
-    """Template values of the sensitive columns that privacy models are about, with these models."""
+def tested(call: Publication, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumn]:
+    """The sensitive columns that privacy models are about or that the algorithm reads, with these models."""
     if not call.demands and "sensitive" not in call.reads:
         return []
-    by_name = {str(u["plain"]): u for u in unchanged}
-    found: list[dict[str, object]] = []
+    numbers = {u.plain: u.i for u in unchanged}
+    found = []
     for i, name in enumerate(call.roles.sensitive):
         emds = [d.emd for d in call.demands if d.sensitive == i and d.emd]
         order = call.orders.get(name)
         if "hierarchical" in emds and order is None:
             raise errors.NoSensitiveHierarchy(call.function, call.source.shown, name)
         found.append(
-            {
-                "i": i,
-                "u": by_name[name]["i"],
-                "tree": _sensitive_tree(call, i, name, order) if order is not None else None,
-                "number": _sensitive_number(call.source.columns[name]) if call.forest is not None else None,
-                "models": [_model(d, n, name) for n, d in enumerate(call.demands) if d.sensitive == i],
-            }
+            SensitiveColumn(
+                i,
+                numbers[name],
+                tree=_sensitive_tree(call, i, name, order) if order is not None else None,
+                number=_magnitude(call.source.columns[name]) if call.forest is not None else None,
+                models=tuple(_model(d, n, name) for n, d in enumerate(call.demands) if d.sensitive == i),
+            )
         )
     return found
 
 
-def _model(demand: Demand, number: int, name: str) -> dict[str, object]:
-    """Template values of one model; the bound is what the gate compares with."""
-    return {
-        "number": number,
-        "kind": demand.kind,
-        "parameter": demand.parameter,
-        "emd": demand.emd,
-        "extra": demand.extra,
-        "bound": Sql(repr(demand.bound)),
-        "column": text(name),
-        "refused": f"classes that do not meet {demand.parameter} on {name}",
-    }
+def _model(demand: Demand, number: int, name: str) -> ModelView:
+    bound = Sql(repr(demand.bound))
+    return ModelView(number, demand.kind, demand.parameter, demand.emd, demand.extra, bound, name)
 
 
-def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) -> dict[str, object]:
-    """Template values of the hierarchy of a sensitive column, in the form of a quasi-identifier's."""
-    asked = cast(Mapping[str, str], call.options["hierarchies"] or {})
-    given = next((h for name_, h in asked.items() if name_.lower() == name.lower()), None)
-    return {
-        "i": Sql(f"s{i}"),
-        "value": Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX"),
-        "is_number": False,
-        "rows": relation.rows(hierarchy),
-        "min_level": 0,
-        "is_sensitive": True,
-        "say": tree_messages(call.source.shown, name, call.roles.orders[name], given),
-    }
+def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
+    """The hierarchy of a sensitive column, in the form of a quasi-identifier's."""
+    say = tree_messages(call.source.shown, name, call.roles.orders[name], _given_hierarchy(call, name))
+    return TreeColumn(Sql(f"s{i}"), name, say, relation.rows(hierarchy), is_sensitive=True)
 
 
-def _sensitive_number(type_: str) -> dict[str, object] | None:
-    """Template values of a sensitive column of numbers or times, for the distance of two values; None for others."""
+def _magnitude(type_: str) -> Magnitude | None:
+    """How values of a type are apart; None where they are neither numbers nor times."""
     kind, scale = family(type_)
-    if kind is None:
-        return None
-    return {"family": kind, "wide": Sql(f"DECIMAL(38,{scale})"), "scale": Sql(f"1e{scale}")}
-
-
-def _unchanged_value(name: str, type_: str) -> Sql:
-    """A column that is published as it is; texts compare byte by byte, whatever collation the column has."""
-    return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)
+    return None if kind is None else Magnitude(kind, Sql(f"DECIMAL(38,{scale})"), Sql(f"1e{scale}"))
 
 
 _TEXT_IS_VALUE = re.compile(
@@ -259,14 +414,14 @@ _TAGGED = re.compile(r"\b(UNION\(|VARIANT\b)")
 """Types with unequal values of the same text."""
 
 
-def tie_by(call: Publication, unchanged: Sequence[Mapping[str, object]]) -> str:
+def tie_by(call: Publication, unchanged: Sequence[PassthroughColumn]) -> str:
     """How records of equal codes are hashed: 'value' by distinct values, 'row' one by one, '' not at all.
 
     Equal values of some types have different texts (0.0 and -0.0, a month and 30 days); these are hashed row by row.
     """
     if call.roles.person is not None:
         return "row"
-    simple = all(_TEXT_IS_VALUE.match(call.source.columns[str(u["plain"])]) for u in unchanged)
+    simple = all(u.text_is_value for u in unchanged)
     return ("value" if simple else "row") if unchanged else ""
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import cast
+from typing import ClassVar, cast
 
 from dbanon.release.publication import Publication
 from dbanon.source.stored_policy import Settings
@@ -25,27 +26,107 @@ _EXACT = Context(prec=1000)
 """More digits than any grid has: the usual 28 would round."""
 
 
-def rules(call: Publication) -> dict[str, object]:
-    """Template values: `leave`, the names of the columns that may leave, in order, and `rules`, one of each
-    quasi-identifier of the call; `loses` and `varies` say whether the gate has a formula for losses and square errors.
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a grid: a calendar `unit`, or numbers of the width `step`."""
+
+    unit: str | None = None
+    step: Sql | None = None
+
+
+@dataclass(frozen=True)
+class CategoryRule:
+    """What the gate holds a column with a hierarchy against, or one of texts; `own` is how it reads it."""
+
+    i: int
+    text: Sql
+    own: Sql
+    min_level: int
+    max_level: int | None
+    round: int
+
+    is_number: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class NumberRule:
+    """What the gate holds a number, a date or a time against.
+
+    `own` is how it reads it, `compared` the type in which, `ends` that of published ends, which typed intervals have in
+    `low` and `high`; `least` and `greatest` are the ends of that type. `unit` and `step` are the grid that holds,
+    `grids` this one and the declared one, `held` the declared one; `own_ends` those of top and bottom that the call
+    gives. `fine` is how far a floating number may be off; where `is_exact`, losses and square errors are those of the
+    metrics.
     """
+
+    i: int
+    text: Sql
+    own: Sql
+    low: Sql | None
+    high: Sql | None
+    least: Sql | None
+    greatest: Sql | None
+    ends: Sql
+    compared: Sql
+    whole_days: bool
+    is_day: bool
+    top: Sql | None
+    bottom: Sql | None
+    unit: str | None
+    step: Sql | None
+    grids: tuple[Cells, ...]
+    held: Cells | None
+    own_ends: tuple[str, ...]
+    is_whole: bool
+    is_float: bool
+    is_exact: bool
+    fine: Sql
+
+    is_number: ClassVar[bool] = True
+
+
+Rule = CategoryRule | NumberRule
+
+
+@dataclass(frozen=True)
+class GateRules:
+    """What the gate reads by itself.
+
+    `rules` has one of each quasi-identifier of the call; `loses` and `varies` say whether the gate has a formula for
+    losses and square errors. `leave` are the names of the columns that may leave, in order. `source_columns` are what
+    is read of the source, twice where `source_twice`; `read_unchanged` and `read_person` read those that are no
+    quasi-identifiers.
+    """
+
+    rules: tuple[Rule, ...]
+    loses: bool
+    varies: bool
+    leave: Sql
+    read_unchanged: tuple[Sql, ...]
+    read_person: Sql | None
+    source_twice: bool
+    source_columns: tuple[Sql, ...]
+
+
+def rules(call: Publication) -> GateRules:
+    """What the gate holds a release against."""
     roles = {name: role(call, name) for name in call.source.columns}
     quasi = [attribute.quasi.column for attribute in call.attributes]
     pairs = _pairs(call, roles)
-    found = [_rule(call, i, name, pairs) for i, name in enumerate(quasi)]
-    exact = call.noise is None and all(r["is_exact"] for r in found if r["is_number"])
-    return {
-        "rules": found,
-        "loses": exact and call.options["eloss_height"] != "sub",
-        "varies": exact,
-        "leave": Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
-        "read_unchanged": [
-            identifier(name) for name in call.source.columns if name in call.roles.sensitive or name in call.roles.other
-        ],
-        "read_person": _person(call),
-        "source_twice": call.source.is_table and not call.left_out,
-        "source_columns": [identifier(name) for name in call.source.columns if name.lower() in _read(call, roles)],
-    }
+    found = tuple(_rule(call, i, name, pairs) for i, name in enumerate(quasi))
+    exact = call.noise is None and all(r.is_exact for r in found if isinstance(r, NumberRule))
+    shown = {*call.roles.sensitive, *call.roles.other}
+    read = _read(call, roles)
+    return GateRules(
+        rules=found,
+        loses=exact and call.options["eloss_height"] != "sub",
+        varies=exact,
+        leave=Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
+        read_unchanged=tuple(identifier(name) for name in call.source.columns if name in shown),
+        read_person=_person(call),
+        source_twice=call.source.is_table and not call.left_out,
+        source_columns=tuple(identifier(name) for name in call.source.columns if name.lower() in read),
+    )
 
 
 def role(call: Publication, name: str) -> str | None:
@@ -94,15 +175,15 @@ def _names(roles: Mapping[str, str | None], pairs: Mapping[str, Sequence[str]]) 
     return [*names, _unlike("class_id", {n.lower() for n in names})]
 
 
-def _typed(call: Publication, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
+def _typed(call: Publication, name: str, pairs: Mapping[str, Sequence[str]]) -> tuple[Sql | None, Sql | None]:
     """Where the ends of typed intervals stand."""
     form = call.options["intervals"]
     if form == "bounds" and name in pairs:
         low, high = (identifier(n) for n in pairs[name])
-        return {"low": low, "high": high}
+        return low, high
     if form == "struct":
-        return {end: Sql(f"struct_extract({identifier(name)}, '{end}')") for end in ("low", "high")}
-    return {}
+        return Sql(f"struct_extract({identifier(name)}, 'low')"), Sql(f"struct_extract({identifier(name)}, 'high')")
+    return None, None
 
 
 def _unlike(name: str, taken: set[str]) -> str:
@@ -142,26 +223,24 @@ def _is_number(call: Publication, name: str) -> bool:
     return plain and _setting(call, name, "hierarchies") is None
 
 
-def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
-    """Template values of one quasi-identifier: how the gate reads it, and what its published values keep to."""
-    is_number = _is_number(call, name)
-    own = _number(call, name, pairs) if is_number else _category(call, name)
-    return {"i": i, "is_number": is_number, "text": identifier(name), **own}
+def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> Rule:
+    """How the gate reads one quasi-identifier, and what its published values keep to."""
+    return _number(call, i, name, pairs) if _is_number(call, name) else _category(call, i, name)
 
 
-def _category(call: Publication, name: str) -> dict[str, object]:
-    """Template values of a column with a hierarchy, or of texts."""
+def _category(call: Publication, i: int, name: str) -> CategoryRule:
     highest = _setting(call, name, "max_level")
-    return {
-        "own": Sql(f"{identifier(name)}::VARCHAR"),
-        "min_level": max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
-        "max_level": None if highest is None else int(highest),
-        "round": int(float(_setting(call, name, "round") or 1)),
-    }
+    return CategoryRule(
+        i,
+        identifier(name),
+        own=Sql(f"{identifier(name)}::VARCHAR"),
+        min_level=max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
+        max_level=None if highest is None else int(highest),
+        round=int(float(_setting(call, name, "round") or 1)),
+    )
 
 
-def _number(call: Publication, name: str, pairs: Mapping[str, Sequence[str]]) -> dict[str, object]:
-    """Template values of a number, a date or a time: its grids, its ends, and the types that these have."""
+def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> NumberRule:
     type_ = call.source.columns[name]
     is_day = type_ in _DAYS
     grid = _grid(_setting(call, name, "round") or _setting(call, name, "grid"), type_)
@@ -169,42 +248,52 @@ def _number(call: Publication, name: str, pairs: Mapping[str, Sequence[str]]) ->
     held = _grid(_declared(call, name, "grid"), type_) if quasi else None
     compared = "TIMESTAMP" if type_ in _DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
     scale = _scale(type_, [of for of in (grid, held) if of is not None])
-    ends = compared
-    if is_day and grid is not None:
-        ends = "DATE"
-    elif type_ in _WHOLE:
-        ends = "HUGEINT"
-    elif _DECIMAL.match(type_):
-        ends = f"DECIMAL(38,{scale})"
+    ends = _ends(type_, compared, grid, scale)
 
     def coded(setting: str, tighter: str) -> Sql | None:
         both = [_declared(call, name, setting), _asked(call, name, setting)]
         given = joined(Sql(f"CAST(CAST({text(one)} AS {compared}) AS {ends})") for one in both if one is not None)
         return Sql(f"{tighter}({given})") if given else None
 
-    def cells(of: str) -> dict[str, object]:
-        return {"unit": of.lower() if is_day else None, "step": None if is_day else _step(ends, of)}
+    def cells(of: str) -> Cells:
+        return Cells(unit=of.lower()) if is_day else Cells(step=_step(ends, of))
 
-    own = cells(grid) if grid is not None else {"unit": None, "step": None}
-    return {
-        "own": _read_number(name, type_, grid),
-        **_typed(call, name, pairs),
-        **_limits(ends, scale),
-        "ends": Sql(ends),
-        "whole_days": ends == "DATE" and type_ != "DATE",
-        "is_day": ends == "DATE",
-        "top": coded("top", "least"),
-        "bottom": coded("bottom", "greatest"),
-        "grids": [cells(of) for of in sorted({of for of in (grid, held) if of is not None})],
-        "held": cells(held) if held is not None else None,
-        "own_ends": [e for e in ("top", "bottom") if _asked(call, name, e) not in (None, _declared(call, name, e))],
-        **own,
-        "is_whole": type_ in (*_WHOLE, *_LARGE),
-        "is_float": type_ in _FLOATS,
-        "compared": Sql(compared),
-        "is_exact": type_ in _WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
-        "fine": Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
-    }
+    own = Cells() if grid is None else cells(grid)
+    low, high = _typed(call, name, pairs)
+    least, greatest = _limits(ends, scale)
+    return NumberRule(
+        i,
+        identifier(name),
+        own=_read_number(name, type_, grid),
+        low=low,
+        high=high,
+        least=least,
+        greatest=greatest,
+        ends=Sql(ends),
+        compared=Sql(compared),
+        whole_days=ends == "DATE" and type_ != "DATE",
+        is_day=ends == "DATE",
+        top=coded("top", "least"),
+        bottom=coded("bottom", "greatest"),
+        unit=own.unit,
+        step=own.step,
+        grids=tuple(cells(of) for of in sorted({of for of in (grid, held) if of is not None})),
+        held=None if held is None else cells(held),
+        own_ends=tuple(e for e in ("top", "bottom") if _asked(call, name, e) not in (None, _declared(call, name, e))),
+        is_whole=type_ in (*_WHOLE, *_LARGE),
+        is_float=type_ in _FLOATS,
+        is_exact=type_ in _WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
+        fine=Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
+    )
+
+
+def _ends(type_: str, compared: str, grid: str | None, scale: int) -> str:
+    """The type of published ends."""
+    if type_ in _DAYS and grid is not None:
+        return "DATE"
+    if type_ in _WHOLE:
+        return "HUGEINT"
+    return f"DECIMAL(38,{scale})" if _DECIMAL.match(type_) else compared
 
 
 def _read_number(name: str, type_: str, grid: str | None) -> Sql:
@@ -237,21 +326,21 @@ def _step(ends: str, grid: str) -> Sql:
     return Sql(f"{text(grid)}::DOUBLE" if ends in _FLOATS else f"{text(f'{Decimal(grid):f}')}::{ends}")
 
 
-def _limits(ends: str, scale: int) -> dict[str, Sql]:
+def _limits(ends: str, scale: int) -> tuple[Sql | None, Sql | None]:
     """What stands for an end that the grid puts beyond the type."""
     if ends == "DATE":
-        return {"least": Sql("DATE '5877642-06-25 (BC)'"), "greatest": Sql("DATE '5881580-07-10'")}
+        return Sql("DATE '5877642-06-25 (BC)'"), Sql("DATE '5881580-07-10'")
     if ends == "HUGEINT":
-        return {"least": Sql(f"'{-(2**127)}'::HUGEINT"), "greatest": Sql(f"'{2**127 - 1}'::HUGEINT")}
+        return Sql(f"'{-(2**127)}'::HUGEINT"), Sql(f"'{2**127 - 1}'::HUGEINT")
     if ends == "UHUGEINT":
-        return {"least": Sql("0::UHUGEINT"), "greatest": Sql(f"'{2**128 - 1}'::UHUGEINT")}
+        return Sql("0::UHUGEINT"), Sql(f"'{2**128 - 1}'::UHUGEINT")
     if ends.startswith("DECIMAL"):
         digits = "9" * (38 - scale) + ("." + "9" * scale if scale else "")
-        return {"least": Sql(f"'-{digits}'::{ends}"), "greatest": Sql(f"'{digits}'::{ends}")}
+        return Sql(f"'-{digits}'::{ends}"), Sql(f"'{digits}'::{ends}")
     if ends in _FLOATS:
         greatest = "3.4028234663852886e38" if ends == "FLOAT" else "1.7976931348623157e308"
-        return {"least": Sql(f"'-{greatest}'::{ends}"), "greatest": Sql(f"'{greatest}'::{ends}")}
-    return {}
+        return Sql(f"'-{greatest}'::{ends}"), Sql(f"'{greatest}'::{ends}")
+    return None, None
 
 
 def _person(call: Publication) -> Sql | None:

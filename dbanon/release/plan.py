@@ -3,38 +3,190 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import asdict
-from typing import cast
+from dataclasses import asdict, dataclass, replace
 
-from dbanon import errors
 from dbanon.policy.attribute import Attribute
-from dbanon.release import column_views, measures
-from dbanon.release.gate_rules import rules
+from dbanon.release import column_views, measures, messages
+from dbanon.release.column_views import PassthroughColumn, QuasiColumn, SensitiveColumn, TreeColumn
+from dbanon.release.gate_rules import GateRules, rules
 from dbanon.release.publication import Publication
+from dbanon.release.published_schema import Part, PublishedSchema, published_schema
+from dbanon.sqltext import template
 from dbanon.sqltext.quote import Sql, as_json, identifier, literal, text
-from dbanon.sqltext.template import fill, fill_text, later, message
+from dbanon.sqltext.template import fill, fill_text
+
+
+@dataclass(frozen=True)
+class PublishedColumn:
+    """One column as it is published, and what it is made from."""
+
+    plain: str
+    expression: Sql
+
+    @property
+    def name(self) -> Sql:
+        """The column."""
+        return identifier(self.plain)
+
+    @property
+    def label(self) -> Sql:
+        """Its name as a text."""
+        return text(self.plain)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The ends beyond which records are left out, and the number of their quasi-identifier."""
+
+    i: int | Sql
+    low: Sql
+    high: Sql
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is read: `source`, or `origin` where that can be read only once, and who its records are about.
+
+    `whole` is the source with those that `left_out` holds back; `keep` are records that stay in their classes. `bare`
+    is the name that a temporary table could take, the fingerprint that of the policy when the call was planned.
+    """
+
+    source: Sql
+    origin: Sql
+    whole: Sql
+    left_out: Mapping[str, Sql | None]
+    keep: Sql | None
+    person: Sql | None
+    key: Sql | None
+    bounds: tuple[Bound, ...]
+    distinct: bool
+    nulls: str
+    bare: Sql | None
+    fingerprint_sql: Sql
+    fingerprint: Sql
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns: of the source, and as they are published (`output`, those of the classes in `quasi_output`).
+
+    `ranged` are quasi-identifiers that are published as intervals and nodes, `trees` all trees, `tested` the sensitive
+    columns that are looked at; `check_together` where combinations of several columns may be rare, `tie_by` how records
+    of equal codes are told apart.
+    """
+
+    quasi: tuple[QuasiColumn, ...]
+    ranged: tuple[QuasiColumn, ...]
+    trees: tuple[TreeColumn, ...]
+    unchanged: tuple[PassthroughColumn, ...]
+    tested: tuple[SensitiveColumn, ...]
+    output: tuple[PublishedColumn, ...]
+    quasi_output: tuple[PublishedColumn, ...]
+    check_together: bool
+    tie_by: str
+    flat_count: int
+
+    def only(self, names: Container[str]) -> Columns:
+        """The same with some of the published columns alone."""
+        unchanged = tuple(u for u in self.unchanged if u.plain in names)
+        left = {u.i for u in unchanged}
+        return replace(
+            self,
+            unchanged=unchanged,
+            tested=tuple(s for s in self.tested if s.u in left),
+            quasi_output=tuple(c for c in self.quasi_output if c.plain in names),
+        )
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of columns that are no column of the source; `class_name` and `size_name` unquoted."""
+
+    class_id: Sql
+    class_name: str
+    size_name: str
+    names: Mapping[str, Sql]
+    copies: Sql
+    place: Sql
+    copy: Sql
+
+    @classmethod
+    def of(cls, schema: PublishedSchema) -> Names:
+        """Those of a schema, as the templates have them."""
+        names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
+        of_rows = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
+        return cls(identifier(schema.class_id), schema.class_id, schema.size, names, *of_rows)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the call asks beside columns: the model, the form of what is published, and what the algorithm looks at."""
+
+    k: int
+    joint: bool
+    suppress: Sql | None
+    typed: bool
+    escape: bool
+    sub_heights: bool
+    magnitudes: bool
+    widens: bool
+    noise: bool
+    by_column: bool
+    request: Sql
+    version: None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that the statements about one publication are filled with."""
+
+    reading: Reading
+    columns: Columns
+    names: Names
+    choices: Choices
+    gate: GateRules
+    say: Mapping[str, Sql]
+    gate_say: Mapping[str, Sql]
+
+    @property
+    def values(self) -> dict[str, object]:
+        """By the names that the templates have for it."""
+        parts = (self.reading, self.columns, self.names, self.choices, self.gate)
+        said: dict[str, object] = {"say": self.say, "gate_say": self.gate_say}
+        return said | {name: value for part in parts for name, value in template.values(part).items()}
+
+
+def plan(call: Publication) -> Plan:
+    """The plan of a publication."""
+    columns, names = _columns(call)
+    return Plan(
+        reading=_reading(call, columns),
+        columns=columns,
+        names=names,
+        choices=_choices(call),
+        gate=rules(call),
+        say=messages.problems(call, columns.unchanged),
+        gate_say=messages.refusals(call, columns.quasi, columns.tested),
+    )
 
 
 def statement(call: Publication) -> str:
     """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
-    values = _values(call)
+    of = plan(call)
+    values = of.values
     if call.kind == "metrics":
-        values["metrics"] = _metrics(values, bool(call.options.get("divergence")), call.noise is not None)
+        values["metrics"] = _metrics(of, values, bool(call.options.get("divergence")))
     if call.kind == "inference":
         values["support"] = call.options["support"] or call.k
     return fill(f"release/{'' if call.noise is None else 'noise/'}{call.kind}.sql", **values)
 
 
-def filled(template: str, call: Publication, only: Container[str] | None = None, **more: object) -> str:
+def filled(name: str, call: Publication, only: Container[str] | None = None, **more: object) -> str:
     """Another statement about the same publication, about some of its columns where `only` is given."""
-    values = _values(call)
+    of = plan(call)
     if only is not None:
-        for kind in ("quasi_output", "unchanged"):
-            listed = cast(Sequence[Mapping[str, object]], values[kind])
-            values[kind] = [c for c in listed if c["plain"] in only]
-        left = {c["i"] for c in cast(Sequence[Mapping[str, object]], values["unchanged"])}
-        values["tested"] = [t for t in cast(Sequence[Mapping[str, object]], values["tested"]) if t["u"] in left]
-    return fill(template, **(values | more))
+        of = replace(of, columns=of.columns.only(only))
+    return fill(name, **(of.values | more))
 
 
 def roles(call: Publication) -> dict[str, str]:
@@ -46,169 +198,78 @@ def roles(call: Publication) -> dict[str, str]:
     return {column: known.get(column, "withheld") for column in call.source.columns}
 
 
-def _values(call: Publication) -> dict[str, object]:
-    function, table = call.function, call.source.shown
-    typed = call.options["intervals"] != "text"
-    quasi = [column_views.quasi(call, i, a) for i, a in enumerate(call.attributes)]
-    unchanged = column_views.unchanged(call)
-    checked = [str(u["plain"]) for u in unchanged if u["check_rare"]]
-    checked = [str(u["plain"]) for u in unchanged if u["check_rare"]]
-    tested = column_views.tested(call, unchanged)
-    for q in quasi:
-        q["drawn"] = call.noise is not None and (bool(q["is_number"]) or call.noise.categories)
-    released = _published(call, quasi, "r.")
-    released |= {
-        str(u["plain"]): [{"plain": u["plain"], "name": u["name"], "expression": Sql(f"r.u{u['i']}")}]
-        for u in unchanged
-    }
-    output = [column for name in call.source.columns for column in released.get(name, ())]
-    quasi_output = [column for columns in _published(call, quasi, "").values() for column in columns]
-    prepared = ["within bounds"] * bool(call.bounds) + ["without duplicates"] * call.distinct
-    left = f"{table}, {' and '.join(prepared)}," if prepared else table
-    records, persons = later("kept_facts.records"), later("kept_facts.persons")
-    class_name = _free("class_id", {str(o["plain"]) for o in output})
-    own_names = {str(c["plain"]) for c in (*quasi_output, *unchanged)}
-    who = {"person": column_views.person(call), "key": column_views.key(call)}
-    source = call.source.sql
-    held = {"whole": source, "left_out": {"only": None, **call.left_out}}
+def _columns(call: Publication) -> tuple[Columns, Names]:
+    quasi = tuple(column_views.quasi(call, i, a) for i, a in enumerate(call.attributes))
+    unchanged = tuple(column_views.unchanged(call))
+    tested = tuple(column_views.tested(call, unchanged))
+    schema = published_schema(
+        call.source.columns,
+        {q.plain: q.is_number for q in quasi},
+        [u.plain for u in unchanged],
+        str(call.options["intervals"]),
+    )
+    released = {q.plain: _published(schema.quasi[q.plain], "r.", q.i) for q in quasi}
+    released |= {u.plain: [PublishedColumn(u.plain, Sql(f"r.u{u.i}"))] for u in unchanged}
+    trees = [*(q for q in quasi if isinstance(q, TreeColumn)), *(s.tree for s in tested if s.tree is not None)]
+    columns = Columns(
+        quasi=quasi,
+        ranged=tuple(q for q in quasi if not q.drawn),
+        trees=tuple(trees),
+        unchanged=unchanged,
+        tested=tested,
+        output=tuple(column for name in call.source.columns for column in released.get(name, ())),
+        quasi_output=tuple(column for q in quasi for column in _published(schema.quasi[q.plain], "", q.i)),
+        check_together=sum(u.check_rare for u in unchanged) > 1,
+        tie_by=column_views.tie_by(call, unchanged),
+        flat_count=sum(not a.is_number and a.hierarchy is None for a in call.attributes),
+    )
+    return columns, Names.of(schema)
+
+
+def _published(parts: Sequence[Part], of: str, i: int | Sql) -> list[PublishedColumn]:
+    """The published columns of one quasi-identifier; `of` qualifies what they are made from."""
+    pair = f"CASE WHEN {of}low{i} IS NOT NULL THEN {{'low': {of}low{i}, 'high': {of}high{i}}} END"
+    made = {"value": f"{of}p{i}", "low": f"{of}low{i}", "high": f"{of}high{i}", "pair": pair}
+    return [PublishedColumn(part.name, Sql(made[part.part])) for part in parts]
+
+
+def _reading(call: Publication, columns: Columns) -> Reading:
+    person, key, source = column_views.person(call), column_views.key(call), call.source.sql
+    left_out: dict[str, Sql | None] = {"only": None, **call.left_out}
     if call.left_out:
-        source = Sql(fill("release/part/left.sql", quasi=quasi, unchanged=unchanged, held=None, **who, **held))
-    return {
-        **who,
-        **held,
-        "source": source,
-        "quasi": quasi,
-        "ranged": [q for q in quasi if not q["drawn"]],
-        "unchanged": unchanged,
-        "tested": tested,
-        "trees": [*(q for q in quasi if not q["is_number"]), *(s["tree"] for s in tested if s["tree"])],
-        "check_together": len(checked) > 1,
-        "joint": call.options["multi"] == "joint",
-        "magnitudes": "magnitudes" in call.reads,
-        "widens": call.widens,
-        "noise": call.noise is not None,
-        "distinct": call.distinct,
-        "bounds": [
-            {"i": q["i"], "low": call.bounds[str(q["plain"])][0], "high": call.bounds[str(q["plain"])][1]}
-            for q in quasi
-            if q["plain"] in call.bounds
-        ],
-        "by_column": call.noise is not None and call.noise.by_column,
-        "keep": call.keep,
-        "version": None,
-        "k": call.k,
-        "nulls": call.options["nulls"],
-        "suppress": Sql(repr(call.options["suppress"])) if call.options["suppress"] else None,
-        "typed": typed,
-        "escape": call.options["escape"],
-        "sub_heights": call.options["eloss_height"] == "sub",
-        "fingerprint_sql": call.fingerprint_sql,
-        "fingerprint": text(call.fingerprint),
-        "bare": text(call.source.table.lower()) if call.source.bare else None,
-        "request": _cluster_request(call),
-        "output": output,
-        "tie_by": column_views.tie_by(call, unchanged),
-        "quasi_output": quasi_output,
-        "class_id": identifier(class_name),
-        "class_name": class_name,
-        **rules(call),
-        "origin": call.source.sql if call.source.is_table and not call.left_out else Sql("as_it_came"),
-        "copies": identifier(_free("copies", {class_name, *(str(o["plain"]) for o in output)})),
-        "place": identifier(_free("place", {class_name, *(str(o["plain"]) for o in output)})),
-        "copy": identifier(_free("copy", {class_name, *(str(o["plain"]) for o in output)})),
-        "size_name": _free("size", own_names),
-        "names": {n: identifier(_free(n, own_names)) for n in ("size", "persons", "loss", "suppressed")},
-        "flat_count": sum(not a.is_number and a.hierarchy is None for a in call.attributes),
-        "say": {
-            "policy_changed": message(errors.PolicyChanged(function, table)),
-            "shadowed": message(errors.ShadowedTable(function, table, str(call.source.sql))),
-            "empty": message(errors.EmptySource(function, left)),
-            "nothing_left": message(errors.NothingLeft(function, left)),
-            "rare_together": message(errors.RareTogether(function, table, checked, later("count(*)"), call.k)),
-            "rare_together_left": message(
-                errors.RareTogether(
-                    function, f"{table} without its outliers", checked, later("rare_together.values"), call.k
-                )
-            ),
-            "k_records": message(errors.KOutOfRange(function, left, call.k, records, "rows")),
-            "k_persons": message(errors.KOutOfRange(function, left, call.k, persons, "persons")),
-            "few_records": message(errors.TooFew(function, left, records, "row")),
-            "few_persons": message(errors.TooFew(function, left, persons, "person")),
-        },
-        "gate_say": {
-            name: message(errors.GateRefused(function, what, later(count))) for name, (what, count) in _GATE.items()
-        }
-        | {
-            f"model{m['number']}": message(
-                errors.GateRefused(function, str(m["refused"]), later(f"judged_{m['number']}.classes"))
-            )
-            for s in tested
-            for m in cast(Sequence[Mapping[str, object]], s["models"])
-        }
-        | {
-            f"strange{q['i']}": message(
-                errors.GateRefused(
-                    function,
-                    f"classes with published values of {q['plain']} that none of their records may have",
-                    later(f"strange_{q['i']}.classes"),
-                )
-            )
-            for q in quasi
-        },
-    }
+        who = {"person": person, "key": key, "quasi": columns.quasi, "unchanged": columns.unchanged}
+        source = Sql(fill("release/part/left.sql", held=None, whole=call.source.sql, left_out=left_out, **who))
+    return Reading(
+        source=source,
+        origin=source if call.source.is_table and not call.left_out else Sql("as_it_came"),
+        whole=call.source.sql,
+        left_out=left_out,
+        keep=call.keep,
+        person=person,
+        key=key,
+        bounds=tuple(Bound(q.i, *call.bounds[q.plain]) for q in columns.quasi if q.plain in call.bounds),
+        distinct=call.distinct,
+        nulls=str(call.options["nulls"]),
+        bare=text(call.source.table.lower()) if call.source.bare else None,
+        fingerprint_sql=call.fingerprint_sql,
+        fingerprint=text(call.fingerprint),
+    )
 
 
-_GATE = {
-    "unknown": ("records in no class", "counted.unknown"),
-    "lost": ("records are missing or too many, released records", "counted.rows_out"),
-    "outliers": ("records more are left out than suppress allows", "left_out.records"),
-    "untrue": ("records are not those of the source, or have another value, among", "counted.rows_out"),
-    "small": ("classes below k", "classes.small"),
-    "finer": ("values that the policy does not let out as they are", "classes.finer"),
-    "columns": ("other columns than the policy lets out, or in another order, of records", "reread.records"),
-    "stated": ("figures that do not follow from the released rows, records", "(SELECT sum(size) FROM released)"),
-    "reread": ("the source was read as other records than it has, records", "reread.records"),
-    "order": ("rows that are not in the order of what they publish", "ordered.rows"),
-    "confused": (
-        "classes that publish the same values under several class_ids, or several under one",
-        "classes.confused",
-    ),
-    "uncovered": ("published values that do not cover the original", "counted.uncovered"),
-}
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """The name, with underscores until it differs from those of the table."""
-    lowered = {t.lower() for t in taken}
-    while name.lower() in lowered:
-        name += "_"
-    return name
-
-
-def _published(call: Publication, quasi: list[dict[str, object]], of: str) -> dict[str, list[dict[str, object]]]:
-    """The published columns of each quasi-identifier, by its name; `of` qualifies what they are made from.
-
-    Columns that keep their name have it; the names of typed bounds give way to them.
-    """
-    form = call.options["intervals"]
-    bounded = {str(q["plain"]) for q in quasi if q["is_number"] and form == "bounds"}
-    shown = (*(str(q["plain"]) for q in quasi), *call.roles.sensitive, *call.roles.other)
-    taken = {name for name in shown if name not in bounded}
-    columns: dict[str, list[dict[str, object]]] = {}
-    for q in quasi:
-        i, name = q["i"], str(q["plain"])
-        if name in bounded:
-            made = {_free(f"{name}_min", taken): f"{of}low{i}", _free(f"{name}_max", taken): f"{of}high{i}"}
-        elif q["is_number"] and form == "struct":
-            pair = f"{{'low': {of}low{i}, 'high': {of}high{i}}}"
-            made = {name: f"CASE WHEN {of}low{i} IS NOT NULL THEN {pair} END"}
-        else:
-            made = {name: f"{of}p{i}"}
-        taken.update(made)
-        columns[name] = [
-            {"plain": n, "name": identifier(n), "label": text(n), "expression": Sql(e)} for n, e in made.items()
-        ]
-    return columns
+def _choices(call: Publication) -> Choices:
+    return Choices(
+        k=call.k,
+        joint=call.options["multi"] == "joint",
+        suppress=Sql(repr(call.options["suppress"])) if call.options["suppress"] else None,
+        typed=call.options["intervals"] != "text",
+        escape=bool(call.options["escape"]),
+        sub_heights=call.options["eloss_height"] == "sub",
+        magnitudes="magnitudes" in call.reads,
+        widens=call.widens,
+        noise=call.noise is not None,
+        by_column=call.noise is not None and call.noise.by_column,
+        request=_cluster_request(call),
+    )
 
 
 def _cluster_request(call: Publication) -> Sql:
@@ -256,30 +317,42 @@ def _max_level(attribute: Attribute) -> int | None:
     return None if settings.max_level is None else settings.max_level - (settings.min_level or 0)
 
 
-def _metrics(values: Mapping[str, object], divergence: bool, noise: bool) -> list[dict[str, object]]:
-    """Template values of the measures that apply; `divergence`: the costly one too, `noise`: those of noise."""
-    sensitive = any(u["is_sensitive"] for u in cast(Sequence[Mapping[str, object]], values["unchanged"]))
-    number = any(q["is_number"] for q in cast(Sequence[Mapping[str, object]], values["quasi"]))
-    have = {"sensitive": sensitive, "person": values["person"] is not None, "number": number}
-    have |= {
-        "unchanged": bool(values["unchanged"]),
+@dataclass(frozen=True)
+class MetricView:
+    """One measure in a statement."""
+
+    name: Sql
+    better: Sql
+    what: Sql
+    position: int
+    published: Sql
+    sql: Sql
+
+
+def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[MetricView]:
+    """The measures that apply; `divergence`: the costly one too."""
+    columns, person = of.columns, of.reading.person is not None
+    have = {
+        "sensitive": any(u.is_sensitive for u in columns.unchanged),
+        "person": person,
+        "number": any(q.is_number for q in columns.quasi),
+        "unchanged": bool(columns.unchanged),
         "divergence": divergence,
-        "prepared": bool(values["bounds"] or values["distinct"]),
+        "prepared": bool(of.reading.bounds or of.reading.distinct),
         "": True,
     }
-    tested = cast(Sequence[Mapping[str, Sequence[Mapping[str, object]]]], values["tested"])
-    parameters = {str(m["parameter"]) for s in tested for m in s["models"]}
-    kind = "noise" if noise else "classes"
-    unit = "distinct persons" if have["person"] else "records (no person column: one person may have several)"
+    parameters = {m.parameter for s in columns.tested for m in s.models}
+    kind = "noise" if of.choices.noise else "classes"
+    unit = "distinct persons" if person else "records (no person column: one person may have several)"
     return [
-        {
-            "name": text(m.name),
-            "better": text(m.better),
-            "what": text(m.what.replace("{unit}", unit)),
-            "position": m.place,
-            "published": literal(kind not in m.custodian),
-            "sql": fill_text(m.sql, values),
-        }
+        MetricView(
+            name=text(m.name),
+            better=text(m.better),
+            what=text(m.what.replace("{unit}", unit)),
+            position=m.place,
+            published=literal(kind not in m.custodian),
+            sql=fill_text(m.sql, values),
+        )
         for m in measures.all_metrics()
         if have.get(m.needs, m.needs in parameters) and kind in m.of
     ]

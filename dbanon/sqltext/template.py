@@ -9,13 +9,17 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, text
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class Fragment(Sql):
@@ -69,7 +73,26 @@ def _fragments(value: Any) -> Any:
         return {k: _fragments(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [_fragments(v) for v in value]
-    return value
+    return _View(value) if is_dataclass(value) else value
+
+
+class _View:
+    """A dataclass as a template sees it: its fields and properties, with `Sql` made printable. It cannot be printed."""
+
+    def __init__(self, of: object) -> None:
+        self._of = of
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = _fragments(getattr(self._of, name))
+        self.__dict__[name] = value
+        return value
+
+
+def values(of: DataclassInstance) -> dict[str, object]:
+    """The fields of a dataclass by name: what a template is filled with."""
+    return {f.name: getattr(of, f.name) for f in fields(of)}
 
 
 # --- messages that are only complete while the query runs ------------------------------------------------

@@ -21,7 +21,7 @@ from dbanon.client import connection
 from dbanon.cluster import registry
 from dbanon.engine import udf
 from dbanon.functions import table_function
-from dbanon.release import plan
+from dbanon.release import messages, plan
 
 Parts = list[dict[str, Any]]
 
@@ -367,7 +367,7 @@ def publish(column: str, values: str, where: str = "true") -> tuple[str, str]:
     return f"g.{column}", f"CASE WHEN {where} THEN {values} ELSE g.{column} END AS {column}"
 
 
-UNCOVERED, SMALL, CONFUSED = (plan._GATE[name][0] for name in ("uncovered", "small", "confused"))
+UNCOVERED, SMALL, CONFUSED = (messages.GATE[name][0] for name in ("uncovered", "small", "confused"))
 FIRST = "(SELECT min(p0) FROM generalized WHERE p0 LIKE '[21%')"
 
 

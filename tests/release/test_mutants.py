@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
@@ -223,6 +223,14 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+def spoiled(column: column_views.QuasiColumn, **changed: Any) -> Any:
+    """A column that reads, or is published, otherwise."""
+    own = {f.name for f in fields(column)}
+    of = type("Spoiled", (type(column),), {name: value for name, value in changed.items() if name not in own})
+    given = {name: getattr(column, name) for name in own}
+    return of(**given | {name: value for name, value in changed.items() if name in own})
+
+
 @pytest.mark.parametrize(
     ("what", "typed"),
     [*((what, "text") for what in SETTINGS), ("top", "bounds"), ("bottom", "struct"), ("grid", "bounds")],
@@ -233,9 +241,9 @@ def test_a_setting_that_is_forgotten_is_noticed(
     name, changed = SETTINGS[what]
     real = column_views.quasi
 
-    def forgetful(*given: Any) -> dict[str, object]:
+    def forgetful(*given: Any) -> column_views.QuasiColumn:
         found = real(*given)
-        return found | changed if found["plain"] == name else found
+        return spoiled(found, **changed) if found.plain == name else found
 
     monkeypatch.setattr(column_views, "quasi", forgetful)
     refused(people, "kacpc", f"('people', k := 3, intervals := '{typed}')")
@@ -243,9 +251,13 @@ def test_a_setting_that_is_forgotten_is_noticed(
 
 def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = column_views.quasi
-    monkeypatch.setattr(
-        column_views, "quasi", lambda *given: real(*given) | {"round": 1, "grid": None, "end_is_day": False}
-    )
+    forgotten = {"round": 1, "grid": None, "end_is_day": False}
+
+    def forgetful(*given: Any) -> column_views.QuasiColumn:
+        found = real(*given)
+        return spoiled(found, **{name: value for name, value in forgotten.items() if hasattr(found, name)})
+
+    monkeypatch.setattr(column_views, "quasi", forgetful)
     refused(people, "kacpc", "('people', k := 3, qi := ['zip'], round := {'zip': 3})")
     refused(people, "kacpc", "('people', k := 3, qi := ['weight'], round := {'weight': 10})")
 
