@@ -75,6 +75,11 @@ class Demo:
             if schema != "dbanon":
                 place = f"{identifier(database)}.{identifier(schema)}.{identifier(name)}"
                 self.con.execute(f"DROP {kind} IF EXISTS {place}")
+        macros = (
+            "SELECT function_name FROM duckdb_functions() WHERE database_name = 'dbanon_demo' AND schema_name = 'main'"
+        )
+        for (name,) in self.con.execute(f"{macros} AND NOT internal AND function_type = 'macro'").fetchall():
+            self.con.execute(f"DROP MACRO {identifier(name)}")
         self.con.execute("DROP SCHEMA IF EXISTS ward")
         for name in ("policy", "hierarchy"):
             self.con.execute(f"DELETE FROM dbanon.{name}; INSERT INTO dbanon.{name} BY NAME FROM kept.{name}")
@@ -124,6 +129,7 @@ def words(shown: object) -> str:
 # --- nothing is missing -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", [*table_functions(), *SCALARS])
 def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str, str], name: str) -> None:
     page = made[f"functions/{name}.md"]
@@ -143,6 +149,7 @@ def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str
         assert re.search(row, page, re.MULTILINE), parameter.name
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.name)
 def test_the_page_of_an_algorithm_says_where_it_comes_from(made: dict[str, str], algorithm: Any) -> None:
     page = made[f"functions/{algorithm.name}.md"]
@@ -247,6 +254,7 @@ PACKAGE = Path(dbanon.__file__).parent
 SHOWING = [p for p in sorted(PACKAGE.rglob("*.py")) if "\n    >>> " in p.read_text(encoding="utf-8")]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("path", SHOWING, ids=lambda path: path.stem)
 def test_examples_in_docstrings_are_true(path: Path) -> None:
     name = ".".join(("dbanon", *path.relative_to(PACKAGE).with_suffix("").parts))
