@@ -52,5 +52,5 @@ def _read(name: str) -> Metric:
         needs=header.get("needs", ""),
         of=tuple(header.get("of", "classes").split(", ")),
         custodian=tuple(header["custodian"].split(", ")) if "custodian" in header else (),
-        sql="\n".join(line for line in text.splitlines() if not line.startswith("-- ")),
+        sql=_HEADER.sub("", text).lstrip(),
     )

@@ -85,12 +85,34 @@ _FOLLOWING = frozenset({*_PRECEDENCE, "(", "[", "::", "collate", "at"})
 def bound(query: str) -> Sql:
     """The query, every function and operator of which is DuckDB's own. O(n); the last ones are kept.
 
-    Read are the forms that our SQL uses. Names that are called must not be quoted; a name behind AS is none.
+    Read are the forms that our SQL uses. Names that are called must not be quoted; a name behind AS is none. Comments
+    and blank lines are left out.
 
     >>> print(bound("SELECT sum(a + 1) / 2, b[1] FROM t"))
     SELECT system.main."/"(system.main.sum(system.main."+"(a, 1)), 2), system.main.array_extract(b, 1) FROM t
     """
     return Sql(_Reader(query).whole())
+
+
+def tidy(query: str) -> str:
+    """The query without blank lines and blanks at ends of lines; comments stand as far in as what follows them.
+
+    What is quoted stays as it is. O(n).
+    """
+    return "".join(_aligned(blank) + word for blank, word in _TOKEN.findall(query)).strip()
+
+
+def _aligned(blank: str) -> str:
+    first, *lines = blank.split("\n")
+    if not lines:
+        return first
+    comments = [f"\n{lines[-1]}{line.strip()}" for line in lines[:-1] if line.strip()]
+    return "".join((first.rstrip(), *comments, "\n", lines[-1]))
+
+
+def _separator(blank: str) -> str:
+    """What stands between two tokens on several lines, without comments and blank lines."""
+    return "\n" + blank.rpartition("\n")[2]
 
 
 def _utc(value: str) -> str:
@@ -105,9 +127,9 @@ class _Reader:
 
     def __init__(self, query: str) -> None:
         found = _TOKEN.findall(query)
-        self.blank = [blank for blank, _ in found]
+        self.blank = [_separator(blank) if "\n" in blank else blank for blank, _ in found]
         self.word = [word for _, word in found]
-        self.token = [blank + word for blank, word in found]
+        self.token = [blank + word for blank, (_, word) in zip(self.blank, found, strict=True)]
         self.lower = [word.lower() for word in self.word]
         self.close: dict[int, int] = {}
         opened: list[int] = []
@@ -117,10 +139,9 @@ class _Reader:
             elif opened and word == _CLOSING[self.lower[opened[-1]]]:
                 self.close[opened.pop()] = i
         self.values = 0
-        self.tail = query[sum(map(len, self.token)) :]
 
     def whole(self) -> str:
-        return self.level(0, len(self.word)) + self.tail
+        return self.level(0, len(self.word))
 
     def raw(self, at: int, end: int) -> str:
         """Tokens as they are."""

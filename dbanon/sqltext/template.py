@@ -1,7 +1,9 @@
 """The one place where SQL templates are filled, and error messages that are only complete while a query runs.
 
 A template can print `Sql` only (see `dbanon.sqltext.quote`), so names and values reach a statement quoted or not
-at all.
+at all. Lines of a template that hold tags alone leave nothing in the statement; all others keep their indentation and
+their end. Comments of a template, `--` lines above what they are about, are part of the text; `dbanon.sqltext.builtin`
+leaves them out of what runs.
 """
 
 from __future__ import annotations
@@ -40,14 +42,36 @@ def _printable(value: object) -> object:
 @cache
 def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(resources.sql),
+        loader=jinja2.FunctionLoader(lambda path: _whole_lines(resources.sql(path))),
         autoescape=True,
         finalize=_printable,
         undefined=jinja2.StrictUndefined,
         lstrip_blocks=True,
+        trim_blocks=True,
     )
     environment.globals["sql"] = _sql
     return environment
+
+
+_TAG = re.compile(r"\{[%#].*?[%#]\}")
+_OPENED = re.compile(r"^(\s*\{%)(?![-+])(?!\s*(?:set|macro|include)\b)")
+_CLOSED = re.compile(r"(?<![-+])%\}$")
+
+
+def _whole_lines(source: str) -> str:
+    """A template that trims its blocks only where they stand alone on a line: a `+` keeps what is around the others.
+
+    >>> print(_whole_lines("  {% if a %}x{% endif %}"))
+      {%+ if a %}x{% endif +%}
+    """
+    return "\n".join(_whole_line(line) for line in source.split("\n"))
+
+
+def _whole_line(line: str) -> str:
+    alone = not _TAG.sub("", line).strip() and "{% include" not in line
+    if alone or line.lstrip().startswith(("{% set", "{% macro")):
+        return line
+    return _CLOSED.sub("+%}", _OPENED.sub(r"\1+", line))
 
 
 def _sql(*pieces: str | int) -> Fragment:
@@ -62,7 +86,7 @@ def fill(template: str, **values: object) -> str:
 
 def fill_text(source: str, values: Mapping[str, object]) -> Sql:
     """The same for a template given as text."""
-    template = _templates().from_string(source)
+    template = _templates().from_string(_whole_lines(source))
     return Sql(str(template.render({k: _fragments(v) for k, v in values.items()})))
 
 

@@ -7,7 +7,6 @@
 {% set clock %}[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?{% endset %}
 {% set day %}[0-9]{4,7}-[0-9]{2}-[0-9]{2}(?: \(BC\))?{% endset %}
 {% set moment %}(?:{{ day }}(?: {{ clock }})?|{{ clock }}){% endset %}
-
 {#- The strict ends: an open end is none. Groups point, ge, le, low, high, slow, shigh. -#}
 {% macro ends(value, token) -%}
     regexp_extract(CAST({{ value }} AS VARCHAR), '^(?:({{ token }})|>=({{ token }})|<=({{ token }})|\[(?:<={{ token }}|({{ token }})), (?:>={{ token }}|({{ token }}))[\])]|\{''low'': ''?({{ token }})''?, ''high'': ''?({{ token }})''?\})$', ['point', 'ge', 'le', 'low', 'high', 'slow', 'shigh'])
@@ -18,7 +17,6 @@
 {% macro high_text(value, token) -%}
     (({{ ends(value, token) }}).point || ({{ ends(value, token) }}).le || ({{ ends(value, token) }}).high || ({{ ends(value, token) }}).shigh)
 {%- endmacro %}
-
 {#- The same where an open end is its bound, as top and bottom coding mean it. -#}
 {% macro coded(value, token) -%}
     regexp_extract(CAST({{ value }} AS VARCHAR), '^(?:(?:>=|<=)?({{ token }})|\[(?:<=)?({{ token }}), (?:>=)?({{ token }})[\])]|\{''low'': ''?({{ token }})''?, ''high'': ''?({{ token }})''?\})$', ['point', 'low', 'high', 'slow', 'shigh'])
@@ -29,7 +27,6 @@
 {% macro coded_high(value, token) -%}
     (({{ coded(value, token) }}).point || ({{ coded(value, token) }}).high || ({{ coded(value, token) }}).shigh)
 {%- endmacro %}
-
 {#- The ends' texts as values. A time of day is one of 1970-01-01. -#}
 {% macro as_number(token) -%} TRY_CAST({{ token }} AS DOUBLE) {%- endmacro %}
 {% macro as_moment(token) -%}
@@ -40,7 +37,6 @@
 {% macro ends_at(token, length) -%}
     (epoch_us({{ as_moment(token) }}) + CASE WHEN contains({{ token }}, ':') THEN 0 ELSE {{ length }} END)
 {%- endmacro %}
-
 {#- Of a text of one of these forms: whether it is one, and its first and last value. -#}
 {% macro has_form(value, token) -%}
     regexp_full_match({{ value }}, '(?:>=|<=)?{{ token }}|\[(?:<=)?{{ token }}, (?:>=)?{{ token }}[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?{{ token }}''?\}')

@@ -4,7 +4,6 @@ rows AS ({% if rows %}{{ rows }}{% else %}SELECT '*' AS node, NULL AS parent, '*
 inner_labels AS (
     SELECT DISTINCT label FROM rows AS r
     WHERE {% if rows %}EXISTS (FROM rows AS below WHERE below.parent = r.node){% else %}true{% endif %}
-
 ),
 leaf_labels AS (SELECT DISTINCT label FROM rows WHERE label NOT IN (FROM inner_labels)),
 found AS (
@@ -17,5 +16,4 @@ SELECT value, records,
     CASE WHEN value = '*' OR value IN (FROM inner_labels) THEN 'reserved' ELSE 'missing' END AS problem
 FROM found
 WHERE value = '*' OR value IN (FROM inner_labels){% if rows %} OR value NOT IN (FROM leaf_labels){% endif %}
-
 ORDER BY problem ASC, value ASC

@@ -10,14 +10,12 @@ SELECT b.class_id, count(h.value)::DOUBLE AS value
 FROM {{ body }} AS b LEFT JOIN {{ held }} AS h ON h.class_id = b.class_id
 GROUP BY b.class_id
 {% endmacro %}
-
 {#- Entropy l-diversity: exp of the entropy (Machanavajjhala et al. 2006). -#}
 {% macro entropy(held, body) %}
 SELECT b.class_id, coalesce(exp(ln(sum(h.size)) - sum(h.size * ln(h.size)) / sum(h.size)), 0.0) AS value
 FROM {{ body }} AS b LEFT JOIN {{ held }} AS h ON h.class_id = b.class_id AND h.value IS NOT NULL
 GROUP BY b.class_id
 {% endmacro %}
-
 {#- Recursive (c, l)-diversity (Machanavajjhala et al. 2006): r_1 / (r_l + .. + r_m), which must be below c; infinite
     where there are fewer than l values. -#}
 {% macro recursive(held, body, l) %}
@@ -25,14 +23,12 @@ SELECT b.class_id, coalesce(max(h.ratio) FILTER (WHERE h.l = {{ l }}), 'inf'::DO
 FROM {{ body }} AS b LEFT JOIN ({{ recursive_ratios(held) }}) AS h ON h.class_id = b.class_id
 GROUP BY b.class_id
 {% endmacro %}
-
 {#- The other way round: the greatest l that c allows; every smaller one is allowed then too. -#}
 {% macro recursive_length(held, body, c) %}
 SELECT b.class_id, coalesce(max(h.l) FILTER (WHERE h.ratio < {{ c }}), 0)::DOUBLE AS value
 FROM {{ body }} AS b LEFT JOIN ({{ recursive_ratios(held) }}) AS h ON h.class_id = b.class_id
 GROUP BY b.class_id
 {% endmacro %}
-
 {% macro recursive_ratios(held) -%}
 SELECT class_id, l, max(size) OVER (PARTITION BY class_id) / sum(size) OVER (PARTITION BY class_id ORDER BY l DESC) AS ratio
 FROM (
@@ -41,14 +37,12 @@ FROM (
     WHERE value IS NOT NULL
 )
 {%- endmacro %}
-
 {#- Alpha of (alpha, k)-anonymity: the greatest share of a value (Wong et al. 2006). -#}
 {% macro greatest_share(held, body) %}
 SELECT b.class_id, coalesce(max(h.size) / any_value(b.size), 0.0)::DOUBLE AS value
 FROM {{ body }} AS b LEFT JOIN {{ held }} AS h ON h.class_id = b.class_id
 GROUP BY b.class_id
 {% endmacro %}
-
 {#- Beta-likeness: the greatest relative gain of a value's share over the whole table; for the enhanced form infinite
     where it is above -ln of the share in the table (Cao and Karras 2012). -#}
 {% macro greatest_gain(held, body, overall, enhanced) %}
@@ -62,7 +56,6 @@ LEFT JOIN (
 ) AS h ON h.class_id = b.class_id
 GROUP BY b.class_id
 {% endmacro %}
-
 {#- t-closeness: the earth mover's distance of a class from the whole table (Li, Li and Venkatasubramanian 2007), as
     the weighted sum, over sets of values, of how far the shares of the set lie apart. cells (value, cell, weight)
     lists the sets a value is in: itself (equal distance), all ranks from its own on (ordered), its ancestors
@@ -87,19 +80,16 @@ LEFT JOIN (
 ) AS h ON h.class_id = b.class_id
 GROUP BY b.class_id
 {% endmacro %}
-
 {% macro cell_shares(overall, cells) -%}
 SELECT c.cell, c.weight, sum(o.share) AS share
 FROM (SELECT *, size / sum(size) OVER () AS share FROM {{ overall }}) AS o
 JOIN {{ cells }} AS c ON c.value IS NOT DISTINCT FROM o.value
 GROUP BY c.cell, c.weight
 {%- endmacro %}
-
 {#- The cells of equal distance. -#}
 {% macro cells_equal(overall) %}
 SELECT value, row_number() OVER () AS cell, 0.5::DOUBLE AS weight FROM {{ overall }}
 {% endmacro %}
-
 {#- The cells of hierarchical distance: each node with the values below it, weighted by half the height from the node to
     its parent over the height of the tree. rows (node, parent, label) is the hierarchy, in which
     every value is one leaf; NULL is a leaf right below the root. -#}
@@ -136,7 +126,6 @@ CROSS JOIN (SELECT greatest(max(height), 1) AS height FROM node) AS top
 UNION ALL
 SELECT value, NULL, 0.5::DOUBLE FROM {{ overall }} WHERE value IS NULL
 {% endmacro %}
-
 {#- t-closeness with ordered distance: the mean, over the ranks but the last, of how far the cumulated shares lie
     apart. ranks (value, place) numbers the values of the table from 1. Between two values of a class its own cumulated
     share stands still, so every stretch of places is a few differences of prefix sums: up to `passed` the table's

@@ -6,6 +6,5 @@ FROM (
         SELECT count(*) AS records, count({% if person %}DISTINCT {{ person }}{% else %}*{% endif %}) AS people
         FROM {{ source }}
         GROUP BY {% for v in values %}{% if not loop.first %}, {% endif %}{{ v }}{% endfor %}
-
     )
 )

@@ -10,7 +10,6 @@ SELECT
     {% for o in quasi_output %}{{ o.expression }} AS {{ o.name }}, {% endfor %}
     c.loss / {{ quasi|length }} AS {{ names.loss }}
     {% if suppress %}, c.reason AS {{ names.suppressed }}{% endif %}
-
     {% for u in unchanged if u.is_sensitive %}
     , (SELECT list(struct_pack(value := v.value, size := v.size) ORDER BY v.size DESC, v.value ASC NULLS LAST{% if not u.text_is_value %}, v.value::VARCHAR ASC NULLS LAST{% endif %})
         FROM sensitive_{{ u.i }} AS v WHERE v.class_id = c.class_id) AS {{ u.name }}
@@ -25,4 +24,3 @@ FROM {% if suppress %}(
 FROM class_rows
 WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
 ORDER BY {{ class_id }} ASC NULLS LAST{% if suppress %}, {{ names.suppressed }} ASC{% endif %}
-

@@ -4,7 +4,6 @@
     within what the class publishes, and those of them that records with v have anywhere in the table. -#}
 {%- from 'release/part/number.sql' import width, interval_text with context -%}
 {% include 'release/part/path.sql' %}
-
 {% for q in quasi %}
 {% if q.is_number %}
 {# The values of a number in their order, with the keys that interval ends compare with. #}
@@ -28,10 +27,8 @@
             {% if q.top %}CASE WHEN c.high >= {{ q.top }} THEN greatest(c.high, k.high_key) ELSE c.high END{% else %}c.high{% endif %} AS high_end
         FROM (
             SELECT DISTINCT class_id, low{{ q.i }} AS low, high{{ q.i }} AS high{% if not typed %}, p{{ q.i }} AS published{% endif %}
-
             FROM generalized
             {% if not typed %}WHERE p{{ q.i }} IS NOT NULL{% endif %}
-
         ) AS c
         CROSS JOIN (SELECT min(key) AS low_key, max(key) AS high_key, count(*) AS places FROM spot_{{ q.i }}) AS k
     ) AS x
@@ -71,11 +68,9 @@
 {% for q in quasi %}
 , taken_{{ u.i }}_{{ q.i }} AS MATERIALIZED (
     SELECT c.vid, {% if q.is_number %}p.place{% else %}s.value{% endif %}
-
     FROM (SELECT DISTINCT u{{ u.i }} AS carried, q{{ q.i }} AS value FROM kept) AS s
     JOIN common_{{ u.i }} AS c ON c.value IS NOT DISTINCT FROM s.carried
     {% if q.is_number %}LEFT JOIN spot_{{ q.i }} AS p ON p.value = s.value{% endif %}
-
 )
 , narrow_{{ u.i }}_{{ q.i }} AS (
     {% if q.is_number %}

@@ -18,7 +18,6 @@ WITH RECURSIVE
 shown AS MATERIALIZED (
     {% for v in versions %}
     {% if not loop.first %}UNION ALL{% endif %}
-
     SELECT
         {{ v.i }} AS version, {{ who }} AS who, {{ alike }} AS alike, {{ v.value }} AS value_hash, class_id, label_hash,
         {% if v.lineage is none %}NULL::HUGEINT{% else %}cluster_id::HUGEINT + 4294967296::HUGEINT * {{ v.lineage }}{% endif %} AS lineage,
@@ -74,7 +73,6 @@ part AS MATERIALIZED (
     WHERE (split OR {% for c in chunks %}{% if not loop.first %} AND {% endif %}before{{ loop.index0 }} = 0{% endfor %})
         {% if side %}AND {{ side }}{% endif %}
         {% if linked %}AND kind <> 'whole'{% endif %}
-
 ),
 piece AS MATERIALIZED (
     SELECT class_id, value_hash, {% if person %}who AS person, {% endif %}count(*)::BIGINT AS size FROM part GROUP BY ALL
@@ -82,11 +80,9 @@ piece AS MATERIALIZED (
 value_of AS MATERIALIZED (
     SELECT {% if exact %}{{ value_hash(sql(''), true) }}{% elif unchanged %}md5_number_lower({{ cells(sql(''), true) }}::VARCHAR){% else %}0::UBIGINT{% endif %} AS value_hash
         {% for u in unchanged %}, any_value({{ u.name }}) AS u{{ u.i }}{% endfor %}
-
     FROM (
         {% for t in known %}
         {% if not loop.first %}UNION ALL BY NAME{% endif %}
-
         SELECT {% for u in unchanged %}{{ u.name }}, {% endfor %}true AS is_known FROM {{ t }}
         {% endfor %}
     )
@@ -95,7 +91,6 @@ value_of AS MATERIALIZED (
 {#- A set is compared with the records of the new version, or, if it went, with those that were there before. -#}
 {% set compared %}
     SELECT {% if person %}who AS person{% endif %}{% for u in unchanged %}{% if person or not loop.first %}, {% endif %}v.u{{ u.i }}{% endfor %}
-
     FROM seen
     JOIN value_of AS v USING (value_hash)
     WHERE kind IN ('whole', 'refined') AND {% if side == sql('now IS NULL') %}({% for c in chunks %}{% if not loop.first %} OR {% endif %}before{{ loop.index0 }} <> 0{% endfor %}){% else %}now IS NOT NULL{% endif %}

@@ -10,7 +10,6 @@ overall AS (SELECT value, sum(size)::BIGINT AS size FROM held GROUP BY value),
 {% if kind == 'ordered' %}spot (value, place){% else %}spot (value, cell, weight){% endif %} AS (VALUES {{ cells }}),
 cell AS (
     SELECT o.value, {% if kind == 'ordered' %}s.place{% else %}s.cell, s.weight{% endif %}
-
     FROM overall AS o
     JOIN spot AS s ON s.value IS NOT DISTINCT FROM CAST(o.value AS VARCHAR) COLLATE POSIX
 ),

@@ -12,7 +12,6 @@
 WITH RECURSIVE
 mine AS MATERIALIZED (
     SELECT {{ cells() }}{{ class_id }} AS id, {{ value_hash(sql(''), true) }} AS value_hash, count(*) AS size{% for u in unchanged %}, any_value({{ u.name }}) AS u{{ u.i }}{% endfor %}
-
     FROM {{ version }}
     GROUP BY {% for c in quasi_output %}{{ c.name }}, {% endfor %}id, value_hash
 ),
@@ -46,7 +45,6 @@ their_members AS MATERIALIZED ({{ counted(other_members) }}),
 {%- endmacro %}
 piece AS MATERIALIZED (
     SELECT dense_rank() OVER (ORDER BY kind ASC, id ASC) AS class_id, value_hash, size{% if person %}, person{% endif %}
-
     FROM (
         {% if person %}
         {# Behind what moved are people who have a value that moved more often in the class than in the other version. #}
@@ -65,7 +63,6 @@ piece AS MATERIALIZED (
         {% if kept_clusters %}
         UNION ALL
         SELECT kind, cluster_id, value_hash, size{% if person %}, person_key{% endif %}
-
         FROM (
             SELECT unnest(['moved', 'stayed']) AS kind, unnest([gone, records - gone]) AS size, *
             FROM (
@@ -73,7 +70,6 @@ piece AS MATERIALIZED (
                 FROM (SELECT * EXCLUDE (class_id) FROM my_members) AS m
                 LEFT JOIN (SELECT * EXCLUDE (class_id) FROM their_members) AS t
                     ON t.cluster_id = m.cluster_id AND t.value_hash = m.value_hash{% if person %} AND t.person_key IS NOT DISTINCT FROM m.person_key{% endif %}
-
             )
         )
         WHERE size > 0 AND (kind = 'moved' OR {% if is_new %}cluster_id IN (

@@ -6,7 +6,6 @@
 {% if person %}
 source AS MATERIALIZED (
     SELECT row_number() OVER () AS rid, p.class_id AS piece, p.person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
-
     FROM piece AS p
     LEFT JOIN value_of AS v USING (value_hash)
 ),
@@ -25,7 +24,6 @@ whole AS MATERIALIZED (
     {% if compared is defined %}{{ compared }}
     {% elif person %}
     SELECT m.person_key AS person{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}
-
     FROM {{ members }} AS m
     JOIN value_of AS v USING (value_hash)
     WHERE m.class_id IS NOT NULL
@@ -41,7 +39,6 @@ kept AS (SELECT *{% for s in tested if s.tree %}, u{{ s.u }}::VARCHAR COLLATE PO
 {% endif %}
 count_of AS MATERIALIZED (
     SELECT class_id, sum(size)::BIGINT AS records{% if person %}, count(DISTINCT person) AS persons{% endif %}
-
     FROM piece
     GROUP BY class_id
 ),

@@ -7,7 +7,6 @@ stored AS MATERIALIZED (
     SELECT row_hash, person_key, count(*) AS records
     FROM (
         WITH {% include 'release/part/source.sql' %}
-
         SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key FROM source {{ filled() }}
 
     )
@@ -35,7 +34,6 @@ came AS (
 ),
 value_of AS MATERIALIZED (
     SELECT {{ value_hash(sql(''), true) }} AS value_hash{% for u in unchanged %}, any_value({{ u.name }}) AS u{{ u.i }}{% endfor %}
-
     FROM {{ version }}
     GROUP BY value_hash
 ),
@@ -64,6 +62,5 @@ FROM (
     HAVING count(*) > 0 AND {% if by_person %}count(DISTINCT person_key){% else %}sum(records){% endif %} < {{ k }}
     {# They are left out, where so many may be. #}
     {% if suppress %} AND sum(records) > (SELECT floor({{ suppress }}::DOUBLE * sum(records)) FROM now){% endif %}
-
 )
 ORDER BY change ASC, class_id ASC, records ASC

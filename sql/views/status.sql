@@ -18,7 +18,6 @@ FROM (
         {{ s.database }}, {{ s.schema }}, {{ s.name }}, {{ s.version }}, {% if s.changes %}came, went, changed{% else %}NULL, NULL, NULL{% endif %},
         {{ s.policy_changed }}, {{ s.hierarchy_changed }}, {{ s.problem }}
     {% if s.changes %}FROM ({{ s.changes }}){% endif %}
-
     {% endfor %}
 )
 ORDER BY database_name ASC, schema_name ASC, name ASC

@@ -23,18 +23,15 @@ classes AS MATERIALIZED (
         SELECT {% for q in quasi %}q{{ loop.index0 }}, {% endfor %}sum(records)::BIGINT AS records, {{ count_people() }} AS size
         FROM cells
         GROUP BY {% for q in quasi %}{% if not loop.first %}, {% endif %}q{{ loop.index0 }}{% endfor %}
-
     )
 ),
 {% if sensitive %}
 {# A record of nobody known never counts. #}
 placed AS MATERIALIZED (
     SELECT k.class_id{% for s in sensitive %}, c.s{{ s.i }}{% endfor %}, {% if person %}c.person{% else %}c.records{% endif %}
-
     FROM cells AS c
     JOIN classes AS k
         ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}k.q{{ loop.index0 }} IS NOT DISTINCT FROM c.q{{ loop.index0 }}{% endfor %}
-
     {{ known }}
 ),
 {% endif %}
@@ -47,7 +44,6 @@ part_{{ s.i }} AS MATERIALIZED (
         SELECT class_id AS whole{% for o in sensitive if o.i != s.i %}, s{{ o.i }}{% endfor %}, {{ count_people() }} AS size
         FROM placed
         GROUP BY class_id{% for o in sensitive if o.i != s.i %}, s{{ o.i }}{% endfor %}
-
     )
     {% else %}
     SELECT class_id, class_id AS whole, size FROM classes WHERE size > 0
@@ -59,7 +55,6 @@ held_{{ s.i }} AS MATERIALIZED (
     FROM placed AS c
     JOIN part_{{ s.i }} AS p
         ON p.whole = c.class_id{% for o in sensitive if o.i != s.i %} AND p.s{{ o.i }} IS NOT DISTINCT FROM c.s{{ o.i }}{% endfor %}
-
     GROUP BY p.class_id, c.s{{ s.i }}
     {% else %}
     SELECT class_id, s{{ s.i }} AS value, {{ count_people() }} AS size

@@ -19,7 +19,6 @@ FROM (
     {% endif %}
 )
 {% endmacro %}
-
 {% macro judged(m, held, body, overall) %}
 {% if m.kind == 'distinct' %}{{ distinct_values(held, body) }}
 {% elif m.kind == 'entropy' %}{{ entropy(held, body) }}

@@ -6,5 +6,4 @@ each_{{ s.i }} AS MATERIALIZED ({{ cells_equal(sql('overall_', s.i)) }}),
 {% endfor %}
 {% for m in models %}
 value_{{ m.number }} AS MATERIALIZED ({{ value(m) }}){% if not loop.last %},{% endif %}
-
 {% endfor %}

@@ -68,7 +68,6 @@ guess_{{ s.i }} AS MATERIALIZED (
         JOIN overall_{{ s.i }} AS o ON o.value = h.value
     )
     WHERE {% if kind == 'skewness' %}round(confidence - prior, 9) >= {{ threshold }}{% else %}place = 1 AND round(confidence, 9) >= {{ threshold }}{% endif %}
-
     {% endif %}
 ),
 {% endif %}

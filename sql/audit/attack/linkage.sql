@@ -9,7 +9,6 @@ register_people AS MATERIALIZED (
         LEFT JOIN leaf_{{ c.i }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
         {% endfor %}
         WHERE true{% for c in others if not c.is_number %} AND (t.v{{ c.i }} IS NULL OR l{{ c.i }}.place IS NOT NULL){% endfor %}
-
     )
 ),
 register_pairs AS MATERIALIZED (
@@ -46,9 +45,7 @@ raw_matches AS MATERIALIZED (
     SELECT any_value(o.people) AS people, coalesce(sum(t.records), 0) AS candidates
     FROM (SELECT {% for c in others %}v{{ c.i }}, {% endfor %}sum(records) AS people FROM other_cells GROUP BY ALL) AS o
     LEFT JOIN true_cells AS t ON {% for c in others %}{% if not loop.first %} AND {% endif %}t.v{{ c.q }} IS NOT DISTINCT FROM o.v{{ c.i }}{% endfor %}
-
     GROUP BY {% for c in others %}o.v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}
-
 ),
 totals AS MATERIALIZED (
     SELECT v.place, v.name, NULL::VARCHAR AS attribute, v.value, NULL::DOUBLE AS by_mode, v.on_raw, v.description

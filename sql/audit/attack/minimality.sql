@@ -90,7 +90,6 @@ cuts AS MATERIALIZED (
     FROM sides
     GROUP BY cut, class_id
     HAVING count(*) > 1 AND min(size) >= {% if k %}{{ k }}{% else %}(SELECT min(records) FROM classes){% endif %}
-
 ),
 {% endif %}
 {# What can break the model: a value that more records have than a side may. #}

@@ -35,7 +35,6 @@ people AS MATERIALIZED (
     SELECT t.tid, e.*
     FROM coded AS e
     JOIN tuples AS t ON {% for c in attributes %}{% if not loop.first %} AND {% endif %}t.v{{ c.i }} = e.v{{ c.i }}{% endfor %}
-
 ),
 pairs AS MATERIALIZED (
     SELECT t.tid, k.class_id

@@ -9,7 +9,6 @@ domain AS MATERIALIZED (
     SELECT
         {% for c in attributes %}
         min(v{{ c.i }}) FILTER (WHERE isfinite(v{{ c.i }})) AS low{{ c.i }}, max(v{{ c.i }}) FILTER (WHERE isfinite(v{{ c.i }})) AS high{{ c.i }}{% if not loop.last %},{% endif %}
-
         {% endfor %}
     FROM tuples
 ),
@@ -19,7 +18,6 @@ class_features AS MATERIALIZED (
         [{% for c in attributes %}
             CASE WHEN k.high{{ c.i }} = '-inf'::DOUBLE THEN -1 WHEN k.low{{ c.i }} = '-inf'::DOUBLE THEN 0 ELSE {{ scaled(sql('k.low', c.i), c.i) }} END::DOUBLE,
             CASE WHEN k.high{{ c.i }} = '-inf'::DOUBLE THEN -1 WHEN k.high{{ c.i }} = 'inf'::DOUBLE THEN 1 ELSE {{ scaled(sql('k.high', c.i), c.i) }} END::DOUBLE{% if not loop.last %},{% endif %}
-
         {% endfor %}] AS f,
         list_sum(list_transform(range(1, len(f), 2), lambda n: f[n + 1] - f[n])) AS width
     FROM class_ends AS k
@@ -51,7 +49,6 @@ points AS MATERIALIZED (
     SELECT t.tid, [{% for c in attributes %}
         CASE WHEN t.v{{ c.i }} = '-inf'::DOUBLE THEN -1 ELSE {{ scaled(sql('t.v', c.i), c.i) }} END::DOUBLE,
         CASE WHEN t.v{{ c.i }} = '-inf'::DOUBLE THEN -1 ELSE {{ scaled(sql('t.v', c.i), c.i) }} END::DOUBLE{% if not loop.last %},{% endif %}
-
     {% endfor %}] AS f
     FROM (SELECT DISTINCT tid{% for c in attributes %}, v{{ c.i }}{% endfor %} FROM everybody) AS t
     CROSS JOIN domain AS d

@@ -26,7 +26,6 @@ domain_{{ c.i }} AS MATERIALIZED (
         SELECT {% if c.is_number %}t.v{{ c.i }}{% else %}l.place{% endif %} AS value, sum(t.records)::BIGINT AS records
         FROM true_cells AS t
         {% if not c.is_number %}JOIN leaf_{{ c.i }} AS l ON l.value = t.v{{ c.i }}{% endif %}
-
         WHERE t.v{{ c.i }} IS NOT NULL
         GROUP BY ALL
     )
@@ -50,7 +49,6 @@ told_tuples AS MATERIALIZED (
             coalesce(r{{ c.i }}.{{ sql(end) }}, CASE WHEN t.p{{ c.i }} IS NOT NULL THEN w{{ c.i }}.{{ sql(end) }} END, '-inf'::DOUBLE) AS {{ sql(end, c.i) }},
             {% endfor %}
             {% if c.averages %}r{{ c.i }}.low / 2 + r{{ c.i }}.high / 2 AS mid{{ c.i }},{% endif %}
-
             {% endfor %}
             t.records
         FROM told_cells AS t
@@ -116,7 +114,6 @@ queries AS MATERIALIZED (
     SELECT
         a.query, a.averages{% for c in attributes %},
         coalesce(r{{ c.i }}.low, '-inf'::DOUBLE) AS a{{ c.i }}, coalesce(r{{ c.i }}.high, 'inf'::DOUBLE) AS b{{ c.i }}{% endfor %}
-
     FROM asked AS a
     {% for c in attributes %}
     LEFT JOIN range_{{ c.i }} AS r{{ c.i }} ON r{{ c.i }}.query = a.query
@@ -135,7 +132,6 @@ true_answers AS MATERIALIZED (
         FROM true_tuples AS t
         CROSS JOIN queries AS q
         WHERE {% for c in attributes %}{% if not loop.first %} AND {% endif %}CASE WHEN t.v{{ c.i }} >= q.a{{ c.i }} THEN t.v{{ c.i }} <= q.b{{ c.i }} ELSE false END{% endfor %}
-
     )
     GROUP BY query
 ),
@@ -145,7 +141,6 @@ told_answers AS MATERIALIZED (
         SELECT
             q.query, {{ averaged('mid') }} AS x,
             t.records{% for c in attributes %}
-
             * CASE
                 WHEN t.high{{ c.i }} = t.low{{ c.i }} OR (q.a{{ c.i }} <= t.low{{ c.i }} AND t.high{{ c.i }} <= q.b{{ c.i }}) THEN 1
                 ELSE (least(t.high{{ c.i }}, q.b{{ c.i }}) / 2 - greatest(t.low{{ c.i }}, q.a{{ c.i }}) / 2 + {{ c.step }} / 2) / (t.high{{ c.i }} / 2 - t.low{{ c.i }} / 2 + {{ c.step }} / 2)
@@ -153,7 +148,6 @@ told_answers AS MATERIALIZED (
         FROM told_tuples AS t
         CROSS JOIN queries AS q
         WHERE {% for c in attributes %}{% if not loop.first %} AND {% endif %}CASE WHEN t.high{{ c.i }} >= q.a{{ c.i }} THEN t.low{{ c.i }} <= q.b{{ c.i }} ELSE false END{% endfor %}
-
     )
     GROUP BY query
 ),

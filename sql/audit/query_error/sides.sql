@@ -11,21 +11,17 @@
     {%- endif %} AS {{ sql(end) }}{% if not loop.last %}, {% endif %}
     {%- endfor %}
 {%- endmacro %}
-
 {#- read_i (published, low, high) of the texts but NULL; * is no interval here: whole_i (low, high) is all that was published, or
     all leaves. -#}
 {% macro reading(c) %}
 {% if not c.is_number %}{{ leaves(c) }}{% endif %}
 read_{{ c.i }} AS MATERIALIZED (
     SELECT p.published, {% if c.is_number %}low, high{% else %}n.low, n.high{% endif %}
-
     FROM (
         SELECT published{% if c.is_number %}, {{ ends(c) }}{% endif %}
-
         FROM (SELECT DISTINCT p{{ c.i }} AS published FROM {{ c.told }} WHERE p{{ c.i }} IS NOT NULL)
     ) AS p
     {% if not c.is_number %}LEFT JOIN names_{{ c.i }} AS n ON n.name = p.published{% endif %}
-
 ),
 whole_{{ c.i }} AS MATERIALIZED (
     {% if c.is_number %}SELECT min(low) AS low, max(high) AS high FROM read_{{ c.i }}
@@ -33,7 +29,6 @@ whole_{{ c.i }} AS MATERIALIZED (
     {% endif %}
 ),
 {% endmacro %}
-
 {#- What is wrong with a column's values on either side, as arguments of coalesce. -#}
 {% macro unfit(c) %}
         {% if c.rows %}
@@ -58,7 +53,6 @@ whole_{{ c.i }} AS MATERIALIZED (
             FROM read_{{ c.i }} WHERE (low IS NULL OR high IS NULL OR low > high) AND published <> '*'),
         {% endif %}
 {% endmacro %}
-
 {#- What is wrong with the tables themselves. -#}
 {% macro moved(sources) %}
         {% for s in sources %}

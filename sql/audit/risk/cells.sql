@@ -8,7 +8,6 @@
     GROUP BY ALL
 ),
 {% endmacro %}
-
 {#- (class_id, low_i, high_i) of classes (class_id, q_n). * is everything, missing values too; these are -infinity. -#}
 {% macro ends_of(attributes, classes) %}
 SELECT
@@ -25,13 +24,11 @@ SELECT
         {% endif %}
         ELSE coalesce(r{{ c.i }}.{{ end }}, 'nan'::DOUBLE)
     END AS {{ end }}{{ c.i }}{% endfor %}{% endfor %}
-
 FROM {{ classes }} AS k
 {% for c in attributes %}
 LEFT JOIN read_{{ c.i }} AS r{{ c.i }} ON r{{ c.i }}.published = k.q{{ c.q }}
 {% endfor %}
 {% endmacro %}
-
 {#- Whether the cell t lies in the class k. CASE, as a join on many inequalities would sort. -#}
 {% macro inside(attributes) -%}
     {% for c in attributes %}{% if not loop.first %} AND {% endif %}CASE WHEN t.v{{ c.i }} >= k.low{{ c.i }} THEN t.v{{ c.i }} <= k.high{{ c.i }} ELSE false END{% endfor %}

@@ -24,14 +24,12 @@ other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.q }} AS p{{ c.i }}
 class_ends AS MATERIALIZED ({{ ends_of(others, sql('classes')) }}),
 other_tuples AS MATERIALIZED (
     SELECT {% for c in others %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}{% if raws[-1].person %}t.person{% else %}sum(t.records)::BIGINT AS records{% endif %}
-
     FROM other_cells AS t
     {% for c in others if not c.is_number %}
     LEFT JOIN leaf_{{ c.i }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
     {% endfor %}
     {# What is missing is missing; what no hierarchy knows fits no node. #}
     WHERE true{% for c in others if not c.is_number %} AND (t.v{{ c.i }} IS NULL OR l{{ c.i }}.place IS NOT NULL){% endfor %}
-
     GROUP BY ALL
 ),
 fits AS MATERIALIZED (
@@ -50,7 +48,6 @@ drawn AS MATERIALIZED (
     FROM classes
     QUALIFY row_number() OVER (
         ORDER BY md5_number_lower(row('dbanon 1', {{ seed }}{% for q in quasi %}, q{{ loop.index0 }}{% endfor %})::VARCHAR) ASC{% for q in quasi %}, q{{ loop.index0 }} ASC NULLS LAST{% endfor %}
-
     ) <= greatest(ceil(round(count(*) OVER () * {{ sample }}, 9)), 1)
 ),
 {% endif %}
@@ -93,7 +90,6 @@ driver_{{ n.number }} AS MATERIALIZED (
         {%- elif n.drives == 'above_average' %}round(v.value, 9) >= t.value AND v.value > 0
         {%- elif n.drives == 'above_threshold' %}v.value > {{ threshold }}
         {%- else %}v.value > 0{% endif %}
-
 ),
 {% endfor %}
 shown AS (

@@ -31,7 +31,6 @@ SELECT
     CASE
         WHEN d.size {% if ties %}={% else %}>{% endif %} (
             SELECT {% if ties %}max(size){% else %}coalesce(list_sort(list(size), 'DESC', 'NULLS LAST')[2], 0){% endif %}
-
             FROM held_{{ n.i }} AS h
             WHERE h.class_id = d.class_id AND h.value IS NOT NULL
         ) THEN d.size::DOUBLE / d.everywhere
@@ -43,7 +42,6 @@ FROM (
     JOIN (SELECT value FROM overall_{{ n.i }} WHERE value IS NOT NULL ORDER BY size DESC, value ASC LIMIT 1) AS m
         ON m.value = h.value
     {% if sample %}SEMI JOIN drawn USING (class_id){% endif %}
-
 ) AS d
 {% elif n.of == 'alike' %}
 SELECT class_id, min(size) AS value
@@ -52,9 +50,7 @@ FROM (
     FROM cells AS c
     JOIN classes AS k
         ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}k.q{{ loop.index0 }} IS NOT DISTINCT FROM c.q{{ loop.index0 }}{% endfor %}
-
     GROUP BY k.class_id{% for u in beside %}, c.u{{ loop.index0 }}{% endfor %}
-
 )
 GROUP BY class_id
 {% elif n.of == 'distortion' %}
@@ -70,10 +66,8 @@ FROM classes AS k
 LEFT JOIN shift_{{ c.i }} AS s{{ c.i }} ON s{{ c.i }}.published = k.q{{ c.i }}
 {% endfor %}
 WHERE {% for c in attributes %}coalesce(s{{ c.i }}.is_vague OR s{{ c.i }}.width > {{ w }}, false){% if not loop.last %} OR {% endif %}{% endfor %}
-
 {% endif %}
 {% endmacro %}
-
 {#- shift_i (published, raised, width, is_vague): how far a published value is from an original one, as a share of levels;
     how wide it is, as a share of the column's range (NULL where it is no number); whether it is *, the root or open.
     A number without a hierarchy has no levels: its width stands for them. A category without one has two: the value, and

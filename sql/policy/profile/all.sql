@@ -4,7 +4,6 @@ WITH
 {# The source is read once. #}
 source AS MATERIALIZED (
     SELECT {% for c in columns %}{{ c.value }} AS c{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}
-
     FROM {{ source }}
     {% if bare %}
     WHERE CASE

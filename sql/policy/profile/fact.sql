@@ -35,7 +35,6 @@ sampled AS MATERIALIZED (
         WHERE value IS NOT NULL
         ORDER BY hash(value) ASC, value ASC
         LIMIT {% if c.may_be_unchanged %}{{ limits.SAMPLE_UNCHANGED }}{% else %}{{ limits.SAMPLE }}{% endif %}
-
     )
     {% if not loop.last %}UNION ALL{% endif %}
     {% else %}
@@ -104,10 +103,8 @@ fact AS MATERIALIZED (
         {{ c.is_text }} AS is_text, {{ c.is_whole }} AS is_whole, {{ c.is_keylike }} AS is_keylike,
         {{ c.generalizes }} AS generalizes, {{ c.tells_persons }} AS tells_persons,
         {% for hint, word in c.hints.items() %}{{ word }}::VARCHAR AS named_{{ sql(hint) }}, {% endfor %}
-
         v.*,
         {% if c.number %}o.middle, o.wild, o.records AS outside,{% else %}NULL::INTEGER AS middle, 0 AS wild, NULL::BIGINT AS outside,{% endif %}
-
         {{ c.is_time }} AS is_time
     FROM (
         SELECT
@@ -120,7 +117,6 @@ fact AS MATERIALIZED (
             sum(records::DOUBLE * (records - 1)) AS alike
         FROM value_{{ c.i }}
     ) AS v{% if c.number %}, outside_{{ c.i }} AS o{% endif %}
-
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
     ) AS f

@@ -134,7 +134,6 @@ together AS MATERIALIZED (
             FROM source, (SELECT list(verdict[1] = 'other' ORDER BY place ASC) AS p FROM decided) AS o
         )
         GROUP BY {% for c in neutral %}{% if not loop.first %}, {% endif %}h{{ c.i }}{% endfor %}
-
     )
     {% else %}
     SELECT 0 AS in_few

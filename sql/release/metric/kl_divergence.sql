@@ -22,7 +22,6 @@ WITH tuple AS MATERIALIZED (
 {# A cluster of each class: what all of them publish. #}
 model AS MATERIALIZED (
     SELECT g.*{% for q in categories %}, x.low{{ q.i }}, x.high{{ q.i }}{% endfor %}
-
     FROM generalized AS g
     JOIN extent AS x USING (cluster)
     WHERE g.cluster IN (SELECT min(cluster) FROM generalized GROUP BY class_id)
@@ -99,22 +98,18 @@ region AS MATERIALIZED (
         c.size::DOUBLE{% for q in quasi %} / r{{ q.i }}.cells{% endfor %} AS density
         {% for q in numbers %}, r{{ q.i }}.low AS low{{ q.i }}, r{{ q.i }}.high AS high{{ q.i }}{% endfor %}
         {% for q in categories %}, r{{ q.i }}.node AS node{{ q.i }}, r{{ q.i }}.depth AS depth{{ q.i }}{% endfor %}
-
     FROM class_of AS c
     {% for q in quasi %}JOIN region_{{ q.i }} AS r{{ q.i }} ON r{{ q.i }}.class_id = c.class_id {% endfor %}
-
 ),
 asked AS (
     SELECT
         t.id
         {% for q in numbers %}, coalesce(n{{ q.i }}.place, 0) AS place{{ q.i }}{% endfor %}
         {% for q in categories %}, CASE l.depth{{ q.i }} WHEN -1 THEN -1 WHEN -2 THEN CASE WHEN t.q{{ q.i }} IS NULL THEN -2 END ELSE s{{ q.i }}.line[l.depth{{ q.i }} + 1] END AS node{{ q.i }}{% endfor %}
-
     FROM tuple AS t
     {% for q in numbers %}LEFT JOIN rank_{{ q.i }} AS n{{ q.i }} ON n{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
     {% for q in categories %}LEFT JOIN line_{{ q.i }} AS s{{ q.i }} ON s{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
     {% if categories %}CROSS JOIN (SELECT DISTINCT {% for q in categories %}{% if not loop.first %}, {% endif %}depth{{ q.i }}{% endfor %} FROM region) AS l{% endif %}
-
 )
 SELECT NULL AS detail, fsum(t.size / n.records * ln(t.size / s.density)) AS value
 FROM tuple AS t
@@ -124,7 +119,6 @@ JOIN (
     JOIN region AS r
         ON {% for q in categories %}{% if not loop.first %} AND {% endif %}r.node{{ q.i }} = a.node{{ q.i }}{% endfor %}
         {% for q in numbers %}{% if not loop.first or categories %} AND {% endif %}a.place{{ q.i }} >= r.low{{ q.i }} AND a.place{{ q.i }} <= r.high{{ q.i }}{% endfor %}
-
     GROUP BY a.id
 ) AS s USING (id)
 CROSS JOIN (SELECT sum(size) AS records FROM class_of) AS n

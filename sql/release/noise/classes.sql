@@ -28,4 +28,3 @@ FROM {% if suppress %}(
 FROM class_rows
 WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
 ORDER BY {{ class_id }} ASC NULLS LAST{% if suppress %}, {{ names.suppressed }} ASC{% endif %}
-

@@ -23,7 +23,6 @@ seated AS MATERIALIZED (
         l.class_id,
         row_number() OVER (PARTITION BY l.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}s.u{{ u.i }} ASC NULLS LAST{% if not u.text_is_value %}, s.u{{ u.i }}::VARCHAR ASC NULLS LAST{% endif %}{% endfor %}) AS seat
         {% for u in unchanged %}, s.u{{ u.i }}{% endfor %}
-
     FROM {{ records() }}
 ),
 {% for q in quasi if q.drawn and not q.is_number %}
@@ -35,7 +34,6 @@ range_{{ q.i }} AS MATERIALIZED (
     SELECT min(value) AS low, max(value) AS high
     FROM domain_{{ q.i }}
     {% if suppress %}WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1){% endif %}
-
 ),
 {% endfor %}
 hidden AS MATERIALIZED (
@@ -48,7 +46,6 @@ hidden AS MATERIALIZED (
         {% set value = value_at(q, sql('e', q.i, '.low'), sql('e', q.i, '.high'), sql('d.position[', q.i + 1, ']')) %}
         , coalesce(v{{ q.i }}.value, CASE WHEN d.position[{{ q.i + 1 }}] IS NOT NULL THEN
             {% if by_column %}{{ coded(q, value) }}{% else %}least(greatest({{ value }}, e{{ q.i }}.low), e{{ q.i }}.high){% endif %}
-
         END) AS h{{ q.i }}
         {% else %}
         , v{{ q.i }}.published AS h{{ q.i }}
@@ -76,7 +73,6 @@ alike AS MATERIALIZED (
         , {% if q.is_number %}CASE WHEN h{{ q.i }} IS NOT NULL THEN {{ low_end(q, sql('h', q.i)) }} END{% else %}h{{ q.i }}{% endif %} AS p{{ q.i }}
         {% endfor %}
         {% for u in unchanged %}, u{{ u.i }}{% if not u.text_is_value %}, u{{ u.i }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}
-
         , count(*) AS size
     FROM hidden
     GROUP BY ALL

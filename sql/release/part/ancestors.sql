@@ -14,7 +14,6 @@ climb_{{ q.i }} AS (
         FROM rows_{{ q.i }} AS leaf
         WHERE leaf.label = v.value AND NOT EXISTS (FROM rows_{{ q.i }} AS below WHERE below.parent = leaf.node)
     ){% endif %}
-
     UNION ALL
     SELECT c.value, r.parent, list_append(c.labels, r.label), c.is_leaf
     FROM climb_{{ q.i }} AS c
@@ -27,7 +26,6 @@ covering_{{ q.i }} AS (
         list_transform(steps, lambda n: labels[n + 1]),
         list_transform(list_filter(steps, lambda n: n < len(labels) - 1), lambda n: array_to_string(list_reverse(labels[n + 1:len(labels) - 1]), ' > ')),
         ['*']{% if escape %}, CASE WHEN list_contains(steps, 0) THEN ['\' || value] ELSE [] END{% endif %}
-
     )) COLLATE POSIX AS published
     FROM (SELECT *, {{ steps }} AS steps FROM climb_{{ q.i }} WHERE parent IS NULL)
 ),

@@ -5,7 +5,6 @@ source AS s LEFT JOIN placed AS l ON l.rid = s.rid
     {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
     {% if suppress %}{% if nulls == 'drop' %} AND {% else %}WHERE {% endif %}l.class_id IS DISTINCT FROM -1{% endif %}
 {%- endmacro %}
-
 {#- Records that are left out, by reason. -#}
 {% macro reasons() -%}
 SELECT count(*) AS size, {% if person %}count(DISTINCT s.person) AS persons, {% endif %}reason

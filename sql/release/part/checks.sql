@@ -5,16 +5,13 @@
 {% macro checksum() -%}
     {% if unchanged %}hash({% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %})::HUGEINT{% else %}0{% endif %}
 {%- endmacro %}
-
 {#- How many records are to be released or left out. -#}
 {% macro records_due() -%}
 (
                 SELECT count(*) FROM source
                 {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
-
             )
 {%- endmacro %}
-
 {#- Classes whose records are not those of the source, or have other unchanged values. -#}
 {% macro untrue() -%}
 (
@@ -25,7 +22,6 @@
         WHERE p.size IS DISTINCT FROM r.size OR p.checksum IS DISTINCT FROM r.checksum
     ) AS untrue
 {%- endmacro %}
-
 {#- Records (persons) by class. -#}
 {% macro sizes() -%}
 {% if person %}
@@ -34,7 +30,6 @@ SELECT l.class_id, count(DISTINCT s.person) AS size FROM {{ records() }} GROUP B
 SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
 {% endif %}
 {%- endmacro %}
-
 {#- Whether the rows stand in another order than that of what is published: each is held against the one before it. -#}
 {% macro out_of_order() -%}
 (
@@ -45,18 +40,15 @@ SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
         LEFT JOIN ({{ own_rows() }}) AS b ON b.place = l.place - 1
     ) AS ordered
 {%- endmacro %}
-
 {#- DuckDB 2.0 crashes where it compares rows that hold an ARRAY: it is a list here. -#}
 {% macro own_rows() -%}
 SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ u.name }}{% if u.as_lists %}::{{ u.as_lists }}{% endif %}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM leaving
 {%- endmacro %}
-
 {% macro refuse_rows() -%}
 WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS l) <> {{ leave }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN ordered.rows > 0 THEN error({{ gate_say.order }})
 {%- endmacro %}
-
 {% macro refuse_left_out() -%}
 {% if suppress %}
         WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in THEN error({{ gate_say.outliers }})
@@ -68,13 +60,11 @@ WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) F
         {% endif %}
         {% endif %}
 {%- endmacro %}
-
 {% macro refuse_models() -%}
 {% for s in tested %}{% for m in s.models %}
         WHEN judged_{{ m.number }}.classes > 0 THEN error({{ gate_say['model' ~ m.number] }})
         {% endfor %}{% endfor %}
 {%- endmacro %}
-
 {#- Records that are left out, unchanged values that are rare then, and classes that do not meet a model. -#}
 {% macro left_out_and_judged() -%}
 {% if suppress %}
@@ -97,7 +87,6 @@ WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) F
             SELECT {% if person %}count(DISTINCT s.person){% else %}count(*){% endif %} AS size
             FROM {{ records() }}
             GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}s.u{{ u.i }}{% endfor %}
-
         )
         WHERE size < {{ k }}
     ) AS rare_together

@@ -29,7 +29,6 @@ step_{{ q.i }} AS MATERIALIZED (
 {% endfor %}
 member AS MATERIALIZED (
     SELECT p.cluster, v.class_id, p.last - p.first + 1 AS size{% for q in quasi %}, {% if q.is_number %}t{{ q.i }}.step AS v{{ q.i }}{% else %}e.c{{ q.i }} AS v{{ q.i }}{% endif %}{% endfor %}
-
     FROM parts AS p
     JOIN (
         SELECT cluster, class_id
@@ -40,7 +39,6 @@ member AS MATERIALIZED (
             JOIN generalized AS g USING (cluster)
             GROUP BY g.class_id
             HAVING false{% for q in quasi %} OR min(x.low{{ q.i }}) < max(x.high{{ q.i }}) OR sum(x.filled{{ q.i }}) < sum(x.size){% endfor %}
-
         ) USING (class_id)
     ) AS v USING (cluster)
     JOIN grouped AS e USING (gid)
@@ -82,10 +80,8 @@ tally AS MATERIALIZED (
 spread AS MATERIALIZED (
     {% for level, key in (('class', 'class_id'), ('cluster', 'cluster')) %}
     SELECT '{{ sql(level) }}' AS level, {% if categories %}categories.error{% else %}0{% endif %} AS categories{% for q in numbers %}, numbers.error{{ q.i }}{% endfor %}
-
     FROM {% if numbers %}(
         SELECT {% for q in numbers %}{% if not loop.first %}, {% endif %}coalesce(sum({{ squares(q) }} ORDER BY id ASC), 0.0) AS error{{ q.i }}{% endfor %}
-
         FROM {% if level == 'class' %}(
             SELECT
                 class_id AS id, sum(size)::HUGEINT AS size
@@ -96,7 +92,6 @@ spread AS MATERIALIZED (
             FROM moment
             GROUP BY class_id
         ){% else %}(SELECT *, cluster AS id FROM moment){% endif %} AS m{% for q in numbers %}, reach_{{ q.i }} AS r{{ q.i }}{% endfor %}
-
     ) AS numbers{% endif %}
     {% if numbers and categories %}, {% endif %}
     {% if categories %}(
@@ -104,11 +99,9 @@ spread AS MATERIALIZED (
         FROM (
             SELECT max(size) AS most, sum(size) AS size, coalesce(sum(size) FILTER (WHERE value IS NOT NULL), 0) AS filled
             FROM {% if level == 'class' %}(SELECT class_id, attribute, value, sum(size) AS size FROM tally GROUP BY ALL){% else %}tally{% endif %}
-
             GROUP BY {{ sql(key) }}, attribute
         )
     ) AS categories{% endif %}
-
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),

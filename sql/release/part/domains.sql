@@ -17,7 +17,6 @@ struct_pack(
             low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
             below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC)
             {%- if magnitudes %}, magnitude := list(magnitude ORDER BY code ASC){% endif %}
-
         ) FROM (
             SELECT
                 code, position{% if magnitudes %}, {{ q.magnitude }} AS magnitude{% endif %},
@@ -45,7 +44,6 @@ struct_pack(
                 SELECT code, min(value::DOUBLE) AS magnitude FROM domain_{{ q.i }} GROUP BY code
             ))
             {%- endif %}
-
         ) FROM tree_{{ q.i }} AS t LEFT JOIN tree_{{ q.i }} AS p ON p.node = t.parent)
         {% endif %}
         {% endfor %}
@@ -55,7 +53,6 @@ struct_pack(
             parent := list(p.preorder ORDER BY t.preorder ASC),
             value := (SELECT list(preorder ORDER BY code ASC) FROM code_{{ s.tree.i }}){% if s.number %},
             place := (SELECT list(position ORDER BY code ASC) FROM sense_{{ s.i }}){% endif %}
-
         ) FROM tree_{{ s.tree.i }} AS t LEFT JOIN tree_{{ s.tree.i }} AS p ON p.node = t.parent)
         {% else %}
         , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}) FROM sense_{{ s.i }})

@@ -38,16 +38,12 @@ sense_{{ s.i }} AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
     SELECT DISTINCT k.u{{ s.u }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.u', s.u), sql('l.value')) }} AS position{% endif %}
-
     FROM kept AS k JOIN domain_{{ s.tree.i }} AS d ON d.value = k.q{{ s.tree.i }}
     {% if s.number %}CROSS JOIN (SELECT min(u{{ s.u }}) AS value FROM kept) AS l{% endif %}
-
     {% else %}
     SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, {{ gap(s.number, sql('value'), sql('least_value')) }} AS position{% endif %}
-
     FROM (
         SELECT value{% if s.number %}, min(value) OVER () AS least_value{% endif %}
-
         FROM (SELECT DISTINCT u{{ s.u }} AS value FROM kept WHERE u{{ s.u }} IS NOT NULL)
     )
     {% endif %}
@@ -70,14 +66,12 @@ ties AS MATERIALIZED (
 encoded AS MATERIALIZED (
     SELECT
         s.rid, {% if tie_by == 'value' %}h.tie{% elif tie_by == 'row' %}{{ tie(sql('s.')) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
-
         {% for q in quasi %}, d{{ q.i }}.code AS c{{ q.i }}{% endfor %}
         {% for s in tested %}, f{{ s.i }}.code AS s{{ s.i }}{% endfor %}
         {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) END AS person{% endif %}
     FROM kept AS s
     {% for q in quasi %}
     LEFT JOIN domain_{{ q.i }} AS d{{ q.i }} ON d{{ q.i }}.value = {% if q.is_number %}{{ coded(q, sql('s.q', q.i)) }}{% else %}s.q{{ q.i }}{% endif %}
-
     {% endfor %}
     {% for t in tested %}
     LEFT JOIN sense_{{ t.i }} AS f{{ t.i }} ON f{{ t.i }}.value = s.u{{ t.u }}
@@ -85,7 +79,6 @@ encoded AS MATERIALIZED (
     {% if tie_by == 'value' %}
     JOIN ties AS h ON {% for u in unchanged %}{% if not loop.first %} AND {% endif %}h.u{{ u.i }} IS NOT DISTINCT FROM s.u{{ u.i }}{% endfor %}
     {% endif %}
-
 ),
 {# Records that nothing published tells apart are one group. #}
 grouped AS MATERIALIZED (

@@ -16,7 +16,6 @@ visible AS MATERIALIZED (
         {% for r in rules %}
         {% if r.is_number and typed %}, {{ r.low }} AS low{{ r.i }}, {{ r.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
         {% endfor %}
-
     FROM leaving
     GROUP BY ALL
 ),
@@ -37,7 +36,6 @@ parsed_{{ r.i }} AS MATERIALIZED (
             {% if r.is_day %}CASE WHEN NOT contains({{ sql(end) }}, ':') THEN {% endif -%}
             TRY_CAST(regexp_replace({{ sql(end) }}, '^[<>]=', '') AS {{ r.ends }})
             {%- if r.is_day %} END{% endif %} AS {{ sql(end) }}{% if not loop.last %},{% endif %}
-
             {% endfor %}
         FROM (
             SELECT
@@ -117,13 +115,11 @@ gate AS MATERIALIZED (
             SELECT
                 sum(r.size) AS size, min(c.class_id) AS low, max(c.class_id) AS high
                 {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false)) AS keeps{{ r.i }}{% endfor %}{% endif %}
-
             FROM visible AS c
             LEFT JOIN (
                 {{ sizes() }}
             ) AS r ON r.class_id = c.class_id
             GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.low{{ q.i }}, c.high{{ q.i }}{% else %}c.p{{ q.i }}{% endif %}{% endfor %}
-
         )
     ) AS classes
     {{ left_out_and_judged() }}

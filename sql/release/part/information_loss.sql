@@ -49,7 +49,6 @@ lost AS MATERIALIZED (
             {% endif %}
             {% endfor %}
         ))::DECIMAL(38, 12))::DOUBLE AS {{ sql(kind) }}{% if not loop.last %},{% endif %}
-
         {% endfor %}
     FROM lost_of AS l
     JOIN class_of AS c USING (class_id)

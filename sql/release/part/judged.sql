@@ -32,7 +32,6 @@ body_{{ s.i }} AS MATERIALIZED (
 overall_of_{{ s.i }} AS MATERIALIZED (
     {% if version %}
     SELECT u{{ s.u }} AS value, count({% if person %}DISTINCT person{% else %}*{% endif %})::BIGINT AS size FROM whole GROUP BY ALL{% if person %} HAVING count(person) > 0{% endif %}
-
     {% elif person %}
     SELECT s.u{{ s.u }} AS value, count(DISTINCT s.person) AS size
     FROM {{ records() }}
@@ -68,7 +67,6 @@ judged_{{ m.number }} AS MATERIALIZED (
     {% elif m.emd == 'ordered' %}{{ model.mover_distance_ordered(held, body, overall, sql('rank_', s.i)) }}
     {% else %}{{ model.mover_distance(held, body, overall, sql('cell_', s.i)) }}
     {% endif %}
-
 ),
 {% endfor %}
 {% endfor %}

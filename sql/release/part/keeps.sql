@@ -9,12 +9,10 @@
     {%- for grid in r.grids %} AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.least, r.greatest) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
     )
 {%- endmacro %}
-
 {#- Whether the top and bottom of the call cut no cell of the declared grid. -#}
 {% macro keeps_cells(r) -%}
     {%- if r.held %}{% for end in r.own_ends %} AND ({{ at_edge(r, r.held, r[end], end == 'top') }}){% endfor %}{% endif -%}
 {%- endmacro %}
-
 {#- Whether a cell of a grid begins, or ends, with a value. -#}
 {% macro at_edge(r, grid, end, is_low) -%}
     {%- if grid.unit -%}
@@ -35,24 +33,19 @@
         OR abs({{ end }}::DOUBLE - round({{ end }}::DOUBLE / {{ grid.step }}) * {{ grid.step }}) <= 1e-9 * {{ grid.step }} + {{ r.fine }} * abs({{ end }}::DOUBLE)
     {%- endif -%}
 {%- endmacro %}
-
 {#- Of an end in text: `<=18` and `>=90` say that it goes on, and may stand for more than bottom and top do. -#}
 {% macro keeps_text(r, words, end, is_low) -%}
     CASE
         WHEN starts_with({{ words }}, '<=') THEN {% if r.bottom %}{{ end }} >= {{ r.bottom }}{% else %}true{% endif %}
-
         WHEN starts_with({{ words }}, '>=') THEN {% if r.top %}{{ end }} <= {{ r.top }}{% else %}true{% endif %}
-
         ELSE {{ keeps(r, end, is_low) }}
     END{{ keeps_cells(r) }}
 {%- endmacro %}
-
 {% macro keeps_typed(r, end, is_low) -%}
     CASE
         WHEN {{ end }} IS NULL THEN true
         {% if r.bottom %}WHEN {{ end }} = {{ r.bottom }} THEN true{% endif %}
         {% if r.top %}WHEN {{ end }} = {{ r.top }} THEN true{% endif %}
-
         ELSE {{ keeps(r, end, is_low) }}
     END{{ keeps_cells(r) }}
 {%- endmacro %}

@@ -23,7 +23,6 @@ released AS (
         {{ class_id }} AS class_id
         {% if noise %}{% for q in quasi %}, {{ q.column }} AS p{{ q.i }}{% endfor %}{% endif %}
         {% for u in unchanged %}, {{ u.name }} AS u{{ u.i }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}
-
         , len({{ copies }}) AS size
     FROM leaving
 ),

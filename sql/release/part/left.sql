@@ -4,14 +4,12 @@
 {%- from 'release/part/row.sql' import row_hash, person_key, mark with context -%}
 (
 SELECT {% if held %}*{% else %}unnest("dbanon record"){% endif %}
-
 FROM (
     SELECT
         r.*, coalesce(h.records, 0) AS held,
         row_number() OVER (PARTITION BY r.mark ORDER BY coalesce(list_contains(h.hashes, r.row_hash), false) DESC, r.row_hash ASC) AS place
     FROM (
         SELECT "dbanon record", {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, {{ mark() }} AS mark{% if held %}{% for u in unchanged %}, u{{ u.i }}{% endfor %}{% endif %}
-
         FROM (
             SELECT
                 {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
@@ -35,8 +33,6 @@ LEFT JOIN (
 {% endif %}
 WHERE {% if held %}r.place <= r.held{% else %}r.place > r.held{% endif %}
 {% if left_out.only and not held %}
-
 QUALIFY row_number() OVER (PARTITION BY r.row_hash, r.person_key) <= coalesce(o.records, 0)
 {% endif %}
-
 )

@@ -2,7 +2,6 @@
 {%- from 'release/part/assignment.sql' import records with context -%}
 class_of AS MATERIALIZED (
     SELECT c.*, r.size{% if person %}, r.persons{% endif %}
-
     FROM {% if noise %}(SELECT DISTINCT class_id FROM released){% else %}published{% endif %} AS c
     JOIN (
         {% if person %}

@@ -8,5 +8,4 @@ original AS MATERIALIZED (
         count(*) AS size, sum({{ checksum() }}) AS checksum
     FROM {{ records() }}
     GROUP BY l.class_id{% for q in quasi %}, s.q{{ q.i }}{% endfor %}
-
 ),

@@ -12,14 +12,12 @@ generalized AS MATERIALIZED (
             {% for q in quasi %}{% if not loop.first %}, {% endif %}
             {% if q.is_number %}low{{ q.i }} ASC NULLS LAST, high{{ q.i }} ASC NULLS LAST{% if not typed %}, p{{ q.i }} ASC NULLS LAST{% endif %}
             {% else %}p{{ q.i }} ASC NULLS LAST{% endif %}{% endfor %}
-
         ) AS class_id
     FROM values_of
 ),
 {# Where records may be left out, cluster -1 and class -1 are the outliers. #}
 class_of_part AS MATERIALIZED (
     SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
-
     FROM parts AS p
     {% if suppress %}LEFT {% endif %}JOIN generalized AS g USING (cluster)
 ),

@@ -5,7 +5,6 @@ facts AS MATERIALIZED (
         {% if person %}, count(DISTINCT person) AS persons{% endif %}
         {% for q in quasi %}, count(q{{ q.i }}) AS filled{{ q.i }}
         {% if q.is_number %}, count(*) FILTER (WHERE q{{ q.i }} IS NOT NULL AND NOT (true{{ q.is_finite }})) AS wild{{ q.i }}{% endif %}{% endfor %}
-
     FROM source
 ),
 kept_facts AS MATERIALIZED (
@@ -62,7 +61,6 @@ problem AS MATERIALIZED (
         {% if check_together %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ say.rare_together }} END
             FROM (SELECT 1 FROM kept GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %}
-
                 HAVING {% if person %}count(DISTINCT person){% else %}count(*){% endif %} < {{ k }})),
         {% endif %}
         NULL

@@ -17,7 +17,6 @@
                 SELECT {% if distinct %}DISTINCT {% endif %}{{ seal(true) }} AS seal
                 FROM {{ origin }}
                 {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ rules[b.i].own }} IS NULL OR {{ rules[b.i].own }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
-
             )
         ) AS second
     ) AS reread

@@ -18,16 +18,13 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
 , bounded AS MATERIALIZED (
     FROM whole_source
     {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}(q{{ b.i }} IS NULL OR q{{ b.i }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
-
 )
 , source AS MATERIALIZED (
     FROM bounded
     {% if distinct %}
     QUALIFY row_number() OVER (
         PARTITION BY {% for q in quasi %}{% if not loop.first %}, {% endif %}q{{ q.i }}{% endfor %}{% for u in unchanged %}{% if not u.is_float %}, u{{ u.i }}{% endif %}{% if not u.text_is_value %}, u{{ u.i }}::VARCHAR{% endif %}{% endfor %}{% if person %}, person{% endif %}
-
         {% if key %}ORDER BY key ASC{% endif %}
-
     ) = 1
     {% endif %}
 )

@@ -19,9 +19,7 @@ extent AS MATERIALIZED (
     FROM parts AS p
     JOIN grouped AS e USING (gid)
     {% if widens %}LEFT JOIN wide AS w ON w.cluster = p.cluster{% endif %}
-
     {% if suppress %}WHERE p.cluster <> -1{% endif %}
-
     GROUP BY p.cluster
 ),
 {% for q in ranged %}
@@ -48,7 +46,6 @@ values_of AS (
             WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.loss
             WHEN x.filled{{ q.i }} > 0 THEN 1.0
             ELSE {% if q.is_number and typed %}1.0{% else %}0.0{% endif %}
-
         END AS loss{{ q.i }}
         {% endfor %}
     FROM extent AS x

@@ -12,7 +12,6 @@ stated AS MATERIALIZED (
         SELECT 'records' AS metric, sum(size)::DOUBLE AS value FROM released
         UNION ALL
         SELECT 'suppressed:outlier', {% if suppress %}count(*) FROM placed WHERE class_id = -1{% else %}0{% endif %}
-
         {% if not noise %}
         UNION ALL
         SELECT 'classes', count(*) FROM visible

@@ -3,7 +3,6 @@
     domain_i maps each value of the source to its code (codes ascend in leaf order). -#}
 {%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
 {%- from 'release/part/preorder.sql' import walk -%}
-
 {% macro tree(q) %}
 {% if q.rows %}
 {{ walk(q) }}
@@ -60,7 +59,6 @@ value_{{ q.i }} AS MATERIALIZED (
             value,
             value IN (FROM inner_{{ q.i }}) AS inner_label
             {% if escape %}, value NOT IN (SELECT label FROM tree_{{ q.i }} WHERE is_leaf) AS no_leaf{% endif %}
-
         FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL)
     ) AS v
     LEFT JOIN tree_{{ q.i }} AS t
@@ -85,7 +83,6 @@ code_{{ q.i }} AS (
     JOIN tree_{{ q.i }} AS t ON t.node = d.node
 ),
 {% endmacro %}
-
 {#- What is published of codes between low and high, pairs of a relation: their least common ancestor (codes ascend in
     leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an inner node,
     and its loss (KACPC paper, Eq. 1, second sum). -#}
@@ -101,7 +98,6 @@ published_{{ q.i }} AS MATERIALIZED (
             {%- else -%}
             ELSE (size.levels - t.depth - 1)::DOUBLE / (size.levels - 1)
             {%- endif %}
-
         END AS loss
     FROM (
         {% if q.round > 1 %}

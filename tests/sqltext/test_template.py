@@ -1,0 +1,43 @@
+"""Statements that are meant to be read: what templates leave in them, and what of it runs."""
+
+from __future__ import annotations
+
+from dbanon.sqltext.builtin import bound, tidy
+from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.template import fill_text
+
+_TEMPLATE = """\
+{% if first %}
+-- What comes first.
+{% endif %}
+SELECT
+    {% for name in names %}
+    {{ name }},
+    {% endfor %}
+    {% if last %}last, {% endif %}1 AS one
+FROM t{% if many %} LIMIT 10{% endif %}
+ORDER BY one ASC
+"""
+
+
+def test_lines_of_tags_leave_nothing_and_others_keep_their_place() -> None:
+    filled = fill_text(_TEMPLATE, {"first": True, "names": [Sql("a"), Sql("b")], "last": True, "many": True})
+    assert filled.split("\n") == [
+        "-- What comes first.",
+        "SELECT",
+        "    a,",
+        "    b,",
+        "    last, 1 AS one",
+        "FROM t LIMIT 10",
+        "ORDER BY one ASC",
+    ]
+    bare = fill_text(_TEMPLATE, {"first": False, "names": [], "last": False, "many": False})
+    assert bare.split("\n") == ["SELECT", "    1 AS one", "FROM t", "ORDER BY one ASC"]
+
+
+def test_comments_and_blank_lines_go_where_nothing_is_quoted() -> None:
+    name, value = '"a\n\n-- b"', "'c\n  \n-- d'"
+    query = f"SELECT  -- of all\n\n   \n-- the name\n    {name} AS x,   \n  {value}\n\n FROM t"
+    assert tidy(query) == f"SELECT  -- of all\n    -- the name\n    {name} AS x,\n  {value}\n FROM t"
+    assert bound(query) == f"SELECT\n    {name} AS x,\n  {value}\n FROM t"
+    assert bound(tidy(query)) == bound(query)
