@@ -1,0 +1,47 @@
+"""An answer as text: columns, types and rows, in the order in which they come."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import duckdb
+
+Lines: TypeAlias = list[str]
+Answer: TypeAlias = tuple[str, Callable[[], Lines]]
+"""The name of a case, and what gives its lines; it is called before the next case is asked for."""
+
+
+def statements(con: Any, asked: Callable[..., Iterator[str]], refused: bool = False) -> Iterator[Answer]:
+    """The answers of a connection; of statements that are to be refused, the messages."""
+    names = [name for (name,) in con.execute("SELECT name FROM algorithms()").fetchall()]
+    for sql in asked(names) if inspect.signature(asked).parameters else asked():
+        yield sql, partial(refusal if refused else rows, con, sql)
+
+
+def rows(con: Any, sql: str, without: tuple[str, ...] = ()) -> Lines:
+    """Names and types of the columns, then the rows as they come; `without` columns that may differ."""
+    cursor = con.execute(sql)
+    kept = [i for i, column in enumerate(cursor.description) if column[0] not in without]
+    head = [f"{cursor.description[i][0]} {cursor.description[i][1]}" for i in kept]
+    return [", ".join(head), *(", ".join(cell(row[i]) for i in kept) for row in cursor.fetchall())]
+
+
+def refusal(con: Any, sql: str) -> Lines:
+    """The message of a statement that must fail, without the place in the statement that DuckDB appends."""
+    try:
+        con.execute(sql).fetchall()
+    except duckdb.Error as error:
+        return [str(error).split("\n\nLINE ")[0]]
+    raise AssertionError(f"{sql} is not refused")
+
+
+def cell(value: Any) -> str:
+    """A value as text: doubles exactly, keys of maps in order."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {cell(value[key])}" for key in sorted(value)) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(cell, value)) + "]"
+    return repr(value)

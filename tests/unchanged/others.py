@@ -1,0 +1,123 @@
+"""What is no single statement: materialized views, ledger and certificate, published files, commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dbanon
+from tests.unchanged import tables
+from tests.unchanged.answers import Answer, Lines, rows
+
+MAY_DIFFER = (
+    "released_at",  # the time
+    "library_versions",  # of Python, DuckDB and dbanon itself
+    "hashes",  # that of the ledger's row covers both
+)
+ON_PAPER = re.compile(r"released at|library \w+")
+"""What says the same in a certificate."""
+
+
+def views() -> Iterator[Answer]:
+    """A release made, its source changed, refreshed, joined by a second one, and published."""
+    con = tables.small()
+    with tempfile.TemporaryDirectory() as folder:
+        yield "materialize", lambda: made(con, dbanon.materialize(con, "seen", "kacpc", "clinic", k=4, key="rid"))
+        yield "certificate", lambda: certified(dbanon.certificate(con, "seen"))
+        for ending in (".csv", ".parquet"):
+            yield f"publish {ending}", partial(published, con, Path(folder) / f"seen{ending}")
+        con.execute("DELETE FROM clinic WHERE rid % 5 = 0")
+        con.execute("INSERT INTO clinic SELECT * REPLACE (rid + 1000 AS rid) FROM clinic WHERE rid % 4 = 1")
+        for sql in ("FROM release_status()", "FROM delta_problems('seen')"):
+            yield sql, partial(rows, con, sql)
+        yield "refresh", lambda: made(con, dbanon.refresh(con, "seen", refresh="recluster", allow_delta=True))
+        yield (
+            "materialize another",
+            lambda: made(con, dbanon.materialize(con, "other", "mondrian", "clinic", k=3, l=2, key="rid")),
+        )
+        sql = "FROM composition('seen', 'other')"
+        yield sql, partial(rows, con, sql)
+        yield "certificate of the other", lambda: certified(dbanon.certificate(con, "other", "json"))
+    con.close()
+
+
+def made(con: Any, release: Any) -> Lines:
+    """A release: what is said of it, its three tables, ledger and members."""
+    told = [str((release.name, release.version, release.records, release.classes, release.composition))]
+    for ending in ("", "_classes", "_metrics"):
+        told += rows(con, f"FROM {release.name}{ending}")
+    told += rows(con, "FROM releases() ORDER BY name, version", MAY_DIFFER)
+    return told + rows(con, "FROM dbanon.membership ORDER BY ALL")
+
+
+def certified(text: str) -> Lines:
+    """A certificate as text or JSON, without what may differ."""
+    if not text.startswith("{"):
+        return [line for line in text.splitlines() if not ON_PAPER.search(line)]
+    said = json.loads(text)
+    said["release"] = {item: value for item, value in said["release"].items() if not ON_PAPER.fullmatch(item)}
+    return json.dumps(said, indent=1, ensure_ascii=False).splitlines()
+
+
+def published(con: Any, file: Path) -> Lines:
+    """The files to hand out, read back; the certificate without what may differ, hashes of files with it."""
+    told = []
+    for path in dbanon.publish(con, "seen", file, classes=True):
+        told.append(path.name)
+        if path.suffix == ".parquet":
+            told += rows(con, f"FROM '{path}'") if "certificate" not in path.name else ["a certificate"]
+        elif "certificate" not in path.name:
+            told += path.read_text("utf-8").splitlines()
+        told += [f"verified: {dbanon.verify(file)}"] if path == file else []
+    return told
+
+
+def commands() -> Iterator[Answer]:
+    """The command line: its help (that of each command is in docs/manual), a table anonymized from file to file, a
+    policy proposed."""
+    yield "--help", lambda: command("--help")
+    with tempfile.TemporaryDirectory() as folder:
+        yield "anonymize", partial(from_file_to_file, Path(folder))
+        yield "init", partial(proposed, Path(folder))
+
+
+def command(*arguments: str, folder: Path | None = None) -> Lines:
+    """What `dbanon` prints, lines without trailing blanks."""
+    package = str(Path(dbanon.__file__).parents[1])
+    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+    ran = subprocess.run(
+        [sys.executable, "-m", "dbanon", *arguments],
+        capture_output=True, text=True, cwd=folder, env=os.environ | {"PYTHONPATH": path, "NO_COLOR": "1"},
+    )  # fmt: skip
+    if ran.returncode and "policy" not in arguments:  # it exits with 1 where something is wrong in the policy
+        raise RuntimeError(f"dbanon {' '.join(arguments)}: {ran.stderr}")
+    return [line.rstrip() for line in (ran.stdout + ran.stderr).splitlines()]
+
+
+def from_file_to_file(folder: Path) -> Lines:
+    """`dbanon anonymize`, what it prints and writes."""
+    con = tables.small()
+    con.execute(f"COPY six TO '{folder / 'six.csv'}'")
+    con.close()
+    asked = ["--qi", "age", "--qi", "workclass=adult_workclass", "--sensitive", "disease", "--identifier", "rid"]
+    told = command("anonymize", "six.csv", "-o", "out.csv", "-k", "2", *asked, "--json", folder=folder)
+    shown = json.dumps(json.loads(told[-1])["metrics"], sort_keys=True)
+    files = sorted(path for path in folder.glob("out*") if "certificate" not in path.name)
+    return [*told[:-1], shown, *(line for path in files for line in path.read_text("utf-8").splitlines())]
+
+
+def proposed(folder: Path) -> Lines:
+    """`dbanon init --yes`, and the policy that it writes."""
+    file = folder / "clinic.duckdb"
+    with dbanon.connect(file) as con:
+        con.execute(tables.CLINIC)
+    told = command("init", file.name, "clinic", "--yes", folder=folder)
+    return told + command("policy", file.name, "--json", folder=folder)
