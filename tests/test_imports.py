@@ -18,10 +18,7 @@ ORDER = (
 )  # fmt: skip
 """A folder imports from itself and from those before it."""
 
-TO_TURN = {
-    ("functions", "audit"), ("functions", "cluster"), ("functions", "learn"), ("manual", "cli"), ("manual", "shell"),
-    ("release", "audit"), ("release", "views"),
-}  # fmt: skip
+TO_TURN = {("manual", "cli"), ("manual", "shell")}
 """Imports that still point the other way."""
 
 HOMES = {

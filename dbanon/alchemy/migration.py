@@ -31,7 +31,7 @@ from dbanon import attach, errors
 from dbanon.alchemy import info, policy, view
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.registry import table_functions
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier, qualified
 from dbanon.views import ledger

@@ -21,7 +21,8 @@ from dbanon.alchemy import info
 from dbanon.alchemy.element import Declarations, QueryName, TableName, named
 from dbanon.alchemy.shape import Relation, Shape, parameters, shape
 from dbanon.functions import parameters as kinds
-from dbanon.functions.table_function import TableFunction, table_functions
+from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import TableFunction
 
 
 def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> TableValuedAlias:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from dbanon import errors
+from dbanon.audit.parameters import QI
+from dbanon.functions.call import Call
+from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import Columns, PerColumn, Text
 from dbanon.functions.parameters import COMMON, Parameter
+from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy.relation import rows
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.policy.column_roles import ROLES
+from dbanon.release import prepare
 from dbanon.release.column_views import tree_messages
+from dbanon.source import stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import Declared
@@ -20,15 +27,14 @@ from dbanon.sqltext.quote import Sql, identifier, literal, text
 from dbanon.sqltext.template import fill, message
 
 _COMMON = {p.name: p for p in COMMON}
-_QI = Parameter("qi", Columns(), "The columns whose values make the classes; default: the declared quasi-identifiers.")
 _PERSON = Parameter(
     "person",
     Text("a column name"),
     "Distinct persons are counted instead of records; default: the declared person column.",
 )
-_K = (_QI, _PERSON)
+_K = (QI, _PERSON)
 _SENSITIVE = (
-    _QI,
+    QI,
     Parameter("sensitive", Columns(), "The columns that are judged; default: the declared sensitive ones."),
     _PERSON,
     _COMMON["multi"],
@@ -38,45 +44,6 @@ _HIERARCHIES = Parameter(
     PerColumn(Text("a hierarchy's name"), "{'disease': 'icd10'}"),
     "Hierarchy of a sensitive column: a name, or ARX rows as text; default: the declared one.",
 )
-
-
-@dataclass(frozen=True)
-class Function:
-    """One table function that measures."""
-
-    name: str
-    parameters: tuple[Parameter, ...]
-    doc: str
-
-
-_GIVES = "The achieved value and the ten worst classes"
-FUNCTIONS = (
-    Function("k_anonymity", _K, f"{_GIVES}: records (persons) in a class."),
-    Function(
-        "l_diversity",
-        (*_SENSITIVE, _COMMON["diversity"], _COMMON["c"]),
-        f"{_GIVES}: well-represented sensitive values in a class.",
-    ),
-    Function(
-        "t_closeness",
-        (*_SENSITIVE, _COMMON["emd"], _HIERARCHIES),
-        f"{_GIVES}: earth mover's distance of a class from the whole table.",
-    ),
-    Function("alpha_k", _SENSITIVE, f"{_GIVES}: greatest share of one sensitive value in a class."),
-    Function("p_sensitive", _SENSITIVE, f"{_GIVES}: different sensitive values in a class."),
-    Function(
-        "beta_likeness",
-        (*_SENSITIVE, _COMMON["likeness"]),
-        f"{_GIVES}: greatest relative gain of a sensitive value's share in a class over the whole table.",
-    ),
-    Function(
-        "anonymity",
-        (*_SENSITIVE, _COMMON["c"], _HIERARCHIES),
-        "What a table achieves by every model: value, how many classes have it, how many records are in these.",
-    ),
-)
-"""Not more than eight parameters each: all of them take `name = value` (see dbanon.functions.arguments)."""
-
 _ALL = "anonymity"
 
 # --- the models ------------------------------------------------------------------------------------------
@@ -364,3 +331,76 @@ def _models(
         for number, (name, kind, i) in enumerate(found)
         for form in (_FORMS[kind],)
     ]
+
+
+def measured(call: Call) -> Sql:
+    """The SQL of a call; errors are those of `statement`, and UnknownTable."""
+    source = call.source()
+    policy = stored_policy.policy_of(source, call.cursor)
+    return statement(call.function.name, source, policy, call.options, partial(prepare.order, call, source))
+
+
+# --- the table functions ---------------------------------------------------------------------------------
+
+_EXAMPLE_QI = "qi = ['sex', 'zip']"
+_EXAMPLE_JUDGED = f"{_EXAMPLE_QI}, sensitive = ['disease']"
+_GIVES = "The achieved value and the ten worst classes"
+FUNCTIONS = (
+    TableFunction(
+        "k_anonymity",
+        ("tbl",),
+        _K,
+        f"{_GIVES}: records (persons) in a class.",
+        handler=measured,
+        example=Example(f"SELECT * FROM k_anonymity('safe', {_EXAMPLE_QI});", SAFE),
+    ),
+    TableFunction(
+        "l_diversity",
+        ("tbl",),
+        (*_SENSITIVE, _COMMON["diversity"], _COMMON["c"]),
+        f"{_GIVES}: well-represented sensitive values in a class.",
+        handler=measured,
+        example=Example(f"SELECT * FROM l_diversity('safe', {_EXAMPLE_JUDGED}, diversity = 'entropy');", SAFE),
+    ),
+    TableFunction(
+        "t_closeness",
+        ("tbl",),
+        (*_SENSITIVE, _COMMON["emd"], _HIERARCHIES),
+        f"{_GIVES}: earth mover's distance of a class from the whole table.",
+        handler=measured,
+        example=Example(f"SELECT * FROM t_closeness('safe', {_EXAMPLE_JUDGED});", SAFE),
+    ),
+    TableFunction(
+        "alpha_k",
+        ("tbl",),
+        _SENSITIVE,
+        f"{_GIVES}: greatest share of one sensitive value in a class.",
+        handler=measured,
+        example=Example(f"SELECT * FROM alpha_k('safe', {_EXAMPLE_JUDGED});", SAFE),
+    ),
+    TableFunction(
+        "p_sensitive",
+        ("tbl",),
+        _SENSITIVE,
+        f"{_GIVES}: different sensitive values in a class.",
+        handler=measured,
+        example=Example(f"SELECT * FROM p_sensitive('safe', {_EXAMPLE_JUDGED});", SAFE),
+    ),
+    TableFunction(
+        "beta_likeness",
+        ("tbl",),
+        (*_SENSITIVE, _COMMON["likeness"]),
+        f"{_GIVES}: greatest relative gain of a sensitive value's share in a class over the whole table.",
+        handler=measured,
+        example=Example(f"SELECT * FROM beta_likeness('safe', {_EXAMPLE_JUDGED}, likeness = 'enhanced');", SAFE),
+    ),
+    TableFunction(
+        "anonymity",
+        ("tbl",),
+        (*_SENSITIVE, _COMMON["c"], _HIERARCHIES),
+        "What a table achieves by every model: value, how many classes have it, how many records are in these.",
+        handler=measured,
+        example=Example(f"SELECT * FROM anonymity('safe', {_EXAMPLE_JUDGED});", SAFE),
+    ),
+)
+"""Not more than eight parameters each: all of them take `name = value` (see dbanon.functions.arguments)."""

@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from dbanon import errors
-from dbanon.audit import pairing, risk, threats
-from dbanon.audit.risk import Tables
+from dbanon.audit import pairing, released
+from dbanon.audit.attack_kinds import KINDS, Attack
+from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
+from dbanon.audit.released import Tables
 from dbanon.functions.call import Call
+from dbanon.functions.example import SAFE, Example
+from dbanon.functions.parameter_types import SEEDS, Choice, Integer, Real, Text
+from dbanon.functions.parameters import Parameter
+from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import relation
 from dbanon.release import prepare
 from dbanon.release.column_views import tree_messages
@@ -17,21 +23,6 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
 from dbanon.sqltext.template import fill, message
-
-_OF_CLASSES = ("homogeneity", "skewness", "similarity", "background")
-_JUDGING = (*_OF_CLASSES, "prediction", "reconstruction", "minimality")
-"""Attacks on sensitive values; the others are on quasi-identifiers."""
-
-_USED = {
-    "register": ("linkage", "prediction"),
-    "facts": ("background",),
-    "k": ("minimality",),
-    "l": ("minimality",),
-    "alpha": ("minimality",),
-    "seed": ("prediction",),
-    "train": ("prediction",),
-}
-"""The attacks that a parameter is about; `facts`, `seed` and `train` have defaults and are never refused."""
 
 
 def statement(call: Call) -> Sql:
@@ -42,11 +33,12 @@ def statement(call: Call) -> Sql:
     UnusedArgument, MissingExtra.
     """
     function, options = call.function.name, call.options
-    kind = cast(str, options["kind"])
+    kind = KINDS[cast(str, options["kind"])]
     _check(function, kind, options)
-    made = risk.tables(call, judges=kind in _JUDGING, counts_persons=False)
-    if kind in _JUDGING and not made.sensitive:
-        raise errors.NoSensitive(function, made.release.shown, kind)
+    judges = kind.guesses == "sensitive"
+    made = released.tables(call, judges=judges, counts_persons=False)
+    if judges and not made.sensitive:
+        raise errors.NoSensitive(function, made.release.shown, kind.name)
     own = pairing.hierarchies(function, made.source, made.qi, made.declared, options, others=made.sensitive)
     attributes = [
         {
@@ -56,21 +48,21 @@ def statement(call: Call) -> Sql:
         }
         for i, (column, published) in enumerate(made.qi.items())
     ]
-    values = risk.classes(made)
-    values["sensitive"] = _sensitive(call, made, kind, own)
+    values = released.classes(made)
+    values["sensitive"] = _sensitive(call, made, kind.name, own)
     values |= _register(call, made, own) | {
-        "kind": kind,
+        "kind": kind.name,
         "attributes": attributes,
         "people": made.source.sql,
         "who": _who(call, made, made.source, made.qi),
         "threshold": literal(_threshold(kind, options)),
-        "above": kind == "minimality" and options["threshold"] is None,
+        "above": kind.name == "minimality" and options["threshold"] is None,
         "alpha": literal(_alpha(options)),
         "k": options["k"],
         "seed": options["seed"],
         "train": literal(cast(float, options["train"])),
         "request": as_json(
-            {"kind": kind, "function": function, "session": call.session.token, "seed": options["seed"]}
+            {"kind": kind.name, "function": function, "session": call.session.token, "seed": options["seed"]}
         ),
         "facts": options["facts"],
         "targets": _targets(made, kind),
@@ -81,16 +73,17 @@ def statement(call: Call) -> Sql:
             "empty": message(errors.EmptySource(function, made.release.shown)),
             "empty_source": message(errors.EmptySource(function, made.source.shown)),
         },
-        "body": "audit/attack/guesses.sql" if kind in _OF_CLASSES else f"audit/attack/{kind}.sql",
+        "body": kind.body,
     }
     return Sql(fill("audit/attack/rows.sql" if function == "attack" else "audit/attack/summary.sql", **values))
 
 
-def _targets(made: Tables, kind: str) -> list[dict[str, object]]:
+def _targets(made: Tables, kind: Attack) -> list[dict[str, object]]:
     """What is guessed: sensitive columns, quasi-identifiers, or whose record it is."""
-    if kind == "linkage":
+    if kind.guesses == "person":
         return [{"number": 0, "label": Sql("NULL")}]
-    return [{"number": i, "label": text(n)} for i, n in enumerate(made.qi if kind == "downcoding" else made.sensitive)]
+    guessed = made.qi if kind.guesses == "quasi" else made.sensitive
+    return [{"number": i, "label": text(name)} for i, name in enumerate(guessed)]
 
 
 def _register(call: Call, made: Tables, hierarchies: Mapping[str, tuple[str, str | None]]) -> dict[str, object]:
@@ -99,32 +92,36 @@ def _register(call: Call, made: Tables, hierarchies: Mapping[str, tuple[str, str
     if given is None:
         return {"others": [], "other_of": []}
     table = catalog.resolve(made.function, given, call.cursor, call.path, call.session.local)
-    others = risk.strangers(call, made, table, hierarchies)
+    others = released.strangers(call, made, table, hierarchies)
     shared = [column for column in table.columns if column.lower() in {n.lower() for n in made.qi}]
     by_column = {o["q"]: o for o in others}
     other_of = [by_column.get(i) for i in range(len(made.qi))]
     return {"others": others, "other_of": other_of, "register": table.sql, "other_who": _who(call, made, table, shared)}
 
 
-def _check(function: str, kind: str, options: Mapping[str, object]) -> None:
+_WITHOUT_DEFAULT = ("register", "k", "l", "alpha")
+"""Parameters that are not given unless the call gives them; the others have defaults and are never refused."""
+
+
+def _check(function: str, kind: Attack, options: Mapping[str, object]) -> None:
     """Refuses what would be ignored, and asks for what an attack cannot do without."""
-    for name, kinds in _USED.items():
-        if kind not in kinds and name in ("register", "k", "l", "alpha") and options[name] is not None:
-            raise errors.UnusedArgument(function, name, f"it is not about {kind}")
-    if kind == "linkage" and options["register"] is None:
+    for name in _WITHOUT_DEFAULT:
+        if name not in kind.uses and options[name] is not None:
+            raise errors.UnusedArgument(function, name, f"it is not about {kind.name}")
+    if kind.name == "linkage" and options["register"] is None:
         raise errors.MissingArgument(function, "register", "a table's name", "register = 'citizens'")
-    if kind == "minimality" and options["alpha"] is None and options["l"] is None:
+    if kind.name == "minimality" and options["alpha"] is None and options["l"] is None:
         raise errors.MissingArgument(function, "alpha", "a number above 0 and at most 1, or l", "alpha = 0.5")
-    if kind == "minimality" and options["alpha"] is not None and options["l"] is not None:
+    if kind.name == "minimality" and options["alpha"] is not None and options["l"] is not None:
         raise errors.UnusedArgument(function, "l", "alpha is given")
 
 
-def _threshold(kind: str, options: Mapping[str, object]) -> float:
+def _threshold(kind: Attack, options: Mapping[str, object]) -> float:
     """The confidence from which on somebody counts as exposed."""
     given = cast("float | None", options["threshold"])
     if given is not None:
         return given
-    return _alpha(options) if kind == "minimality" else threats.THRESHOLDS.get(kind, 0.5)
+    return _alpha(options) if kind.name == "minimality" else kind.threshold
 
 
 def _alpha(options: Mapping[str, object]) -> float:
@@ -203,3 +200,81 @@ def _as_text(table: Source, name: str) -> Sql:
     type_ = table.columns[name]
     value = f"({identifier(name)} + 0::{type_})" if type_ in ("FLOAT", "DOUBLE") else identifier(name)
     return Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")
+
+
+# --- the table functions -----------------------------------------------------------------------------------
+
+_PARAMETERS = (
+    Parameter(
+        "kind",
+        Choice(tuple(KINDS)),
+        "The attack: what the attacker knows and does.",
+        required=True,
+        example="kind = 'homogeneity'",
+    ),
+    Parameter(
+        "source",
+        Text("a table's name"),
+        "The table that was released: whom the attacker looks for, and what is true.",
+        required=True,
+        example="source = 'patients'",
+    ),
+    QI,
+    SENSITIVE,
+    Parameter(
+        "person",
+        Text("a column name"),
+        "The column of the source that names people; default: the declared person, else their quasi-identifiers do.",
+    ),
+    HIERARCHIES,
+    Parameter(
+        "register",
+        Text("a table's name"),
+        "linkage: the table of known people. prediction: unseen people, with their sensitive values, to be guessed.",
+    ),
+    Parameter(
+        "threshold",
+        Real(0, 1),
+        "Confidence from which on somebody counts as exposed. Default: 1 for homogeneity, similarity, background; "
+        "alpha for minimality, exclusive; else 0.5. skewness: least gain over the whole table, default 0.2.",
+    ),
+    Parameter("facts", Integer(0), "background: how many sensitive values the attacker can rule out.", 1),
+    Parameter("k", Integer(1), "minimality: the k of the release; default: its smallest class."),
+    Parameter("l", Integer(2), "minimality: the release lets no value have a share above 1 / l in a class."),
+    Parameter(
+        "alpha", Real(0, 1, above=True), "minimality: the release lets no value have a greater share in a class."
+    ),
+    Parameter("seed", Integer(0, SEEDS), "prediction: another seed, another split and forest.", 1),
+    Parameter(
+        "train",
+        Real(0, 1, above=True),
+        "prediction: share of the people whose records the model learns from; the others are guessed.",
+        0.67,
+    ),
+)
+
+
+FUNCTIONS = (
+    TableFunction(
+        "attack",
+        ("release",),
+        _PARAMETERS,
+        "Whom or which class an attack exposes: guess, how sure the attacker is, without the release, how often right.",
+        handler=statement,
+        example=Example(
+            "SELECT guess, confidence, who FROM attack('safe', kind = 'homogeneity', source = 'patients') LIMIT 5;",
+            SAFE,
+        ),
+    ),
+    TableFunction(
+        "attack_summary",
+        ("release",),
+        _PARAMETERS,
+        "What an attack gains in all, beside guessing the most frequent value and the same attack on the raw data.",
+        handler=statement,
+        example=Example(
+            "SELECT name, value, on_raw FROM attack_summary('safe', kind = 'reconstruction', source = 'patients');",
+            SAFE,
+        ),
+    ),
+)

@@ -6,7 +6,11 @@ from dataclasses import replace
 
 from dbanon import errors
 from dbanon.functions.call import Call
-from dbanon.functions.parameters import COMMON
+from dbanon.functions.example import Example
+from dbanon.functions.parameter_types import SEEDS, Integer
+from dbanon.functions.parameters import COMMON, Parameter
+from dbanon.functions.table_function import TableFunction
+from dbanon.learn import forest
 from dbanon.release import plan, prepare
 from dbanon.sqltext.quote import Sql
 
@@ -27,3 +31,24 @@ def statement(call: Call) -> Sql:
         forest=prepare.forest_of(made, call.options),
     )
     return Sql(plan.statement(made))
+
+
+_COMMON = ("qi", "sensitive", "hierarchies", "nulls", "withhold", "min_level", "top", "bottom", "escape")
+"""Parameters of a release that play a part."""
+
+FUNCTIONS = (
+    TableFunction(
+        "influence",
+        ("tbl",),
+        (
+            *(p for p in COMMON if p.name in _COMMON),
+            forest.SCORE,
+            *forest.PARAMETERS,
+            Parameter("seed", Integer(0, SEEDS), "Another seed, other samples.", 0),
+        ),
+        "What each quasi-identifier tells of each sensitive column: drop in a random forest's accuracy when it is "
+        "shuffled. Computed once for the same data and parameters; weights = 'influence' uses it.",
+        handler=statement,
+        example=Example("SELECT attribute, influence, rank FROM influence('patients', sensitive = ['disease']);"),
+    ),
+)

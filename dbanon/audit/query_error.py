@@ -9,6 +9,10 @@ from typing import cast
 from dbanon import errors
 from dbanon.audit import pairing
 from dbanon.functions.call import Call
+from dbanon.functions.example import SAFE, Example
+from dbanon.functions.parameter_types import SEEDS, Columns, Integer, PerColumn, Real, Text
+from dbanon.functions.parameters import Parameter
+from dbanon.functions.table_function import TableFunction
 from dbanon.source import catalog, stored_policy
 from dbanon.sqltext.quote import Sql, literal, text
 from dbanon.sqltext.template import fill, message
@@ -53,3 +57,34 @@ def statement(call: Call) -> Sql:
             },
         )
     )
+
+
+FUNCTIONS = (
+    TableFunction(
+        "query_error",
+        ("release", "source"),
+        (
+            Parameter("queries", Integer(1, 10**6), "How many random queries, one to three predicates in turn.", 1000),
+            Parameter("seed", Integer(0, SEEDS), "Another seed, other queries.", 1),
+            Parameter(
+                "qi", Columns(), "Columns of the predicates; default: declared quasi-identifiers that were released."
+            ),
+            Parameter("hierarchies", PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"), "As in the release."),
+            Parameter(
+                "selectivity",
+                Real(0, 1, above=True),
+                "Share of the records that a query selects, were the columns independent.",
+                0.1,
+            ),
+            Parameter(
+                "sanity",
+                Real(0, 1, above=True),
+                "Least divisor of an error: this share of all records (of an averaged column: of its range).",
+                0.001,
+            ),
+        ),
+        "Relative error of random counts and averages on a release against its source, by number of predicates.",
+        handler=statement,
+        example=Example("SELECT * FROM query_error('safe', 'patients', queries = 100, seed = 1);", SAFE),
+    ),
+)

@@ -19,7 +19,8 @@ import duckdb
 from dbanon import errors, session
 from dbanon.engine import cells
 from dbanon.engine.install import attach
-from dbanon.functions.table_function import TableFunction, table_functions
+from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import TableFunction
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import text
 from dbanon.views import statement

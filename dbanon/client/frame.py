@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbanon import errors, session
 from dbanon.client.connection import connect
-from dbanon.functions.table_function import KINDS, table_functions
+from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import ENDINGS
 from dbanon.policy.declare import load_hierarchy
 from dbanon.release import timed_search
 from dbanon.sqltext import names
@@ -68,7 +69,7 @@ def anonymize(
                     )
                 given = timed_search.untimed("anonymize", given, search.moves)
             frames = []
-            for ending in KINDS:
+            for ending in ENDINGS:
                 query = f"FROM {algorithm}{ending}({source}{arguments})"
                 frames.append(con.execute(query, given or None).df())
         if limit is not None:

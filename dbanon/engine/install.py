@@ -11,7 +11,8 @@ from typing import Any
 from dbanon import session
 from dbanon.engine import udf, udf_attack
 from dbanon.functions import arguments, scalar_functions
-from dbanon.functions.table_function import TableFunction, table_functions
+from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import TableFunction
 from dbanon.source import schema
 from dbanon.sqltext.builtin import OWN, bound
 from dbanon.sqltext.quote import Sql, identifier, joined, text

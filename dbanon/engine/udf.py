@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import __version__, cluster, errors, session
+from dbanon.functions.answer import answer
 from dbanon.learn import forest
 from dbanon.models import constraint
 from dbanon.models.model import Model
-from dbanon.release.request import answer
 from dbanon.space import space
 
 PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions import parameters
+from dbanon.functions import parameters, registry
 from dbanon.functions.table_function import TableFunction
 from dbanon.session import Session
 from dbanon.source import catalog
@@ -25,6 +25,24 @@ class Call:
     cursor: Any
     path: catalog.SearchPath
 
+    @classmethod
+    def of(
+        cls,
+        session: Session,
+        cursor: Any,
+        function: str,
+        positional: Mapping[str, object],
+        given: Mapping[str, object],
+        places: Sequence[str],
+    ) -> Call:
+        """A call with its parameters validated. `places`: current database, current schema, search path.
+
+        Raises UnknownAlgorithm, UnknownParameter, MissingArgument or InvalidArgument.
+        """
+        called = registry.called(function, given)
+        options = parameters.validated(called.name, called.parameters, given)
+        return cls(called, positional, options, session, cursor, catalog.SearchPath.of(*places))
+
     def text(self, name: str) -> str:
         """A positional argument, which must be a text."""
         value = self.positional.get(name)
@@ -39,6 +57,14 @@ class Call:
     def source(self) -> catalog.Source:
         """The relation that the argument `tbl` names."""
         return catalog.resolve(self.function.name, self.text("tbl"), self.cursor, self.path, self.session.local)
+
+    def column(self, source: catalog.Source) -> str:
+        """The column that the argument `col` names, as the table spells it; UnknownColumn."""
+        wanted = self.text("col")
+        for name in source.columns:
+            if name.lower() == wanted.lower():
+                return name
+        raise errors.UnknownColumn(self.function.name, source.shown, wanted, "col", source.columns)
 
     def holds(self, condition: str) -> bool:
         """Whether a SQL condition about literals is true."""

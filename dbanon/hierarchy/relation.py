@@ -29,3 +29,8 @@ def paths(hierarchy: Inline) -> Sql:
 def rows_of_paths(relation: Sql) -> Sql:
     """SQL for hierarchy rows of a relation (path VARCHAR[] from the root, place)."""
     return Sql(fill("hierarchy/rows.sql", paths=relation))
+
+
+def named_rows(name: str, paths: Sql) -> Sql:
+    """SQL for rows of dbanon.hierarchy: name, node, parent, label, ord."""
+    return Sql(f"SELECT {text(name)} AS name, * FROM ({rows_of_paths(paths)}) ORDER BY ord ASC, node ASC")

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from dbanon.cluster import algorithms, find
 from dbanon.cluster.registry import Algorithm
 from dbanon.functions import scalar_functions
+from dbanon.functions.example import Example
 from dbanon.functions.parameters import Parameter, shown
-from dbanon.functions.table_function import KINDS, TableFunction, table_functions
-from dbanon.manual.examples import Example, example
+from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import ENDINGS, TableFunction
 
 EVIDENCE = {
     "SEED": "a paper of the project gives the steps",
@@ -84,7 +85,7 @@ def link(name: str) -> str:
 def _table(function: TableFunction) -> list[str]:
     parts = [f"```\n{signature(function)}\n```", prose(function.doc)]
     parts += _parameters(function)
-    parts += _example(function.name)
+    parts += _example(function.example)
     if function.algorithm:
         parts += ["## Algorithm", *_algorithm(find(function.algorithm))]
     siblings = _siblings(function)
@@ -110,9 +111,8 @@ def _parameters(function: TableFunction) -> list[str]:
     ]
 
 
-def _example(name: str) -> list[str]:
-    found = example(name)
-    return ["## Example", block(found)] if found else []
+def _example(example: Example) -> list[str]:
+    return ["## Example", block(example)]
 
 
 def _row(parameter: Parameter) -> tuple[str, ...]:
@@ -144,11 +144,11 @@ def _algorithm(algorithm: Algorithm) -> list[str]:
 
 def _siblings(function: TableFunction) -> list[str]:
     """The other functions of the same algorithm."""
-    own = next((ending for ending, kind in KINDS.items() if kind == function.kind), None)
+    own = next((ending for ending, kind in ENDINGS.items() if kind == function.kind), None)
     if own is None:
         return []
     base = function.name.removesuffix(own)
-    return [base + ending for ending in KINDS if ending != own]
+    return [base + ending for ending in ENDINGS if ending != own]
 
 
 def _scalar(function: scalar_functions.Scalar) -> list[str]:
@@ -156,6 +156,6 @@ def _scalar(function: scalar_functions.Scalar) -> list[str]:
     return [
         f"```\n{forms}\n```",
         prose(function.doc),
-        *_example(function.name),
+        *_example(function.example),
         "[All functions](../index.md)",
     ]

@@ -12,7 +12,8 @@ from dbanon import errors
 from dbanon.cli import main
 from dbanon.errors import DbanonError
 from dbanon.files import writing
-from dbanon.functions.table_function import TableFunction, table_functions
+from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import TableFunction
 from dbanon.manual import function_page, metric_page
 from dbanon.manual.function_page import SCALARS, block, prose, table
 from dbanon.manual.mistakes import Mistake, documented, mistakes

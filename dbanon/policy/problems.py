@@ -10,6 +10,8 @@ from functools import partial
 
 from dbanon import errors
 from dbanon.functions.call import Call, literal_rows
+from dbanon.functions.example import Example
+from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import lookup
 from dbanon.policy import column_roles, repeated_identifiers, singling_out
 from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
@@ -115,3 +117,15 @@ def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Rel
         with contextlib.suppress(errors.UnreadableFile, errors.RemoteFile):
             source = catalog.resolve("policy_problems", row.table, call.cursor, call.path, {})
             yield Relation(source.sql, partial(dict, source.columns))
+
+
+FUNCTIONS = (
+    TableFunction(
+        "policy_problems",
+        (),
+        (),
+        "What is wrong in dbanon.policy: unknown tables, columns, roles, hierarchies; identifiers that may be persons.",
+        handler=statement,
+        example=Example("SELECT * FROM policy_problems();"),
+    ),
+)

@@ -20,6 +20,8 @@ from itertools import combinations
 
 from dbanon import errors
 from dbanon.functions.call import Call, literal_rows
+from dbanon.functions.example import Example
+from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import storage
 from dbanon.policy import proposal
 from dbanon.policy.column_roles import WITHHELD
@@ -179,3 +181,15 @@ def _affinities(source: Source, hierarchies: list[str]) -> Sql:
         if (shared := column_names.affinity(column, name))
     ]
     return literal_rows({"place": "INTEGER", "name": "VARCHAR", "affinity": "INTEGER"}, rows)
+
+
+FUNCTIONS = (
+    TableFunction(
+        "profile",
+        ("tbl",),
+        (),
+        "One row a column: what it tells about people, alone and with others, and a proposed role and hierarchy.",
+        handler=statement,
+        example=Example("SELECT * FROM profile('patients');"),
+    ),
+)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, cast
 
 from dbanon import cluster, errors
-from dbanon.functions import parameters, table_function
+from dbanon.functions import parameters
 from dbanon.functions.call import Call
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import lookup, relation
@@ -20,23 +20,8 @@ from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
 from dbanon.release.column_views import value_type
 from dbanon.release.publication import Publication
-from dbanon.session import Session
 from dbanon.source import base_tables, catalog, column_types, stored_policy
 from dbanon.sqltext.quote import Sql, text
-
-
-def call(
-    session: Session,
-    cursor: Any,
-    function: str,
-    positional: Mapping[str, object],
-    given: Mapping[str, object],
-    places: Sequence[str],
-) -> Call:
-    """A call with its parameters validated. `places`: current database, current schema, search path."""
-    called = table_function.called(function, given)
-    options = parameters.validated(called.name, called.parameters, given)
-    return Call(called, positional, options, session, cursor, catalog.SearchPath.of(*places))
 
 
 def publication(call: Call) -> Publication:

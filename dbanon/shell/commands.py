@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbanon import errors
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page, metric_page
 from dbanon.shell.render import MODES
 from dbanon.sqltext.builtin import bound

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from dbanon.cluster import algorithms
 from dbanon.functions.parameter_types import Choice, Columns, Flag, PerColumn, Text, Words
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction, table_functions
+from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import TableFunction
 from dbanon.manual import metric_page
 from dbanon.manual.function_page import signature
 from dbanon.shell.commands import COMMANDS

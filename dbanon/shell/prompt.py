@@ -25,7 +25,7 @@ from prompt_toolkit.styles import Style
 from pygments.lexers.sql import PostgresLexer
 from pygments.token import Name, _TokenType
 
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.registry import table_functions
 from dbanon.shell.completion import complete
 from dbanon.shell.known import Known
 from dbanon.shell.scan import blank, statements

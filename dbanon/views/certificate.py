@@ -12,6 +12,8 @@ from typing import Any
 
 from dbanon import errors, session
 from dbanon.functions.call import Call, literal_rows
+from dbanon.functions.example import SAFE, Example
+from dbanon.functions.table_function import TableFunction
 from dbanon.models import demand
 from dbanon.models.demand import Demand
 from dbanon.release import plan, prepare
@@ -374,3 +376,15 @@ class Certificate:
 
 def _number(value: float) -> str:
     return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12g}"
+
+
+FUNCTIONS = (
+    TableFunction(
+        "certificate",
+        ("release",),
+        (),
+        "What a release is: source, roles, parameters, model, achieved values, risks, limits; SQL for each number.",
+        handler=statement,
+        example=Example("SELECT * FROM certificate('safe');", SAFE),
+    ),
+)

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from dbanon import session
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import qualified
 from dbanon.views import ledger, seal
 

@@ -15,14 +15,15 @@ import duckdb
 from dbanon import errors, session
 from dbanon.engine import cells
 from dbanon.files import writing
-from dbanon.functions import table_function
+from dbanon.functions.call import Call
+from dbanon.functions.registry import table_functions
 from dbanon.release import plan, prepare, timed_search
 from dbanon.release.publication import Publication
 from dbanon.source import catalog, schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.views import erasure, ledger, related
+from dbanon.views import changes, erasure, ledger, related
 from dbanon.views.ledger import TABLES, Entry
 from dbanon.views.version import INTERRUPTED, OLD, DisclosureWarning, Release, build, current_release
 
@@ -54,16 +55,16 @@ def materialize(
     _closed_transaction("materialize", connection)
     _word("materialize", "composition", composition, ("warn", "refuse"))
     given = json.loads(json.dumps(parameters, default=str))
-    known = sorted({f.algorithm for f in table_function.table_functions().values() if f.algorithm})
+    known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
     if algorithm not in known:
         raise errors.UnknownAlgorithm(algorithm, known)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor, session.telling(current, progress):
         place = _place(connection)
         asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), place)
-        target = _target(name, prepare.call(*asked).source(), place, cursor)
+        target = _target(name, Call.of(*asked).source(), place, cursor)
         schema.create(connection, target[0])  # before planning: a policy table that is new is a change
-        made = prepare.publication(prepare.call(*asked))
+        made = prepare.publication(Call.of(*asked))
         if made.noise is not None:
             raise errors.NoiseNotKept("materialize", made.function, made.noise.asked)
         _writable(cursor, "materialize", target[0])
@@ -75,14 +76,14 @@ def materialize(
         if taken and not (replace and published):
             raise errors.ReleaseExists("materialize", name, taken, bool(published))
         given = timed_search.counted("materialize", current, cursor, made, given)
-        made = prepare.publication(prepare.call(current, cursor, algorithm, {"tbl": source}, given, place))
+        made = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, place))
         call = {"function": algorithm, "source": _durable(made.source, source), "schema": made.source.schema,
                 "parameters": given}  # fmt: skip
         how = "recluster" if published else "first"
         entry = _entry(target, call, made, columns, max((e.version for e in earlier), default=0) + 1, how, cursor)
         if published:
             if published[-1].person_key == columns:
-                made = replace_(prepare.keyed(made, columns), left_out=ledger.held_back(published[-1], cursor))
+                made = replace_(prepare.keyed(made, columns), left_out=changes.held_back(published[-1], cursor))
             return _next(cursor, "materialize", entry, made, allow_delta, composition, published[-1])
         with _transaction(cursor, "materialize", name):
             if _taken(cursor, target):
@@ -122,14 +123,14 @@ def refresh(
         _writable(cursor, "refresh", old.database)
         schema.create(connection, old.database)
         made = ledger.publication(old, current, cursor)
-        if if_stale and ledger.is_fresh(old, made, cursor):
+        if if_stale and changes.is_fresh(old, made, cursor):
             return current_release(cursor, old)
         target = (old.database, old.schema, old.name)
         entry = _entry(target, old.call, made, old.person_key, old.version + 1, refresh, cursor)
         if refresh == "keep" or erase:
-            ledger.check_roles(old, made)
+            changes.check_roles(old, made)
         made = prepare.keyed(made, old.person_key)
-        made = replace_(made, left_out=ledger.held_back(old, cursor))
+        made = replace_(made, left_out=changes.held_back(old, cursor))
         if refresh == "keep":
             made = replace_(made, keep=old.members)
         if erase:
@@ -157,7 +158,7 @@ def _next(
             raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
         short = 0
         if entry.how == "keep" and not erase:
-            short = len({row[1] for row in cursor.execute(ledger.pending(old, made)).fetchall()})
+            short = len({row[1] for row in cursor.execute(changes.pending(old, made)).fetchall()})
             if short and not allow_delta:
                 raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
         for ending in TABLES:

@@ -14,7 +14,8 @@ from typing import Any
 import duckdb
 
 from dbanon import errors, session
-from dbanon.functions import arguments, literals, table_function
+from dbanon.functions import arguments, literals
+from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import Sql, identifier, joined, literal
 from dbanon.views import materialized
 
@@ -260,7 +261,7 @@ class _Reader:
 
 def _one_call(words: Sequence[Token]) -> None:
     """NotOneCall unless the words are SELECT * FROM function(...), or FROM function(...)."""
-    every = table_function.table_functions()
+    every = table_functions()
     publishing = [f.name for f in every.values() if f.kind == "release"]
 
     def refused(why: str) -> errors.NotOneCall:
@@ -309,7 +310,7 @@ def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any,
     with current.cursor() as cursor:
         literals.refuse(name, cursor)
     given = arguments.merged(name, call["slots"] or (), dict(call["named"] or {}))
-    known = [p.name for p in table_function.table_functions()[name].parameters]
+    known = [p.name for p in table_functions()[name].parameters]
     for parameter in given:
         if parameter not in known:
             raise errors.UnknownParameter(name, parameter, known)

@@ -19,7 +19,7 @@ from dbanon.release import plan, prepare
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.views import erasure, ledger, related, seal, sequence
+from dbanon.views import composition, erasure, ledger, related, seal, sequence
 from dbanon.views.ledger import Entry
 
 OLD = " before refresh"
@@ -215,7 +215,7 @@ def _together(cursor: Any, entry: Entry, others: Sequence[Entry]) -> dict[str, i
         if sequence.comparable(entry, other):
             query = "SELECT NULL AS person_key WHERE false"
             if other not in kept:
-                query = ledger.composed("composition", entry, other)
+                query = composition.composed("composition", entry, other)
             found[other.named] = cursor.execute(f"SELECT count(DISTINCT person_key) FROM ({query})").fetchall()[0][0]
     return found
 

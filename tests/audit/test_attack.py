@@ -11,7 +11,7 @@ import pytest
 from support.attacking import attack, declared, is_calibrated, plant, random_people, summary
 
 import dbanon
-from dbanon.audit import threats
+from dbanon.audit import attack_kinds
 from dbanon.sqltext.quote import identifier, text
 
 VALUES = ["Flu", "HIV", "Cancer", "Lymphoma"]
@@ -316,7 +316,7 @@ def test_the_same_call_gives_the_same_rows_whatever_the_order(clinic: Any) -> No
         clinic.execute("RESET threads")
 
 
-KINDS = [k for k in threats.KINDS if k not in ("prediction", "minimality")]
+KINDS = [k for k in attack_kinds.KINDS if k not in ("prediction", "minimality")]
 HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }}", 'a "b"', "class", "select", "é\n;", "{% if %}", "value"]
 
 

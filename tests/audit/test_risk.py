@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 import dbanon
-from dbanon.audit import threats
+from dbanon.audit import risk
 from dbanon.sqltext.quote import identifier, text
 
 COLUMNS = ["name", "sensitive", "value", "classes", "records", "worst", "description"]
@@ -444,7 +444,7 @@ def test_nothing_is_exposed_by_missing_values(con: Any) -> None:
     assert numbers(con, "risk('odd', qi=['a'], sensitive=['s'])")["uniqueness_sample"] == close(1 / 3)
 
 
-@pytest.mark.parametrize("function", [f.name for f in threats.RISKS])
+@pytest.mark.parametrize("function", [f.name for f in risk.FUNCTIONS])
 def test_every_function_gives_its_own_numbers_as_risk_does(star: Any, function: str) -> None:
     whole = {row["name"]: row for row in rows(star, "risk('safe', source='six')")}
     own = rows(star, f"{function}('safe', source='six')")

@@ -21,7 +21,7 @@ from dbanon.cli import main
 from dbanon.cli.spelling import spelled
 from dbanon.client import connection
 from dbanon.engine import udf
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.registry import table_functions
 from dbanon.manual import pages
 from dbanon.manual.mistakes import mistakes
 from dbanon.release import prepare

@@ -15,7 +15,7 @@ from support.tables import MANY
 from dbanon import cluster, errors
 from dbanon.functions import arguments, parameter_types, parameters
 from dbanon.functions.parameters import COMMON, Parameter
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.registry import table_functions
 from dbanon.sqltext import names, quote
 
 # What DuckDB binds, read back

@@ -13,7 +13,8 @@ import dbanon
 from dbanon import errors
 from dbanon.functions import parameter_types, parameters
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction, table_functions
+from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import TableFunction
 
 SECONDS = 20
 """Far above what any of these takes, far below what a loop of 2^31 steps does."""

@@ -14,7 +14,7 @@ import pytest
 
 import dbanon
 from dbanon.functions.arguments import CAPTURED
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.registry import table_functions
 
 PEOPLE = """
     CREATE TABLE people AS

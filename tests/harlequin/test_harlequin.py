@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.registry import table_functions
 
 pytest.importorskip("harlequin", reason="the extra dbanon[harlequin] is not installed")
 

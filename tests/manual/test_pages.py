@@ -21,10 +21,10 @@ from dbanon.cli import main
 from dbanon.cli.docs import docs
 from dbanon.client import demo
 from dbanon.cluster import algorithms
+from dbanon.functions.example import Example
+from dbanon.functions.registry import table_functions
 from dbanon.functions.scalar_functions import FUNCTIONS
-from dbanon.functions.table_function import table_functions
 from dbanon.manual import function_page, pages
-from dbanon.manual.examples import Example, example
 from dbanon.manual.mistakes import documented, mistakes
 from dbanon.release import measures
 from dbanon.shell.commands import COMMANDS
@@ -32,6 +32,7 @@ from dbanon.sqltext.quote import identifier
 
 ROWS = 200
 SCALARS = [f.name for f in FUNCTIONS]
+EXAMPLES = {f.name: f.example for f in (*table_functions().values(), *FUNCTIONS)}
 
 
 class Demo:
@@ -134,8 +135,7 @@ def words(shown: object) -> str:
 def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str, str], name: str) -> None:
     page = made[f"functions/{name}.md"]
     assert f"functions/{name}.md" in made["index.md"]
-    found = example(name)
-    assert found is not None, f"dbanon/manual/examples.py has no example of {name}"
+    found = EXAMPLES[name]
     assert re.search(rf"\b{name}\(", found.code)
     assert found.code in page
     if name in SCALARS:
@@ -200,9 +200,6 @@ def test_links_lead_somewhere(made: dict[str, str]) -> None:
 
 
 # --- what the pages say is so ------------------------------------------------------------------------------------
-
-
-EXAMPLES = {name: found for name in function_page.names() if (found := example(name)) is not None}
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")

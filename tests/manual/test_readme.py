@@ -12,8 +12,8 @@ from support import documents
 import dbanon
 from dbanon.client import demo
 from dbanon.cluster import algorithms
+from dbanon.functions.registry import table_functions
 from dbanon.functions.scalar_functions import FUNCTIONS
-from dbanon.functions.table_function import table_functions
 from dbanon.release import measures
 
 pytestmark = pytest.mark.whole

@@ -20,7 +20,7 @@ from dbanon import session
 from dbanon.client import connection
 from dbanon.cluster import registry
 from dbanon.engine import udf
-from dbanon.functions import table_function
+from dbanon.functions import registry as functions
 from dbanon.release import messages, plan
 
 Parts = list[dict[str, Any]]
@@ -621,7 +621,7 @@ def test_one_class_of_everything_passes(people: Any, spoil: Any) -> None:
 def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.Run], Any]]:
     """Registers an algorithm `broken` and gives a connection that has it."""
     opened: list[Any] = []
-    caches = (table_function.table_functions, connection._mention)
+    caches = (functions.table_functions, connection._mention)
 
     def register(run: registry.Run) -> Any:
         made = registry.Algorithm("broken", "Broken", "test", run, "-", "RECON", True, "O(1)")

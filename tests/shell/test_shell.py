@@ -22,7 +22,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import dbanon
-from dbanon.functions.table_function import table_functions
+from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page
 from dbanon.shell import known as known_names
 from dbanon.shell.commands import COMMANDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbanon.errors import DbanonError
-from dbanon.manual.examples import Example
+from dbanon.functions.example import Example
 
 
 @dataclass(frozen=True)

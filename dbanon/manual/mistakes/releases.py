@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbanon import errors
-from dbanon.functions.table_function import table_functions
-from dbanon.manual.examples import SAFE
+from dbanon.functions.example import SAFE
+from dbanon.functions.registry import table_functions
 from dbanon.manual.mistakes.mistake import FEW, Mistake, python, sh, sql
 from dbanon.views import statement
 

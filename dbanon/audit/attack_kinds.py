@@ -1,0 +1,47 @@
+"""The attacks, each a row of a table and a file in sql/audit/attack/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack: what sets it apart beside its SQL.
+
+    `guesses` is what is guessed: 'sensitive' values, 'quasi' values, or 'person', whose record it is. `template` is its
+    file in sql/audit/attack/, by default of its name; `threshold` the confidence from which on somebody counts as
+    exposed where the call does not say (of skewness: the gain in confidence); `uses` are parameters that are about it
+    and not about all attacks.
+    """
+
+    name: str
+    guesses: str = "sensitive"
+    template: str | None = None
+    threshold: float = 0.5
+    uses: tuple[str, ...] = ()
+
+    @property
+    def body(self) -> str:
+        """The template that finds what it exposes."""
+        return f"audit/attack/{self.template or self.name}.sql"
+
+
+_OF_A_CLASS = "guesses"
+"""The template of attacks that read a sensitive value off a class."""
+
+KINDS = {
+    attack.name: attack
+    for attack in (
+        Attack("homogeneity", template=_OF_A_CLASS, threshold=1.0),
+        Attack("skewness", template=_OF_A_CLASS, threshold=0.2),
+        Attack("similarity", template=_OF_A_CLASS, threshold=1.0),
+        Attack("background", template=_OF_A_CLASS, threshold=1.0, uses=("facts",)),
+        Attack("linkage", guesses="person", uses=("register",)),
+        Attack("prediction", uses=("register", "seed", "train")),
+        Attack("reconstruction"),
+        Attack("minimality", uses=("k", "l", "alpha")),
+        Attack("downcoding", guesses="quasi"),
+    )
+}
+"""All attacks by name."""

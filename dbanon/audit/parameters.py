@@ -1,0 +1,32 @@
+"""Parameters that functions about a release share: which columns of which table are meant."""
+
+from __future__ import annotations
+
+from dbanon.functions.parameter_types import Choice, Columns, PerColumn, Text
+from dbanon.functions.parameters import Parameter
+
+SOURCE = Parameter(
+    "source",
+    Text("a table's name"),
+    "The table that was released: its policy says what the columns are; default: that of the release.",
+)
+QI = Parameter("qi", Columns(), "The columns whose values make the classes; default: the declared quasi-identifiers.")
+SENSITIVE = Parameter(
+    "sensitive", Columns(), "The columns that are judged; default: the declared sensitive ones that were released."
+)
+PERSON = Parameter(
+    "person",
+    Text("a column name"),
+    "A column of the release: distinct persons are counted instead of records; default: the declared one, if released.",
+)
+CLASSES = Parameter(
+    "classes",
+    Choice(("published", "cluster")),
+    "A class: records of equal published values, as a reader sees them, or clusters, by the column class_id.",
+    "published",
+)
+HIERARCHIES = Parameter(
+    "hierarchies",
+    PerColumn(Text("a hierarchy's name"), "{'zip': 'zip5'}"),
+    "Hierarchy of a column: a name, or ARX rows as text; default: the declared one.",
+)

@@ -1,0 +1,157 @@
+"""What a call about a release is about: the release, the table it is judged by, what their columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from dbanon import errors
+from dbanon.audit import anonymity, pairing
+from dbanon.functions.call import Call
+from dbanon.policy.column_roles import ROLES
+from dbanon.source import catalog, stored_policy
+from dbanon.source.catalog import Source
+from dbanon.source.column_types import person_value
+from dbanon.source.stored_policy import Declared
+from dbanon.sqltext.quote import Sql, identifier, text
+
+_UNCHANGED = (None, "sensitive")
+"""What a column may be in a call (None: it is in no list) and still count among those published as they are."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A release, the table it is judged by (itself where no source is given), and what their columns are.
+
+    `qi` are SQL for what was published of the quasi-identifiers, by their name in the source; `sensitive` and `person`
+    are columns of the release.
+    """
+
+    function: str
+    release: Source
+    source: Source
+    declared: Sequence[Declared]
+    qi: Mapping[str, Sql]
+    sensitive: tuple[str, ...]
+    person: str | None
+    fingerprints: Mapping[str, object]
+    unchanged: tuple[str, ...] = ()
+    """Columns of the release that are published as they are: sensitive and other."""
+
+
+def tables(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables:
+    """What a call is about; `judges`: sensitive columns matter; `counts_persons`: a person column of the release, too.
+
+    Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared.
+    """
+    function, options = call.function.name, call.options
+    find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.local)
+    release = find(call.text("release"))
+    given = cast("str | None", options["source"])
+    source = release if given is None else find(given)
+    declared, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
+    qi = pairing.columns(function, release, source, declared, cast("Sequence[str] | None", options["qi"]))
+    asked = cast("Sequence[str] | None", options.get("sensitive"))
+    sensitive = _released(function, release, source, declared, "sensitive", asked) if judges else ()
+    person = cast("str | None", options.get("person"))
+    persons: tuple[str, ...] = ()
+    if counts_persons:
+        persons = _released(function, release, source, declared, "person", None if person is None else (person,))
+    roles: dict[str, str] = {}
+    for role, names in (("qi", tuple(qi)), ("sensitive", sensitive), ("person", persons[:1])):
+        for name in names:
+            if roles.setdefault(name.lower(), role) != role:
+                raise errors.TwoRoles(function, release.shown, name, (roles[name.lower()], role))
+    named = (
+        sensitive,
+        *(_released(function, release, source, declared, role, None) for role in ("sensitive", "other")),
+    )
+    unchanged = tuple(n for n in dict.fromkeys(n for some in named for n in some) if roles.get(n.lower()) in _UNCHANGED)
+    fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}
+    return Tables(
+        function, release, source, declared, qi, sensitive, next(iter(persons), None), fingerprints, unchanged
+    )
+
+
+def _released(
+    function: str,
+    release: Source,
+    source: Source,
+    declared: Sequence[Declared],
+    role: str,
+    asked: Sequence[str] | None,
+) -> tuple[str, ...]:
+    """Columns of the release: those that the call names, else the declared ones that were released."""
+    spelled = {name.lower(): name for name in release.columns}
+    if asked is None:
+        for row in declared:
+            if row.role.lower() not in ROLES:
+                raise errors.UnknownRole(source.shown, row.column, row.role, ROLES)
+        names = [row.column.lower() for row in declared if row.role.lower() == role]
+        return tuple(spelled[name] for name in spelled if name in names)
+    for name in asked:
+        if name.lower() not in spelled:
+            raise errors.UnknownColumn(function, release.shown, name, role, release.columns)
+    return tuple(spelled[name.lower()] for name in asked)
+
+
+def classes(made: Tables, of: object = "published") -> dict[str, object]:
+    """Template values of sql/audit/anonymity/path.sql: the classes of the release, of texts as they are published."""
+    function, release, person = made.function, made.release, made.person
+    quasi = [
+        {"name": identifier(name), "value": Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")}
+        for name, value in ((n, _plain(release, n, v)) for n, v in made.qi.items())
+    ]
+    if of == "cluster":
+        known = {name.lower(): name for name in release.columns}
+        if "class_id" not in known:
+            raise errors.UnknownColumn(function, release.shown, "class_id", "classes", release.columns)
+        name = identifier(known["class_id"])
+        quasi.append({"name": name, "value": name})
+    value = None if person is None else person_value(person, release.columns[person])
+    if person is not None and value is None:
+        raise errors.UnsupportedPerson(function, release.shown, person, release.columns[person])
+    return {
+        "source": release.sql,
+        "quasi": quasi,
+        "sensitive": [
+            {"i": i, "value": anonymity.value(name, release.columns[name]), "rows": None, "label": text(name)}
+            for i, name in enumerate(made.sensitive)
+        ],
+        "person": value,
+        "joint": False,
+        "bare": None,
+        **made.fingerprints,
+    }
+
+
+def _plain(release: Source, name: str, published: Sql) -> Sql:
+    """What was published; of 0.0 and -0.0 only one is shown."""
+    types = {column.lower(): type_ for column, type_ in release.columns.items()}
+    type_ = types.get(name.lower())
+    return Sql(f"({published} + 0::{type_})") if type_ in ("FLOAT", "DOUBLE") else published
+
+
+def strangers(
+    call: Call, made: Tables, other: Source, hierarchies: Mapping[str, tuple[str, str | None]]
+) -> list[dict[str, object]]:
+    """Template values of the release's quasi-identifiers that another table of people has.
+
+    Raises NothingShared, UnsupportedType.
+    """
+    spelled = {name.lower(): name for name in other.columns}
+    found: list[dict[str, object]] = []
+    for i, (column, published) in enumerate(made.qi.items()):
+        if column.lower() not in spelled:
+            continue
+        name = spelled[column.lower()]
+        a = pairing.attribute(
+            call, len(made.qi) + i, made.release, other, name, published, hierarchies.get(column),
+            raw="other_cells", told="other_told", home=made.source,
+        )  # fmt: skip
+        found.append({**a, "q": i})
+    if not found:
+        raise errors.NothingShared(made.function, other.shown, made.release.shown, tuple(made.qi))
+    return found

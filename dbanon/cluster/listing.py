@@ -1,0 +1,39 @@
+"""algorithms(): the registered algorithms as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon.cluster.registry import algorithms
+from dbanon.functions.call import Call, literal_rows
+from dbanon.functions.example import Example
+from dbanon.functions.table_function import TableFunction
+from dbanon.sqltext.quote import Sql
+
+
+def statement(call: Call) -> Sql:
+    """The SQL of algorithms()."""
+    columns = (
+        "name", "title", "family", "source", "evidence", "deterministic", "complexity", "meets", "own_parameters",
+        "parameters",
+    )  # fmt: skip
+    rows = [
+        [a.name, a.title, a.family, a.source, a.evidence, a.deterministic, a.complexity,
+         list(a.meets), [p.name for p in a.own], [p.name for p in a.parameters]]
+        for a in algorithms()
+    ]  # fmt: skip
+    types: dict[str, Any] = dict.fromkeys(columns, "VARCHAR")
+    types |= {"deterministic": "BOOLEAN"} | {name: ["VARCHAR"] for name in columns[-3:]}
+    return literal_rows(types, rows)
+
+
+FUNCTIONS = (
+    TableFunction(
+        "algorithms",
+        (),
+        (),
+        "The registered algorithms: family, source, evidence, complexity, models met by their own means, parameters.",
+        handler=statement,
+        example=Example("SELECT name, family, source FROM algorithms();"),
+    ),
+)

@@ -1,0 +1,53 @@
+"""All table functions. Nothing lists them: what a module of the folders below declares in `FUNCTIONS` is one.
+
+The folders stand above this one, so their modules are imported by name when the functions are first asked for.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from dbanon.functions.table_function import TableFunction
+
+FOLDERS = ("release", "cluster", "policy", "hierarchy", "audit", "views")
+"""Where table functions are declared, in the order in which the manual lists them."""
+
+_DECLARES = re.compile(r"^FUNCTIONS\b", re.MULTILINE)
+
+
+@cache
+def table_functions() -> dict[str, TableFunction]:
+    """All table functions by name: folder by folder, a folder's modules by name."""
+    every: dict[str, TableFunction] = {}
+    for module in _declaring():
+        declared = module.FUNCTIONS
+        for function in declared() if callable(declared) else declared:
+            if function.name in every:
+                raise ValueError(f"{function.name} is declared twice, the second time in {module.__name__}")
+            every[function.name] = function
+    return every
+
+
+def called(name: str, given: Mapping[str, object]) -> TableFunction:
+    """The function of a name, in the form that it has with what a call gives. UnknownAlgorithm."""
+    function = table_functions()[name]
+    return function if function.narrowed is None else function.narrowed(given)
+
+
+def _declaring() -> Iterator[Any]:
+    """The modules with `FUNCTIONS`: a tuple, or a function that gives the table functions, where these follow from
+    what else is registered. Other modules are not imported, as `attach` would wait for them."""
+    for folder in FOLDERS:
+        package = import_module(f"dbanon.{folder}")
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            spec: Any = found.module_finder.find_spec(found.name, None)
+            text = spec.loader.get_source(found.name)  # none where only compiled modules are installed
+            if text is None or _DECLARES.search(text):
+                module = import_module(found.name)
+                if hasattr(module, "FUNCTIONS"):
+                    yield module

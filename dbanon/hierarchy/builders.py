@@ -1,0 +1,148 @@
+"""Hierarchies made from the values of a column: each builder is a row of a table and a template in sql/hierarchy/."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import cast
+
+from dbanon import errors
+from dbanon.functions.call import Call
+from dbanon.functions.example import Example
+from dbanon.functions.parameter_types import Integers, Words
+from dbanon.functions.parameters import Parameter
+from dbanon.functions.table_function import TableFunction
+from dbanon.hierarchy import relation
+from dbanon.source.column_types import INTEGERS, family
+from dbanon.sqltext.quote import Sql, identifier
+from dbanon.sqltext.template import fill
+
+DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
+
+
+@dataclass(frozen=True)
+class Builder:
+    """A way to make label paths of a column: the function hierarchy_NAME, by the template sql/hierarchy/NAME.sql.
+
+    `parameter` says what the levels are; `levels` is that value as the template takes it, under the parameter's name.
+    `families` are the types of columns that it is for (none: all), in words `accepts`.
+    """
+
+    name: str
+    doc: str
+    example: Example
+    parameter: Parameter | None = None
+    levels: Callable[[Call], object] | None = None
+    families: tuple[str, ...] = ()
+    accepts: str = ""
+
+
+def statement(call: Call, *, builder: Builder) -> Sql:
+    """The SQL of a call of a builder: rows for dbanon.hierarchy.
+
+    Raises UnknownTable, UnknownColumn, InvalidArgument.
+    """
+    source = call.source()
+    column = call.column(source)
+    type_ = source.columns[column]
+    if builder.families and family(type_)[0] not in builder.families:
+        raise errors.InvalidArgument(call.function.name, "col", builder.accepts, f"{column} {type_}")
+    levels = {builder.parameter.name: builder.levels(call)} if builder.parameter and builder.levels else {}
+    paths = fill(
+        f"hierarchy/{builder.name}.sql",
+        source=source.sql,
+        column=identifier(column),
+        integer=type_ in INTEGERS,
+        date=type_ == "DATE",  # TIMESTAMP ends before DATE does
+        zoned=type_ == "TIMESTAMP WITH TIME ZONE",
+        **levels,
+    )
+    return relation.named_rows(call.text("name"), Sql(paths))
+
+
+def _keep(call: Call) -> list[Sql] | None:
+    keep = cast("Sequence[int] | None", call.options["keep"])
+    return [Sql(str(n)) for n in keep] if keep else None
+
+
+def _widths(call: Call) -> list[Sql]:
+    widths = cast("Sequence[int]", call.options["widths"])
+    for fine, coarse in pairwise(widths):
+        if coarse % fine:
+            accepts = "widths of which each is a multiple of the one before"
+            raise errors.InvalidArgument(call.function.name, "widths", accepts, json.dumps(widths))
+    return [Sql(str(w)) for w in widths]
+
+
+def _calendar(call: Call) -> list[str]:
+    return list(cast("Sequence[str]", call.options["levels"]))
+
+
+_BUILDERS = (
+    Builder(
+        "flat",
+        "Rows of a flat hierarchy: a column's values under *.",
+        Example("SELECT * FROM hierarchy_flat('occupation', 'patients', 'occupation');"),
+    ),
+    Builder(
+        "prefix",
+        "Rows of a hierarchy that masks text from the right: 02138, 0213*, 021**, *.",
+        Example("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zip3', 'patients', 'zip', keep = [3]);"),
+        Parameter(
+            "keep",
+            Integers(1, descending=True),
+            "Characters kept on each level, such as [4, 3]; default: one less on every level.",
+        ),
+        _keep,
+    ),
+    Builder(
+        "intervals",
+        "Rows of a hierarchy of nested numeric intervals that begin at multiples of their width.",
+        Example(
+            "INSERT INTO dbanon.hierarchy FROM hierarchy_intervals('age', 'ages', 'age', widths = [5, 10, 20]);",
+            ("CREATE VIEW ages AS SELECT datesub('year', birth_date, DATE '2025-01-01') AS age FROM patients;",),
+        ),
+        Parameter(
+            "widths",
+            Integers(1, descending=False, high=2**63 - 1),
+            "Widths of the intervals on each level, each a multiple of the one before.",
+            required=True,
+            example="widths = [5, 10, 20]",
+        ),
+        _widths,
+        families=("integer", "huge", "decimal", "float"),
+        accepts="a column of numbers",
+    ),
+    Builder(
+        "dates",
+        "Rows of a calendar hierarchy of dates.",
+        Example(
+            "INSERT INTO dbanon.hierarchy\n"
+            "FROM hierarchy_dates('birth_date', 'patients', 'birth_date', levels = ['year', 'decade']);"
+        ),
+        Parameter(
+            "levels",
+            Words(DATE_LEVELS),
+            "Calendar levels from fine to coarse.",
+            ("month", "quarter", "year", "decade"),
+        ),
+        _calendar,
+        families=("date", "timestamp", "nanos"),
+        accepts="a column of dates or timestamps",
+    ),
+)
+
+FUNCTIONS = tuple(
+    TableFunction(
+        f"hierarchy_{builder.name}",
+        ("name", "tbl", "col"),
+        (builder.parameter,) if builder.parameter else (),
+        builder.doc,
+        handler=partial(statement, builder=builder),
+        example=builder.example,
+    )
+    for builder in _BUILDERS
+)

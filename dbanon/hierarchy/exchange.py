@@ -1,0 +1,67 @@
+"""Hierarchies from files and from the package as rows for dbanon.hierarchy, and stored ones as files."""
+
+from __future__ import annotations
+
+from dbanon import errors
+from dbanon.files import reading
+from dbanon.functions.call import Call
+from dbanon.functions.example import Example
+from dbanon.functions.table_function import TableFunction
+from dbanon.hierarchy import lookup, relation, storage
+from dbanon.sqltext import resources
+from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.template import fill
+
+
+def file(call: Call) -> Sql:
+    """hierarchy_file(name, path): rows of an ARX file; UnreadableFile, RemoteFile, MalformedHierarchy."""
+    name = call.text("name")
+    arx = reading.content(call.function.name, call.text("path"), call.cursor)
+    return relation.named_rows(name, relation.paths(storage.read_arx(name, arx)))
+
+
+def shipped(call: Call) -> Sql:
+    """hierarchy_shipped(name): rows of a hierarchy of the package; UnknownHierarchy."""
+    name = call.text("name")
+    hierarchy = storage.shipped(name)
+    if hierarchy is None:
+        raise errors.UnknownHierarchy(call.function.name, name, "shipped", resources.shipped_hierarchies())
+    return relation.named_rows(name, relation.paths(hierarchy))
+
+
+def arx(call: Call) -> Sql:
+    """hierarchy_arx(name): the lines of an ARX file; UnknownHierarchy."""
+    name = call.text("name")
+    hierarchy = lookup.find(call, name, None)
+    if hierarchy is None:
+        raise errors.UnknownHierarchy(call.function.name, name, "stored", lookup.known(call, None))
+    return Sql(fill("hierarchy/arx.sql", rows=relation.rows(hierarchy)))
+
+
+_COPY = "COPY (FROM hierarchy_arx('zip5')) TO 'zip.csv' (HEADER false, QUOTE '', ESCAPE '', DELIMITER '\\0');"
+FUNCTIONS = (
+    TableFunction(
+        "hierarchy_file",
+        ("name", "path"),
+        (),
+        "Rows of a hierarchy in an ARX file, value;level1;...;*.",
+        handler=file,
+        example=Example("SELECT * FROM hierarchy_file('zip_again', 'zip.csv') LIMIT 5;", (_COPY,)),
+    ),
+    TableFunction(
+        "hierarchy_shipped",
+        ("name",),
+        (),
+        "Rows of a hierarchy that comes with dbanon.",
+        handler=shipped,
+        example=Example("SELECT * FROM hierarchy_shipped('us_state') LIMIT 5;"),
+    ),
+    TableFunction(
+        "hierarchy_arx",
+        ("name",),
+        (),
+        "Lines of an ARX file for a stored hierarchy; COPY them out.",
+        handler=arx,
+        example=Example(_COPY),
+    ),
+)

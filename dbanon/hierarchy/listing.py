@@ -1,0 +1,88 @@
+"""Which hierarchies there are, what is wrong with them, and which values they miss."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from dbanon import errors
+from dbanon.functions.call import Call, literal_rows
+from dbanon.functions.example import Example
+from dbanon.functions.parameter_types import Text
+from dbanon.functions.parameters import Parameter
+from dbanon.functions.table_function import TableFunction
+from dbanon.hierarchy import lookup, relation
+from dbanon.source import catalog, stored_policy
+from dbanon.sqltext import resources
+from dbanon.sqltext.quote import Sql, identifier, qualified, text
+from dbanon.sqltext.template import fill
+
+
+def hierarchies(call: Call) -> Sql:
+    """hierarchies(): stored ones, then shipped ones."""
+    rows: list[list[object]] = [
+        ["stored", database, name]
+        for database in call.attached()
+        for name in catalog.stored_hierarchies(call.cursor, database)
+    ]
+    rows += [["shipped", None, name] for name in resources.shipped_hierarchies()]
+    return literal_rows({"kind": "VARCHAR", "database_name": "VARCHAR", "name": "VARCHAR"}, rows)
+
+
+def problems(call: Call) -> Sql:
+    """hierarchy_problems(): those of all attached databases."""
+    tables = [
+        {"database": text(db), "table": qualified(db, catalog.SCHEMA, "hierarchy")}
+        for db in call.attached()
+        if catalog.has_table(call.cursor, db, "hierarchy")
+    ]
+    return Sql(fill("hierarchy/problems.sql", tables=tables))
+
+
+def uncovered(call: Call) -> Sql:
+    """uncovered(table, column): by the hierarchy that is given, else the declared one, else none.
+
+    Raises UnknownTable, UnknownColumn, UnknownHierarchy.
+    """
+    source = call.source()
+    column = call.column(source)
+    given = cast("str | None", call.options["hierarchy"])
+    if given is None:
+        declared, _, _ = stored_policy.policy_of(source, call.cursor)
+        of_column = (d.settings.hierarchy for d in declared if d.column.lower() == column.lower())
+        given = next(filter(None, of_column), None)
+    rows: Sql | None = None
+    if given is not None:
+        hierarchy = lookup.find(call, given, source)
+        if hierarchy is None:
+            where = f"of {source.shown}.{column}"
+            raise errors.UnknownHierarchy(call.function.name, given, where, lookup.known(call, source))
+        rows = relation.rows(hierarchy)
+    return Sql(fill("hierarchy/uncovered.sql", source=source.sql, column=identifier(column), rows=rows))
+
+
+FUNCTIONS = (
+    TableFunction(
+        "hierarchies",
+        (),
+        (),
+        "The hierarchies that can be named: stored ones and shipped ones.",
+        handler=hierarchies,
+        example=Example("SELECT * FROM hierarchies();"),
+    ),
+    TableFunction(
+        "hierarchy_problems",
+        (),
+        (),
+        "Stored hierarchies that are not one tree, and why.",
+        handler=problems,
+        example=Example("SELECT * FROM hierarchy_problems();"),
+    ),
+    TableFunction(
+        "uncovered",
+        ("tbl", "col"),
+        (Parameter("hierarchy", Text("a hierarchy's name"), "Instead of the declared one."),),
+        "Values of a column that its hierarchy misses, or that a reader could not tell from generalized ones.",
+        handler=uncovered,
+        example=Example("SELECT * FROM uncovered('patients', 'occupation', hierarchy = 'adult_occupation');"),
+    ),
+)
