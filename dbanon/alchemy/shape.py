@@ -22,7 +22,10 @@ from dbanon.models import demand
 from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
 from dbanon.release import prepare
+from dbanon.release.published_schema import PublishedSchema, classes_order, published_schema
 from dbanon.source import stored_policy
+from dbanon.source.catalog import Source
+from dbanon.sqltext.quote import Sql
 
 Type = TypeEngine[Any]
 
@@ -51,55 +54,59 @@ class Shape:
         made = {"release": self._release, "classes": self._classes, "metrics": self._metrics}[kind]()
         return [sa.column(name, type_) for name, type_ in made]
 
+    @property
+    def _schema(self) -> PublishedSchema:
+        numbers = {a.quasi.column: a.is_number for a in self.attributes}
+        return published_schema(self.relation.types, numbers, self._kept, str(self.options["intervals"]))
+
+    @property
+    def _kept(self) -> list[str]:
+        """Columns that are published as they are."""
+        return [n for n in self.relation.types if n in (*self.roles.sensitive, *self.roles.other)]
+
     def _release(self) -> list[tuple[str, Type]]:
-        published = self._published()
-        made = [column for name in self.relation.types for column in published.get(name, ())]
-        return [*made, (_free("class_id", (n for n, _ in made)), sa.BigInteger())]
+        schema = self._schema
+        types = {n: self.relation.types[n] for n in self._kept} | dict(self._quasi(schema))
+        return [*((name, types[name]) for name in schema.rows), (schema.class_id, sa.BigInteger())]
 
     def _classes(self) -> list[tuple[str, Type]]:
-        quasi = [column for columns in self._published(unchanged=False).values() for column in columns]
-        kept = [n for n in self.relation.types if n in (*self.roles.sensitive, *self.roles.other)]
-        taken = [*(n for n, _ in quasi), *kept]
-        whole = [*(n for columns in self._published().values() for n, _ in columns)]
-        made: list[tuple[str, Type]] = [(_free("class_id", whole), sa.BigInteger())]
-        made.append((_free("size", taken), sa.BigInteger()))
-        if self.roles.person is not None:
-            made.append((_free("persons", taken), sa.BigInteger()))
-        if self.noise is None:
-            made += [*quasi, (_free("loss", taken), sa.Double())]
-        else:
-            made += [(name, sa.ARRAY(_struct(value=type_, size=sa.BigInteger()))) for name, type_ in quasi]
-        if self.options["suppress"]:
-            made.append((_free("suppressed", taken), sa.String()))
-        return [*made, *((n, sa.ARRAY(_struct(value=self.relation.types[n], size=sa.BigInteger()))) for n in kept
-                         if n in self.roles.sensitive)]  # fmt: skip
+        schema = self._schema
+        quasi = self._quasi(schema)
+        if self.noise is not None:
+            quasi = [(name, _counted(type_)) for name, type_ in quasi]
+        sensitive = [(n, _counted(self.relation.types[n])) for n in self._kept if n in self.roles.sensitive]
+        own: dict[str, list[tuple[str, Type]]] = {
+            "class_id": [(schema.class_id, sa.BigInteger())],
+            "size": [(schema.size, sa.BigInteger())],
+            "persons": [(schema.persons, sa.BigInteger())],
+            "quasi": quasi,
+            "loss": [(schema.loss, sa.Double())],
+            "suppressed": [(schema.suppressed, sa.String())],
+            "sensitive": sensitive,
+        }
+        order = classes_order(
+            len(quasi),
+            len(sensitive),
+            persons=self.roles.person is not None,
+            suppressed=bool(self.options["suppress"]),
+            loss=self.noise is None,
+        )
+        return [column for what in dict.fromkeys(order) for column in own[what]]
 
     def _metrics(self) -> list[tuple[str, Type]]:
         text = sa.String()
         return [("metric", text), ("value", sa.Double()), ("better", text), ("description", text),
                 ("published", sa.Boolean())]  # fmt: skip
 
-    def _published(self, unchanged: bool = True) -> dict[str, list[tuple[str, Type]]]:
-        """Published columns by the column that they are made of."""
-        form = self.options["intervals"]
-        bounded = [a.quasi.column for a in self.attributes if a.is_number and form == "bounds"]
-        kept = (*self.roles.sensitive, *self.roles.other)
-        taken = {n for n in (*(a.quasi.column for a in self.attributes), *kept) if n not in bounded}
-        made: dict[str, list[tuple[str, Type]]] = {}
+    def _quasi(self, schema: PublishedSchema) -> list[tuple[str, Type]]:
+        """Published columns of the quasi-identifiers."""
+        made: list[tuple[str, Type]] = []
         for a in self.attributes:
-            name = a.quasi.column
-            if name in bounded:
-                end = _end(a, self.relation.types[name])
-                made[name] = [(_free(f"{name}_{side}", taken), end) for side in ("min", "max")]
-            elif a.is_number and form == "struct":
-                end = _end(a, self.relation.types[name])
-                made[name] = [(name, _struct(low=end, high=end))]
-            elif a.is_number and self.noise is not None:
-                made[name] = [(name, _end(a, self.relation.types[name]))]
-            else:
-                made[name] = [(name, sa.String())]
-            taken.update(n for n, _ in made[name])
-        return made | ({n: [(n, self.relation.types[n])] for n in kept} if unchanged else {})
+            end = _end(a, self.relation.types[a.quasi.column])
+            value = end if a.is_number and self.noise is not None else sa.String()
+            types = {"value": value, "low": end, "high": end, "pair": _struct(low=end, high=end)}
+            made += [(part.name, types[part.part]) for part in schema.quasi[a.quasi.column]]
+        return made
 
 
 def shape(called: TableFunction, relation: Relation, options: Mapping[str, object]) -> Shape:
@@ -107,7 +114,8 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
     function, noise = called.name, prepare.noise_of(called, options)
     types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
     declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]
-    roles = column_roles.resolve(function, relation.shown, types, declared, options, _looser, lambda *_: None)
+    source = Source(relation.shown, Sql(""), types, "", "", relation.shown)
+    roles = column_roles.resolve(function, source, declared, options, _looser, lambda *_: None)
     demand.demands(function, relation.shown, options, roles.sensitive)
     attributes = tuple(
         attribute.attribute(
@@ -155,14 +163,6 @@ def _looser(setting: str, type_: str, value: object, before: object) -> bool:
     return attribute.looser(setting, type_, value, before, lambda _: True)
 
 
-def _free(name: str, taken: Any) -> str:
-    """The name, with underscores until no column has it."""
-    lowered = {str(t).lower() for t in taken}
-    while name.lower() in lowered:
-        name += "_"
-    return name
-
-
 # --- types --------------------------------------------------------------------------------------------------
 
 
@@ -181,6 +181,11 @@ def _end(made: Attribute, type_: Type) -> Type:
 
 def _struct(**fields: Type) -> Type:
     return cast(Type, Struct(fields))
+
+
+def _counted(type_: Type) -> Type:
+    """The type of values with the records that have them."""
+    return cast(Type, sa.ARRAY(_struct(value=type_, size=sa.BigInteger())))
 
 
 _SPELLINGS = (

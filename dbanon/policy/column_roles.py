@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from dbanon import errors
+from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Settings
 
 ROLES = ("identifier", "person", "quasi", "sensitive", "other")
@@ -44,127 +45,130 @@ class Roles:
     orders: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What one call asks of a source. `looser` says whether a setting of it would tell a reader more than the declared
+    one, `cuts` whether a top or bottom of it lies within a cell of the grid."""
+
+    function: str
+    source: Source
+    options: Mapping[str, object]
+    looser: Looser
+    cuts: Cuts
+
+    @property
+    def table(self) -> str:
+        """The source as messages show it."""
+        return self.source.shown
+
+    def column(self, name: str, where: str) -> str:
+        """A column as the table spells it; UnknownColumn."""
+        return self.source.column(self.function, name, where)
+
+    def names(self, parameter: str) -> tuple[str, ...]:
+        """The columns that a parameter lists, as the call spells them."""
+        return cast(tuple[str, ...], self.options[parameter] or ())
+
+    def per_column(self, parameter: str) -> dict[str, object]:
+        """What a parameter says of single columns."""
+        given = per_column(self.options, parameter)
+        return {self.column(name, parameter): value for name, value in given.items()}
+
+
 def resolve(
     function: str,
-    table: str,
-    columns: Mapping[str, str],
+    source: Source,
     declared: Iterable[Declared],
-    asked: Mapping[str, object],
+    options: Mapping[str, object],
     looser: Looser,
     cuts: Cuts,
 ) -> Roles:
     """The roles of one call.
 
-    `columns` maps the table's column names to types; `asked` holds validated parameters; `looser` says whether a
-    setting of the call would tell a reader more than the declared one, `cuts` whether a top or bottom of the call lies
-    within a cell of the grid. Where the policy says anything of the table, a column it does not name is withheld
-    whatever the call asks. Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or
-    NoPolicy.
+    `options` are validated parameters; `looser` says whether a setting of the call would tell a reader more than the
+    declared one, `cuts` whether a top or bottom of the call lies within a cell of the grid. Where the policy says
+    anything of the table, a column it does not name is withheld whatever the call asks. Raises UnknownColumn,
+    UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or NoPolicy.
     """
-    spelled = {name.lower(): name for name in columns}
-
-    def column(name: str, where: str) -> str:
-        if name.lower() not in spelled:
-            raise errors.UnknownColumn(function, table, name, where, columns)
-        return spelled[name.lower()]
-
-    policy = _policy(function, table, declared, column)
-    request = _request(function, table, asked, column)
-    order: list[str] = []
-    roles: dict[str, str] = {}
-    for name in columns:
-        before = policy[name].role if name in policy else None
-        roles[name] = _allowed(function, table, name, before, request.get(name), asked)
-        if policy and before is None and roles[name] in _PUBLISHED:
-            raise errors.Undeclared(function, table, name, roles[name])
-    if asked["qi"] is not None:
-        order = [column(name, "qi") for name in _names(asked["qi"])]
-    else:
-        order = [name for name in columns if roles[name] == "quasi"]
+    asked = _Asked(function, source, options, looser, cuts)
+    policy = _policy(asked, declared)
+    roles = _roles(asked, policy)
+    order = [asked.column(name, "qi") for name in asked.names("qi")]
+    if options["qi"] is None:
+        order = [name for name in source.columns if roles[name] == "quasi"]
     if not order:
-        raise errors.NoPolicy(function, table, columns)
-    settings = {
-        name: _settings(
-            function,
-            table,
-            name,
-            policy.get(name),
-            asked,
-            column,
-            columns[name],
-            looser,
-            cuts,
-        )
-        for name in order
-    }
-    orders = _orders(asked, {name: policy.get(name) for name, role in roles.items() if role == "sensitive"}, column)
-    _only_quasi(function, table, asked, set(order), set(orders), column)
+        raise errors.NoPolicy(function, source.shown, source.columns)
+    quasi = tuple(Quasi(name, source.columns[name], _settings(asked, name, policy.get(name))) for name in order)
+    orders = _orders(asked, {name: policy.get(name) for name, role in roles.items() if role == "sensitive"})
+    _only_quasi(asked, set(order), set(orders))
     persons = [name for name, role in roles.items() if role == "person"]
     if len(persons) > 1:
-        raise errors.TwoRoles(function, table, persons[1], ("person", f"person of {persons[0]}"))
+        raise errors.TwoRoles(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
     return Roles(
-        quasi=tuple(Quasi(name, columns[name], settings[name]) for name in order),
-        sensitive=tuple(name for name in columns if roles[name] == "sensitive"),
-        other=tuple(name for name in columns if roles[name] == "other"),
+        quasi=quasi,
+        sensitive=tuple(name for name in source.columns if roles[name] == "sensitive"),
+        other=tuple(name for name in source.columns if roles[name] == "other"),
         person=persons[0] if persons else None,
         orders=orders,
     )
 
 
-def _orders(
-    asked: Mapping[str, object], sensitive: Mapping[str, Declared | None], column: Callable[[str, str], str]
-) -> dict[str, str]:
+def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
+    """The role of each column; Undeclared where the call publishes one that the policy does not name."""
+    wanted = _request(asked)
+    roles: dict[str, str] = {}
+    for name in asked.source.columns:
+        before = policy[name].role if name in policy else None
+        roles[name] = _allowed(asked, name, before, wanted.get(name))
+        if policy and before is None and roles[name] in _PUBLISHED:
+            raise errors.Undeclared(asked.function, asked.table, name, roles[name])
+    return roles
+
+
+def _orders(asked: _Asked, sensitive: Mapping[str, Declared | None]) -> dict[str, str]:
     """Hierarchies of sensitive columns, as the call asks or as declared, where a distance of their values is used."""
-    if asked.get("emd") not in ("ordered", "hierarchical"):
+    if asked.options.get("emd") not in ("ordered", "hierarchical"):
         return {}
     found = {name: row.settings.hierarchy for name, row in sensitive.items() if row and row.settings.hierarchy}
-    for key, value in cast(Mapping[str, str], asked["hierarchies"] or {}).items():
-        if column(key, "hierarchies") in sensitive:
-            found[column(key, "hierarchies")] = value
+    for name, hierarchy in asked.per_column("hierarchies").items():
+        if name in sensitive:
+            found[name] = str(hierarchy)
     return found
 
 
-def _names(value: object) -> tuple[str, ...]:
-    return cast(tuple[str, ...], value) if value is not None else ()
-
-
-def _policy(
-    function: str, table: str, declared: Iterable[Declared], column: Callable[[str, str], str]
-) -> dict[str, Declared]:
+def _policy(asked: _Asked, declared: Iterable[Declared]) -> dict[str, Declared]:
     """Declared rows by the table's spelling of the column."""
     policy: dict[str, Declared] = {}
     for row in declared:
-        name = column(row.column, "dbanon.policy")
+        name = asked.column(row.column, "dbanon.policy")
         role = row.role.lower()
         if role not in ROLES:
-            raise errors.UnknownRole(table, name, row.role, ROLES)
+            raise errors.UnknownRole(asked.table, name, row.role, ROLES)
         if name in policy:
-            raise errors.TwoRoles(function, table, name, (policy[name].role, role))
+            raise errors.TwoRoles(asked.function, asked.table, name, (policy[name].role, role))
         policy[name] = replace(row, role=role)
     return policy
 
 
-def _request(
-    function: str, table: str, asked: Mapping[str, object], column: Callable[[str, str], str]
-) -> dict[str, str]:
+def _request(asked: _Asked) -> dict[str, str]:
     """Roles the call names, by column."""
     request: dict[str, str] = {}
     lists = {
-        "quasi": ("qi", _names(asked["qi"])),
-        "sensitive": ("sensitive", _names(asked["sensitive"])),
-        "other": ("other", _names(asked["other"])),
-        "identifier": ("identifier", _names(asked["identifier"])),
-        WITHHELD: ("withhold", _names(asked["withhold"])),
-        "person": ("person", (cast(str, asked["person"]),) if asked["person"] else ()),
+        "quasi": ("qi", asked.names("qi")),
+        "sensitive": ("sensitive", asked.names("sensitive")),
+        "other": ("other", asked.names("other")),
+        "identifier": ("identifier", asked.names("identifier")),
+        WITHHELD: ("withhold", asked.names("withhold")),
+        "person": ("person", (str(asked.options["person"]),) if asked.options["person"] else ()),
     }
     for role, (parameter, names) in lists.items():
         for given in names:
-            name = column(given, parameter)
+            name = asked.column(given, parameter)
             if name in request:
-                raise errors.TwoRoles(function, table, name, (request[name], role))
+                raise errors.TwoRoles(asked.function, asked.table, name, (request[name], role))
             request[name] = role
-    for name in _names(asked["allow_rare"]):
-        column(name, "allow_rare")
+    for name in asked.names("allow_rare"):
+        asked.column(name, "allow_rare")
     return request
 
 
@@ -182,75 +186,81 @@ _PUBLISHED = ("quasi", "sensitive", "other")
 _LISTS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "person": "person"}
 
 
-def _allowed(
-    function: str, table: str, name: str, declared: str | None, wanted: str | None, asked: Mapping[str, object]
-) -> str:
+def _allowed(asked: _Asked, name: str, declared: str | None, wanted: str | None) -> str:
     """The role of one column in this call."""
     if declared is None:
         return wanted or WITHHELD
     if wanted is None:
-        given = declared in _LISTS and asked[_LISTS[declared]] is not None
+        given = declared in _LISTS and asked.options[_LISTS[declared]] is not None
         if given and declared == "person":
-            raise errors.LoosensPolicy(function, table, name, "person", "another person column")
+            raise errors.LoosensPolicy(asked.function, asked.table, name, "person", "another person column")
         return WITHHELD if given else declared
     if wanted not in _TIGHTER[declared] or (declared == "person" and wanted == WITHHELD):
-        raise errors.LoosensPolicy(function, table, name, declared, wanted)
+        raise errors.LoosensPolicy(asked.function, asked.table, name, declared, wanted)
     return wanted
 
 
-def _settings(
-    function: str,
-    table: str,
-    name: str,
-    declared: Declared | None,
-    asked: Mapping[str, object],
-    column: Callable[[str, str], str],
-    type_: str,
-    looser: Looser,
-    cuts: Cuts,
-) -> Settings:
+def _settings(asked: _Asked, name: str, declared: Declared | None) -> Settings:
     """Declared settings of a quasi-identifier with the call's on top, which may only coarsen."""
     settings = declared.settings if declared else Settings()
     for setting in SETTINGS:
         parameter = {"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting)
-        given = {column(key, parameter): value for key, value in per_column(asked, parameter).items()}
-        if name not in given:
-            continue
-        value, before = given[name], getattr(settings, setting)
-        if setting == "hierarchy":
-            held = _held(declared, type_, looser) if value != before else None
-            if held is not None:
-                raise errors.LoosensPolicy(function, table, name, held, "another hierarchy")
-        elif declared is not None and looser(setting, type_, value, before):
-            shown = f"{setting} = {'its default' if before is None else before}"
-            raise errors.LoosensPolicy(function, table, name, shown, f"{setting} = {value}")
-        elif declared is not None and declared.role != "other" and setting in ("top", "bottom") and value != before:
-            grid = cuts(setting, type_, value, declared.settings.grid) if settings.hierarchy is None else None
-            if grid is not None:
-                raise errors.CutsGrid(function, table, name, grid, setting, str(value))
-        settings = replace(settings, **{setting: value})  # type: ignore[arg-type]
-    bounds = {key.lower(): ends for key, ends in per_column(asked, "bounds").items()}.get(name.lower())
-    if bounds is not None:  # whose record is within bounds has a value that may be narrower than what is published
-        held = _held(declared, type_, looser, hierarchy=False)
-        if held is not None and not held.startswith("grid"):
-            raise errors.LoosensPolicy(function, table, name, held, "bounds")
-        for end, value in zip(("top", "bottom"), cast(Sequence[object], bounds), strict=True) if held else ():
-            if (grid := cuts(end, type_, value, declared.settings.grid if declared else None)) is not None:
-                raise errors.CutsGrid(function, table, name, grid, "bounds", str(value))
-    rounds = {column(key, "round"): value for key, value in per_column(asked, "round").items()}
+        given = asked.per_column(parameter)
+        if name in given:
+            _refuse_looser(asked, name, declared, settings, setting, given[name])
+            settings = replace(settings, **{setting: given[name]})  # type: ignore[arg-type]
+    _refuse_bounds(asked, name, declared)
+    return _rounded(asked, name, declared, settings)
+
+
+def _refuse_looser(
+    asked: _Asked, name: str, declared: Declared | None, settings: Settings, setting: str, value: object
+) -> None:
+    """LoosensPolicy or CutsGrid where one setting of the call tells more than those before it."""
+    type_, before = asked.source.columns[name], getattr(settings, setting)
+    if setting == "hierarchy":
+        held = _held(asked, name, declared) if value != before else None
+        if held is not None:
+            raise errors.LoosensPolicy(asked.function, asked.table, name, held, "another hierarchy")
+    elif declared is not None and asked.looser(setting, type_, value, before):
+        shown = f"{setting} = {'its default' if before is None else before}"
+        raise errors.LoosensPolicy(asked.function, asked.table, name, shown, f"{setting} = {value}")
+    elif declared is not None and declared.role != "other" and setting in ("top", "bottom") and value != before:
+        grid = asked.cuts(setting, type_, value, declared.settings.grid) if settings.hierarchy is None else None
+        if grid is not None:
+            raise errors.CutsGrid(asked.function, asked.table, name, grid, setting, str(value))
+
+
+def _refuse_bounds(asked: _Asked, name: str, declared: Declared | None) -> None:
+    """The same of bounds: whose record is within them has a value that may be narrower than what is published."""
+    bounds = {key.lower(): ends for key, ends in per_column(asked.options, "bounds").items()}.get(name.lower())
+    held = _held(asked, name, declared, hierarchy=False) if bounds is not None else None
+    if held is None:
+        return
+    if not held.startswith("grid"):
+        raise errors.LoosensPolicy(asked.function, asked.table, name, held, "bounds")
+    for end, value in zip(("top", "bottom"), cast(Sequence[object], bounds), strict=True):
+        grid = asked.cuts(end, asked.source.columns[name], value, declared.settings.grid if declared else None)
+        if grid is not None:
+            raise errors.CutsGrid(asked.function, asked.table, name, grid, "bounds", str(value))
+
+
+def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Settings) -> Settings:
+    """The settings with the round of the call."""
+    rounds = asked.per_column("round")
     if name not in rounds:
         return settings
-    if name in {column(key, "grid") for key in per_column(asked, "grid")}:
-        raise errors.UnsupportedSetting(
-            function, table, name, "round", "the call gives its grid too; give one of them."
-        )
-    if declared is not None and settings.hierarchy is None and looser("grid", type_, rounds[name], settings.grid):
+    if name in asked.per_column("grid"):
+        why = "the call gives its grid too; give one of them."
+        raise errors.UnsupportedSetting(asked.function, asked.table, name, "round", why)
+    type_, value = asked.source.columns[name], rounds[name]
+    if declared is not None and settings.hierarchy is None and asked.looser("grid", type_, value, settings.grid):
         shown = f"grid = {settings.grid or 'its default'}"
-        raise errors.LoosensPolicy(function, table, name, shown, f"round = {rounds[name]}")
-    return replace(settings, round=str(rounds[name]))
+        raise errors.LoosensPolicy(asked.function, asked.table, name, shown, f"round = {value}")
+    return replace(settings, round=str(value))
 
 
-def _held(declared: Declared | None, type_: str, looser: Looser, hierarchy: bool = True) -> str | None:
+def _held(asked: _Asked, name: str, declared: Declared | None, hierarchy: bool = True) -> str | None:
     """The declared or default setting by which a quasi-identifier is published, as it is shown; None where there is
     none, or where the policy publishes the column as it is."""
     if declared is None or declared.role == "other":
@@ -259,12 +269,13 @@ def _held(declared: Declared | None, type_: str, looser: Looser, hierarchy: bool
         value = getattr(declared.settings, setting)
         if value and (hierarchy or setting not in ("hierarchy", "min_level")) and str(value).lower() != "none":
             return f"{setting} = {value}"
-    return "grid = its default" if looser("grid", type_, "none", declared.settings.grid) else None
+    finer = asked.looser("grid", asked.source.columns[name], "none", declared.settings.grid)
+    return "grid = its default" if finer else None
 
 
-def per_column(asked: Mapping[str, object], parameter: str) -> Mapping[str, object]:
+def per_column(options: Mapping[str, object], parameter: str) -> Mapping[str, object]:
     """What a call says of single columns; nothing where a word stands for all of them."""
-    given = asked.get(parameter)
+    given = options.get(parameter)
     return given if isinstance(given, Mapping) else {}
 
 
@@ -277,20 +288,12 @@ Cuts = Callable[[str, str, object, str | None], str | None]
 its cells would be told apart from others of the cell."""
 
 
-def _only_quasi(
-    function: str,
-    table: str,
-    asked: Mapping[str, object],
-    quasi: set[str],
-    ordered: set[str],
-    column: Callable[[str, str], str],
-) -> None:
+def _only_quasi(asked: _Asked, quasi: set[str], ordered: set[str]) -> None:
     """Settings of columns that are no quasi-identifiers would be ignored: refuse them. `ordered`: sensitive columns
     whose hierarchy is used."""
     for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid", "round"):
-        for key in per_column(asked, parameter):
-            name = column(key, parameter)
+        for key in per_column(asked.options, parameter):
+            name = asked.column(key, parameter)
             if name not in quasi and not (parameter == "hierarchies" and name in ordered):
-                raise errors.UnsupportedSetting(
-                    function, table, name, parameter, "it is not a quasi-identifier of this call."
-                )
+                why = "it is not a quasi-identifier of this call."
+                raise errors.UnsupportedSetting(asked.function, asked.table, name, parameter, why)

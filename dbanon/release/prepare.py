@@ -107,7 +107,7 @@ def prepared(call: Call, options: Mapping[str, object], algorithm: str, kind: st
         raise errors.ViewOverPolicy(name, source.shown, declared_there, next(iter(source.columns)))
     looser = partial(attribute.looser, holds=call.holds)
     cuts = partial(attribute.cuts, holds=call.holds)
-    roles = column_roles.resolve(name, source.shown, source.columns, declared, options, looser, cuts)
+    roles = column_roles.resolve(name, source, declared, options, looser, cuts)
     return Publication(
         function=name,
         algorithm=algorithm,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from dbanon import errors
@@ -69,6 +70,21 @@ class Source:
     bare: bool = False
     is_table: bool = False
     """Whether it is a table of a DuckDB database: read twice in a statement, it has the same rows."""
+
+    @cached_property
+    def _spelled(self) -> dict[str, str]:
+        return {name.lower(): name for name in self.columns}
+
+    def spelled(self, name: str) -> str | None:
+        """A column as the table spells it; None where it has none of that name."""
+        return self._spelled.get(name.lower())
+
+    def column(self, function: str, name: str, where: str) -> str:
+        """The same of a column that a call of `function` names in `where`; UnknownColumn."""
+        found = self.spelled(name)
+        if found is None:
+            raise errors.UnknownColumn(function, self.shown, name, where, self.columns)
+        return found
 
 
 def resolve(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon.models.demand import Demand
+from dbanon.release.published_schema import classes_order
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 from dbanon.sqltext.template import fill
 
@@ -39,19 +40,23 @@ class Shape:
 
 def shape(classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping[str, str], suppress: bool) -> Shape:
     """From the columns of both tables in their order, the roles in the ledger, and whether outliers were left out."""
-    columns = list(classes.items())
     by_person = "person" in roles.values()
     sensitive = [n for n, role in roles.items() if role == "sensitive"]
-    last = len(columns) - len(sensitive) - suppress - 1
+    others = len(classes_order(0, len(sensitive), persons=by_person, suppressed=suppress))
+    order = classes_order(len(classes) - others, len(sensitive), persons=by_person, suppressed=suppress)
+    columns: dict[str, list[tuple[str, str]]] = {}
+    for what, column in zip(order, classes.items(), strict=True):
+        columns.setdefault(what, []).append(column)
+    (class_id, _), (size, _), (loss, _) = (columns[what][0] for what in ("class_id", "size", "loss"))
     return Shape(
-        quasi=columns[2 + by_person : last],
+        quasi=columns["quasi"],
         sensitive=[(n, release.get(n, "VARCHAR")) for n in sensitive],
         other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role == "other"],
-        class_id=columns[0][0],
-        size=columns[1][0],
-        persons=columns[2][0] if by_person else None,
-        loss=columns[last][0],
-        suppressed=columns[last + 1][0] if suppress else None,
+        class_id=class_id,
+        size=size,
+        persons=columns["persons"][0][0] if by_person else None,
+        loss=loss,
+        suppressed=columns["suppressed"][0][0] if suppress else None,
     )
 
 
