@@ -12,8 +12,8 @@ pytestmark = pytest.mark.whole
 PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
 
 ORDER = (
-    "session", "vocabulary", "sqltext", "errors", "files", "source", "kernels", "space", "functions", "hierarchy",
-    "policy", "models", "learn", "cluster", "release", "audit", "engine", "views", "client", "alchemy", "harlequin",
+    "session", "vocabulary", "sqltext", "errors", "files", "source", "kernels", "space", "functions", "models",
+    "hierarchy", "policy", "learn", "cluster", "release", "audit", "engine", "views", "client", "alchemy", "harlequin",
     "manual", "shell", "cli", "__main__",
 )  # fmt: skip
 """A folder imports from itself and from those before it."""

@@ -15,6 +15,7 @@ from typing import Any, cast
 from sqlalchemy import Column
 
 from dbanon import errors
+from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions import parameters
 from dbanon.functions.parameter_types import PerColumn
 from dbanon.source.stored_policy import Declared, Settings
@@ -107,7 +108,7 @@ def _info(role: Role) -> Info:
 
 
 def _settings(given: Mapping[str, object]) -> Settings:
-    kinds = {p.name: p.kind for p in parameters.COMMON}
+    kinds = {p.name: p.kind for p in COMMON}
     accepted: dict[str, Any] = {}
     for name, value in given.items():
         kind = cast(PerColumn, kinds[_PARAMETERS.get(name, name)]).kind

@@ -9,13 +9,16 @@ from typing import cast
 
 from dbanon import errors
 from dbanon.audit.parameters import QI
+from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import Columns, PerColumn, Text
-from dbanon.functions.parameters import COMMON, Parameter
+from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy.relation import rows
 from dbanon.hierarchy.storage import Hierarchy
+from dbanon.models import demand, registry
+from dbanon.models.model import Form, Model
 from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare
 from dbanon.release.column_views import tree_messages
@@ -44,41 +47,10 @@ _HIERARCHIES = Parameter(
     PerColumn(Text("a hierarchy's name"), "{'disease': 'icd10'}"),
     "Hierarchy of a sensitive column: a name, or ARX rows as text; default: the declared one.",
 )
+_K_ANONYMITY = "k_anonymity"
 _ALL = "anonymity"
 
 # --- the models ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Form:
-    """One form of a model: a branch of sql/audit/anonymity/value.sql."""
-
-    kind: str
-    better: str
-    what: str
-
-
-_EMD = "Greatest earth mover's distance of a class from the whole table"
-_FORMS = {
-    f.kind: f
-    for f in (
-        _Form("k", "higher", "Least number of {unit} in a class."),
-        _Form("distinct", "higher", "Least number of different values in a class."),
-        _Form("entropy", "higher", "Least exp of the entropy of the values of a class."),
-        _Form("recursive", "higher", "Greatest l such that every class is recursive (c, l)-diverse with c = {c:g}."),
-        _Form("equal", "lower", f"{_EMD}, all values equally far apart."),
-        _Form("ordered", "lower", f"{_EMD}, values as far apart as their ranks."),
-        _Form("hierarchical", "lower", f"{_EMD}, values as far apart as their lowest common ancestor is high."),
-        _Form("share", "lower", "Greatest share of one value in a class."),
-        _Form("gain", "lower", "Greatest relative gain of a value's share in a class over the whole table."),
-        _Form(
-            "enhanced",
-            "lower",
-            "Greatest relative gain of a value's share in a class over the whole table; infinite where it is above "
-            "-ln of the share in the table.",
-        ),
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -96,32 +68,24 @@ class _Judged:
         return family(self.type)[0] is not None
 
 
-def _forms(function: str, options: Mapping[str, object]) -> list[str]:
-    """The form of the model that one function measures."""
-    return {
-        "k_anonymity": ["k"],
-        "l_diversity": [str(options.get("diversity") or "distinct")],
-        "t_closeness": [str(options.get("emd") or "equal")],
-        "alpha_k": ["share"],
-        "p_sensitive": ["distinct"],
-        "beta_likeness": ["enhanced" if options.get("likeness") == "enhanced" else "gain"],
-    }[function]
+@dataclass(frozen=True)
+class _Measure:
+    """One row of `anonymity`, or what one function measures: a form of a model of a sensitive column."""
+
+    name: str
+    model: Model
+    form: Form
+    sensitive: int
 
 
-def _all_forms(judged: _Judged) -> list[tuple[str, str]]:
-    """(name in `anonymity`, form) of all models that fit a sensitive column."""
-    return [
-        ("distinct_l", "distinct"),
-        ("entropy_l", "entropy"),
-        ("recursive_l", "recursive"),
-        ("t_closeness_equal", "equal"),
-        *([("t_closeness_ordered", "ordered")] if judged.is_number or judged.hierarchy else []),
-        *([("t_closeness_hierarchical", "hierarchical")] if judged.hierarchy else []),
-        ("alpha", "share"),
-        ("p_sensitive", "distinct"),
-        ("beta_basic", "gain"),
-        ("beta_enhanced", "enhanced"),
-    ]
+def _model_of(function: str) -> Model:
+    """The model that a function measures."""
+    return next(m for m in registry.models() if m.function == function)
+
+
+def _fits(form: Form, judged: _Judged) -> bool:
+    """Whether a form can be measured of a sensitive column."""
+    return judged.hierarchy is not None or not form.order or (form.order == "order" and judged.is_number)
 
 
 # --- the columns of a call -------------------------------------------------------------------------------
@@ -201,7 +165,8 @@ def _judged(
     Raises UnknownColumn, UnsupportedSetting, UnusedArgument, UnknownHierarchy, NoSensitiveHierarchy.
     """
     spelled = {name.lower(): name for name in source.columns}
-    emd = str(options.get("emd") or "equal")
+    model = None if function in (_K_ANONYMITY, _ALL) else _model_of(function)
+    form = model.form(options.get(model.chooses)) if model else None
     given: dict[str, str] = {}
     for key, value in cast(Mapping[str, str], options.get("hierarchies") or {}).items():
         name = spelled.get(key.lower())
@@ -211,17 +176,17 @@ def _judged(
             why = "it is not a sensitive column of this call."
             raise errors.UnsupportedSetting(function, source.shown, name, "hierarchies", why)
         given[name] = value
-    if given and function != _ALL and emd == "equal":
-        raise errors.UnusedArgument(function, "hierarchies", "emd is 'equal'")
+    if given and model and form and not form.order:
+        raise errors.UnusedArgument(function, "hierarchies", f"{model.chooses} is '{form.name}'")
     stored = {spelled[d.column.lower()]: d.settings.hierarchy for d in declared if d.role.lower() == "sensitive"}
     found = []
     for name in sensitive:
         judged = _Judged(name, source.columns[name])
         hierarchy = given.get(name) or stored.get(name)
-        if hierarchy and (function == _ALL or emd != "equal"):
+        if hierarchy and (form is None or form.order):
             shown = hierarchy if ";" not in hierarchy else "given as text"
             judged = replace(judged, hierarchy=find(name, hierarchy), shown=shown, asked=given.get(name))
-        elif emd == "hierarchical":
+        elif form is not None and form.order == "hierarchy":
             raise errors.NoSensitiveHierarchy(function, source.shown, name)
         found.append(judged)
     return found
@@ -243,9 +208,9 @@ def statement(
     UnusedArgument, UnknownHierarchy, NoSensitiveHierarchy.
     """
     declared, fingerprint_sql, fingerprint = policy
-    if options.get("c") is not None and function != _ALL and options.get("diversity") != "recursive":
-        raise errors.UnusedArgument(function, "c", "diversity is not 'recursive'")
-    columns = _columns(function, source, declared, options, function != "k_anonymity")
+    if function not in (_K_ANONYMITY, _ALL):
+        demand.refuse_other_forms(function, _model_of(function), options)
+    columns = _columns(function, source, declared, options, function != _K_ANONYMITY)
     judged = _judged(function, source, columns.sensitive, declared, options, find)
     table = source.shown
     sensitive = [_sensitive(source, i, s) for i, s in enumerate(judged)]
@@ -303,34 +268,57 @@ def _models(
     function: str, columns: _Columns, judged: Sequence[_Judged], options: Mapping[str, object]
 ) -> list[dict[str, object]]:
     """Template values of the models of a call, in the order in which they are shown."""
-    found: list[tuple[str, str, int | None]] = []
-    if function == _ALL:
-        found.append(("k_anonymity", "k", None))
-        found += [(name, form, i) for i, s in enumerate(judged) for name, form in _all_forms(s)]
-    else:
-        places = [None] if function == "k_anonymity" else range(len(judged))
-        found += [(function, form, i) for i in places for form in _forms(function, options)]
-    c = float(cast(float, options.get("c") or 2.0))
+    shown: list[dict[str, object]] = []
+    if function in (_K_ANONYMITY, _ALL):
+        unit = "records" if columns.person is None else "persons"
+        what = f"Least number of {unit} in a class."
+        shown.append(
+            {
+                "label": text("k_anonymity"),
+                "file": None,
+                "sensitive_label": Sql("NULL"),
+                "better": text("higher"),
+                "higher": True,
+                "order": "",
+                "what": text(what),
+            }
+        )
     within = options.get("multi") == "joint" and len(judged) > 1
-    unit = "records" if columns.person is None else "persons"
-    return [
-        {
-            "number": number,
-            "label": text(name),
-            "kind": form.kind,
-            "sensitive": i,
-            "sensitive_label": text(judged[i].column) if i is not None else Sql("NULL"),
-            "c": literal(c),
-            "better": text(form.better),
-            "higher": form.better == "higher",
-            "what": text(
-                form.what.format(unit=unit, c=c)
-                + (" Within equal values of the other sensitive columns." if within and i is not None else "")
-            ),
-        }
-        for number, (name, kind, i) in enumerate(found)
-        for form in (_FORMS[kind],)
-    ]
+    shown += [_shown(m, judged[m.sensitive], options, within) for m in _measures(function, judged, options)]
+    return [one | {"number": number} for number, one in enumerate(shown)]
+
+
+def _measures(function: str, judged: Sequence[_Judged], options: Mapping[str, object]) -> list[_Measure]:
+    """What a call measures of its sensitive columns."""
+    if function == _K_ANONYMITY:
+        return []
+    if function == _ALL:
+        every = [(model, form) for model in registry.models() for form in model.forms]
+        return [_Measure(f.listed.name, m, f, i) for i, s in enumerate(judged) for m, f in every if _fits(f, s)]
+    model = _model_of(function)
+    form = model.form(options.get(model.chooses))
+    return [_Measure(function, model, form, i) for i in range(len(judged))]
+
+
+def _shown(m: _Measure, judged: _Judged, options: Mapping[str, object], within: bool) -> dict[str, object]:
+    """Template values of one measure; `within`: equal values of the other sensitive columns."""
+    form, listed = m.form, m.form.listed
+    settings = {name: float(cast(float, options.get(name) or default)) for name, default in form.settings.items()}
+    what = listed.what.format(**settings) + (" Within equal values of the other sensitive columns." if within else "")
+    better = listed.better or form.better
+    return {
+        "label": text(m.name),
+        "file": m.model.file,
+        "measure": listed.measure or form.name,
+        "settings": {name: literal(value) for name, value in settings.items()},
+        "order": form.order,
+        "sensitive": m.sensitive,
+        "sensitive_label": text(judged.column),
+        "better": text(better),
+        "higher": better == "higher",
+        "most": Sql(f"'{form.most}'::DOUBLE"),
+        "what": text(what),
+    }
 
 
 def measured(call: Call) -> Sql:
@@ -345,62 +333,33 @@ def measured(call: Call) -> Sql:
 _EXAMPLE_QI = "qi = ['sex', 'zip']"
 _EXAMPLE_JUDGED = f"{_EXAMPLE_QI}, sensitive = ['disease']"
 _GIVES = "The achieved value and the ten worst classes"
+
+
+def _function(name: str, parameters: tuple[Parameter, ...], doc: str, example: str = _EXAMPLE_JUDGED) -> TableFunction:
+    shown = Example(f"SELECT * FROM {name}('safe', {example});", SAFE)
+    return TableFunction(name, ("tbl",), parameters, doc, handler=measured, example=shown)
+
+
+def _of_model(model: Model) -> TableFunction:
+    """The function that measures one model."""
+    ordered = (_HIERARCHIES,) if any(form.order for form in model.forms) else ()
+    example = ", ".join([_EXAMPLE_JUDGED, *([model.example] if model.example else [])])
+    parameters = (*_SENSITIVE, *model.parameters[1:], *ordered)
+    return _function(model.function, parameters, f"{_GIVES}: {model.gives}.", example)
+
+
+_OF_FORMS = tuple(
+    p for m in registry.models() for p in m.parameters[1:] if any(p.name in form.settings for form in m.forms)
+)
+"""What forms of models are measured with."""
+
 FUNCTIONS = (
-    TableFunction(
-        "k_anonymity",
-        ("tbl",),
-        _K,
-        f"{_GIVES}: records (persons) in a class.",
-        handler=measured,
-        example=Example(f"SELECT * FROM k_anonymity('safe', {_EXAMPLE_QI});", SAFE),
-    ),
-    TableFunction(
-        "l_diversity",
-        ("tbl",),
-        (*_SENSITIVE, _COMMON["diversity"], _COMMON["c"]),
-        f"{_GIVES}: well-represented sensitive values in a class.",
-        handler=measured,
-        example=Example(f"SELECT * FROM l_diversity('safe', {_EXAMPLE_JUDGED}, diversity = 'entropy');", SAFE),
-    ),
-    TableFunction(
-        "t_closeness",
-        ("tbl",),
-        (*_SENSITIVE, _COMMON["emd"], _HIERARCHIES),
-        f"{_GIVES}: earth mover's distance of a class from the whole table.",
-        handler=measured,
-        example=Example(f"SELECT * FROM t_closeness('safe', {_EXAMPLE_JUDGED});", SAFE),
-    ),
-    TableFunction(
-        "alpha_k",
-        ("tbl",),
-        _SENSITIVE,
-        f"{_GIVES}: greatest share of one sensitive value in a class.",
-        handler=measured,
-        example=Example(f"SELECT * FROM alpha_k('safe', {_EXAMPLE_JUDGED});", SAFE),
-    ),
-    TableFunction(
-        "p_sensitive",
-        ("tbl",),
-        _SENSITIVE,
-        f"{_GIVES}: different sensitive values in a class.",
-        handler=measured,
-        example=Example(f"SELECT * FROM p_sensitive('safe', {_EXAMPLE_JUDGED});", SAFE),
-    ),
-    TableFunction(
-        "beta_likeness",
-        ("tbl",),
-        (*_SENSITIVE, _COMMON["likeness"]),
-        f"{_GIVES}: greatest relative gain of a sensitive value's share in a class over the whole table.",
-        handler=measured,
-        example=Example(f"SELECT * FROM beta_likeness('safe', {_EXAMPLE_JUDGED}, likeness = 'enhanced');", SAFE),
-    ),
-    TableFunction(
-        "anonymity",
-        ("tbl",),
-        (*_SENSITIVE, _COMMON["c"], _HIERARCHIES),
+    _function(_K_ANONYMITY, _K, f"{_GIVES}: records (persons) in a class.", _EXAMPLE_QI),
+    *(_of_model(model) for model in registry.models()),
+    _function(
+        _ALL,
+        (*_SENSITIVE, *_OF_FORMS, _HIERARCHIES),
         "What a table achieves by every model: value, how many classes have it, how many records are in these.",
-        handler=measured,
-        example=Example(f"SELECT * FROM anonymity('safe', {_EXAMPLE_JUDGED});", SAFE),
     ),
 )
 """Not more than eight parameters each: all of them take `name = value` (see dbanon.functions.arguments)."""

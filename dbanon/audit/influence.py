@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbanon import errors
+from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions.call import Call
 from dbanon.functions.example import Example
 from dbanon.functions.parameter_types import SEEDS, Integer
-from dbanon.functions.parameters import COMMON, Parameter
+from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.learn import forest
 from dbanon.release import plan, prepare

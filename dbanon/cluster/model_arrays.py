@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.models.model import Model
-from dbanon.space.space import Sensitive, Space
+from dbanon.models.demand import Demand
+from dbanon.space.space import Space
 
-_EMD = {"equal": 0, "ordered": 1, "hierarchical": 2}
+HIERARCHICAL = 2
+"""The kind of distance that needs the hierarchy."""
 
 
-def model_rules(space: Space, models: Sequence[Model]) -> tuple[Any, ...]:
-    """The models as arrays for the kernels (see `dbanon.kernels.models`)."""
+def model_rules(space: Space, models: Sequence[Demand]) -> tuple[Any, ...]:
+    """The models as arrays for the kernels (see `dbanon.kernels.models`); of what these do not know, what follows."""
     at = np.cumsum([0, *(s.values + 1 for s in space.sensitive)])
     table = np.zeros((len(space.sensitive), 6))
     table[:, 5] = -1
@@ -27,21 +28,18 @@ def model_rules(space: Space, models: Sequence[Model]) -> tuple[Any, ...]:
         values = slice(at[i], at[i + 1])
         known = slice(at[i], at[i + 1] - 1)
         parent, node, length = np.zeros(0, np.int32), np.zeros(sensitive.values + 1, np.int32), np.zeros(0)
-        for model in (m for m in models if m.sensitive == i):
-            table[i, 0] = max(table[i, 0], model.least)
-            if model.kind == "entropy":
-                table[i, 1] = model.bound
-                aim[known] = np.minimum(aim[known], 1 / model.bound)
-            elif model.kind == "recursive":
-                table[i, 2:4] = model.bound, model.extra
-                enough = model.bound / (1 + model.bound * (model.extra - 1)) * (1 - 1e-9)
-                aim[known] = np.minimum(aim[known], enough)
-            elif model.kind in ("share", "gain", "enhanced"):
-                most[values] = np.minimum(most[values], _greatest_shares(model, sensitive))
-            elif model.kind == "closeness":
-                table[i, 4:6] = model.bound, _EMD[model.emd]
-                if model.emd == "hierarchical":
-                    parent, node, length = sensitive.edges()
+        for rules in (m.rules(sensitive) for m in models if m.sensitive == i):
+            table[i, 0] = max(table[i, 0], rules.least)
+            table[i, 1] = max(table[i, 1], rules.entropy)
+            aim[known] = np.minimum(aim[known], rules.aim)
+            if rules.recursive[1]:
+                table[i, 2:4] = rules.recursive
+            if rules.most is not None:
+                most[values] = np.minimum(most[values], rules.most)
+            if rules.distance[1] >= 0:
+                table[i, 4:6] = rules.distance
+            if rules.distance[1] == HIERARCHICAL:
+                parent, node, length = sensitive.edges()
         aim[values] = np.minimum(aim[values], most[values])
         parents.append(parent)
         nodes.append(node)
@@ -51,14 +49,3 @@ def model_rules(space: Space, models: Sequence[Model]) -> tuple[Any, ...]:
         at, table, share, most, aim, np.array(node_at), np.concatenate(parents), np.concatenate(nodes),
         np.concatenate(lengths),
     )  # fmt: skip
-
-
-def _greatest_shares(model: Model, sensitive: Sensitive) -> Any:
-    """The greatest share that each value may have in a group."""
-    if model.kind == "share":
-        return np.full(sensitive.values + 1, model.bound)
-    with np.errstate(divide="ignore"):
-        gain = np.full(sensitive.values + 1, model.bound)
-        if model.kind == "enhanced":
-            gain = np.minimum(gain, -np.log(np.maximum(sensitive.share, 1e-300)))
-    return sensitive.share * (1 + gain)

@@ -10,9 +10,11 @@ from types import ModuleType
 from typing import Protocol
 
 from dbanon import errors
+from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.noise import Noise
 from dbanon.functions.parameter_types import SEEDS, Choice, Integer
-from dbanon.functions.parameters import COMMON, Parameter
+from dbanon.functions.parameters import Parameter
+from dbanon.models import registry
 from dbanon.models.constraint import Constraint
 from dbanon.space.index import Index, Question
 from dbanon.space.space import Ints, Space
@@ -28,7 +30,7 @@ Widen = Callable[[Space, Ints, Constraint, Mapping[str, object]], tuple[Ints, In
 """space, labels, privacy model, own options -> least and greatest codes that each cluster is published with (clusters,
 attributes): those of its records or further apart."""
 
-EVERY_MODEL = ("k", "l", "t", "alpha", "p", "beta", "person")
+EVERY_MODEL = ("k", *(m.parameter for m in registry.models()), "person")
 """What algorithms meet that ask the privacy model itself whether a cluster is enough."""
 
 SEED = Parameter("seed", Integer(0, SEEDS), "Seed of the random choices; the same seed gives the same release.", 0)

@@ -83,8 +83,8 @@ def _feasible(space: Space, constraint: AtLeast, sensitive: Sequence[str], funct
     worst = [(model, constraint.worst(space, everything, model)) for model in constraint.models]
     for model, measured in worst:
         if not model.met(measured):
-            alike = [(w, m) for m, w in worst if (m.parameter, m.kind) == (model.parameter, model.kind)]
-            pick = min if model.kind in ("distinct", "entropy") else max
+            alike = [(w, m) for m, w in worst if (m.model, m.form) == (model.model, model.form)]
+            pick = min if model.rule.is_higher else max
             least, of = pick(alike, key=lambda found: found[0])
             column = sensitive[of.sensitive] if sensitive else f"sensitive column {of.sensitive + 1}"
             raise errors.ModelNotMet(function, of.said, column, of.best(float(least)))

@@ -18,7 +18,7 @@ from dbanon import __version__, cluster, errors, session
 from dbanon.functions.answer import answer
 from dbanon.learn import forest
 from dbanon.models import constraint
-from dbanon.models.model import Model
+from dbanon.models.demand import Demand
 from dbanon.space import space
 
 PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))
@@ -91,7 +91,7 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
         return pa.array([{"parts": []}], ANSWER)
     table, order = _table(asked, records, domains)
     algorithm = cluster.find(asked["algorithm"])
-    limits = constraint.AtLeast(asked["k"], tuple(Model(**fields) for fields in asked["models"]), asked["joint"])
+    limits = constraint.AtLeast(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
     if asked["forest"] is not None:
         table = _influenced(table, asked)
     labels = _labels(asked, table, limits)

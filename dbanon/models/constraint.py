@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.models.model import Model
+from dbanon.models.demand import Demand
 from dbanon.space.space import Ints, Space
 
 TALLIES = 2**20
@@ -53,7 +53,7 @@ class Constraint(Protocol):
         ...
 
     @property
-    def models(self) -> tuple[Model, ...]:
+    def models(self) -> tuple[Demand, ...]:
         """What is asked of the sensitive values of a group."""
         ...
 
@@ -97,7 +97,7 @@ class AtLeast:
     models of the sensitive values, which count the same."""
 
     k: int
-    models: tuple[Model, ...] = ()
+    models: tuple[Demand, ...] = ()
     joint: bool = False
 
     @property
@@ -144,7 +144,7 @@ class AtLeast:
             return _Rows(self, space, rows)
         return _Tallies(self, space, rows)
 
-    def worst(self, space: Space, rows: Ints, model: Model) -> np.float64:
+    def worst(self, space: Space, rows: Ints, model: Demand) -> np.float64:
         """What a group measures by one model; in the joint form the worst of its parts."""
         sensitive = space.sensitive[model.sensitive]
         parts = [rows]
@@ -160,8 +160,8 @@ class AtLeast:
         known = sizes > 0
         measured = model.measure(sensitive, counts[known], sizes[known])
         if len(measured) == 0:
-            return np.float64(-np.inf if model.kind in ("distinct", "entropy") else np.inf)
-        return np.float64(measured.min() if model.kind in ("distinct", "entropy") else measured.max())
+            return np.float64(-np.inf if model.rule.is_higher else np.inf)
+        return np.float64(measured.min() if model.rule.is_higher else measured.max())
 
     def needed(self, space: Space, rows: Ints) -> int | None:
         if not self.models:

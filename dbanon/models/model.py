@@ -1,154 +1,164 @@
-"""Privacy models of a class's sensitive values: what a class measures, and whether that is enough.
+"""What a privacy model is: one object that its file in this folder defines, and one SQL file of the same name.
 
-A class is a row of counts by value, the last one for NULL: how many records (distinct persons) have the value. A
-NULL never counts towards diversity and is a category of its own for the other models. Bounds are kept to within
-1e-12, so that the release gate, which computes them anew in SQL, never meets a class that is a rounding error short.
+A class is a row of counts by sensitive value, the last one for NULL: how many records (distinct persons) have the
+value. Bounds are kept to within SLACK, so that the release gate, which computes them anew in SQL, never meets a class
+that is a rounding error short.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space.space import Ints, Sensitive
+from dbanon.functions.parameters import Parameter
+from dbanon.space.space import Sensitive
 
 Floats = npt.NDArray[np.float64]
+Settings = Mapping[str, Any]
+"""Values of a model's parameters by name: numbers."""
+
 SLACK = 1e-12
+
+Measure = Callable[[Settings, Sensitive, Floats, Floats], Floats]
+"""settings, column, counts (classes, values + 1), sizes (classes,) -> the measure of each class."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A demand as compiled code judges it (dbanon.kernels.models): all that is given must hold.
+
+    least: number of different values; entropy: least exp of the entropy; recursive: c and l; distance: the greatest,
+    and its kind (0 equal, 1 ordered, 2 hierarchical, -1 none); most: greatest share of each value in a class; aim: the
+    share of a known value that is worth aiming at. Not `exact`: a class that these rules let pass may still miss the
+    model, and another way than the compiled one is taken where there is one.
+    """
+
+    least: int = 0
+    entropy: float = 0.0
+    recursive: tuple[float, int] = (0.0, 0)
+    distance: tuple[float, int] = (0.0, -1)
+    most: Floats | None = None
+    aim: float = 1.0
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a release achieves by some forms of a model: name and meaning of a measure in `NAME_metrics`."""
+
+    name: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What a form shows of any table: its name in `anonymity`, and the meaning of the number.
+
+    `measure` is what its SQL file calls the number and `better` its direction, where they are not those of the form.
+    """
+
+    name: str
+    what: str
+    measure: str = ""
+    better: str = ""
+
+
+@dataclass(frozen=True)
+class Form:
+    """One form of a model: a measure of every class, and what of it is enough.
+
+    name: what the parameter that chooses the form is given, and what the SQL file calls the measure. bound: the
+    parameter that bounds the measure; better: 'higher' or 'lower'; strict: the bound itself is not enough; slack: how
+    far the algorithms stay from the bound on the safe side where it is strict. settings: parameters that only this form
+    has, with their defaults. most: the most there can be, where less is better. least: no class of fewer records can
+    meet the model. sentence: what the certificate says, with {form} and the settings. unreachable: what
+    else to ask for where no bound is high enough.
+
+    compares: whether classes are compared with the whole table. counts_values: whether a number of different values is
+    asked for and nothing else, which a union of classes has wherever one of them has it. kept_by_union: whether a union
+    of disjoint classes meets the model where each does and records are counted; otherwise nothing is taken for granted.
+
+    order: what is asked of the values beside that they differ: nothing, their 'order' (of the leaves of the hierarchy
+    where the column has one) or their 'hierarchy'; places: names of the columns that tell it in SQL; instead: a form
+    that is never met where this is not, and needs no hierarchy.
+    """
+
+    name: str
+    bound: str
+    better: str
+    measure: Measure
+    metric: Metric
+    listed: Listed
+    sentence: str
+    strict: bool = False
+    slack: float = SLACK
+    settings: Settings = field(default_factory=dict)
+    most: float = math.inf
+    least: Callable[[Settings], int] = lambda settings: 0
+    rules: Callable[[Settings, Sensitive], Rules] = lambda settings, sensitive: Rules(exact=False)
+    compares: bool = False
+    counts_values: bool = False
+    kept_by_union: bool = True
+    order: str = ""
+    places: tuple[str, ...] = ()
+    instead: str = ""
+    unreachable: str = ""
+
+    @property
+    def is_higher(self) -> bool:
+        return self.better == "higher"
+
+    def holds(self, measured: Floats | np.float64, bound: float) -> npt.NDArray[np.bool_]:
+        """Whether measures are enough."""
+        if self.is_higher:
+            return np.asarray(measured >= bound - SLACK)
+        if self.strict:
+            return np.asarray(measured < bound - self.slack)
+        return np.asarray(measured <= bound + SLACK)
 
 
 @dataclass(frozen=True)
 class Model:
-    """One model of one sensitive column.
+    """One privacy model of sensitive columns.
 
-    `parameter`: l, t, alpha, p or beta; `kind`: distinct, entropy, recursive, share, gain, enhanced or closeness;
-    `bound`: the parameter's value; `extra`: l of a recursive model, whose bound is c; `emd`: equal, ordered or
-    hierarchical; `sensitive`: the column's number.
+    name: of its Python file, of its SQL file, and in messages; place: among the models in all lists. parameters: the
+    first asks for the model; `chooses` names the one that chooses among `forms`, the first of which is the default.
+    function: the table function that measures any table, with what it `gives` and an `example` call of it.
     """
 
-    parameter: str
-    kind: str
-    sensitive: int
-    bound: float
-    extra: int = 0
-    emd: str = ""
+    name: str
+    place: int
+    parameters: tuple[Parameter, ...]
+    forms: tuple[Form, ...]
+    source: str
+    function: str
+    gives: str
+    example: str
+    chooses: str = ""
 
     @property
-    def least(self) -> int:
-        """No class of fewer records can meet the model."""
-        if self.kind == "distinct":
-            return int(self.bound)
-        if self.kind == "entropy":
-            return int(np.ceil(self.bound - SLACK))
-        return self.extra
+    def parameter(self) -> str:
+        """The parameter that asks for the model."""
+        return self.parameters[0].name
 
     @property
-    def said(self) -> str:
-        """The model as parameters of a call."""
-        if self.kind == "recursive":
-            return f"l = {self.extra}, diversity = 'recursive', c = {self.bound:g}"
-        form = {"entropy": ", diversity = 'entropy'", "enhanced": ", likeness = 'enhanced'"}.get(self.kind, "")
-        distance = f", emd = '{self.emd}'" if self.emd not in ("", "equal") else ""
-        bound = str(int(self.bound)) if self.kind in ("distinct", "entropy") else f"{self.bound:g}"
-        return f"{self.parameter} = {bound}{form}{distance}"
+    def file(self) -> str:
+        """Its SQL file: macros measure(name, of, settings) and, for a form with an order, places(form, ...)."""
+        return f"models/{self.name}.sql"
 
-    def best(self, measured: float) -> str:
-        """A measure of the whole table as the most that a call may ask for; asking for that works."""
-        if self.kind in ("distinct", "entropy"):
-            whole = int(measured + SLACK)
-            return f"{self.parameter} = {whole}" if whole > 1 else f"no {self.parameter} above 1"
-        if not np.isfinite(measured):
-            return "a smaller l" if self.kind == "recursive" else f"no {self.parameter} in this form"
-        above = "c above" if self.kind == "recursive" else f"{self.parameter} ="
-        return f"{above} {_rounded_up(measured)}"
+    def form(self, name: object) -> Form:
+        """The form of a name; None: the default."""
+        return next((f for f in self.forms if f.name == name), self.forms[0])
 
-    def measure(self, sensitive: Sensitive, counts: Ints, sizes: Ints) -> Floats:
-        """The measure of each class: counts (classes, values + 1), sizes (classes,)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return _MEASURES[self.kind](self, sensitive, counts.astype(np.float64), sizes.astype(np.float64))
-
-    def met(self, measured: Floats | np.float64) -> npt.NDArray[np.bool_]:
-        """Whether measures are enough."""
-        if self.kind in ("distinct", "entropy"):
-            return np.asarray(measured >= self.bound - SLACK)
-        if self.kind == "recursive":
-            return np.asarray(measured < self.bound)
-        return np.asarray(measured <= self.bound + SLACK)
-
-
-def _distinct(model: Model, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """Distinct l-diversity (Machanavajjhala et al. 2006) and p-sensitivity (Truta and Vinay 2006)."""
-    return np.asarray((counts[:, :-1] > 0).sum(axis=1), np.float64)
-
-
-def _entropy(model: Model, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """exp of the entropy (Machanavajjhala et al. 2006)."""
-    known = counts[:, :-1]
-    total = known.sum(axis=1)
-    logs = np.where(known > 0, known * np.log(np.where(known > 0, known, 1)), 0).sum(axis=1)
-    return np.where(total > 0, np.exp(np.log(np.maximum(total, 1)) - logs / np.maximum(total, 1)), 0.0)
-
-
-def _recursive(model: Model, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """r_1 / (r_l + .. + r_m), infinite below l values (Machanavajjhala et al. 2006)."""
-    ranked = -np.sort(-counts[:, :-1], axis=1)
-    if ranked.shape[1] < model.extra:
-        return np.full(len(counts), np.inf)
-    tail = ranked[:, model.extra - 1 :].sum(axis=1)
-    return np.where(tail > 0, ranked[:, 0] / np.maximum(tail, 1), np.inf)
-
-
-def _share(model: Model, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """The greatest share of a value: alpha (Wong et al. 2006)."""
-    return np.asarray(counts.max(axis=1) / sizes)
-
-
-def _gain(model: Model, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """The greatest relative gain of a share over the whole table; in the enhanced form infinite above -ln q (Cao and
-    Karras 2012)."""
-    there = sensitive.share > 0
-    q = sensitive.share[there]
-    gains = np.maximum((shares(counts)[:, there] - q) / q, 0.0)
-    if model.kind == "enhanced":
-        gains = np.where(gains > -np.log(q) + SLACK, np.inf, gains)
-    return np.asarray(gains.max(axis=1))
-
-
-def _closeness(model: Model, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
-    """Earth mover's distance from the whole table (Li, Li and Venkatasubramanian 2007)."""
-    off = shares(counts) - sensitive.share
-    if model.emd == "equal":
-        return np.asarray(np.abs(off).sum(axis=1) / 2)
-    if model.emd == "ordered":
-        there = sensitive.share > 0  # values that are not released have no rank: no reader knows of them
-        between = np.abs(np.cumsum(off[:, there], axis=1))
-        return np.asarray(between.sum(axis=1) / max(int(there.sum()) - 1, 1))
-    parent, node, length = sensitive.edges()
-    extra = np.zeros((len(off), len(parent)))
-    for value, at in enumerate(node.tolist()):
-        extra[:, at] += off[:, value]
-    for at in range(len(parent) - 1, 0, -1):
-        extra[:, parent[at]] += extra[:, at]
-    return np.asarray((np.abs(extra) * length).sum(axis=1))
-
-
-_MEASURES = {
-    "distinct": _distinct,
-    "entropy": _entropy,
-    "recursive": _recursive,
-    "share": _share,
-    "gain": _gain,
-    "enhanced": _gain,
-    "closeness": _closeness,
-}
-
-
-def _rounded_up(number: float) -> str:
-    """The least number of six digits that is not below, within SLACK."""
-    six = Context(prec=6, rounding=ROUND_CEILING)
-    return f"{float(six.create_decimal(max(number - SLACK, 0.0))):g}"
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What a release achieves by its forms."""
+        return tuple(dict.fromkeys(f.metric for f in self.forms))
 
 
 def shares(counts: Floats) -> Floats:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from dbanon import errors
+from dbanon.models import demand
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Settings
 
@@ -127,7 +128,7 @@ def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
 
 def _orders(asked: _Asked, sensitive: Mapping[str, Declared | None]) -> dict[str, str]:
     """Hierarchies of sensitive columns, as the call asks or as declared, where a distance of their values is used."""
-    if asked.options.get("emd") not in ("ordered", "hierarchical"):
+    if not demand.ordered(asked.options):
         return {}
     found = {name: row.settings.hierarchy for name, row in sensitive.items() if row and row.settings.hierarchy}
     for name, hierarchy in asked.per_column("hierarchies").items():

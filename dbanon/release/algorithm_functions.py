@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dbanon.cluster import algorithms, find
+from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions.call import Call
 from dbanon.functions.example import Example
 from dbanon.functions.parameter_types import Flag, Integer, Text
-from dbanon.functions.parameters import COMMON, Parameter
+from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import ENDINGS, TableFunction
 from dbanon.release import plan, prepare
 from dbanon.sqltext.quote import Sql

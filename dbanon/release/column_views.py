@@ -174,20 +174,63 @@ class Magnitude:
 
 @dataclass(frozen=True)
 class ModelView:
-    """One model of one sensitive column; `bound` is what the gate compares with."""
+    """One demand of one sensitive column; `bound` is what the gate compares with, `file` and `form` say where its SQL
+    is."""
 
     number: int
-    kind: str
-    parameter: str
-    emd: str
-    extra: int
-    bound: Sql
+    demand: Demand
     plain: str
 
     @property
     def column(self) -> Sql:
         """The name of the sensitive column, as a text."""
         return text(self.plain)
+
+    @property
+    def parameter(self) -> str:
+        return self.demand.parameter
+
+    @property
+    def file(self) -> str:
+        return self.demand.of.file
+
+    @property
+    def form(self) -> str:
+        return self.demand.form
+
+    @property
+    def settings(self) -> dict[str, Sql]:
+        return {name: Sql(repr(value)) for name, value in self.demand.settings.items()}
+
+    @property
+    def bound(self) -> Sql:
+        return Sql(repr(self.demand.bound))
+
+    @property
+    def higher(self) -> bool:
+        return self.demand.rule.is_higher
+
+    @property
+    def strict(self) -> bool:
+        return self.demand.rule.strict
+
+    @property
+    def compares(self) -> bool:
+        """Whether classes are compared with the whole table."""
+        return self.demand.rule.compares
+
+    @property
+    def order(self) -> str:
+        return self.demand.rule.order
+
+    @property
+    def places(self) -> list[Sql]:
+        """Columns that tell the order or the hierarchy of the values."""
+        return [Sql(column) for column in self.demand.rule.places]
+
+    @property
+    def metric(self) -> str:
+        return self.demand.rule.metric.name
 
 
 @dataclass(frozen=True)
@@ -373,9 +416,8 @@ def tested(call: Publication, unchanged: Sequence[PassthroughColumn]) -> list[Se
     numbers = {u.plain: u.i for u in unchanged}
     found = []
     for i, name in enumerate(call.roles.sensitive):
-        emds = [d.emd for d in call.demands if d.sensitive == i and d.emd]
         order = call.orders.get(name)
-        if "hierarchical" in emds and order is None:
+        if order is None and any(d.rule.order == "hierarchy" for d in call.demands if d.sensitive == i):
             raise errors.NoSensitiveHierarchy(call.function, call.source.shown, name)
         found.append(
             SensitiveColumn(
@@ -390,8 +432,7 @@ def tested(call: Publication, unchanged: Sequence[PassthroughColumn]) -> list[Se
 
 
 def _model(demand: Demand, number: int, name: str) -> ModelView:
-    bound = Sql(repr(demand.bound))
-    return ModelView(number, demand.kind, demand.parameter, demand.emd, demand.extra, bound, name)
+    return ModelView(number, demand, name)
 
 
 def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:

@@ -6,7 +6,11 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from dbanon.models import registry
 from dbanon.sqltext import resources
+
+_MODELS = 41
+"""The place of the measures of the privacy models."""
 
 _HEADER = re.compile(r"^-- (what|better|source|place|needs|of|custodian): (.*)$", re.MULTILINE)
 
@@ -21,7 +25,7 @@ class Metric:
     what: str
     better: str
     source: str
-    place: int
+    place: float
     needs: str
     of: tuple[str, ...]
     custodian: tuple[str, ...]
@@ -31,7 +35,26 @@ class Metric:
 @cache
 def all_metrics() -> tuple[Metric, ...]:
     """All measures in the order in which they are shown."""
-    return tuple(sorted((_read(name) for name in resources.sql_names("release/metric")), key=lambda m: m.place))
+    read = [_read(name) for name in resources.sql_names("release/metric")]
+    return tuple(sorted([*read, *_of_models()], key=lambda m: m.place))
+
+
+def _of_models() -> list[Metric]:
+    """What is achieved by the privacy models, after k."""
+    return [
+        Metric(
+            name=metric.name,
+            what=metric.what,
+            better=form.better,
+            source=model.source,
+            place=_MODELS + number / 100,
+            needs=model.parameter,
+            of=("classes", "noise"),
+            custodian=(),
+            sql=resources.sql("models/achieved.sql"),
+        )
+        for number, (model, form, metric) in enumerate(registry.metrics())
+    ]
 
 
 def goes_out(name: str) -> bool:

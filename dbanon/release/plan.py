@@ -349,10 +349,10 @@ def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[M
             name=text(m.name),
             better=text(m.better),
             what=text(m.what.replace("{unit}", unit)),
-            position=m.place,
+            position=position,
             published=literal(kind not in m.custodian),
-            sql=fill_text(m.sql, values),
+            sql=fill_text(m.sql, {**values, "metric": m.name}),
         )
-        for m in measures.all_metrics()
+        for position, m in enumerate(measures.all_metrics())
         if have.get(m.needs, m.needs in parameters) and kind in m.of
     ]

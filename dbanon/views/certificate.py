@@ -14,7 +14,7 @@ from dbanon import errors, session
 from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.table_function import TableFunction
-from dbanon.models import demand
+from dbanon.models import demand, registry
 from dbanon.models.demand import Demand
 from dbanon.release import plan, prepare
 from dbanon.release.publication import Publication
@@ -107,18 +107,6 @@ def as_json(lines: Sequence[Line]) -> str:
 
 # --- what it says ------------------------------------------------------------------------------------------------
 
-_MODELS = {
-    "l": "at least {bound} {form} sensitive values in every class",
-    "t": "earth mover's distance ({emd}) of a class from the whole release at most {bound}",
-    "alpha": "greatest share of a sensitive value in a class at most {bound}",
-    "p": "at least {bound} different sensitive values in every class",
-    "beta": "relative gain ({likeness}) of a sensitive value's share in a class at most {bound}",
-}
-_FORMS = {
-    "distinct": "different",
-    "entropy": "well-represented (exp of entropy)",
-    "recursive": "well-represented (recursive, c = {c:g})",
-}
 _VERIFIED = (
     "by the release gate, before a row was released, on the rows as they left, beside a second reading of the source "
     "and of the policy: every record is there once with its own unchanged values or counted as left out, no column or "
@@ -133,10 +121,7 @@ _LIMITS = {
     "minimality and downcoding": "ranges show exact extremes of a class, and who knows the algorithm can sometimes "
     "undo a part of a minimal generalization",
 }
-_TOLD = (
-    "k", "l", "diversity", "c", "t", "emd", "alpha", "p", "beta", "likeness", "multi", "suppress", "nulls", "intervals",
-    "escape",
-)  # fmt: skip
+_TOLD = ("k", *(p.name for p in registry.parameters()), "multi", "suppress", "nulls", "intervals", "escape")
 """Parameters that a recipient is told; others may name what is withheld, or nodes of a hierarchy."""
 
 
@@ -251,15 +236,8 @@ class Certificate:
         say = partial(Line, "model")
         people = "distinct persons" if self.shape.persons else "records"
         yield say("k", f"at least {self.entry.k} {people} in every class of equal published quasi-identifiers")
-        given = self.parameters
         for d in self.demands:
-            said = _MODELS[d.parameter].format(
-                bound=_number(float(given[d.parameter])),
-                form=_FORMS.get(d.kind, "").format(c=d.bound),
-                emd=d.emd,
-                likeness=given.get("likeness") or "basic",
-            )
-            yield say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", said)
+            yield say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence)
         yield say("counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS)
         yield say("verified", _VERIFIED)
 
@@ -363,7 +341,9 @@ class Certificate:
                 if d.parameter == of.parameter and made.roles.sensitive[d.sensitive] == column
             )
             query = plan.filled("views/certificate_cells.sql", made, version=release, number=number, column=name)
-        elif self.columns[column].startswith("ENUM"):  # a file keeps the words and loses their order
+        elif self.columns[column].startswith("ENUM") and of.rule.places == (
+            "place",
+        ):  # a file keeps the words and loses their order
             query = (
                 f"SELECT CAST({name} AS VARCHAR), row_number() OVER (ORDER BY {name} ASC NULLS LAST) "
                 f"FROM (SELECT DISTINCT {name} FROM {release})"

@@ -27,7 +27,7 @@ class Promised:
     @property
     def compares(self) -> bool:
         """Whether a model compares classes with the whole table."""
-        return any(d.parameter in ("t", "beta") for d in self.made.demands)
+        return any(d.rule.compares for d in self.made.demands)
 
 
 def promised(made: Publication, others: Sequence[Entry]) -> Promised:
@@ -42,9 +42,9 @@ def promised(made: Publication, others: Sequence[Entry]) -> Promised:
                 continue
             if column not in sensitive:
                 sensitive.append(column)
-            # The hierarchy that it had may be gone. Equal distances are at least as great as those of any hierarchy.
-            emd = "equal" if of.emd == "hierarchical" and column not in made.orders else of.emd
-            wanted = replace(of, sensitive=sensitive.index(column), emd=emd)
+            wanted = replace(of, sensitive=sensitive.index(column))
+            if of.rule.order == "hierarchy" and column not in made.orders:  # the hierarchy that it had may be gone
+                wanted = replace(wanted, form=of.rule.instead)
             if wanted in made.demands:
                 continue
             if wanted not in own:
@@ -61,6 +61,4 @@ def promised(made: Publication, others: Sequence[Entry]) -> Promised:
 def _demands(entry: Entry) -> list[tuple[str, Demand]]:
     """The models of a version, each with its column."""
     sensitive = [c for c, role in entry.roles.items() if role == "sensitive"]
-    known = [*demand.MODELS, *(form for forms in demand.MODELS.values() for form in forms), "multi"]
-    options = dict.fromkeys(known) | dict(entry.options)
-    return [(sensitive[d.sensitive], d) for d in demand.demands("refresh", entry.shown, options, sensitive)]
+    return [(sensitive[d.sensitive], d) for d in demand.demands("refresh", entry.shown, entry.options, sensitive)]

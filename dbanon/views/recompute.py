@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dbanon.models import registry
 from dbanon.models.demand import Demand
 from dbanon.release.published_schema import classes_order
 from dbanon.sqltext.quote import Sql, identifier, joined, text
@@ -84,7 +85,11 @@ class Recompute:
     def metric(self, name: str) -> Sql:
         """The SQL of a measure by its name; where nothing published tells it, a look into the metrics."""
         base, _, detail = name.partition(":")
-        made = self._model(base, detail) if base in _MODELS else self._plain(base, detail)
+        made = (
+            self._model(base, detail)
+            if base in {m.name for _, _, m in registry.metrics()}
+            else self._plain(base, detail)
+        )
         return made or self.look(name)
 
     def look(self, name: str) -> Sql:
@@ -199,13 +204,12 @@ class Recompute:
 
     def _model(self, base: str, column: str) -> Sql | None:
         """The SQL of a model of a sensitive column. Persons are not published, so nobody can count them anew."""
-        kinds = _MODELS[base]
         number = [n for n, _ in self.of.sensitive].index(column)
-        demand = next((d for d in self.demands if d.sensitive == number and (d.parameter, d.kind) in kinds), None)
+        demand = next((d for d in self.demands if d.sensitive == number and d.rule.metric.name == base), None)
         if demand is None or self.of.persons is not None:
             return None
         cells = None
-        if demand.emd in ("ordered", "hierarchical"):
+        if demand.rule.order:
             cells = self.cells(demand, column)
             if cells is None:
                 return None
@@ -217,22 +221,14 @@ class Recompute:
                 part=joined([self._cells(), *others]),
                 value=value,
                 release=self.at.release,
-                kind=demand.emd or demand.kind,
-                extra=demand.extra,
+                file=demand.of.file,
+                form=demand.form,
+                settings={name: Sql(repr(value)) for name, value in demand.settings.items()},
+                higher=demand.rule.is_higher,
+                places=[Sql(name) for name in demand.rule.places],
                 cells=cells,
             ).strip()
         )
-
-
-_MODELS: dict[str, tuple[tuple[str, str], ...]] = {
-    "l_diversity": (("l", "distinct"), ("l", "entropy")),
-    "recursive_c": (("l", "recursive"),),
-    "t_closeness": (("t", "closeness"),),
-    "alpha": (("alpha", "share"),),
-    "p_sensitivity": (("p", "distinct"),),
-    "beta_likeness": (("beta", "gain"), ("beta", "enhanced")),
-}
-"""Measures of privacy models: parameter and kind of the demand behind each."""
 
 
 def _value(name: str, type_: str) -> Sql:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import __version__, errors
+from dbanon.models import registry
 from dbanon.release import plan, prepare
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import SCHEMA
@@ -290,7 +291,7 @@ def _insert(
     )
 
 
-_ACHIEVED = ("k", "l_diversity", "recursive_c", "t_closeness", "alpha", "p_sensitivity", "beta_likeness")
+_ACHIEVED = ("k", *(metric.name for _, _, metric in registry.metrics()))
 
 
 def _versions() -> dict[str, str]:

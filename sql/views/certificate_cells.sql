@@ -1,20 +1,14 @@
-{#- Where the sensitive values that a release has stand in the hierarchy of their column: their ranks (value, place), or
-    the sets that they are in (value, cell, weight). No node is named. -#}
+{#- Where the sensitive values that a release has stand in the hierarchy of their column, as a model takes it (its
+    places), numbered: no node is named. -#}
 {%- from 'release/part/tree.sql' import tree with context -%}
-{%- import 'models/model.sql' as model -%}
 {% for s in tested %}{% for m in s.models if m.number == number %}
 WITH RECURSIVE
 kept AS MATERIALIZED (SELECT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS q{{ s.tree.i }} FROM {{ version }}),
 overall AS MATERIALIZED (SELECT DISTINCT q{{ s.tree.i }} AS value FROM kept),
 {{ tree(s.tree) }}
-{% if m.emd == 'ordered' %}
-spot AS (
-    SELECT o.value, row_number() OVER (ORDER BY t.preorder ASC NULLS LAST) AS place
-    FROM overall AS o LEFT JOIN tree_{{ s.tree.i }} AS t ON t.is_leaf AND t.label = o.value
-)
-SELECT value, place FROM spot ORDER BY place ASC
-{% else %}
-cell AS ({{ model.cells_hierarchical(sql('overall'), sql('rows_', s.tree.i)) }})
-SELECT value, dense_rank() OVER (ORDER BY cell ASC NULLS LAST) AS cell, weight FROM cell ORDER BY value ASC, cell ASC
-{% endif %}
+{% import m.file as model %}
+places AS ({{ model.places(m.form, sql('overall'), sql('rows_', s.tree.i), sql('(SELECT label, preorder AS place FROM tree_', s.tree.i, ' WHERE is_leaf)')) }})
+SELECT value{% for column in m.places %}, {% if loop.first %}dense_rank() OVER (ORDER BY {{ column }} ASC NULLS LAST) AS {% endif %}{{ column }}{% endfor %}
+FROM places
+ORDER BY value ASC, {{ m.places[0] }} ASC
 {% endfor %}{% endfor %}

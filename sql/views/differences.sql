@@ -54,7 +54,7 @@ failed AS MATERIALIZED (
         {# Another version demands it, for its people. #}
         AND {{ body_class() }} IN (SELECT class_id FROM part WHERE {{ promised[m.number] }})
         {% endif %}
-    {% if m.parameter in ('t', 'beta') %}
+    {% if m.compares %}
     {# How far a value lies from the table is not known where the value is not. #}
     UNION
     SELECT class_id, '{{ sql(m.parameter) }}' FROM piece WHERE value_hash NOT IN (SELECT value_hash FROM value_of)

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import greedy as slow
+from support.model_tables import demanded
 from support.tables import MANY, SOME, Table, encoded, tables
 
 from dbanon import cluster
 from dbanon.cluster.schemes.greedy.mwck import entropies
 from dbanon.models.constraint import AtLeast
-from dbanon.models.model import Model
 from dbanon.space import space
 from dbanon.space.space import Sensitive, Space
 
@@ -123,7 +123,7 @@ def test_eld_grows_until_the_plain_loop_stops(table: Table, least: int, seed: in
         return
     codes = np.array([4 if v is None else v for v in values], np.int32)
     made = replace(made, sensitive=(Sensitive(codes, np.bincount(codes, minlength=5)),))
-    models = (Model("l", "distinct", 0, float(least)),) if least > 1 else ()
+    models = (demanded(l=least),) if least > 1 else ()
     limits = AtLeast(k, models)
     plain = slow.plain(made, unit(made, limits.least), "edges")
     expected = slow.eld(plain, values, limits.least, least if models else 0, 0)
@@ -180,15 +180,15 @@ def test_eld_by_hand() -> None:
     """Ages 0, 1, 2, 10, 11, 12, 13 with values a a a a b a b, k = 2, l = 2. From 0 the cluster takes 1, 2 and 10, all
     a, then 11 with b. Farthest from 0 is 13 (b), which takes 12 (a)."""
     made = ages([0, 1, 2, 10, 11, 12, 13], "aaaabab")
-    assert labelled("eld", made, AtLeast(2, (Model("l", "distinct", 0, 2.0),)), **FIRST) == [{0, 1, 2, 3, 4}, {5, 6}]
+    assert labelled("eld", made, AtLeast(2, (demanded(l=2),)), **FIRST) == [{0, 1, 2, 3, 4}, {5, 6}]
 
 
 def test_eld_leaves_what_is_too_little_to_join_where_it_costs_least() -> None:
     """After {0, 1} (a, b) the cluster from 13 takes 12, both c, and 11 (b); 10 alone is left. In the second table 0 to
     3 are a, a, b, c; 20 to 22 have three values and are fewer than k = 4."""
-    diverse = AtLeast(2, (Model("l", "distinct", 0, 2.0),))
+    diverse = AtLeast(2, (demanded(l=2),))
     assert labelled("eld", ages([0, 1, 10, 11, 12, 13], "abbbcc"), diverse, **FIRST) == [{0, 1}, {2, 3, 4, 5}]
-    three = AtLeast(2, (Model("l", "distinct", 0, 3.0),))
+    three = AtLeast(2, (demanded(l=3),))
     assert labelled("eld", ages([0, 1, 2, 3, 20, 21, 22], "aabcabc"), replace(three, k=4), **FIRST) == [set(range(7))]
 
 

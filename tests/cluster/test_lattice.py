@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from oracle import models
 from oracle.reference import Attribute, Category, Number, Record, Value, flat
 from oracle.reference import Tree as Hierarchy
-from support.model_tables import AREA, MODELS, Case, case, constraint, grouped, literal
+from support.model_tables import AREA, MODELS, Case, case, constraint, demanded, grouped, literal
 from support.model_tables import encoded as encoded_case
 from support.tables import MANY, Table, encoded, groups_of, tables
 
@@ -27,7 +27,6 @@ from dbanon.cluster.schemes.lattice.incognito import kept_by_union
 from dbanon.cluster.schemes.lattice.levels import Levels
 from dbanon.cluster.schemes.lattice.levels import grouped as numbered
 from dbanon.models.constraint import AtLeast
-from dbanon.models.model import Model
 from dbanon.space import space
 from dbanon.space.space import Space
 
@@ -270,7 +269,7 @@ def test_a_union_can_miss_what_classes_of_the_same_persons_meet() -> None:
     assert table.order == list(range(8))
     codes = np.array([0, 0, 1, 1, 1, 1, 0, 0], np.int32)
     made = replace(table.space, sensitive=(space.Sensitive(codes, np.array([4, 2, 0])),))
-    entropy = AtLeast(2, (Model("l", "entropy", 0, 1.95),))
+    entropy = AtLeast(2, (demanded(l=1.95, diversity="entropy"),))
     assert kept_by_union(made, entropy) == AtLeast(2)
     assert found(made, entropy) == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
@@ -294,7 +293,7 @@ def test_by_hand_the_sum_of_levels_is_the_least() -> None:
     """Ages 0 and 1 are f, 2 and 3 are m; k = 2. Level (1, 0): ages in blocks of two. If these have a and b each, they
     are 2-diverse; if 0 and 1 both have a, neither (1, 0) nor (1, 1) or (2, 0), whose classes are the same, is: all."""
     records = [(0, "f"), (1, "f"), (2, "m"), (3, "m")]
-    diverse = AtLeast(2, (Model("l", "distinct", 0, 2.0),))
+    diverse = AtLeast(2, (demanded(l=2),))
     assert found(spaced([Number(), SEX], records, "abab"), diverse) == [[0, 1], [2, 3]]
     assert found(spaced([Number(), SEX], records, "aabb"), diverse) == [[0, 1, 2, 3]]
     assert found(spaced([Number(), SEX], records, "aabb"), AtLeast(2)) == [[0, 1], [2, 3]]

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from oracle import reference
 from support import model_tables
-from support.model_tables import MODELS, case, constraint
+from support.model_tables import MODELS, case, constraint, demanded
 
 from dbanon import kernels
 from dbanon.cluster import layout as layouts
@@ -26,7 +26,6 @@ from dbanon.cluster.layout import Layout, layout
 from dbanon.kernels.groups import holds
 from dbanon.kernels.path import NEVER, cut
 from dbanon.models.constraint import AtLeast
-from dbanon.models.model import Model
 from dbanon.space import space
 
 Loss = Callable[[Sequence[int]], float]
@@ -368,7 +367,7 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     attribute = space.Number(np.arange(n).astype(np.float64), True)
     sensitive = (np.zeros(n, np.int32), 1, None)
     built, _ = space.build([attribute], [codes], np.zeros(n, np.uint64), None, sensitive=[sensitive])
-    asked = AtLeast(n // 3, (Model("l", "distinct", 0, 2.0),))
+    asked = AtLeast(n // 3, (demanded(l=2),))
     wanted = layout(built, asked, "top")
     labels, penalty = np.full(n, -7, np.int32), int(wanted.terms[:, 2].sum())
     given = (wanted.least, wanted.most, penalty, *wanted.measure, wanted.asked, *wanted.scratch)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import simdiv as slow
+from support.model_tables import demanded
 from support.tables import MANY, SOME, Table, encoded, tables
 
 import dbanon
@@ -23,7 +24,6 @@ from dbanon import cluster
 from dbanon.cluster.papers import simdiv
 from dbanon.engine import udf
 from dbanon.models.constraint import AtLeast
-from dbanon.models.model import Model
 from dbanon.space import space
 from dbanon.space.space import Sensitive, Space
 
@@ -225,7 +225,7 @@ def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
     sensitive = Sensitive(np.array([0, 1, 0, 1], np.int32), np.array([2, 2, 0]))
     persons = np.array([0, 1, 0, 1])
     made = Space((number,), codes, np.ones(4, np.int64), persons, 4, (sensitive,))
-    model = AtLeast(2, (Model("alpha", "share", 0, 0.5),))
+    model = AtLeast(2, (demanded(alpha=0.5),))
     labels = np.array([0, 0, 1, 1])
     options = USUAL | {"t_div": 2.0}
     chosen = cluster.find("simdiv")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.model_tables import demanded
 from support.scale import examples
 
 from dbanon import cluster
 from dbanon.cluster.extent import Extents, members
 from dbanon.models.constraint import AtLeast
-from dbanon.models.model import Model
 from dbanon.space import space
 
 ALGORITHMS = [a.name for a in cluster.algorithms()]
@@ -140,9 +140,7 @@ def spaces(draw: st.DrawFn) -> tuple[space.Space, AtLeast, float]:
         None,
         [(sensitive.astype(np.int32), int(sensitive.max()) + 1, None)],
     )
-    models = draw(
-        st.sampled_from(((), (Model("l", "distinct", 0, 2.0),), (Model("t", "closeness", 0, 0.4, emd="equal"),)))
-    )
+    models = draw(st.sampled_from(((), (demanded(l=2),), (demanded(t=0.4, emd="equal"),))))
     return made, AtLeast(draw(st.integers(2, 5)), models), draw(st.sampled_from((0.05, 0.2, 0.5)))
 
 

@@ -13,8 +13,9 @@ from hypothesis import given
 from support.tables import MANY
 
 from dbanon import cluster, errors
+from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions import arguments, parameter_types, parameters
-from dbanon.functions.parameters import COMMON, Parameter
+from dbanon.functions.parameters import Parameter
 from dbanon.functions.registry import table_functions
 from dbanon.sqltext import names, quote
 

@@ -8,10 +8,10 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from support.model_tables import demanded
 
 from dbanon.cluster.model_arrays import model_rules
 from dbanon.kernels.models import distance
-from dbanon.models.model import Model
 from dbanon.space import space
 
 # --- values that are not released ---------------------------------------------------------------------------
@@ -20,7 +20,7 @@ from dbanon.space import space
 def closeness(whole: list[int], counts: list[int], emd: str = "ordered") -> tuple[float, float]:
     """The distance of a class as the clustering measures it, in arrays and in its kernel; NULL is the last count."""
     sensitive = space.Sensitive(np.empty(0, np.int32), np.array(whole))
-    model = Model("t", "closeness", 0, 0.5, emd=emd)
+    model = demanded(t=0.5, emd=emd)
     measured = model.measure(sensitive, np.array([counts]), np.array([sum(counts)]))
     made = space.Space((), np.empty((0, 0), np.int32), np.empty(0, np.int64), None, 0, (sensitive,))
     rules = model_rules(made, [model])

@@ -3,7 +3,6 @@ clustering, and for SQL."""
 
 from __future__ import annotations
 
-import itertools
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from oracle.reference import Category, Number
 from dbanon import cluster
 from dbanon.models import demand
 from dbanon.models.constraint import AtLeast
-from dbanon.models.model import Model
+from dbanon.models.demand import Demand
 from dbanon.space import space
 from dbanon.sqltext.quote import text
 from support.tables import Table, encoded_column, groups_of, published
@@ -239,9 +238,13 @@ def encoded(made: Case) -> tuple[space.Space, list[int]]:
 
 def constraint(made: Case) -> AtLeast:
     """What is asked, as the package has it."""
-    options = dict.fromkeys(("k", *demand.MODELS, *itertools.chain(*demand.MODELS.values()), "multi")) | made.asked
-    asked = demand.demands("a test", "t", options, made.sensitive)
-    return AtLeast(made.asked["k"], tuple(Model(**d.fields()) for d in asked), made.asked.get("multi") == "joint")
+    asked = demand.demands("a test", "t", made.asked, made.sensitive)
+    return AtLeast(made.asked["k"], asked, made.asked.get("multi") == "joint")
+
+
+def demanded(**options: object) -> Demand:
+    """What parameters ask of the first sensitive column."""
+    return demand.demands("a test", "t", options, ["s"])[0]
 
 
 # For SQL

@@ -72,14 +72,6 @@ overall_{{ s.i }} AS MATERIALIZED (
 {% if s.rows %}
 {{ tree(s) }}
 {% endif %}
-ranks_{{ s.i }} AS MATERIALIZED (
-    {% if s.rows %}
-    SELECT o.value, row_number() OVER (ORDER BY l.place ASC NULLS LAST) AS place
-    FROM overall_{{ s.i }} AS o LEFT JOIN leaf_{{ s.i }} AS l ON l.value IS NOT DISTINCT FROM o.value
-    {% else %}
-    SELECT value, row_number() OVER (ORDER BY value ASC NULLS LAST) AS place FROM overall_{{ s.i }}
-    {% endif %}
-),
 {% endfor %}
 problem AS MATERIALIZED (
     SELECT coalesce(

@@ -1,6 +1,5 @@
 {#- The hierarchy of a sensitive column s.i: rows_i (node, parent, label, ord) as stored; node_i every node that the root
-    reaches, its place in preorder; leaf_i the leaf of each value; sets_i the sets of values whose shares are compared. -#}
-{%- from 'models/model.sql' import cells_hierarchical -%}
+    reaches, its place in preorder; leaf_i the leaf of each value. -#}
 {%- from 'release/part/preorder.sql' import walk -%}
 {% macro tree(s) %}
 {{ walk(s) }}
@@ -15,5 +14,4 @@ leaf_{{ s.i }} AS MATERIALIZED (
     WHERE o.value IS NOT NULL
     GROUP BY o.value
 ),
-sets_{{ s.i }} AS MATERIALIZED ({{ cells_hierarchical(sql('overall_', s.i), sql('rows_', s.i)) }}),
 {% endmacro %}

@@ -1,9 +1,8 @@
 {#- value_n (class_id, value) of each model n. -#}
-{%- from 'audit/anonymity/value.sql' import value with context -%}
-{%- from 'models/model.sql' import cells_equal -%}
-{% for s in sensitive %}
-each_{{ s.i }} AS MATERIALIZED ({{ cells_equal(sql('overall_', s.i)) }}),
-{% endfor %}
+{%- from 'audit/anonymity/value.sql' import places, value with context -%}
 {% for m in models %}
+{% if m.order %}
+places_{{ m.number }} AS MATERIALIZED ({{ places(m, sensitive[m.sensitive]) }}),
+{% endif %}
 value_{{ m.number }} AS MATERIALIZED ({{ value(m) }}){% if not loop.last %},{% endif %}
 {% endfor %}

@@ -32,7 +32,8 @@ def gather(space: Space, constraint: Constraint, tables: Sequence[Table], rule: 
     dealer = Dealer(space, index)
     labels = np.full(space.rows, -1, np.int64)
     dense = index.dense()
-    if dense is not None and constraint.models and space.persons is None and not constraint.joint:
+    compiled = all(m.rules(space.sensitive[m.sensitive]).exact for m in constraint.models)
+    if dense is not None and constraint.models and compiled and space.persons is None and not constraint.joint:
         return diverse.gather(space, constraint, index, dense, tables, rule, check)
     if not constraint.counts_records(space):
         dense = None

@@ -61,7 +61,7 @@ def _asked(space: Space, constraint: Constraint) -> tuple[Ints, Ints, Ints]:
     least, left_of = np.zeros(columns, np.int64), np.zeros((columns, width), np.int64)
     codes = np.full((columns, space.rows), -1, np.int64)
     for model in constraint.models:
-        if model.kind == "distinct":
+        if model.rule.counts_values:
             least[model.sensitive] = max(least[model.sensitive], int(model.bound))
     for s, sensitive in enumerate(space.sensitive):
         codes[s] = np.where(sensitive.codes == sensitive.values, -1, sensitive.codes)

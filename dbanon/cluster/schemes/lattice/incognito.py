@@ -59,15 +59,13 @@ def kept_by_union(space: Space, constraint: Constraint) -> AtLeast:
     """The part of a privacy model that a union of disjoint classes meets wherever each of them does.
 
     k and numbers of different values only grow, whatever is counted. Where records are counted, a value's share in the
-    union is an average of its shares in the classes: so alpha and both forms of beta hold, t does as its distances are
-    convex, and l by entropy as entropy is concave. Of recursive diversity neither r_1 nor the sum of the l - 1 most
-    frequent is more than the sum of those of the classes, so r_1 < c (r_l + ... + r_m) adds up. Judged within equal
-    values of the other columns, each part of the union is a union of parts. Where distinct persons are counted, one who
-    is in two classes counts once in the union and shares are no averages: all but k and numbers of values is left out.
+    union is an average of its shares in the classes; why the other models hold then, each says in its file. Judged
+    within equal values of the other columns, each part of the union is a union of parts. Where distinct persons are
+    counted, one who is in two classes counts once in the union and shares are no averages: all but k and numbers of
+    values is left out.
     """
-    models = constraint.models
-    if space.persons is not None:
-        models = tuple(m for m in models if m.kind == "distinct")
+    by_records = space.persons is None
+    models = tuple(m for m in constraint.models if m.rule.counts_values or (by_records and m.rule.kept_by_union))
     return AtLeast(constraint.k, models, constraint.joint)
 
 
