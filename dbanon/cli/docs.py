@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from dbanon.cli.common import errors_as_messages
 from dbanon.errors import near
+
+if TYPE_CHECKING:
+    from dbanon.manual.command_page import Commands
 
 
 @click.command("docs")
 @click.argument("name", default="index")
 @click.option("--to", type=click.Path(file_okay=False), help="Write all pages to this folder instead.")
 @click.option("--force", is_flag=True, help="Replace pages that are there.")
-def docs(name: str, to: str | None, force: bool) -> None:
+@click.pass_context
+def docs(context: click.Context, name: str, to: str | None, force: bool) -> None:
     """Print what the manual says about NAME, a function, command, metric or error; without NAME its contents.
 
     The pages are Markdown.
     """
     from dbanon.manual import pages
 
+    commands = described(context.find_root().command)
     if to is None:
-        found = pages.topics()
+        found = pages.topics(commands)
         if name.lower() not in found:
             raise click.ClickException(
                 f"the manual has nothing about '{name}'.{near(name, found)} Hint: dbanon docs lists its pages."
@@ -28,5 +35,13 @@ def docs(name: str, to: str | None, force: bool) -> None:
         click.echo(found[name.lower()], nl=False)
         return
     with errors_as_messages():
-        written = pages.write(to, overwrite=force)
+        written = pages.write(to, commands, overwrite=force)
     click.echo(f"{len(written)} pages are in {to}.")
+
+
+def described(root: click.Command) -> Commands:
+    """What the manual says about commands: all of the command line below `root`, and those of the shell."""
+    from dbanon.manual.command_page import Commands
+    from dbanon.shell.commands import COMMANDS
+
+    return Commands(root, {command.usage: command.doc for command in COMMANDS.values()})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbanon.cluster import algorithms, find
+from dbanon.cluster import find
+from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.registry import Algorithm
 from dbanon.functions import scalar_functions
 from dbanon.functions.example import Example
@@ -19,6 +20,8 @@ EVIDENCE = {
     "RECON": "reconstructed from descriptions",
 }
 """What the words of `evidence` mean."""
+
+_COMMON_TITLE = "Parameters of every algorithm"
 
 SCALARS = {f.name: f for f in scalar_functions.FUNCTIONS}
 """The scalar functions by name."""
@@ -44,9 +47,12 @@ def signature(function: TableFunction, most: int = 6) -> str:
     return f"{function.name}({', '.join(given)})"
 
 
-def page(name: str) -> str:
-    """The page of a table function or a scalar function; KeyError where there is none of that name."""
-    parts = _scalar(SCALARS[name]) if name in SCALARS else _table(table_functions()[name])
+def page(name: str, *, alone: bool = False) -> str:
+    """The page of a table function or a scalar function; KeyError where there is none of that name.
+
+    `alone`: with the parameters of every algorithm, which otherwise have a page of their own.
+    """
+    parts = _scalar(SCALARS[name]) if name in SCALARS else _table(table_functions()[name], alone)
     return "\n\n".join([f"# {name}", *parts]) + "\n"
 
 
@@ -82,9 +88,9 @@ def link(name: str) -> str:
 # --- the parts of a page -----------------------------------------------------------------------------------
 
 
-def _table(function: TableFunction) -> list[str]:
+def _table(function: TableFunction, alone: bool) -> list[str]:
     parts = [f"```\n{signature(function)}\n```", prose(function.doc)]
-    parts += _parameters(function)
+    parts += _parameters(function, alone)
     parts += _example(function.example)
     if function.algorithm:
         parts += ["## Algorithm", *_algorithm(find(function.algorithm))]
@@ -96,19 +102,34 @@ def _table(function: TableFunction) -> list[str]:
     return parts
 
 
-def _parameters(function: TableFunction) -> list[str]:
-    """Tables of the parameters; those of an algorithm or a measure stand before those that all algorithms have."""
-    common = set.intersection(*({p.name for p in a.parameters} for a in algorithms())) if function.kind else set()
-    own = [p for p in function.parameters if p.required or p.name not in common]
+def _parameters(function: TableFunction, alone: bool) -> list[str]:
+    """A function's own parameters, then those that every algorithm has, or a link to them."""
+    if not function.kind:
+        return ["## Parameters", _rows(function.parameters)] if function.parameters else []
+    own = [p for p in function.parameters if p.required or p not in COMMON]
     rest = [p for p in function.parameters if p not in own]
-    titles = ("Parameters", "Parameters of every algorithm")
-    head = ("parameter", "accepts", "default", "meaning")
-    return [
-        part
-        for title, parameters in zip(titles, (own, rest), strict=True)
-        if parameters
-        for part in (f"## {title}", table(head, map(_row, parameters)))
+    others = (
+        [f"## {_COMMON_TITLE}", _rows(rest)]
+        if alone
+        else ["And the [parameters of every algorithm](../parameters.md)."]
+    )
+    return ["## Parameters", _rows(own), *others]
+
+
+def common() -> str:
+    """The page of the parameters that every algorithm has."""
+    parts = [
+        f"# {_COMMON_TITLE}",
+        "All functions of all algorithms take them, with `:=` or `=`, in any order. The page of a function tells where "
+        "its algorithm has another default.",
+        _rows(COMMON),
+        "[All functions](index.md), [errors](errors.md)",
     ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _rows(parameters: Iterable[Parameter]) -> str:
+    return table(("parameter", "accepts", "default", "meaning"), map(_row, parameters))
 
 
 def _example(example: Example) -> list[str]:

@@ -6,35 +6,33 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-import click
-
 from dbanon import errors
-from dbanon.cli import main
 from dbanon.errors import DbanonError
 from dbanon.files import writing
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
-from dbanon.manual import function_page, metric_page
+from dbanon.manual import command_page, function_page, metric_page
+from dbanon.manual.command_page import Commands
 from dbanon.manual.function_page import SCALARS, block, prose, table
 from dbanon.manual.mistakes import Mistake, documented, mistakes
-from dbanon.shell.commands import COMMANDS
 
 
-def pages() -> dict[str, str]:
+def pages(commands: Commands) -> dict[str, str]:
     """All pages by their path below the manual's folder."""
     functions = {f"functions/{name}.md": function_page.page(name) for name in function_page.names()}
     return {
         "index.md": _index(),
+        "parameters.md": function_page.common(),
         "metrics.md": metric_page.page(),
-        "commands.md": _commands(),
+        "commands.md": command_page.page(commands),
         "errors.md": _errors(),
         **functions,
     }
 
 
-def topics() -> dict[str, str]:
+def topics(commands: Commands) -> dict[str, str]:
     """What `dbanon docs NAME` prints, by lower-case name: pages, and sections about one command, metric or error."""
-    made = pages()
+    made = pages(commands)
     found = {PurePosixPath(path).stem.lower(): text for path, text in made.items()}
     for path in ("commands.md", "errors.md", "metrics.md"):
         for section in re.split(r"^(?=## )", made[path], flags=re.MULTILINE)[1:]:
@@ -43,12 +41,12 @@ def topics() -> dict[str, str]:
     return found
 
 
-def write(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
+def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) -> list[Path]:
     """Writes all pages below a folder, which is made where it is missing; gives their paths.
 
     Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
     """
-    made = {writing.local("docs", folder) / path: text for path, text in pages().items()}
+    made = {writing.local("docs", folder) / path: text for path, text in pages(commands).items()}
     if not overwrite and (there := [str(path) for path in made if path.exists()]):
         raise errors.TargetExists(str(folder), there, "docs")
     for path, text in made.items():
@@ -79,7 +77,8 @@ def _index() -> str:
         "# dbanon",
         "Anonymization that lives in the database. The examples run on the database that `dbanon demo` makes, in "
         "`dbanon shell dbanon_demo.duckdb` or on `con = dbanon.connect('dbanon_demo.duckdb')`.",
-        "- [Commands](commands.md)\n- [Metrics](metrics.md)\n- [Errors](errors.md)",
+        "- [Parameters of every algorithm](parameters.md)\n- [Commands](commands.md)\n- [Metrics](metrics.md)\n"
+        "- [Errors](errors.md)",
         "## Functions that publish",
         "Each has two more, for the equivalence classes and the measures of the same release.",
         table(("function", "gives", "", ""), (_publishing(f) for f in every.values() if f.kind == "release")),
@@ -119,43 +118,3 @@ def _error(kind: type[DbanonError], mistake: Mistake | None) -> Iterator[str]:
     if mistake is not None:
         yield block(mistake.example) if mistake.example else mistake.when
         yield f"```text\n{mistake.error}\n```"
-
-
-# --- commands ----------------------------------------------------------------------------------------------
-
-
-def _commands() -> str:
-    parts = [
-        "# Commands",
-        "`-h` and `--help` tell about each. The exit code is 0 when all went well, 1 after an error, "
-        "2 where the command was not understood.",
-    ]
-    for path, command in walk():
-        parts += _command(path, command)
-    rows = ((f"`{prose(c.usage)}`", prose(c.doc)) for c in COMMANDS.values())
-    parts += ["## In the shell", table(("command", "what it does"), rows)]
-    return _page(*parts)
-
-
-def walk(command: click.Command = main, path: str = "dbanon") -> Iterator[tuple[str, click.Command]]:
-    """All commands with what is typed to call them, groups before what is in them."""
-    yield path, command
-    if isinstance(command, click.Group):
-        for name, inner in sorted(command.commands.items()):
-            if not inner.hidden:
-                yield from walk(inner, f"{path} {name}")
-
-
-def _command(path: str, command: click.Command) -> Iterator[str]:
-    context = click.Context(command, info_name=path)
-    yield f"## {path}"
-    yield f"```sh\n{' '.join([path, *command.collect_usage_pieces(context)])}\n```"
-    yield "\n\n".join(prose(" ".join(part.split())) for part in (command.help or "").split("\n\n"))
-    records = [
-        record
-        for parameter in command.params
-        if isinstance(parameter, click.Option) and not parameter.hidden
-        if (record := parameter.get_help_record(context)) is not None
-    ]
-    if records:
-        yield table(("option", "meaning"), ((f"`{prose(option)}`", prose(help_)) for option, help_ in records))

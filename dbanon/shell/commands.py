@@ -172,7 +172,7 @@ def _help(shell: Shell, words: list[str]) -> None:
         else:
             raise errors.UnknownCommand(words[0], [*COMMANDS, *function_page.names(), *metric_page.names()])
     elif words:
-        _page(shell, function_page.page(words[0].lower()))
+        _page(shell, function_page.page(words[0].lower(), alone=True))
     else:
         width = max(len(c.usage) for c in COMMANDS.values())
         shell.say("\n".join(f"{c.usage:{width}}  {c.doc}" for c in COMMANDS.values()))

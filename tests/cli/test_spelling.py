@@ -18,11 +18,11 @@ from click.testing import CliRunner
 import dbanon
 from dbanon import errors
 from dbanon.cli import main
+from dbanon.cli.docs import described
 from dbanon.cli.spelling import spelled
 from dbanon.client import connection
 from dbanon.engine import udf
 from dbanon.functions.registry import table_functions
-from dbanon.manual import pages
 from dbanon.manual.mistakes import mistakes
 from dbanon.release import prepare
 from dbanon.shell.commands import COMMANDS
@@ -91,7 +91,7 @@ def pointers(text: str) -> list[str]:
     lost = []
     tables = set(re.findall(r"dbanon\.(\w+)", resources.sql("source/schema.sql")))
     functions = {*table_functions(), "f", "query"}
-    commands = {path for path, _ in pages.walk()}
+    commands = {path for path, _ in described(main).walk()}
     lost += [f"FROM {n}(" for n in re.findall(r"\bFROM ([a-z_]+)\(", text) if n not in functions]
     lost += [f"dbanon.{n}" for n in re.findall(r"\bdbanon\.([a-z_]+)\b", text) if n not in {*dbanon.__all__, *tables}]
     lost += [n for n in re.findall(r"(?<!\S)\.[a-z]+", text) if n not in COMMANDS]

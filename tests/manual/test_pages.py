@@ -18,10 +18,11 @@ from click.testing import CliRunner
 
 import dbanon
 from dbanon.cli import main
-from dbanon.cli.docs import docs
+from dbanon.cli.docs import described
 from dbanon.client import demo
 from dbanon.cluster import algorithms
 from dbanon.functions.example import Example
+from dbanon.functions.parameters import shown
 from dbanon.functions.registry import table_functions
 from dbanon.functions.scalar_functions import FUNCTIONS
 from dbanon.manual import function_page, pages
@@ -119,7 +120,7 @@ def ran(database: Demo, shown: Example) -> str:
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, str]:
-    return pages.pages()
+    return pages.pages(described(main))
 
 
 def words(shown: object) -> str:
@@ -143,10 +144,15 @@ def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str
     function = table_functions()[name]
     assert function.doc
     assert function_page.prose(function.doc) in page
+    common = made["parameters.md"] if "](../parameters.md)" in page else ""
     for parameter in function.parameters:
         assert parameter.doc, parameter.name
-        row = rf"^\| `{parameter.name}` \| .+ \| .* \| {re.escape(function_page.prose(parameter.doc))} \|$"
-        assert re.search(row, page, re.MULTILINE), parameter.name
+        row = rf"^\| `{parameter.name}` \| .+ \| (.*) \| {re.escape(function_page.prose(parameter.doc))} \|$"
+        described = re.search(row, page, re.MULTILINE) or re.search(row, common, re.MULTILINE)
+        assert described, parameter.name
+        default = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+        usual = "" if default is None else f"`{shown(default)}`"
+        assert described[1] == ("required" if parameter.required else usual), parameter.name
 
 
 @pytest.mark.whole
@@ -168,7 +174,7 @@ def test_every_metric_is_described(made: dict[str, str]) -> None:
 
 
 def test_every_command_and_option_is_described(made: dict[str, str]) -> None:
-    for path, command in pages.walk():
+    for path, command in described(main).walk():
         section = made["commands.md"].split(f"\n## {path}\n")[1].split("\n## ")[0]
         assert command.help, path
         for parameter in command.params:
@@ -225,23 +231,23 @@ def test_the_example_of_an_error_gives_its_message(database: Demo, name: str) ->
 
 def test_the_command_prints_and_writes_the_same_pages(made: dict[str, str], tmp_path: Path) -> None:
     run = CliRunner()
-    assert run.invoke(docs, []).output == made["index.md"]
-    assert run.invoke(docs, ["KACPC"]).output == made["functions/kacpc.md"]
-    assert run.invoke(docs, ["KOutOfRange"]).output in made["errors.md"]
-    assert run.invoke(docs, ["precision"]).output.startswith("## precision\n")
-    assert "--storage-version" in run.invoke(docs, ["publish"]).output
-    result = run.invoke(docs, ["--to", str(tmp_path / "manual")])
+    assert run.invoke(main, ["docs"]).output == made["index.md"]
+    assert run.invoke(main, ["docs", "KACPC"]).output == made["functions/kacpc.md"]
+    assert run.invoke(main, ["docs", "KOutOfRange"]).output in made["errors.md"]
+    assert run.invoke(main, ["docs", "precision"]).output.startswith("## precision\n")
+    assert "--storage-version" in run.invoke(main, ["docs", "publish"]).output
+    result = run.invoke(main, ["docs", "--to", str(tmp_path / "manual")])
     assert result.exit_code == 0
     written = {p.relative_to(tmp_path / "manual").as_posix(): p.read_text() for p in tmp_path.rglob("*.md")}
     assert written == made
 
 
 def test_an_unknown_page_and_a_folder_that_cannot_be_made_are_one_line(tmp_path: Path) -> None:
-    result = CliRunner().invoke(docs, ["kacpd"])
+    result = CliRunner().invoke(main, ["docs", "kacpd"])
     assert result.exit_code == 1
     assert "nothing about 'kacpd'. Did you mean 'kacpc'?" in result.output
     (tmp_path / "file").write_text("")
-    result = CliRunner().invoke(docs, ["--to", str(tmp_path / "file" / "manual")])
+    result = CliRunner().invoke(main, ["docs", "--to", str(tmp_path / "file" / "manual")])
     assert result.exit_code == 1
     assert result.output.startswith("Error: ")
     assert result.output.count("\n") == 1

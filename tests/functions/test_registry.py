@@ -1,0 +1,104 @@
+"""A table function is one object beside what it runs: a module that declares it is all that it takes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+import dbanon.audit
+from dbanon.client import connection
+from dbanon.functions import registry
+from dbanon.functions.registry import table_functions
+from dbanon.manual import function_page
+
+MODULE = '''"""How often a number is in a column."""
+
+from dbanon.functions.example import Example
+from dbanon.functions.parameter_types import Integer
+from dbanon.functions.parameters import Parameter
+from dbanon.functions.table_function import TableFunction
+from dbanon.sqltext.quote import Sql, identifier
+
+
+def statement(call):
+    source = call.source()
+    column = identifier(call.column(source))
+    return Sql(f"SELECT count(*) AS times FROM {source.sql} WHERE {column} = {call.options['number']}")
+
+
+FUNCTIONS = (
+    TableFunction(
+        "occurrences",
+        ("tbl", "col"),
+        (Parameter("number", Integer(0), "The number.", required=True, example="number = 3"),),
+        "How often a number is in a column.",
+        handler=statement,
+        example=Example("SELECT * FROM occurrences('t', 'a', number = 3);"),
+    ),
+)
+'''
+
+
+@pytest.fixture
+def feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Puts modules into a folder of features for a test."""
+    monkeypatch.setattr(dbanon.audit, "__path__", [*dbanon.audit.__path__, str(tmp_path)])
+    caches = (table_functions, connection._mention)
+
+    def add(name: str, text: str) -> None:
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        for cached in caches:
+            cached.cache_clear()
+
+    yield add
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(f"dbanon.audit.{path.stem}", None)
+    monkeypatch.undo()
+    for cached in caches:
+        cached.cache_clear()
+
+
+def test_a_module_that_declares_a_function_is_all_that_a_function_takes(feature: Any) -> None:
+    feature("numbers_of_a_column", MODULE)
+    assert "occurrences" in table_functions()
+    con = dbanon.attach(duckdb.connect())
+    con.execute("CREATE TABLE t AS SELECT i % 4 AS a FROM range(10) AS r (i)")
+    example = table_functions()["occurrences"].example.code
+    for call in (example, "FROM occurrences('t', 'A', number := 3)", "FROM occurrences('t', 'a', number=3)"):
+        assert con.execute(call).fetchall() == [(2,)]
+    with pytest.raises(duckdb.Error, match="number must be an integer of at least 0"):
+        con.execute("FROM occurrences('t', 'a', number := -1)")
+    with pytest.raises(duckdb.Error, match="'b'"):
+        con.execute("FROM occurrences('t', 'b', number := 1)")
+    con.close()
+    page = function_page.page("occurrences")
+    assert "| `number` | an integer of at least 0 | required | The number. |" in page
+    assert example in page
+
+
+def test_a_module_that_declares_no_function_is_not_imported(feature: Any) -> None:
+    feature("no_function", '"""Says FUNCTIONS, in a sentence."""\n\nraise AssertionError("imported")\n')
+    assert "kacpc" in table_functions()
+    assert "dbanon.audit.no_function" not in sys.modules
+
+
+def test_two_functions_cannot_have_one_name(feature: Any) -> None:
+    feature("numbers_of_a_column", MODULE)
+    feature("numbers_too", MODULE)
+    with pytest.raises(
+        ValueError, match=r"occurrences is declared twice, the second time in dbanon\.audit\.numbers_too"
+    ):
+        table_functions()
+
+
+def test_every_function_is_declared_in_a_folder_of_features() -> None:
+    for function in table_functions().values():
+        handler = getattr(function.handler, "func", function.handler)
+        assert handler.__module__.split(".")[1] in registry.FOLDERS, function.name
+        assert function.example.code and function.doc
