@@ -27,7 +27,7 @@ class Extents:
         rows = np.concatenate(members)
         sizes = np.array([len(m) for m in members], np.int64)
         starts = np.cumsum(sizes) - sizes
-        codes = space.codes[np.repeat(np.arange(len(space.counts)), space.counts)[rows]].astype(np.int64)
+        codes = space.codes[space.tuple_of[rows]].astype(np.int64)
         low, high = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
         return cls(low, high, sizes.astype(np.float64))
 

@@ -60,7 +60,7 @@ class Layout:
 def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
     """The arrays of a space. O(rows) memory."""
     terms, data = _terms(space, heights)
-    tuple_of = np.repeat(np.arange(len(space.counts)), space.counts)
+    tuple_of = space.tuple_of
     item_of, codes = tuple_of, space.codes
     mode = _mode(space, constraint)
     if mode == 1:

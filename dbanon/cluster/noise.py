@@ -71,7 +71,7 @@ def drawn(space: Space, labels: Ints, noise: Noise, key: bytes) -> Drawn:
     cluster = labels[order]
     first = np.flatnonzero(np.append(True, cluster[1:] != cluster[:-1])) if len(cluster) else np.empty(0, np.int64)
     group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(cluster))))
-    tuples = np.repeat(np.arange(len(space.counts)), space.counts)[order]
+    tuples = space.tuple_of[order]
     code = np.full((len(cluster), len(space.attributes)), -1, np.int32)
     position = np.full(code.shape, np.nan)
     for j, attribute in enumerate(space.attributes):

@@ -7,7 +7,6 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Protocol
 
 from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
@@ -16,7 +15,6 @@ from dbanon.functions.parameter_types import SEEDS, Choice, Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.models import registry
 from dbanon.models.constraint import Constraint
-from dbanon.space.index import Index, Question
 from dbanon.space.space import Ints, Space
 
 Check = Callable[[], None]
@@ -41,19 +39,6 @@ MODE = Parameter(
     "random",
 )
 """Own parameters of algorithms with random steps."""
-
-
-class Rule(Protocol):
-    """Where the next cluster begins: the first seed anywhere, later ones at the least or greatest sum of distances."""
-
-    @property
-    def sign(self) -> int:
-        """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest."""
-        ...
-
-    def next(self, index: Index, sums: Question, made: int) -> int:
-        """The tuple of the next seed after `made` clusters."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -224,11 +224,14 @@ class Space:
         """Number of records."""
         return int(self.counts.sum())
 
+    @property
+    def tuple_of(self) -> Ints:
+        """The tuple of every canonical row; made anew each time."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
     def rows_of(self, tuples: Whole) -> Ints:
         """Canonical rows of some tuples, in the order of the tuples."""
-        counts = self.counts[tuples]
-        ends = np.cumsum(counts)
-        return np.arange(int(counts.sum())) - np.repeat(ends - counts, counts) + np.repeat(self.starts[tuples], counts)
+        return ranges(self.starts[tuples], self.counts[tuples])
 
     def among(self, rows: Whole) -> Space:
         """The same space, where the whole that sensitive values are compared with is some of the rows."""
@@ -244,6 +247,12 @@ class Space:
         persons = self.persons[rows] if self.persons is not None else None
         sensitive = tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive)
         return Space(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total, sensitive)
+
+
+def ranges(first: Whole, counts: Whole) -> Ints:
+    """The numbers first[i], first[i] + 1, ..., counts[i] of them, for each i in turn."""
+    ends = np.cumsum(counts)
+    return np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
 
 
 def build(

@@ -31,7 +31,7 @@ from support.tables import (
 
 from dbanon import cluster
 from dbanon.models.constraint import AtLeast
-from dbanon.space import distance, index, space
+from dbanon.space import distance, index, space, trie
 
 WORKCLASS = [
     ["Private", "*"],
@@ -228,7 +228,7 @@ def test_days_in_nanoseconds_keep_equal_steps() -> None:
 
 
 WAYS = {"tables": (256, 64), "mixed": (3, 2), "boxes": (0, 1), "blocks": (0, 8)}
-"""What `dbanon.space.index.FEW` and `BLOCK` can be, so that small tables take the ways of large ones too."""
+"""What FEW (dbanon.space.index) and BLOCK (dbanon.space.trie) can be: so small tables take the ways of large ones."""
 
 
 @contextmanager
@@ -236,7 +236,7 @@ def way(name: str) -> Iterator[None]:
     """The index works this way inside the block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index, "FEW", WAYS[name][0])
-        patch.setattr(index, "BLOCK", WAYS[name][1])
+        patch.setattr(trie, "BLOCK", WAYS[name][1])
         yield
 
 

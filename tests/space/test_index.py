@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from support.scale import examples
 
 from dbanon.cluster.schemes.gather.kacpc import modal
-from dbanon.cluster.schemes.gather.nearest import gather
+from dbanon.cluster.schemes.gather.scheme import gather
 from dbanon.models.constraint import AtLeast
-from dbanon.space import distance, index
+from dbanon.space import distance, index, trie
+from dbanon.space.gathering import Gathering
 from dbanon.space.index import Index, Question
 from dbanon.space.space import Ints, Number, Space, Tree
 
@@ -24,10 +25,10 @@ MANY = settings(max_examples=examples(150), deadline=None)
 @pytest.fixture(autouse=True, params=[(256, 64), (3, 2), (0, 1), (0, 8)], ids=["tables", "mixed", "boxes", "blocks"])
 def ways(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every test runs with all attributes by table, with some on axes, and with all numbers on axes."""
-    before = index.FEW, index.BLOCK
-    index.FEW, index.BLOCK = request.param
+    before = index.FEW, trie.BLOCK
+    index.FEW, trie.BLOCK = request.param
     yield
-    index.FEW, index.BLOCK = before
+    index.FEW, trie.BLOCK = before
 
 
 @st.composite
@@ -138,11 +139,10 @@ def whole(members: list[tuple[int, int]]) -> dict[int, int]:
 @given(spaces(), st.integers(2, 6), st.sampled_from([1, -1]), st.integers(1, 4))
 def test_whole_clusterings_are_those_of_single_questions(space: Space, k: int, sign: int, steps: int) -> None:
     fast, plain = both(space)
-    dense, sums = fast.dense(), fast.sums()
-    assert dense is not None
+    gathering = Gathering(fast, fast.sums(), sign)
     begin = plain.least(plain.to(np.array(modal(space))))
     while fast.records >= k:
-        members, seeds = fast.gather(dense, sums, sign, k, begin, steps)
+        members, seeds = gathering.groups(k, begin, steps)
         expected: list[tuple[int, dict[int, int]]] = []
         for _ in range(len(seeds)):
             seed = begin if begin >= 0 else plain.least(plain.sums(), sign)
@@ -198,5 +198,5 @@ def test_memory_is_linear_in_the_tuples() -> None:
     space = Space(attributes, codes, np.ones(4000, np.int64), None, 4000)
     fast = Index(space, list(distance.kacpc(space, 2, True)))
     fast.least(fast.to(codes[0]))
-    size = sum(array.nbytes for array in fast._tree)
+    size = sum(array.nbytes for array in fast.tree)
     assert size < 4000 * 200

@@ -53,7 +53,7 @@ def _released(space: Space, labels: Ints) -> tuple[Space, list[Ints]]:
     rows = np.flatnonzero(labels >= 0)
     if len(rows) == len(labels):
         return space, [np.arange(a.values + 1) for a in space.attributes]
-    tuples = np.unique(np.repeat(np.arange(len(space.counts)), space.counts)[rows])
+    tuples = np.unique(space.tuple_of[rows])
     attributes: list[Attribute] = []
     codes, known = space.codes.copy(), []
     for j, attribute in enumerate(space.attributes):

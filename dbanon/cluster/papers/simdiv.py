@@ -73,7 +73,7 @@ def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], 
     if clusters < 2:
         return np.zeros(space.rows, np.int64)
     unit = directions(space, chosen["cs_scale"])
-    tuple_of = np.repeat(np.arange(len(space.counts)), space.counts)
+    tuple_of = space.tuple_of
     ranked = _ranked(space, unit, chosen["rank"], check)
     first = int(np.argmax(influences(space, chosen)))
     top = space.codes[:, first].astype(np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dbanon import errors
 from dbanon.cluster.registry import MODE, Check, Run
+from dbanon.cluster.seeds import spread_rows
 from dbanon.functions.parameter_types import Flag
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
@@ -77,7 +78,7 @@ class Work:
     check: Check
 
     def __post_init__(self) -> None:
-        self.tuple_of = np.repeat(np.arange(len(self.space.counts)), self.space.counts)
+        self.tuple_of = self.space.tuple_of
         self.axes, self.points = _axes(self.space)
         self.centers = self.points[self.tuple_of[self.seeds]]
         nodes, d = max(2 * len(self.centers) - 1, 1), self.points.shape[1]
@@ -152,12 +153,7 @@ def centers_first(name: str, method: Callable[[Work], Ints]) -> Run:
             return np.zeros(space.rows, np.int64)
         if len(space.counts) * clusters > LARGEST and not options["large"]:
             raise errors.TooLarge(name, len(space.counts), clusters, LARGEST)
-        if options["mode"] == "deterministic":
-            seeds, order = np.arange(clusters) * space.rows // clusters, np.arange(space.rows)
-        else:
-            random = np.random.PCG64(cast(int, options["seed"]))  # its stream, unlike a Generator's, is promised
-            seeds = np.argsort(random.random_raw(space.rows), kind="stable")[:clusters]
-            order = np.argsort(random.random_raw(space.rows), kind="stable")
+        seeds, order = spread_rows(space, clusters, options)
         rounds = cast(int, options.get("rounds", 1))
         work = Work(space, constraint.least, seeds, order, options.get("centroid_cat") != "lca", rounds, check)
         return method(work)

@@ -1,2 +1,1 @@
-"""Gather: pick a seed, take the records nearest to it until the group is enough, repeat; place what is left. The family
-of KACPC."""
+"""Gather: groups grow (see `dbanon.cluster.growth`) by the records nearest to their seed. The family of KACPC."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import EVERY_MODEL, MODE, SEED, Algorithm, Check, register
-from dbanon.cluster.schemes.gather.nearest import gather
+from dbanon.cluster.schemes.gather.scheme import gather
+from dbanon.cluster.seeds import generator, random_tuple
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
@@ -37,9 +36,7 @@ def ikac(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     O(tuples * n/k) time, O(n) memory.
     """
     tables = Loss(space, constraint.least, "leaves").tables(space)
-    draws = np.random.Generator(np.random.PCG64(int(str(options["seed"]))))
-    record = 0 if options["mode"] == "deterministic" else int(draws.integers(space.rows))
-    first = int(np.searchsorted(space.starts, record, side="right")) - 1
+    first = random_tuple(space, options, generator(options))
     if options["first"] == "far-from-random":
         index = Index(space, tables)
         first = index.greatest(index.to(space.codes[first]))

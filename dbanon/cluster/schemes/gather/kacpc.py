@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
-from dbanon.cluster.schemes.gather.nearest import gather
+from dbanon.cluster.schemes.gather.scheme import gather
 from dbanon.functions.parameter_types import Flag
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.cluster.labels import Dealer, dealt
+from dbanon.cluster.growth import grow, within_room
+from dbanon.cluster.labels import Dealer
 from dbanon.cluster.registry import Algorithm, Check, register
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
@@ -43,33 +43,42 @@ def mdav(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     deviation), 0 or 1 for categories; hierarchies only generalize. Under persons or models a cluster has at least as
     many records as any of them needs, and the shared repair follows. O(n^2 / k) without the index, O(n) memory.
     """
-    from dbanon import kernels
-
     terms = [_squares(space, a, space.codes[:, j], str(options["scale"])) for j, a in enumerate(space.attributes)]
-    index = Index(space, terms)
-    few = [terms[j] for j in index.few]
-    arrays = (
-        np.array([int(isinstance(t.attribute, Number)) for t in few], np.int64),
-        np.array([t.unit for t in few], np.int64),
-        np.cumsum([0, *(t.attribute.values for t in few)]),
-        np.concatenate([np.zeros(0), *(t.place for t in few)]),
-    )
-    ask = index.question([np.zeros(a.values + 1, np.int64) for a in space.attributes], [0], [0])
-    tree, by_table, axis, _ = index.arrays
-    least, steps = constraint.least, 4
-    found: list[Ints] = [np.empty((0, 2), np.int64)]
-    while index.records >= 2 * least:
-        check()
-        clock = time.perf_counter()
-        rows = np.empty(((steps + 1) * (least + 1), 2), np.int64)
-        used = kernels.mdav_steps(tree, by_table, axis, arrays, ask.flat, ask.axes, least, steps, rows)
-        index.count()
-        found.append(rows[:used].copy())
-        steps = int(min(max(steps * 0.1 / max(time.perf_counter() - clock, 1e-6), 4), 8 * steps, 2**22 // (least + 2)))
-    labels = dealt(space, np.concatenate(found))
-    rest = index.remaining()
-    labels[Dealer(space, index).rows(rest, index.left[rest])] = labels.max(initial=-1) + 1
-    return labels
+    return grow(space, FarthestFromAverage(space, constraint.least, terms), check)
+
+
+class FarthestFromAverage:
+    """Groups of k records around the record farthest from the average of what is left, and around the one farthest
+    from that; the last k to 2k - 1 are a group."""
+
+    def __init__(self, space: Space, k: int, terms: Sequence[_Squares]) -> None:
+        self.k, self.index = k, Index(space, terms)
+        self.dealer = Dealer(self.index)
+        few = [terms[j] for j in self.index.few]
+        self.terms = (
+            np.array([int(isinstance(t.attribute, Number)) for t in few], np.int64),
+            np.array([t.unit for t in few], np.int64),
+            np.cumsum([0, *(t.attribute.values for t in few)]),
+            np.concatenate([np.zeros(0), *(t.place for t in few)]),
+        )
+        self.question = self.index.blank()
+
+    def can_go_on(self) -> bool:
+        return self.index.records >= 2 * self.k
+
+    def form(self, labels: Ints, first: int, most: int) -> int:
+        from dbanon import kernels
+
+        groups = within_room(most, self.k)
+        members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are made two at a time
+        used = kernels.mdav_steps(
+            *self.index.arrays[:3], self.terms, self.question.flat, self.question.axes, self.k, groups, members
+        )
+        self.index.count()
+        return self.dealer.deal(members[:used], labels, first)
+
+    def place(self, labels: Ints, rows: Ints, check: Check) -> None:
+        labels[rows] = labels.max() + 1
 
 
 def _squares(space: Space, attribute: Attribute, codes: Codes, scale: str) -> _Squares:

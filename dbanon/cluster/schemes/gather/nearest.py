@@ -1,125 +1,127 @@
-"""Gather: pick a seed, take the records nearest to it until the group is enough, repeat; place what is left.
+"""Groups of a seed and the records nearest to it; what is left joins the nearest seed.
 
-The family of KACPC. A rule says where the next seed is and how far records are from it.
+Ties go to the first record in canonical order, and to the earlier group.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
-from dbanon.cluster.labels import Dealer, dealt
-from dbanon.cluster.registry import Check, Rule
-from dbanon.cluster.schemes.gather import diverse
+from dbanon.cluster import growth
+from dbanon.cluster.labels import Dealer
+from dbanon.cluster.registry import Check
 from dbanon.models.constraint import Constraint
 from dbanon.space import distance
-from dbanon.space.distance import Table
-from dbanon.space.index import Index
-from dbanon.space.space import Codes, Ints, Space
+from dbanon.space.gathering import Gathering
+from dbanon.space.index import Index, Question
+from dbanon.space.space import Ints
 
 
-def gather(space: Space, constraint: Constraint, tables: Sequence[Table], rule: Rule, check: Check) -> Ints:
-    """Clusters of one seed and its nearest records each; leftovers go to the cluster with the nearest seed.
+class Seeding(Protocol):
+    """Where the next group begins: the first one anywhere, later ones at the least or greatest sum of distances."""
 
-    Ties go to the first record in canonical order, and to the earlier cluster.
-    """
-    index = Index(space, tables)
-    sums = index.sums()
-    made: list[int] = []
-    left = constraint.left(space)
-    dealer = Dealer(space, index)
-    labels = np.full(space.rows, -1, np.int64)
-    dense = index.dense()
-    compiled = all(m.rules(space.sensitive[m.sensitive]).exact for m in constraint.models)
-    if dense is not None and constraint.models and compiled and space.persons is None and not constraint.joint:
-        return diverse.gather(space, constraint, index, dense, tables, rule, check)
-    if not constraint.counts_records(space):
-        dense = None
-    while dense is None and left.enough():
-        check()
-        seed = rule.next(index, sums, len(made))
-        rows = _group(space, constraint, index, dealer, seed)
-        if rows is None:
-            break
-        labels[rows] = len(made)
-        left.take(rows)
-        made.append(seed)
-        index.add(sums, space.codes[seed])
-    if dense is not None:
-        made = _compiled(space, constraint.least, index, dense, rule, labels, check).tolist()
-    rest = index.remaining()
-    if len(rest):
-        nearest = _nearest_seed(space.codes[rest], space.codes[made], tables, check)
-        labels[dealer.rows(rest, index.left[rest])] = np.repeat(nearest, index.left[rest])
-    return labels
+    @property
+    def sign(self) -> int:
+        """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest."""
+        ...
+
+    def next(self, index: Index, sums: Question, made: int) -> int:
+        """The tuple of the next seed after `made` groups."""
+        ...
 
 
-def _compiled(
-    space: Space,
-    k: int,
-    index: Index,
-    dense: tuple[Ints, Ints],
-    rule: Rule,
-    labels: Ints,
-    check: Check,
-) -> Ints:
-    """The same loop in compiled code, where a group needs k records and no more; gives the seeds.
+class Nearest:
+    """What is left of a space, and the seeds of the groups that are made; `sums` are the distances to all seeds."""
 
-    Comes back to look for interrupts several times a second.
-    """
-    sums = index.sums()
-    begin = rule.next(index, sums, 0) if index.records >= k else -1
-    found: list[Ints] = [np.empty(0, np.int64)]
-    members: list[Ints] = [np.empty((0, 2), np.int64)]
-    steps = 4
-    while index.records >= k:
-        check()
-        clock = time.perf_counter()
-        rows, seeds = index.gather(dense, sums, rule.sign, k, begin, steps)
-        begin = -1
-        took = time.perf_counter() - clock
-        steps = int(min(max(steps * 0.1 / max(took, 1e-6), 4), 8 * steps, max(2**22 // (k + 2), 4)))
-        members.append(rows)
-        found.append(seeds)
-    all_rows = np.concatenate(members)
-    made = dealt(space, all_rows)
-    labels[made >= 0] = made[made >= 0]
-    return np.concatenate(found)
+    def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
+        self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
+        self.dealer = Dealer(index)
+        self.sums = index.sums()
+        self.seeds: list[int] = []
 
+    def can_go_on(self) -> bool:
+        return self.index.records >= self.constraint.least
 
-def _group(space: Space, constraint: Constraint, index: Index, dealer: Dealer, seed: int) -> Ints | None:
-    """Takes the seed and as many of the nearest records as the model needs; None if all that is left do not meet it."""
-    own = dealer.rows([seed], [1])
-    index.take(np.array([seed]), np.array([1]))
-    near = index.to(space.codes[seed])
-    wanted = constraint.least - 1
-    while True:
-        tuples, counts = index.nearest(near, wanted)
-        rows = np.concatenate((own, dealer.rows(tuples, counts)))
-        needed = constraint.needed(space, rows)
-        if needed is not None or len(rows) > index.records:
-            break
-        wanted = 2 * wanted + 1
-    if needed is None:
-        index.put_back(np.array([seed]), np.array([1]))
-        return None
-    keep = needed - 1
-    before = np.cumsum(counts) - counts
-    counts = np.clip(keep - before, 0, counts)
-    index.take(tuples, counts)
-    return rows[: keep + 1]
+    def seed(self) -> int:
+        """The tuple of the next seed."""
+        return self.seeding.next(self.index, self.sums, len(self.seeds))
 
+    def given_seed(self) -> int:
+        """The first seed; -1 for later ones, which kernels find by the sums."""
+        return -1 if self.seeds else self.seed()
 
-def _nearest_seed(codes: Codes, seeds: Codes, tables: Sequence[Table], check: Check) -> Ints:
-    """The first of the nearest seeds for each tuple, by its place in `seeds`. O(tuples * seeds)."""
-    nearest = np.empty(len(codes), np.int64)
-    for i, code in enumerate(codes):
-        check()
-        rows = distance.rows(tables, code)
+    def place(self, labels: Ints, rows: Ints, check: Check) -> None:
+        """Labels records with the first of the nearest seeds. O(tuples * seeds)."""
+        tuples, of = np.unique(self.space.tuple_of[rows], return_inverse=True)
+        nearest = np.empty(len(tuples), np.int64)
+        for i, t in enumerate(tuples.tolist()):
+            check()
+            nearest[i] = int(np.argmin(self.to_seeds(t)))
+        labels[rows] = nearest[of]
+
+    def to_seeds(self, t: int) -> Ints:
+        """Distances of a tuple to all seeds."""
+        seeds = self.space.codes[self.seeds]
         sums = np.zeros(len(seeds), np.int64)
-        for j, row in enumerate(rows):
+        for j, row in enumerate(distance.rows(self.index.tables, self.space.codes[t])):
             sums += row[seeds[:, j]]
-        nearest[i] = int(np.argmin(sums))
-    return nearest
+        return sums
+
+
+class FixedSize(Nearest):
+    """Groups of k records, in compiled code."""
+
+    def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
+        super().__init__(constraint, index, seeding)
+        self.gathering = Gathering(index, self.sums, seeding.sign)
+
+    def form(self, labels: Ints, first: int, most: int) -> int:
+        k = self.constraint.least
+        members, seeds = self.gathering.groups(k, self.given_seed(), growth.within_room(most, k))
+        self.seeds += seeds.tolist()
+        return self.dealer.deal(members, labels, first)
+
+
+class UntilEnough(Nearest):
+    """Groups that grow until any model is met, one question after another."""
+
+    def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
+        super().__init__(constraint, index, seeding)
+        self.left = constraint.left(index.space)
+
+    def can_go_on(self) -> bool:
+        return self.left.enough()
+
+    def form(self, labels: Ints, first: int, most: int) -> int:
+        seed = self.seed()
+        rows = self._group(seed)
+        if rows is None:
+            return 0
+        labels[rows] = first
+        self.left.take(rows)
+        self.seeds.append(seed)
+        self.index.add(self.sums, self.space.codes[seed])
+        return 1
+
+    def _group(self, seed: int) -> Ints | None:
+        """Takes the seed and as many of the nearest records as the model needs; None if all that is left miss it."""
+        index, one = self.index, np.ones(1, np.int64)
+        own = self.dealer.rows([seed], one)
+        index.take(np.array([seed]), one)
+        near = index.to(self.space.codes[seed])
+        wanted = self.constraint.least - 1
+        while True:
+            tuples, counts = index.nearest(near, wanted)
+            rows = np.concatenate((own, self.dealer.rows(tuples, counts)))
+            needed = self.constraint.needed(self.space, rows)
+            if needed is not None or len(rows) > index.records:
+                break
+            wanted = 2 * wanted + 1
+        if needed is None:
+            index.put_back(np.array([seed]), one)
+            return None
+        before = np.cumsum(counts) - counts
+        index.take(tuples, np.clip(needed - 1 - before, 0, counts))
+        return rows[:needed]

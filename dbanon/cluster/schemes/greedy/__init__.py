@@ -1,2 +1,1 @@
-"""Greedy: begin with a seed, let in the record that costs least, again and again; what is left goes where it costs
-least. The family of k-member."""
+"""Greedy: groups grow (see `dbanon.cluster.growth`) by the record that costs least. The family of k-member."""

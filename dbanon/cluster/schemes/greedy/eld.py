@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 import numpy as np
 
-from dbanon.cluster.labels import Dealer, dealt
+from dbanon.cluster.growth import grow
 from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
-from dbanon.cluster.schemes.greedy.least_loss import FAR, arrays, nowhere, place, start
+from dbanon.cluster.schemes.greedy.least_loss import FAR, LeastLoss, Seeding
 from dbanon.models.constraint import Constraint
-from dbanon.space.index import Index
 from dbanon.space.space import Ints, Space
 
 
@@ -24,37 +22,30 @@ def eld(space: Space, constraint: Constraint, options: Mapping[str, object], che
     values; leftovers go where the whole loss grows least. Clusters grow where sensitive values are skewed. Other models
     and forms of l, and persons, are met by the shared repair. O(n^2) without the index, O(n) memory.
     """
-    from dbanon.kernels import eld as kernels
-
     loss = Loss(space, constraint.least, "edges")
-    index = Index(space, loss.tables(space))
-    terms = arrays([loss.terms[j] for j in index.few])
-    ask = index.question(
-        [np.zeros(space.attributes[j].values + 1, np.int64) for j in sorted(index.few)], *nowhere(space)
-    )
-    least, codes, left_of = _asked(space, constraint)
-    reference = start(space, FAR, options).reference
-    found: list[Ints] = [np.empty((0, 2), np.int64)]
-    members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
-    steps, more = 4, index.records >= constraint.least
-    while more:
-        check()
-        clock = time.perf_counter()
-        used, reference, more = kernels.eld_steps(
-            *index.arrays, terms, ask.flat, ask.axes, constraint.least, least, codes, space.starts, space.counts,
-            left_of, reference, len(found) == 1, steps, members,
+    return grow(space, UntilDiverse(space, constraint, loss, Seeding.of(space, FAR, options)), check)
+
+
+class UntilDiverse(LeastLoss):
+    """Groups as k-member makes them, which grow until they have `l` different values too."""
+
+    def __init__(self, space: Space, constraint: Constraint, loss: Loss, seeding: Seeding) -> None:
+        super().__init__(space, constraint, loss, seeding)
+        self.values, self.codes, self.left_of = _wanted(space, constraint)
+        self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
+
+    def form(self, labels: Ints, first: int, most: int) -> int:
+        from dbanon.kernels.eld import eld_steps
+
+        used, self.reference, _ = eld_steps(
+            *self.index.arrays, self.terms, self.question.flat, self.question.axes, self.least, self.values, self.codes,
+            self.space.starts, self.space.counts, self.left_of, self.reference, first == 0, most, self.members,
         )  # fmt: skip
-        index.count()
-        found.append(members[:used].copy())
-        steps = int(min(max(steps * 0.1 / max(time.perf_counter() - clock, 1e-6), 4), 8 * steps))
-    labels = dealt(space, np.concatenate(found))
-    rest = index.remaining()
-    if len(rest) and (labels >= 0).any():
-        place(space, loss, labels, Dealer(space, index).rows(rest, index.left[rest]), check)
-    return labels if (labels >= 0).any() else np.zeros(space.rows, np.int64)
+        self.index.count()
+        return self.dealer.deal(self.members[:used], labels, first)
 
 
-def _asked(space: Space, constraint: Constraint) -> tuple[Ints, Ints, Ints]:
+def _wanted(space: Space, constraint: Constraint) -> tuple[Ints, Ints, Ints]:
     """By sensitive column: least number of different values, code of every record (NULL: -1), records by value."""
     columns = max(len(space.sensitive), 1)
     width = max([s.values for s in space.sensitive], default=0) + 1

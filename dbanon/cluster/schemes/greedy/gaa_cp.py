@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
-from dbanon.cluster.schemes.greedy.least_loss import FAR, RANDOM, greedy, start
+from dbanon.cluster.schemes.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
@@ -20,8 +19,8 @@ def gaa_cp(space: Space, constraint: Constraint, options: Mapping[str, object], 
     the common ancestor (NCP). With `next = 'random'` (default) it is S4's algorithm with that loss; `next = 'far'`
     begins at the record farthest from the seed before. O(n^2) without the index, O(n) memory.
     """
-    seeding = FAR if options["next"] == "far" else RANDOM
-    return greedy(space, constraint, Loss(space, constraint.least, "leaves"), start(space, seeding, options), check)
+    rule = FAR if options["next"] == "far" else RANDOM
+    return greedy(space, constraint, options, check, rule, "leaves")
 
 
 register(

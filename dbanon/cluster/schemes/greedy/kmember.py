@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
-from dbanon.cluster.schemes.greedy.least_loss import FAR, RANDOM, greedy, start
+from dbanon.cluster.schemes.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
 
@@ -18,7 +17,7 @@ def kmember(space: Space, constraint: Constraint, options: Mapping[str, object],
     record that raises the information loss least, k - 1 times. Sizes k to 2k - 1. O(n^2) evaluations without the
     index, which leaves most of them out; O(n) memory.
     """
-    return greedy(space, constraint, Loss(space, constraint.least, "edges"), start(space, FAR, options), check)
+    return greedy(space, constraint, options, check, FAR, "edges")
 
 
 def kmembers_random(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
@@ -27,7 +26,7 @@ def kmembers_random(space: Space, constraint: Constraint, options: Mapping[str, 
     As k-member, but each cluster begins at a random record. S4 states O(n); every step looks at all records that are
     left, so it is O(n^2) without the index. O(n) memory.
     """
-    return greedy(space, constraint, Loss(space, constraint.least, "edges"), start(space, RANDOM, options), check)
+    return greedy(space, constraint, options, check, RANDOM, "edges")
 
 
 register(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from dbanon.cluster.extent import Extents, members
-from dbanon.cluster.labels import Dealer, dealt
+from dbanon.cluster.growth import grow, within_room
+from dbanon.cluster.labels import Dealer
 from dbanon.cluster.loss import Loss, Term
 from dbanon.cluster.registry import Check
+from dbanon.cluster.seeds import generator, random_tuple
 from dbanon.models.constraint import Constraint
 from dbanon.space.index import Index
 from dbanon.space.space import Ints, Number, Space, Tree
@@ -22,76 +23,78 @@ FAR, RANDOM, FIRST = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where clusters begin: FAR, RANDOM or FIRST; the first FAR seed is the farthest from the tuple `reference`."""
+class Seeding:
+    """Where groups begin: FAR, RANDOM or FIRST; the first FAR seed is the farthest from the tuple `reference`."""
 
-    seeding: int
+    rule: int
     draws: np.random.Generator
     reference: int
 
+    @classmethod
+    def of(cls, space: Space, rule: int, options: Mapping[str, object]) -> Seeding:
+        """The rule of a call. In the deterministic mode a random record is the first one."""
+        draws = generator(options)
+        reference = random_tuple(space, options, draws) if rule == FAR else 0
+        if rule == RANDOM and options["mode"] == "deterministic":
+            rule = FIRST
+        return cls(rule, draws, reference)
 
-def start(space: Space, seeding: int, options: Mapping[str, object]) -> Start:
-    """The rule of a call. In the deterministic mode a random record is the first one."""
-    draws = np.random.Generator(np.random.PCG64(int(str(options["seed"]))))
-    if options["mode"] == "deterministic":
-        return Start(FIRST if seeding == RANDOM else seeding, draws, 0)
-    record = int(draws.integers(space.rows)) if seeding == FAR else 0
-    return Start(seeding, draws, int(np.searchsorted(space.starts, record, side="right")) - 1)
 
+class LeastLoss:
+    """Groups of k records, each of which is the one with which a record of the group loses least.
 
-def greedy(space: Space, constraint: Constraint, loss: Loss, begin: Start, check: Check) -> Ints:
-    """Clusters of the seed and the records that cost least; leftovers go, in order, to the cluster where the whole loss
-    grows least (MINIL).
-
-    Under persons or models of sensitive values a cluster has at least as many records as any of them needs; where that
-    was not enough, the shared repair follows. Ties go to the first record in canonical order, and to the earlier
-    cluster.
+    Under persons or models of sensitive values a group has at least as many records as any of them needs; where that
+    was not enough, the shared repair follows. Ties go to the first record in canonical order.
     """
-    from dbanon import kernels
 
-    index = Index(space, loss.tables(space))
-    terms = arrays([loss.terms[j] for j in index.few])
-    ask = index.question(
-        [np.zeros(space.attributes[j].values + 1, np.int64) for j in sorted(index.few)], *nowhere(space)
-    )
-    found: list[Ints] = [np.empty((0, 2), np.int64)]
-    least, reference, steps = constraint.least, begin.reference, 4
-    while index.records >= least:
-        check()
-        clock = time.perf_counter()
-        rows = np.empty((steps * (least + 1), 2), np.int64)
-        used, reference = kernels.greedy_steps(
-            *index.arrays, terms, ask.flat, ask.axes, least, begin.seeding, reference, begin.draws.random(steps), steps,
-            rows,
+    def __init__(self, space: Space, constraint: Constraint, loss: Loss, seeding: Seeding) -> None:
+        self.space, self.least, self.loss, self.seeding = space, constraint.least, loss, seeding
+        self.reference = seeding.reference
+        self.index = Index(space, loss.tables(space))
+        self.dealer = Dealer(self.index)
+        self.terms = arrays([loss.terms[j] for j in self.index.few])
+        self.question = self.index.blank()
+
+    def can_go_on(self) -> bool:
+        return self.index.records >= self.least
+
+    def form(self, labels: Ints, first: int, most: int) -> int:
+        from dbanon import kernels
+
+        groups = within_room(most, self.least)
+        members = np.empty((groups * (self.least + 1), 2), np.int64)
+        used, self.reference = kernels.greedy_steps(
+            *self.index.arrays, self.terms, self.question.flat, self.question.axes, self.least, self.seeding.rule,
+            self.reference, self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip
-        index.count()
-        found.append(rows[:used].copy())
-        steps = int(min(max(steps * 0.1 / max(time.perf_counter() - clock, 1e-6), 4), 8 * steps, 2**22 // (least + 2)))
-    labels = dealt(space, np.concatenate(found))
-    rest = index.remaining()
-    if len(rest):
-        place(space, loss, labels, Dealer(space, index).rows(rest, index.left[rest]), check)
-    return labels
+        self.index.count()
+        return self.dealer.deal(members[:used], labels, first)
+
+    def place(self, labels: Ints, rows: Ints, check: Check) -> None:
+        least_growth(self.space, self.loss, labels, rows, check)
 
 
-def place(space: Space, loss: Loss, labels: Ints, rows: Ints, check: Check) -> None:
-    """Labels leftovers: where (size + 1) times the loss with them exceeds size times the loss without them least."""
+def greedy(
+    space: Space, constraint: Constraint, options: Mapping[str, object], check: Check, rule: int, heights: str
+) -> Ints:
+    """Groups of records that lose least together. `rule`: FAR, RANDOM or FIRST; `heights`: see `Loss`."""
+    loss = Loss(space, constraint.least, heights)
+    return grow(space, LeastLoss(space, constraint, loss, Seeding.of(space, rule, options)), check)
+
+
+def least_growth(space: Space, loss: Loss, labels: Ints, rows: Ints, check: Check) -> None:
+    """Labels leftovers, in order: where (size + 1) times the loss with them exceeds size times the loss without them
+    least (MINIL). Ties go to the earlier group."""
     extents = Extents.of(space, members(labels))
     low, high, sizes = extents.low, extents.high, extents.sizes.astype(np.int64)
     own = loss.of(low, high)
-    tuple_of = np.searchsorted(space.starts, rows, side="right") - 1
-    for row, t in zip(rows.tolist(), tuple_of.tolist(), strict=True):
+    for row, t in zip(rows.tolist(), space.tuple_of[rows].tolist(), strict=True):
         check()
         code = space.codes[t].astype(np.int64)
         grown = loss.of(np.minimum(low, code), np.maximum(high, code))
         c = int(np.argmin(grown * (sizes + 1) - own * sizes))
         labels[row] = c
         low[c], high[c], sizes[c], own[c] = np.minimum(low[c], code), np.maximum(high[c], code), sizes[c] + 1, grown[c]
-
-
-def nowhere(space: Space) -> tuple[list[int], list[int]]:
-    """No place on any axis, for a question that is filled later."""
-    return [0] * len(space.attributes), [0] * len(space.attributes)
 
 
 def arrays(terms: Sequence[Term]) -> tuple[Any, ...]:

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
-from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy, start
+from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
@@ -32,7 +31,7 @@ def mwck(space: Space, constraint: Constraint, options: Mapping[str, object], ch
         replace(a, weight=a.weight * (f if f > 0 else 1.0)) for a, f in zip(space.attributes, factors, strict=True)
     )
     weighted = replace(space, attributes=attributes)
-    return greedy(weighted, constraint, Loss(weighted, constraint.least, "edges"), start(weighted, FAR, options), check)
+    return greedy(weighted, constraint, options, check, FAR, "edges")
 
 
 def entropies(space: Space, bins: int) -> list[float]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbanon.cluster.loss import Loss
 from dbanon.cluster.noise import EPSILON, Noise
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
-from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy, start
+from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
@@ -21,7 +20,7 @@ def rka(space: Space, constraint: Constraint, options: Mapping[str, object], che
     By default the intervals and nodes of the clusters are published: k-anonymous, without noise. `release = 'noise'`
     publishes values (see `hidden`): not k-anonymous for who looks at the rows. O(n^2) without the index, O(n) memory.
     """
-    return greedy(space, constraint, Loss(space, constraint.least, "edges"), start(space, FAR, options), check)
+    return greedy(space, constraint, options, check, FAR, "edges")
 
 
 def hidden(options: Mapping[str, object]) -> Noise | None:

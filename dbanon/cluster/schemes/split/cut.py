@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.models.constraint import Constraint
-from dbanon.space.space import Attribute, Ints, Number, Space, Tree
+from dbanon.space.space import Attribute, Ints, Number, Space, Tree, ranges
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class Part:
 
     def rows(self) -> Ints:
         """All canonical rows."""
-        ends = np.cumsum(self.counts)
-        return np.arange(int(self.counts.sum())) + np.repeat(self.first - ends + self.counts, self.counts)
+        return ranges(self.first, self.counts)
 
     def enough(self, space: Space, constraint: Constraint) -> bool:
         """Whether the records meet the model."""

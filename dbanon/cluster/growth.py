@@ -1,0 +1,79 @@
+"""Growth: the one loop of the families gather and greedy.
+
+A group begins with a seed, records join it until it is enough, and the next group begins, while what is left can make
+one; what is left in the end is placed. What differs are four rules:
+
+gather.nearest     seed: least or greatest sum of distances to all seeds; joins: nearest to the seed; enough: k records,
+                   or any model; leftovers: nearest seed
+gather.diverse     the same; joins: nearest with which the models can still be met; leftovers: nearest group that meets
+                   them then
+gather.mdav        seed: farthest from the average, then from that seed; joins: nearest to the seed; enough: k records;
+                   leftovers: a group of their own
+greedy.least_loss  seed: farthest from the seed before, a random record, or the first; joins: least loss; enough: k
+                   records; leftovers: least loss
+greedy.eld         seed: farthest from the seed before; enough: k records and l values; else as above
+
+Seed, joining and enough are mostly one compiled kernel: a call for each record would cost more than its answer.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+import numpy as np
+
+from dbanon.cluster.registry import Check
+from dbanon.space.space import Ints, Space
+
+FEWEST, MOST = 4, 2**22
+"""Groups that are made between two looks for interrupts, at least and at most."""
+
+PAUSE = 0.1
+"""Seconds between two looks for interrupts, where groups are made one after another in compiled code."""
+
+ROOM = 2**22
+"""Members of groups that are held at a time."""
+
+
+class Rules(Protocol):
+    """The rules of one clustering, and what is left of its records."""
+
+    def can_go_on(self) -> bool:
+        """Whether what is left might make a group."""
+        ...
+
+    def form(self, labels: Ints, first: int, most: int) -> int:
+        """Makes up to `most` groups, each a seed and records that join until it is enough, and labels their records
+        from the number `first` on; gives how many, and 0 where what is left makes none."""
+        ...
+
+    def place(self, labels: Ints, rows: Ints, check: Check) -> None:
+        """Labels the rows that are in no group, ascending."""
+        ...
+
+
+def grow(space: Space, rules: Rules, check: Check) -> Ints:
+    """The group of every record; one group where none could be made."""
+    labels = np.full(space.rows, -1, np.int64)
+    groups, most = 0, FEWEST
+    while rules.can_go_on():
+        check()
+        clock = time.perf_counter()
+        made = rules.form(labels, groups, most)
+        if made == 0:
+            break
+        groups += made
+        took = max(time.perf_counter() - clock, 1e-6)
+        most = int(min(max(most * PAUSE / took, FEWEST), 8 * most, MOST))
+    if groups == 0:
+        return np.zeros(space.rows, np.int64)
+    rows = np.flatnonzero(labels < 0)
+    if len(rows):
+        rules.place(labels, rows, check)
+    return labels
+
+
+def within_room(groups: int, least: int) -> int:
+    """As many groups of so many records, or fewer, as there is room for."""
+    return min(groups, max(ROOM // (least + 2), FEWEST))

@@ -1,0 +1,29 @@
+"""Gathering with any model: the form of the rules that fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbanon.cluster.growth import grow
+from dbanon.cluster.registry import Check
+from dbanon.cluster.schemes.gather.diverse import Diverse
+from dbanon.cluster.schemes.gather.nearest import FixedSize, Seeding, UntilEnough
+from dbanon.models.constraint import Constraint
+from dbanon.space.distance import Table
+from dbanon.space.gathering import Gathering
+from dbanon.space.index import Index
+from dbanon.space.space import Ints, Space
+
+
+def gather(space: Space, constraint: Constraint, tables: Sequence[Table], seeding: Seeding, check: Check) -> Ints:
+    """Groups of one seed and its nearest records each; what is left joins the group with the nearest seed, or under
+    models of sensitive values the nearest that still meets them."""
+    index = Index(space, tables)
+    rules: type[FixedSize | UntilEnough | Diverse] = UntilEnough
+    compiled = constraint.models and all(m.rules(space.sensitive[m.sensitive]).exact for m in constraint.models)
+    if Gathering.fits(index):
+        if constraint.counts_records(space):
+            rules = FixedSize
+        elif space.persons is None and not constraint.joint and compiled:
+            rules = Diverse
+    return grow(space, rules(constraint, index, seeding), check)

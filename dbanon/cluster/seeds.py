@@ -1,0 +1,30 @@
+"""Where clusters begin: random records, which are the first ones in the deterministic mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.space.space import Ints, Space
+
+
+def generator(options: Mapping[str, object]) -> np.random.Generator:
+    """The random numbers of a call's seed."""
+    return np.random.Generator(np.random.PCG64(int(str(options["seed"]))))
+
+
+def random_tuple(space: Space, options: Mapping[str, object], draws: np.random.Generator) -> int:
+    """The tuple of a random record; in the deterministic mode of the first one."""
+    record = 0 if options["mode"] == "deterministic" else int(draws.integers(space.rows))
+    return int(np.searchsorted(space.starts, record, side="right")) - 1
+
+
+def spread_rows(space: Space, clusters: int, options: Mapping[str, object]) -> tuple[Ints, Ints]:
+    """Rows of so many different records, and an order of all records, both random; in the deterministic mode every
+    (records / clusters)th record, and the canonical order."""
+    if options["mode"] == "deterministic":
+        return np.arange(clusters) * space.rows // clusters, np.arange(space.rows)
+    random = np.random.PCG64(int(str(options["seed"])))  # its stream, unlike a Generator's, is promised
+    rows = np.argsort(random.random_raw(space.rows), kind="stable")[:clusters]
+    return rows, np.argsort(random.random_raw(space.rows), kind="stable")

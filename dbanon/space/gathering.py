@@ -1,0 +1,99 @@
+"""Whole groups from an index at a time, in compiled code: seeds, and the records nearest to them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dbanon.space.index import Index, Question, nothing
+from dbanon.space.space import Ints
+from dbanon.space.trie import blocks
+
+EFFORT = 8
+"""A group of n records is looked for among the n * EFFORT records nearest to its seed, then a greater one is."""
+
+DENSE = 2**24
+"""All tables of one space are kept whole while they have at most so many entries together."""
+
+
+class Chains(NamedTuple):
+    """The records that are left: `head`, the first of each tuple, and `following`, the next of the same tuple (-1:
+    none); `tuple_of` (rows,) and `values`, the sensitive codes (columns, rows)."""
+
+    head: Ints
+    following: Ints
+    tuple_of: Ints
+    values: Any
+
+
+class Gathering:
+    """Takes groups from an index. `sums`: the summed distances to all seeds, which nothing else adds to; `sign`: seeds
+    have the least (1) or the greatest (-1) of them."""
+
+    def __init__(self, index: Index, sums: Question, sign: int) -> None:
+        self.index, self.sums, self.sign = index, sums, sign
+
+    @staticmethod
+    def fits(index: Index) -> bool:
+        """Whether all tables of the index are small enough to be kept whole."""
+        return sum(n * n for n in index.sizes) <= DENSE
+
+    @cached_property
+    def _dense(self) -> tuple[Ints, Ints]:
+        """All rows of all tables in one array, and where each attribute's begin."""
+        index = self.index
+        whole = [index.tables[j].row(c) for j, n in zip(index.few, index.sizes, strict=True) for c in range(n)]
+        starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)
+        return np.concatenate([nothing(), *whole]), starts
+
+    @cached_property
+    def _blocks(self) -> tuple[Any, ...]:
+        index = self.index
+        return blocks(index.space, index.few, index.axis_codes, index.axis, index.left)
+
+    def groups(self, k: int, begin: int, most: int) -> tuple[Ints, Ints]:
+        """Makes up to `most` groups: the record of least (greatest) sum, and the k - 1 nearest to it.
+
+        `begin` is the first seed, or -1. Every seed is added to the sums. Gives members (rows, 2), the tuple and count
+        of each, every group ending with a row of -1, and the seeds. The same as asking `least`, `take`, `nearest`,
+        `take`, `add` in turn.
+        """
+        from dbanon import kernels
+
+        index, sums = self.index, self.sums
+        members, seeds = np.empty((most * (k + 2), 2), np.int64), np.empty(most, np.int64)
+        if index.axis_codes.shape[1] and self.sign > 0:
+            used, made = kernels.gather_blocks(
+                *self._blocks, index.by_table, index.axis, index.axis_codes, *self._dense,
+                index.left, sums.flat, sums.axes, k, begin, most, members, seeds,
+            )  # fmt: skip
+            index.records = int(index.left.sum())
+            return members[:used], seeds[:made]
+        near = index.blank()
+        used, made = kernels.gather_steps(
+            *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, k, begin, index.apart,
+            most, members, seeds,
+        )  # fmt: skip
+        index.count()
+        return members[:used], seeds[:made]
+
+    def judged_groups(
+        self, least: int, begin: int, chains: Chains, rules: tuple[Any, ...], labels: Ints, first: int, most: int
+    ) -> tuple[Ints, bool]:
+        """Makes up to `most` groups of at least `least` records that meet models of sensitive values, and labels their
+        records from `first` on; gives the seeds, and whether the last seed found no group.
+
+        `begin` is the first seed, or -1; rules: see `dbanon.kernels.models`.
+        """
+        from dbanon import kernels
+
+        index, sums, near = self.index, self.sums, self.index.blank()
+        seeds = np.empty(most, np.int64)
+        made, stuck = kernels.gather_models(
+            *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, least, begin, *chains,
+            rules, labels, first, most, seeds, EFFORT,
+        )  # fmt: skip
+        index.count()
+        return seeds[:made], bool(stuck)
