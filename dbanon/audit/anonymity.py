@@ -258,6 +258,7 @@ def _sensitive(source: Source, i: int, judged: _Judged) -> dict[str, object]:
     """Template values of one sensitive column."""
     return {
         "i": i,
+        "plain": judged.column,
         "value": value(judged.column, judged.type),
         "rows": rows(judged.hierarchy) if judged.hierarchy else None,
         "say": tree_messages(source.shown, judged.column, judged.shown, judged.asked),

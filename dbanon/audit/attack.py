@@ -169,6 +169,7 @@ def _sensitive(
         found.append(
             {
                 "i": i,
+                "plain": name,
                 "label": text(name),
                 "value": _as_text(made.release, name),
                 "true_value": Sql("NULL::VARCHAR") if true is None else _as_text(made.source, true),

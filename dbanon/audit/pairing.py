@@ -131,6 +131,7 @@ def attribute(
         raise errors.UnsupportedType(function, source.shown, column, type_)
     values: dict[str, object] = {
         "i": i,
+        "plain": column,
         "published": published,
         "is_number": kind is not None,
         "rows": None,

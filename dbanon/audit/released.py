@@ -117,7 +117,13 @@ def classes(made: Tables, of: object = "published") -> dict[str, object]:
         "source": release.sql,
         "quasi": quasi,
         "sensitive": [
-            {"i": i, "value": anonymity.value(name, release.columns[name]), "rows": None, "label": text(name)}
+            {
+                "i": i,
+                "plain": name,
+                "value": anonymity.value(name, release.columns[name]),
+                "rows": None,
+                "label": text(name),
+            }
             for i, name in enumerate(made.sensitive)
         ],
         "person": value,

@@ -240,6 +240,7 @@ class SensitiveColumn:
 
     i: int
     u: int
+    plain: str
     tree: TreeColumn | None
     number: Magnitude | None
     models: tuple[ModelView, ...]
@@ -423,6 +424,7 @@ def tested(call: Publication, unchanged: Sequence[PassthroughColumn]) -> list[Se
             SensitiveColumn(
                 i,
                 numbers[name],
+                name,
                 tree=_sensitive_tree(call, i, name, order) if order is not None else None,
                 number=_magnitude(call.source.columns[name]) if call.forest is not None else None,
                 models=tuple(_model(d, n, name) for n, d in enumerate(call.demands) if d.sensitive == i),

@@ -39,13 +39,18 @@ class CategoryRule:
     """What the gate holds a column with a hierarchy against, or one of texts; `own` is how it reads it."""
 
     i: int
-    text: Sql
+    plain: str
     own: Sql
     min_level: int
     max_level: int | None
     round: int
 
     is_number: ClassVar[bool] = False
+
+    @property
+    def text(self) -> Sql:
+        """The published column of text."""
+        return identifier(self.plain)
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class NumberRule:
     """
 
     i: int
-    text: Sql
+    plain: str
     own: Sql
     low: Sql | None
     high: Sql | None
@@ -83,6 +88,11 @@ class NumberRule:
     fine: Sql
 
     is_number: ClassVar[bool] = True
+
+    @property
+    def text(self) -> Sql:
+        """The published column of text."""
+        return identifier(self.plain)
 
 
 Rule = CategoryRule | NumberRule
@@ -232,7 +242,7 @@ def _category(call: Publication, i: int, name: str) -> CategoryRule:
     highest = _setting(call, name, "max_level")
     return CategoryRule(
         i,
-        identifier(name),
+        name,
         own=Sql(f"{identifier(name)}::VARCHAR"),
         min_level=max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
         max_level=None if highest is None else int(highest),
@@ -263,7 +273,7 @@ def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[s
     least, greatest = _limits(ends, scale)
     return NumberRule(
         i,
-        identifier(name),
+        name,
         own=_read_number(name, type_, grid),
         low=low,
         high=high,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from dbanon.sqltext import resources
-from dbanon.sqltext.quote import Sql, text
+from dbanon.sqltext.quote import Sql, identifier, one_line, text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -50,6 +50,8 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
     )
     environment.globals["sql"] = _sql
+    environment.filters["of"] = _of
+    environment.filters["comment"] = _comment
     return environment
 
 
@@ -77,6 +79,23 @@ def _whole_line(line: str) -> str:
 def _sql(*pieces: str | int) -> Fragment:
     """Words of a template as SQL, to be handed to a macro: `sql('q', 3)`."""
     return Fragment("".join(str(p) for p in pieces))
+
+
+@jinja2.pass_environment
+def _of(environment: jinja2.Environment, step: str, *columns: object) -> Fragment:
+    """The name of a relation that exists once for each column (or pair): `"age: tree"`.
+
+    No other relation has it: the names of all others are written without a colon, and no step has one, so that what
+    stands before the last one is the column, or the columns as they are quoted.
+    """
+    plain = [environment.getattr(column, "plain") for column in columns]
+    owner = plain[0] if len(plain) == 1 else " and ".join(map(identifier, plain))
+    return Fragment(identifier(f"{owner}: {step}"))
+
+
+def _comment(words: str) -> Fragment:
+    """Any text as a part of a comment."""
+    return Fragment(one_line(words))
 
 
 def fill(template: str, **values: object) -> str:

@@ -7,13 +7,13 @@
 {% for q in quasi %}
 {% if q.is_number %}
 {# The values of a number in their order, with the keys that interval ends compare with. #}
-, spot_{{ q.i }} AS MATERIALIZED (
+, {{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, value::{{ q.end_type }} AS key, row_number() OVER (ORDER BY value ASC) AS place
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL)
 )
 {# What each class publishes: the first and the last value it covers. A class without an interval covers all, and NULL;
     one that publishes NULL where this can be seen has nothing to narrow. #}
-, scope_{{ q.i }} AS MATERIALIZED (
+, {{ 'scope'|of(q) }} AS MATERIALIZED (
     SELECT
         x.class_id, x.published, x.low_end IS NULL AS is_open,
         coalesce(f.place, 1) AS first, coalesce(l.place, x.places) AS last,
@@ -30,19 +30,19 @@
             FROM generalized
             {% if not typed %}WHERE p{{ q.i }} IS NOT NULL{% endif %}
         ) AS c
-        CROSS JOIN (SELECT min(key) AS low_key, max(key) AS high_key, count(*) AS places FROM spot_{{ q.i }}) AS k
+        CROSS JOIN (SELECT min(key) AS low_key, max(key) AS high_key, count(*) AS places FROM {{ 'order'|of(q) }}) AS k
     ) AS x
-    ASOF LEFT JOIN (SELECT key, min(place) AS place FROM spot_{{ q.i }} GROUP BY key) AS f ON x.low_end <= f.key
-    ASOF LEFT JOIN (SELECT key, max(place) AS place FROM spot_{{ q.i }} GROUP BY key) AS l ON x.high_end >= l.key
+    ASOF LEFT JOIN (SELECT key, min(place) AS place FROM {{ 'order'|of(q) }} GROUP BY key) AS f ON x.low_end <= f.key
+    ASOF LEFT JOIN (SELECT key, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY key) AS l ON x.high_end >= l.key
 )
 {% else %}
 {# The values under each published name. `*` may also stand for NULL, and its reader cannot tell. #}
-, under_{{ q.i }} AS MATERIALIZED (
+, {{ 'nodes'|of(q) }} AS MATERIALIZED (
     SELECT published, value, count(*) OVER (PARTITION BY published) AS covered
     FROM (
         SELECT t.published, v.value
-        FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM value_{{ q.i }}) AS v
-        JOIN tree_{{ q.i }} AS t ON t.node = v.node
+        FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM {{ 'values'|of(q) }}) AS v
+        JOIN {{ 'tree'|of(q) }} AS t ON t.node = v.node
         UNION
         SELECT '*' COLLATE POSIX, q{{ q.i }} FROM kept
     )
@@ -52,27 +52,27 @@
 {% endfor %}
 {% for u in unchanged %}
 {# Values that enough records (persons) have, numbered: what few have says nothing about the others. #}
-, common_{{ u.i }} AS MATERIALIZED (
+, {{ 'common values'|of(u) }} AS MATERIALIZED (
     SELECT row_number() OVER () AS vid, value
     FROM (
         SELECT u{{ u.i }} AS value FROM kept GROUP BY u{{ u.i }}
         HAVING {% if person %}count(DISTINCT person){% else %}count(*){% endif %} >= {{ support }}
     )
 )
-, carried_{{ u.i }} AS MATERIALIZED (
+, {{ 'classes'|of(u) }} AS MATERIALIZED (
     SELECT r.class_id, c.vid, sum(r.size)::BIGINT AS size
     FROM released AS r
-    JOIN common_{{ u.i }} AS c ON c.value IS NOT DISTINCT FROM r.u{{ u.i }}
+    JOIN {{ 'common values'|of(u) }} AS c ON c.value IS NOT DISTINCT FROM r.u{{ u.i }}
     GROUP BY r.class_id, c.vid
 )
 {% for q in quasi %}
-, taken_{{ u.i }}_{{ q.i }} AS MATERIALIZED (
+, {{ 'taken'|of(u, q) }} AS MATERIALIZED (
     SELECT c.vid, {% if q.is_number %}p.place{% else %}s.value{% endif %}
     FROM (SELECT DISTINCT u{{ u.i }} AS carried, q{{ q.i }} AS value FROM kept) AS s
-    JOIN common_{{ u.i }} AS c ON c.value IS NOT DISTINCT FROM s.carried
-    {% if q.is_number %}LEFT JOIN spot_{{ q.i }} AS p ON p.value = s.value{% endif %}
+    JOIN {{ 'common values'|of(u) }} AS c ON c.value IS NOT DISTINCT FROM s.carried
+    {% if q.is_number %}LEFT JOIN {{ 'order'|of(q) }} AS p ON p.value = s.value{% endif %}
 )
-, narrow_{{ u.i }}_{{ q.i }} AS (
+, {{ 'narrowed'|of(u, q) }} AS (
     {% if q.is_number %}
     SELECT
         vid, first, last, span, is_open, covered, remaining,
@@ -89,14 +89,14 @@
             SELECT p.*, a.place AS low_place, b.place AS high_place, p.is_open AND n.vid IS NOT NULL AS has_null
             FROM (
                 SELECT DISTINCT h.vid, s.first, s.last, s.span, s.is_open
-                FROM carried_{{ u.i }} AS h JOIN scope_{{ q.i }} AS s USING (class_id)
+                FROM {{ 'classes'|of(u) }} AS h JOIN {{ 'scope'|of(q) }} AS s USING (class_id)
             ) AS p
-            ASOF LEFT JOIN (FROM taken_{{ u.i }}_{{ q.i }} WHERE place IS NOT NULL) AS a ON a.vid = p.vid AND p.first <= a.place
-            ASOF LEFT JOIN (FROM taken_{{ u.i }}_{{ q.i }} WHERE place IS NOT NULL) AS b ON b.vid = p.vid AND p.last >= b.place
-            LEFT JOIN (FROM taken_{{ u.i }}_{{ q.i }} WHERE place IS NULL) AS n ON n.vid = p.vid
+            ASOF LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NOT NULL) AS a ON a.vid = p.vid AND p.first <= a.place
+            ASOF LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NOT NULL) AS b ON b.vid = p.vid AND p.last >= b.place
+            LEFT JOIN (FROM {{ 'taken'|of(u, q) }} WHERE place IS NULL) AS n ON n.vid = p.vid
         ) AS x
-        LEFT JOIN spot_{{ q.i }} AS low ON low.place = x.low_place
-        LEFT JOIN spot_{{ q.i }} AS high ON high.place = x.high_place
+        LEFT JOIN {{ 'order'|of(q) }} AS low ON low.place = x.low_place
+        LEFT JOIN {{ 'order'|of(q) }} AS high ON high.place = x.high_place
     )
     {# A sample always ends a little before its population: less than half of the width is what counts. #}
     WHERE remaining < covered AND coalesce({{ width(q, sql('high_key'), sql('low_key')) }} < span / 2, true)
@@ -104,8 +104,8 @@
     SELECT
         t.vid, x.published, any_value(x.covered) AS covered, count(*) AS remaining,
         list(x.value::VARCHAR ORDER BY x.value ASC NULLS LAST) AS narrowed
-    FROM taken_{{ u.i }}_{{ q.i }} AS t
-    JOIN under_{{ q.i }} AS x ON x.value IS NOT DISTINCT FROM t.value
+    FROM {{ 'taken'|of(u, q) }} AS t
+    JOIN {{ 'nodes'|of(q) }} AS x ON x.value IS NOT DISTINCT FROM t.value
     GROUP BY t.vid, x.published
     HAVING count(*) < any_value(x.covered)
     {% endif %}
@@ -124,15 +124,15 @@ FROM (
     UNION ALL
     SELECT
         h.class_id, {{ u.label }}, c.value::VARCHAR, h.size, {{ q.label }}, s.published, x.narrowed, x.covered, x.remaining
-    FROM carried_{{ u.i }} AS h
-    JOIN common_{{ u.i }} AS c ON c.vid = h.vid
+    FROM {{ 'classes'|of(u) }} AS h
+    JOIN {{ 'common values'|of(u) }} AS c ON c.vid = h.vid
     {% if q.is_number %}
-    JOIN scope_{{ q.i }} AS s ON s.class_id = h.class_id
-    JOIN narrow_{{ u.i }}_{{ q.i }} AS x
+    JOIN {{ 'scope'|of(q) }} AS s ON s.class_id = h.class_id
+    JOIN {{ 'narrowed'|of(u, q) }} AS x
         ON x.vid = h.vid AND x.first = s.first AND x.last = s.last AND x.span = s.span AND x.is_open = s.is_open
     {% else %}
     JOIN (SELECT class_id, p{{ q.i }} AS published FROM published) AS s ON s.class_id = h.class_id
-    JOIN narrow_{{ u.i }}_{{ q.i }} AS x ON x.vid = h.vid AND x.published = s.published
+    JOIN {{ 'narrowed'|of(u, q) }} AS x ON x.vid = h.vid AND x.published = s.published
     {% endif %}
     {% endfor %}
     {% endfor %}

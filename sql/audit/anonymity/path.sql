@@ -85,9 +85,9 @@ problem AS MATERIALIZED (
         {% for s in sensitive if s.rows %}
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ s.say.roots }}
             WHEN count(*) <> (SELECT count(*) FROM node_{{ s.i }}) THEN {{ s.say.unreachable }}
-            END FROM rows_{{ s.i }}),
+            END FROM {{ 'hierarchy'|of(s) }}),
         (SELECT CASE WHEN max(n) > 1 THEN {{ s.say.siblings }} END
-            FROM (SELECT count(*) AS n FROM rows_{{ s.i }} GROUP BY parent, label)),
+            FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(s) }} GROUP BY parent, label)),
         (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.uncovered }} END FROM leaf_{{ s.i }} WHERE hits = 0),
         (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.ambiguous }} END FROM leaf_{{ s.i }} WHERE hits > 1),
         {% endfor %}

@@ -5,7 +5,7 @@
 {{ walk(s) }}
 node_{{ s.i }} AS MATERIALIZED (
     SELECT node, parent, label, is_leaf, row_number() OVER (ORDER BY places ASC) AS place
-    FROM walk_{{ s.i }}
+    FROM {{ 'preorder'|of(s) }}
 ),
 leaf_{{ s.i }} AS MATERIALIZED (
     SELECT o.value, count(n.node) AS hits, min(n.place) AS place

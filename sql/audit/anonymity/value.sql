@@ -24,7 +24,7 @@ FROM (
 {% endmacro %}
 {% macro places(m, s) %}
 {% import m.file as model %}
-{% if s.rows %}{{ model.places(m.measure, sql('overall_', s.i), sql('rows_', s.i), sql('(SELECT label, place FROM node_', s.i, ' WHERE is_leaf)')) }}
+{% if s.rows %}{{ model.places(m.measure, sql('overall_', s.i), 'hierarchy'|of(s), sql('(SELECT label, place FROM node_', s.i, ' WHERE is_leaf)')) }}
 {% else %}{{ model.places(m.measure, sql('overall_', s.i), none, none) }}
 {% endif %}
 {% endmacro %}

@@ -8,7 +8,7 @@
 {% if c.rows %}
 {{ walk(c) }}
 node_{{ c.i }} AS MATERIALIZED (
-    SELECT * FROM walk_{{ c.i }}
+    SELECT * FROM {{ 'preorder'|of(c) }}
 ),
 placed_{{ c.i }} AS MATERIALIZED (
     SELECT label, line, row_number() OVER (ORDER BY places ASC) - 1 AS place FROM node_{{ c.i }} WHERE is_leaf

@@ -34,9 +34,9 @@ whole_{{ c.i }} AS MATERIALIZED (
         {% if c.rows %}
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ c.say.roots }}
             WHEN count(*) <> (SELECT count(*) FROM node_{{ c.i }}) THEN {{ c.say.unreachable }}
-            END FROM rows_{{ c.i }}),
+            END FROM {{ 'hierarchy'|of(c) }}),
         (SELECT CASE WHEN max(n) > 1 THEN {{ c.say.siblings }} END
-            FROM (SELECT count(*) AS n FROM rows_{{ c.i }} GROUP BY parent, label)),
+            FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(c) }} GROUP BY parent, label)),
         (SELECT CASE WHEN max(n) > 1 THEN {{ c.say.ambiguous }} END
             FROM (SELECT count(*) AS n FROM leaf_{{ c.i }} GROUP BY value)),
         {% if not c.is_strange %}

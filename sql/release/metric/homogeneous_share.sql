@@ -6,7 +6,7 @@
 -- of: classes, noise
 WITH homogeneous AS (
     {% for u in unchanged if u.is_sensitive %}
-    SELECT {{ u.label }} AS detail, class_id FROM sensitive_{{ u.i }} GROUP BY class_id HAVING count(*) = 1
+    SELECT {{ u.label }} AS detail, class_id FROM {{ 'in classes'|of(u) }} GROUP BY class_id HAVING count(*) = 1
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),

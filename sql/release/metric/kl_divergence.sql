@@ -28,13 +28,13 @@ model AS MATERIALIZED (
 ),
 {% for q in numbers %}
 {# Values by rank, from 1; NULL is 0. #}
-rank_{{ q.i }} AS MATERIALIZED (
+{{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, {{ end_of(q, sql('value')) }} AS place_of, row_number() OVER (ORDER BY value ASC) AS place
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM original WHERE q{{ q.i }} IS NOT NULL)
 ),
-end_{{ q.i }} AS MATERIALIZED (SELECT place_of, max(place) AS place FROM rank_{{ q.i }} GROUP BY place_of),
-whole_{{ q.i }} AS (SELECT min(place_of) AS low, max(place_of) AS high, max(place) AS place FROM end_{{ q.i }}),
-region_{{ q.i }} AS MATERIALIZED (
+{{ 'ends'|of(q) }} AS MATERIALIZED (SELECT place_of, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY place_of),
+{{ 'whole range'|of(q) }} AS (SELECT min(place_of) AS low, max(place_of) AS high, max(place) AS place FROM {{ 'ends'|of(q) }}),
+{{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
         r.class_id,
         CASE WHEN r.whole OR NOT r.known THEN 0 ELSE coalesce(a.place, 0) + 1 END AS low,
@@ -57,40 +57,40 @@ region_{{ q.i }} AS MATERIALIZED (
             {% endif %}
             , {% if q.bottom %}CASE WHEN m.low{{ q.i }} <= {{ q.bottom }} THEN least(m.low{{ q.i }}, w.low) ELSE m.low{{ q.i }} END{% else %}m.low{{ q.i }}{% endif %} AS low
             , {% if q.top %}CASE WHEN m.high{{ q.i }} >= {{ q.top }} THEN greatest(m.high{{ q.i }}, w.high) ELSE m.high{{ q.i }} END{% else %}m.high{{ q.i }}{% endif %} AS high
-        FROM model AS m, whole_{{ q.i }} AS w
+        FROM model AS m, {{ 'whole range'|of(q) }} AS w
     ) AS r
-    CROSS JOIN whole_{{ q.i }} AS w
-    ASOF LEFT JOIN end_{{ q.i }} AS a ON r.low > a.place_of
-    ASOF LEFT JOIN end_{{ q.i }} AS b ON r.high >= b.place_of
+    CROSS JOIN {{ 'whole range'|of(q) }} AS w
+    ASOF LEFT JOIN {{ 'ends'|of(q) }} AS a ON r.low > a.place_of
+    ASOF LEFT JOIN {{ 'ends'|of(q) }} AS b ON r.high >= b.place_of
 ),
 {% endfor %}
 {% for q in categories %}
-line_{{ q.i }} AS MATERIALIZED (
+{{ 'lines'|of(q) }} AS MATERIALIZED (
     SELECT v.value, list(t.preorder ORDER BY t.depth ASC) AS line
-    FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM value_{{ q.i }}) AS v
-    JOIN tree_{{ q.i }} AS t ON t.node = v.node
+    FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM {{ 'values'|of(q) }}) AS v
+    JOIN {{ 'tree'|of(q) }} AS t ON t.node = v.node
     GROUP BY v.value
 ),
-cells_{{ q.i }} AS MATERIALIZED (
+{{ 'cells'|of(q) }} AS MATERIALIZED (
     SELECT node, count(*) AS cells
     FROM (
         SELECT unnest(line) COLLATE POSIX AS node
-        FROM tree_{{ q.i }}
-        WHERE is_leaf OR node IN (SELECT own[-1] FROM value_{{ q.i }})
+        FROM {{ 'tree'|of(q) }}
+        WHERE is_leaf OR node IN (SELECT own[-1] FROM {{ 'values'|of(q) }})
     )
     GROUP BY node
 ),
 {# The node's place in preorder, -1 for all, -2 for NULL; its depth likewise. #}
-region_{{ q.i }} AS MATERIALIZED (
+{{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
         m.class_id,
         CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.preorder END AS node,
         CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.depth END AS depth,
-        CASE WHEN m.p{{ q.i }} = '*' THEN (SELECT max(cells) FROM cells_{{ q.i }}) + {{ empty(q) }}::INTEGER WHEN m.p{{ q.i }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
+        CASE WHEN m.p{{ q.i }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) + {{ empty(q) }}::INTEGER WHEN m.p{{ q.i }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
     FROM model AS m
-    LEFT JOIN published_{{ q.i }} AS p ON p.low = m.low{{ q.i }} AND p.high = m.high{{ q.i }}
-    LEFT JOIN tree_{{ q.i }} AS t ON t.node = p.node
-    LEFT JOIN cells_{{ q.i }} AS c ON c.node = p.node
+    LEFT JOIN {{ 'published'|of(q) }} AS p ON p.low = m.low{{ q.i }} AND p.high = m.high{{ q.i }}
+    LEFT JOIN {{ 'tree'|of(q) }} AS t ON t.node = p.node
+    LEFT JOIN {{ 'cells'|of(q) }} AS c ON c.node = p.node
 ),
 {% endfor %}
 region AS MATERIALIZED (
@@ -99,7 +99,7 @@ region AS MATERIALIZED (
         {% for q in numbers %}, r{{ q.i }}.low AS low{{ q.i }}, r{{ q.i }}.high AS high{{ q.i }}{% endfor %}
         {% for q in categories %}, r{{ q.i }}.node AS node{{ q.i }}, r{{ q.i }}.depth AS depth{{ q.i }}{% endfor %}
     FROM class_of AS c
-    {% for q in quasi %}JOIN region_{{ q.i }} AS r{{ q.i }} ON r{{ q.i }}.class_id = c.class_id {% endfor %}
+    {% for q in quasi %}JOIN {{ 'regions'|of(q) }} AS r{{ q.i }} ON r{{ q.i }}.class_id = c.class_id {% endfor %}
 ),
 asked AS (
     SELECT
@@ -107,8 +107,8 @@ asked AS (
         {% for q in numbers %}, coalesce(n{{ q.i }}.place, 0) AS place{{ q.i }}{% endfor %}
         {% for q in categories %}, CASE l.depth{{ q.i }} WHEN -1 THEN -1 WHEN -2 THEN CASE WHEN t.q{{ q.i }} IS NULL THEN -2 END ELSE s{{ q.i }}.line[l.depth{{ q.i }} + 1] END AS node{{ q.i }}{% endfor %}
     FROM tuple AS t
-    {% for q in numbers %}LEFT JOIN rank_{{ q.i }} AS n{{ q.i }} ON n{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
-    {% for q in categories %}LEFT JOIN line_{{ q.i }} AS s{{ q.i }} ON s{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
+    {% for q in numbers %}LEFT JOIN {{ 'order'|of(q) }} AS n{{ q.i }} ON n{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
+    {% for q in categories %}LEFT JOIN {{ 'lines'|of(q) }} AS s{{ q.i }} ON s{{ q.i }}.value = t.q{{ q.i }} {% endfor %}
     {% if categories %}CROSS JOIN (SELECT DISTINCT {% for q in categories %}{% if not loop.first %}, {% endif %}depth{{ q.i }}{% endfor %} FROM region) AS l{% endif %}
 )
 SELECT NULL AS detail, fsum(t.size / n.records * ln(t.size / s.density)) AS value

@@ -7,7 +7,7 @@
 {% for u in unchanged if u.is_sensitive %}
 FROM (
     SELECT {{ u.label }} || '=' || coalesce(value::VARCHAR, 'NULL') AS detail, size AS value
-    FROM overall_{{ u.i }}
+    FROM {{ 'overall'|of(u) }}
     WHERE size < {{ k }}
     ORDER BY size ASC, detail ASC
     LIMIT 100

@@ -6,7 +6,7 @@
 -- of: classes, noise
 {% for u in unchanged if u.is_sensitive %}
 SELECT {{ u.label }} AS detail, count(*) AS value
-FROM overall_{{ u.i }}
+FROM {{ 'overall'|of(u) }}
 WHERE size < {{ k }}
 {% if not loop.last %}UNION ALL{% endif %}
 {% endfor %}

@@ -6,7 +6,7 @@
 -- custodian: classes
 {% for q in quasi if q.is_number %}
 SELECT {{ q.label }} AS detail, s.error{{ q.i }} * r.width * r.width AS value
-FROM spread AS s, reach_{{ q.i }} AS r
+FROM spread AS s, {{ 'range'|of(q) }} AS r
 WHERE s.level = 'class'
 {% if not loop.last %}UNION ALL{% endif %}
 {% endfor %}

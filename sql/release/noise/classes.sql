@@ -12,11 +12,11 @@ SELECT
     c.size AS {{ names.size }}
     {% if person %}, c.persons AS {{ names.persons }}{% endif %}
     {% for q in quasi %}
-    , {{ counted(sql('(SELECT class_id, value, size::BIGINT AS size FROM told_', q.i, ')')) }} AS {{ q.column }}
+    , {{ counted(sql('(SELECT class_id, value, size::BIGINT AS size FROM ', 'published values'|of(q), ')')) }} AS {{ q.column }}
     {% endfor %}
     {% if suppress %}, c.reason AS {{ names.suppressed }}{% endif %}
     {% for u in unchanged if u.is_sensitive %}
-    , {{ counted(sql('sensitive_', u.i)) }} AS {{ u.name }}
+    , {{ counted('in classes'|of(u)) }} AS {{ u.name }}
     {% endfor %}
 FROM {% if suppress %}(
     SELECT *, NULL AS reason FROM class_of

@@ -20,14 +20,14 @@ SELECT detail, value FROM (
         FROM (SELECT {{ where }} AS part, p{{ q.i }} AS value, unnest(range(size)) FROM released)
         WHERE value IS NOT NULL
     ) AS b ON b.part = a.part AND b.place = a.place
-    CROSS JOIN range_{{ q.i }} AS e
+    CROSS JOIN {{ 'range'|of(q) }} AS e
     {% else %}
     SELECT {{ q.label }}, sum(abs(coalesce(a.size, 0) - coalesce(b.size, 0))) / 2 / (SELECT records FROM run)
     FROM (
         SELECT {{ where }} AS part, v.published AS value, count(*) AS size
         FROM (SELECT l.class_id, s.q{{ q.i }} AS own FROM {{ records() }}) AS s
-        LEFT JOIN domain_{{ q.i }} AS d ON d.value = s.own
-        LEFT JOIN published_{{ q.i }} AS v ON v.low = d.code
+        LEFT JOIN {{ 'domain'|of(q) }} AS d ON d.value = s.own
+        LEFT JOIN {{ 'published'|of(q) }} AS v ON v.low = d.code
         GROUP BY ALL
     ) AS a
     FULL JOIN (SELECT {{ where }} AS part, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL) AS b

@@ -8,7 +8,7 @@
 {% include 'release/part/original.sql' %}
 {% include 'release/part/ancestors.sql' %}
 {% for q in quasi %}
-told_{{ q.i }} AS MATERIALIZED (
+{{ 'published values'|of(q) }} AS MATERIALIZED (
     SELECT class_id, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL
 ),
 {% endfor %}
@@ -54,7 +54,7 @@ gate AS MATERIALIZED (
                     AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.least %}t.value = {{ r.least }} OR {% endif %}{{ at_edge(r, r, sql('t.value'), true) }})
                     {% endif %}
                 )) AS beyond
-            FROM told_{{ q.i }} AS t
+            FROM {{ 'published values'|of(q) }} AS t
             CROSS JOIN (SELECT min(q{{ q.i }}){% if q.end_is_day %}::DATE{% endif %} AS low, max(q{{ q.i }}){% if q.end_is_day %}::DATE{% endif %} AS high FROM source) AS e
             GROUP BY t.class_id
         ) AS t
@@ -64,10 +64,10 @@ gate AS MATERIALIZED (
         WHERE t.beyond > 0 OR t.nulls IS DISTINCT FROM o.nulls
         {% elif q.drawn %}
         SELECT count(DISTINCT t.class_id) AS classes
-        FROM told_{{ q.i }} AS t
+        FROM {{ 'published values'|of(q) }} AS t
         WHERE NOT EXISTS (
             FROM (
-                SELECT o.class_id, c.published FROM original AS o JOIN covering_{{ q.i }} AS c ON c.value = o.q{{ q.i }}
+                SELECT o.class_id, c.published FROM original AS o JOIN {{ 'ancestors'|of(q) }} AS c ON c.value = o.q{{ q.i }}
                 UNION
                 SELECT class_id, NULL FROM original WHERE q{{ q.i }} IS NULL
             ) AS may
@@ -78,9 +78,9 @@ gate AS MATERIALIZED (
         SELECT count(DISTINCT o.class_id) AS classes
         FROM original AS o
         LEFT JOIN (
-            SELECT class_id, any_value(value) AS value, count(*) AS values FROM told_{{ q.i }} GROUP BY class_id
+            SELECT class_id, any_value(value) AS value, count(*) AS values FROM {{ 'published values'|of(q) }} GROUP BY class_id
         ) AS t ON t.class_id = o.class_id
-        LEFT JOIN covering_{{ q.i }} AS c ON c.value = o.q{{ q.i }} AND c.published = t.value
+        LEFT JOIN {{ 'ancestors'|of(q) }} AS c ON c.value = o.q{{ q.i }} AND c.published = t.value
         WHERE t.values IS DISTINCT FROM 1 OR NOT CASE
             WHEN t.value IS NULL THEN o.q{{ q.i }} IS NULL
             WHEN o.q{{ q.i }} IS NULL THEN t.value = '*'

@@ -26,13 +26,13 @@ seated AS MATERIALIZED (
     FROM {{ records() }}
 ),
 {% for q in quasi if q.drawn and not q.is_number %}
-{{ published_nodes(q, sql('SELECT DISTINCT code AS low, code AS high FROM domain_', q.i)) }}
+{{ published_nodes(q, sql('SELECT DISTINCT code AS low, code AS high FROM ', 'domain'|of(q))) }}
 {% endfor %}
 {# The least and the greatest value that is released. #}
 {% for q in quasi if q.drawn and q.is_number %}
-range_{{ q.i }} AS MATERIALIZED (
+{{ 'range'|of(q) }} AS MATERIALIZED (
     SELECT min(value) AS low, max(value) AS high
-    FROM domain_{{ q.i }}
+    FROM {{ 'domain'|of(q) }}
     {% if suppress %}WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1){% endif %}
 ),
 {% endfor %}
@@ -58,10 +58,10 @@ hidden AS MATERIALIZED (
     {% endif %}
     {% for q in quasi if q.drawn %}
     {% if q.is_number %}
-    LEFT JOIN domain_{{ q.i }} AS v{{ q.i }} ON v{{ q.i }}.code = d.code[{{ q.i + 1 }}]
-    CROSS JOIN range_{{ q.i }} AS e{{ q.i }}
+    LEFT JOIN {{ 'domain'|of(q) }} AS v{{ q.i }} ON v{{ q.i }}.code = d.code[{{ q.i + 1 }}]
+    CROSS JOIN {{ 'range'|of(q) }} AS e{{ q.i }}
     {% else %}
-    LEFT JOIN published_{{ q.i }} AS v{{ q.i }} ON v{{ q.i }}.low = d.code[{{ q.i + 1 }}]
+    LEFT JOIN {{ 'published'|of(q) }} AS v{{ q.i }} ON v{{ q.i }}.low = d.code[{{ q.i + 1 }}]
     {% endif %}
     {% endfor %}
 ),

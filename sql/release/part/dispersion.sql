@@ -7,23 +7,23 @@
 {% for q in quasi if q.is_number %}
 {% if suppress %}
 {# Values of records that are released. #}
-shown_{{ q.i }} AS MATERIALIZED (
+{{ 'released values'|of(q) }} AS MATERIALIZED (
     SELECT code, position - min(position) OVER () AS position
-    FROM domain_{{ q.i }}
+    FROM {{ 'domain'|of(q) }}
     WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1)
 ),
 {% endif %}
 {# Numbers in whole steps: those of the type where they are not too many, else 2^40 over the range. #}
-reach_{{ q.i }} AS MATERIALIZED (
+{{ 'range'|of(q) }} AS MATERIALIZED (
     SELECT reach, {% if q.family != 'float' %}CASE WHEN reach = 0 THEN 1 WHEN reach <= 1099511627776 THEN reach ELSE 1099511627776 END{% else %}1099511627776{% endif %}::DOUBLE AS steps,
         {#- The range in the unit of the column, or in days. #}
         {% if q.family == 'decimal' %}reach / {{ q.scale }}{% elif q.family == 'float' %}reach * 2{% elif q.family == 'nanos' %}reach / 86400e9{% elif q.family in ('timestamp', 'time') %}reach / 86400e6{% else %}reach{% endif %} AS width
-    FROM (SELECT max(position) AS reach FROM {{ sql('shown_', q.i) if suppress else sql('domain_', q.i) }})
+    FROM (SELECT max(position) AS reach FROM {{ 'released values'|of(q) if suppress else 'domain'|of(q) }})
 ),
-step_{{ q.i }} AS MATERIALIZED (
+{{ 'steps'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT d.code, (CASE WHEN r.reach = 0 THEN 0 WHEN r.reach = r.steps THEN d.position ELSE round(d.position / r.reach * r.steps) END)::HUGEINT AS step
-    FROM {{ sql('shown_', q.i) if suppress else sql('domain_', q.i) }} AS d, reach_{{ q.i }} AS r
+    FROM {{ 'released values'|of(q) if suppress else 'domain'|of(q) }} AS d, {{ 'range'|of(q) }} AS r
     {{ end_few() }}
 ),
 {% endfor %}
@@ -43,7 +43,7 @@ member AS MATERIALIZED (
     ) AS v USING (cluster)
     JOIN grouped AS e USING (gid)
     {% for q in quasi if q.is_number %}
-    LEFT JOIN step_{{ q.i }} AS t{{ q.i }} ON t{{ q.i }}.code = e.c{{ q.i }}
+    LEFT JOIN {{ 'steps'|of(q) }} AS t{{ q.i }} ON t{{ q.i }}.code = e.c{{ q.i }}
     {% endfor %}
 ),
 {% macro squares(q) %}
@@ -91,7 +91,7 @@ spread AS MATERIALIZED (
                 {% endfor %}
             FROM moment
             GROUP BY class_id
-        ){% else %}(SELECT *, cluster AS id FROM moment){% endif %} AS m{% for q in numbers %}, reach_{{ q.i }} AS r{{ q.i }}{% endfor %}
+        ){% else %}(SELECT *, cluster AS id FROM moment){% endif %} AS m{% for q in numbers %}, {{ 'range'|of(q) }} AS r{{ q.i }}{% endfor %}
     ) AS numbers{% endif %}
     {% if numbers and categories %}, {% endif %}
     {% if categories %}(

@@ -28,34 +28,34 @@ struct_pack(
                 {% else %}
                 position AS below, position AS above
                 {% endif %}
-            FROM domain_{{ q.i }}
+            FROM {{ 'domain'|of(q) }}
             {% if snapped %}
-            CROSS JOIN (SELECT min(value) AS first_value FROM domain_{{ q.i }})
+            CROSS JOIN (SELECT min(value) AS first_value FROM {{ 'domain'|of(q) }})
             {% endif %}
         ))
         {% elif q.is_number %}
-        , (SELECT list(position ORDER BY code ASC) FROM domain_{{ q.i }})
+        , (SELECT list(position ORDER BY code ASC) FROM {{ 'domain'|of(q) }})
         {% else %}
         , (SELECT struct_pack(
             parent := list(p.preorder ORDER BY t.preorder ASC),
-            value := (SELECT list(preorder ORDER BY code ASC) FROM code_{{ q.i }})
+            value := (SELECT list(preorder ORDER BY code ASC) FROM {{ 'codes'|of(q) }})
             {%- if magnitudes and q.has_magnitudes %},
             magnitude := (SELECT list(magnitude ORDER BY code ASC) FROM (
-                SELECT code, min(value::DOUBLE) AS magnitude FROM domain_{{ q.i }} GROUP BY code
+                SELECT code, min(value::DOUBLE) AS magnitude FROM {{ 'domain'|of(q) }} GROUP BY code
             ))
             {%- endif %}
-        ) FROM tree_{{ q.i }} AS t LEFT JOIN tree_{{ q.i }} AS p ON p.node = t.parent)
+        ) FROM {{ 'tree'|of(q) }} AS t LEFT JOIN {{ 'tree'|of(q) }} AS p ON p.node = t.parent)
         {% endif %}
         {% endfor %}
         {% for s in tested %}
         {% if s.tree %}
         , (SELECT struct_pack(
             parent := list(p.preorder ORDER BY t.preorder ASC),
-            value := (SELECT list(preorder ORDER BY code ASC) FROM code_{{ s.tree.i }}){% if s.number %},
-            place := (SELECT list(position ORDER BY code ASC) FROM sense_{{ s.i }}){% endif %}
-        ) FROM tree_{{ s.tree.i }} AS t LEFT JOIN tree_{{ s.tree.i }} AS p ON p.node = t.parent)
+            value := (SELECT list(preorder ORDER BY code ASC) FROM {{ 'codes'|of(s.tree) }}){% if s.number %},
+            place := (SELECT list(position ORDER BY code ASC) FROM {{ 'sensitive codes'|of(s) }}){% endif %}
+        ) FROM {{ 'tree'|of(s.tree) }} AS t LEFT JOIN {{ 'tree'|of(s.tree) }} AS p ON p.node = t.parent)
         {% else %}
-        , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}) FROM sense_{{ s.i }})
+        , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}) FROM {{ 'sensitive codes'|of(s) }})
         {% endif %}
         {% endfor %}
 {% endmacro %}

@@ -13,7 +13,7 @@ kept AS (
 ),
 {% for q in quasi %}
 {% if q.is_number %}
-domain_{{ q.i }} AS MATERIALIZED (
+{{ 'domain'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT
         value,
@@ -34,11 +34,11 @@ domain_{{ q.i }} AS MATERIALIZED (
 {% if s.tree %}
 {{ tree(s.tree) }}
 {% endif %}
-sense_{{ s.i }} AS MATERIALIZED (
+{{ 'sensitive codes'|of(s) }} AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
     SELECT DISTINCT k.u{{ s.u }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.u', s.u), sql('l.value')) }} AS position{% endif %}
-    FROM kept AS k JOIN domain_{{ s.tree.i }} AS d ON d.value = k.q{{ s.tree.i }}
+    FROM kept AS k JOIN {{ 'domain'|of(s.tree) }} AS d ON d.value = k.q{{ s.tree.i }}
     {% if s.number %}CROSS JOIN (SELECT min(u{{ s.u }}) AS value FROM kept) AS l{% endif %}
     {% else %}
     SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, {{ gap(s.number, sql('value'), sql('least_value')) }} AS position{% endif %}
@@ -71,10 +71,10 @@ encoded AS MATERIALIZED (
         {% if person %}, CASE WHEN s.person IS NOT NULL THEN md5_number_lower(s.person::VARCHAR) END AS person{% endif %}
     FROM kept AS s
     {% for q in quasi %}
-    LEFT JOIN domain_{{ q.i }} AS d{{ q.i }} ON d{{ q.i }}.value = {% if q.is_number %}{{ coded(q, sql('s.q', q.i)) }}{% else %}s.q{{ q.i }}{% endif %}
+    LEFT JOIN {{ 'domain'|of(q) }} AS d{{ q.i }} ON d{{ q.i }}.value = {% if q.is_number %}{{ coded(q, sql('s.q', q.i)) }}{% else %}s.q{{ q.i }}{% endif %}
     {% endfor %}
     {% for t in tested %}
-    LEFT JOIN sense_{{ t.i }} AS f{{ t.i }} ON f{{ t.i }}.value = s.u{{ t.u }}
+    LEFT JOIN {{ 'sensitive codes'|of(t) }} AS f{{ t.i }} ON f{{ t.i }}.value = s.u{{ t.u }}
     {% endfor %}
     {% if tie_by == 'value' %}
     JOIN ties AS h ON {% for u in unchanged %}{% if not loop.first %} AND {% endif %}h.u{{ u.i }} IS NOT DISTINCT FROM s.u{{ u.i }}{% endfor %}

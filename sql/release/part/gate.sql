@@ -22,7 +22,7 @@ visible AS MATERIALIZED (
 {% for r in rules %}
 {% if r.is_number and not typed %}
 {# `25`, `[25, 29]`, `<=18`, `[85, >=90]` back into numbers, with a flag where an end goes on. #}
-parsed_{{ r.i }} AS MATERIALIZED (
+{{ 'parsed'|of(r) }} AS MATERIALIZED (
     SELECT
         published, unbounded_low, unbounded_high, low, high,
         coalesce({{ keeps_text(r, sql('low_text'), sql('low'), true) }} AND {{ keeps_text(r, sql('high_text'), sql('high'), false) }}, false) AS keeps
@@ -97,9 +97,9 @@ gate AS MATERIALIZED (
         LEFT JOIN visible AS c ON c.class_id = r.class_id
         {% for q in rules %}
         {% if not q.is_number %}
-        LEFT JOIN covering_{{ q.i }} AS t{{ q.i }} ON t{{ q.i }}.value = r.q{{ q.i }} AND t{{ q.i }}.published = c.p{{ q.i }}
+        LEFT JOIN {{ 'ancestors'|of(q) }} AS t{{ q.i }} ON t{{ q.i }}.value = r.q{{ q.i }} AND t{{ q.i }}.published = c.p{{ q.i }}
         {% elif not typed %}
-        LEFT JOIN parsed_{{ q.i }} AS t{{ q.i }} ON t{{ q.i }}.published = c.p{{ q.i }}
+        LEFT JOIN {{ 'parsed'|of(q) }} AS t{{ q.i }} ON t{{ q.i }}.published = c.p{{ q.i }}
         {% endif %}
         {% endfor %}
     ) AS counted,
@@ -110,7 +110,7 @@ gate AS MATERIALIZED (
         SELECT
             count(*) FILTER (WHERE coalesce(size, 0) < {{ k }}) AS small,
             count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) AS confused,
-            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT keeps{{ r.i }}){% else %}(SELECT count(*) FROM parsed_{{ r.i }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
+            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT keeps{{ r.i }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
         FROM (
             SELECT
                 sum(r.size) AS size, min(c.class_id) AS low, max(c.class_id) AS high

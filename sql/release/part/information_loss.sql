@@ -2,16 +2,16 @@
     inner node of a hierarchy loses: edges, the height of its own subtree over that of the whole (k-member); leaves, its
     share of the leaves (NCP), 0 for a leaf. A number loses the same in both. NULLs as in path.sql. -#}
 {% for q in quasi if not q.is_number %}
-lost_{{ q.i }} AS MATERIALIZED (
+{{ 'lost'|of(q) }} AS MATERIALIZED (
     SELECT p.low, p.high, coalesce(s.height::DOUBLE / nullif(s.heights, 0), 0.0) AS edges, CASE WHEN s.height = 0 THEN 0.0 ELSE s.leaves::DOUBLE / s.all_leaves END AS leaves
-    FROM published_{{ q.i }} AS p
+    FROM {{ 'published'|of(q) }} AS p
     JOIN (
         SELECT
             node, max(depth) - min(own) AS height, count(*) FILTER (WHERE is_leaf) AS leaves,
             max(max(depth) - min(own)) OVER () AS heights, max(count(*) FILTER (WHERE is_leaf)) OVER () AS all_leaves
         FROM (
             SELECT unnest(line) COLLATE POSIX AS node, depth, is_leaf, generate_subscripts(line, 1) - 1 AS own
-            FROM tree_{{ q.i }}
+            FROM {{ 'tree'|of(q) }}
         )
         GROUP BY node
     ) AS s ON s.node = p.node
@@ -33,7 +33,7 @@ lost_of AS MATERIALIZED (
     FROM extent AS x
     JOIN generalized AS g USING (cluster)
     {% for q in quasi if not q.is_number %}
-    LEFT JOIN lost_{{ q.i }} AS l{{ q.i }} ON l{{ q.i }}.low = x.low{{ q.i }} AND l{{ q.i }}.high = x.high{{ q.i }}
+    LEFT JOIN {{ 'lost'|of(q) }} AS l{{ q.i }} ON l{{ q.i }}.low = x.low{{ q.i }} AND l{{ q.i }}.high = x.high{{ q.i }}
     {% endfor %}
     GROUP BY g.class_id
 ),

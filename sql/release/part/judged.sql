@@ -45,7 +45,7 @@ overall_of_{{ s.i }} AS MATERIALIZED (
 {% set of = {'held': sql('held_', s.i), 'body': sql('body_', s.i), 'overall': sql('overall_of_', s.i), 'places': sql('places_', m.number)} %}
 {% if m.order %}
 places_{{ m.number }} AS MATERIALIZED (
-    {% if s.tree %}{{ model.places(m.form, of.overall, sql('rows_', s.tree.i), sql('(SELECT label, preorder AS place FROM tree_', s.tree.i, ' WHERE is_leaf)')) }}
+    {% if s.tree %}{{ model.places(m.form, of.overall, 'hierarchy'|of(s.tree), sql('(SELECT label, preorder AS place FROM ', 'tree'|of(s.tree), ' WHERE is_leaf)')) }}
     {% else %}{{ model.places(m.form, of.overall, none, none) }}
     {% endif %}
 ),

@@ -12,21 +12,21 @@ class_of AS MATERIALIZED (
     ) AS r USING (class_id)
 )
 {% for u in unchanged if u.is_sensitive %}
-, sensitive_{{ u.i }} AS MATERIALIZED (
+, {{ 'in classes'|of(u) }} AS MATERIALIZED (
     {# Of values that compare equal and read differently one stands for all, whatever their order. #}
     SELECT class_id, {% if u.text_is_value %}u{{ u.i }}{% else %}min_by(u{{ u.i }}, w{{ u.i }}){% endif %} AS value, sum(size)::BIGINT AS size
     FROM released
     GROUP BY class_id, u{{ u.i }}
 )
 {# In the whole table: how many records (persons) have a value. #}
-, overall_{{ u.i }} AS MATERIALIZED (
+, {{ 'overall'|of(u) }} AS MATERIALIZED (
     {% if person %}
     SELECT {% if u.text_is_value %}s.u{{ u.i }}{% else %}min_by(s.u{{ u.i }}, s.u{{ u.i }}::VARCHAR){% endif %} AS value, count(DISTINCT s.person) AS size
     FROM {{ records() }}
     GROUP BY s.u{{ u.i }}
     {% else %}
     SELECT {% if u.text_is_value %}c.value{% else %}min_by(c.value, c.value::VARCHAR){% endif %} AS value, sum(c.size)::BIGINT AS size
-    FROM sensitive_{{ u.i }} AS c
+    FROM {{ 'in classes'|of(u) }} AS c
     GROUP BY c.value
     {% endif %}
 )

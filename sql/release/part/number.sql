@@ -130,7 +130,7 @@
     sum): the published width over the width of all that is published. Values that nobody sees, of records that are left
     out or lie under `*`, do not count: the loss would tell of them. -#}
 {% macro published_intervals(q) %}
-published_{{ q.i }} AS MATERIALIZED (
+{{ 'published'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT
         pair.* EXCLUDE (seen_low, seen_high),
@@ -146,8 +146,8 @@ published_{{ q.i }} AS MATERIALIZED (
                 WHERE low{{ q.i }} IS NOT NULL
                 GROUP BY ALL
             ) AS p
-            JOIN domain_{{ q.i }} AS a ON a.code = p.low
-            JOIN domain_{{ q.i }} AS b ON b.code = p.high
+            JOIN {{ 'domain'|of(q) }} AS a ON a.code = p.low
+            JOIN {{ 'domain'|of(q) }} AS b ON b.code = p.high
         )
     ) AS pair
     {{ end_few() }}

@@ -21,11 +21,11 @@ own_loss AS MATERIALIZED (
     {% if not r.is_number %}
     LEFT JOIN (
         SELECT published, max(CASE WHEN is_leaf THEN 0.0 ELSE (top.levels - 1 - depth) / (top.levels - 1.0::DOUBLE) END) AS loss
-        FROM tree_{{ r.i }}, (SELECT max(depth) + 1 AS levels FROM tree_{{ r.i }}) AS top
+        FROM {{ 'tree'|of(r) }}, (SELECT max(depth) + 1 AS levels FROM {{ 'tree'|of(r) }}) AS top
         GROUP BY published
     ) AS t{{ r.i }} ON t{{ r.i }}.published = v.p{{ r.i }}
     {% elif not typed %}
-    LEFT JOIN parsed_{{ r.i }} AS t{{ r.i }} ON t{{ r.i }}.published = v.p{{ r.i }}
+    LEFT JOIN {{ 'parsed'|of(r) }} AS t{{ r.i }} ON t{{ r.i }}.published = v.p{{ r.i }}
     {% endif %}
     {% endfor %}
 ),

@@ -37,20 +37,20 @@ problem AS MATERIALIZED (
         {% for q in trees %}
         {% if q.rows %}
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ q.say.roots }}
-            WHEN count(*) <> (SELECT count(*) FROM tree_{{ q.i }}) THEN {{ q.say.unreachable }}
-            END FROM rows_{{ q.i }}),
+            WHEN count(*) <> (SELECT count(*) FROM {{ 'tree'|of(q) }}) THEN {{ q.say.unreachable }}
+            END FROM {{ 'hierarchy'|of(q) }}),
         (SELECT CASE WHEN max(n) > 1 THEN {{ q.say.siblings }} END
-            FROM (SELECT count(*) AS n FROM rows_{{ q.i }} GROUP BY parent, label)),
+            FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(q) }} GROUP BY parent, label)),
         (SELECT CASE WHEN count(*) <> count(DISTINCT published) THEN {{ q.say.same_name }} END
-            FROM tree_{{ q.i }} WHERE NOT is_leaf),
+            FROM {{ 'tree'|of(q) }} WHERE NOT is_leaf),
         {% endif %}
         {% if not escape and not q.is_sensitive %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.reserved }} END FROM value_{{ q.i }} WHERE reserved),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.reserved }} END FROM {{ 'values'|of(q) }} WHERE reserved),
         {% endif %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.uncovered }} END FROM value_{{ q.i }} WHERE hits = 0),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.ambiguous }} END FROM value_{{ q.i }} WHERE hits > 1 AND is_leaf),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.uncovered }} END FROM {{ 'values'|of(q) }} WHERE hits = 0),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.ambiguous }} END FROM {{ 'values'|of(q) }} WHERE hits > 1 AND is_leaf),
         {% if escape %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.several_nodes }} END FROM value_{{ q.i }} WHERE hits > 1 AND NOT is_leaf),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.several_nodes }} END FROM {{ 'values'|of(q) }} WHERE hits > 1 AND NOT is_leaf),
         {% endif %}
         {% endfor %}
         {% for u in unchanged if u.check_rare %}

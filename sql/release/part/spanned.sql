@@ -50,6 +50,6 @@ values_of AS (
         {% endfor %}
     FROM extent AS x
     {% for q in ranged %}
-    LEFT JOIN published_{{ q.i }} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}
+    LEFT JOIN {{ 'published'|of(q) }} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}
     {% endfor %}
 ),

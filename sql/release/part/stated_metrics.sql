@@ -52,7 +52,7 @@ stated AS MATERIALIZED (
                 {% if r.min_level and quasi[r.i].rows %}
                 LEFT JOIN (
                     SELECT value, array_to_string(labels[least({{ r.min_level }}, len(labels) - 1) + 1:], ' > ') AS lifted
-                    FROM climb_{{ r.i }}
+                    FROM {{ 'climb'|of(r) }}
                     WHERE parent IS NULL
                 ) AS c ON c.value = o.q{{ r.i }}
                 {% endif %}

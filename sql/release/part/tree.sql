@@ -8,7 +8,7 @@
 {{ walk(q) }}
 {% else %}
 {# Without a hierarchy: the values themselves under one root. #}
-walk_{{ q.i }} AS (
+{{ 'preorder'|of(q) }} AS (
     SELECT '' COLLATE POSIX AS node, NULL::VARCHAR COLLATE POSIX AS parent, '*' COLLATE POSIX AS label, false AS is_leaf, [''] AS line, ['*'] AS labels, [0] AS places
     UNION ALL
     SELECT '=' || v.value, '', v.value, true, ['', '=' || v.value], ['*', v.value],
@@ -17,12 +17,12 @@ walk_{{ q.i }} AS (
 ),
 {% endif %}
 {# What inner nodes may be published as: their label, or their path where several have the label. #}
-inner_{{ q.i }} AS MATERIALIZED (
+{{ 'inner nodes'|of(q) }} AS MATERIALIZED (
     SELECT DISTINCT unnest([label, CASE WHEN len(labels) > 1 THEN array_to_string(labels[2:], ' > ') END]) COLLATE POSIX AS name
-    FROM walk_{{ q.i }}
+    FROM {{ 'preorder'|of(q) }}
     WHERE NOT is_leaf
 ),
-tree_{{ q.i }} AS MATERIALIZED (
+{{ 'tree'|of(q) }} AS MATERIALIZED (
     SELECT
         node, parent, label, is_leaf, line, labels,
         len(line) - 1 AS depth,
@@ -32,7 +32,7 @@ tree_{{ q.i }} AS MATERIALIZED (
                 {% if escape -%}
                 CASE
                     WHEN label = '*' OR starts_with(label, '\')
-                        OR label IN (FROM inner_{{ q.i }})
+                        OR label IN (FROM {{ 'inner nodes'|of(q) }})
                     THEN '\' || label ELSE label
                 END
                 {%- else -%} label {%- endif %}
@@ -40,61 +40,61 @@ tree_{{ q.i }} AS MATERIALIZED (
             THEN array_to_string(labels[2:], ' > ')
             ELSE label
         END COLLATE POSIX AS published
-    FROM walk_{{ q.i }}
+    FROM {{ 'preorder'|of(q) }}
 ),
 {% if sub_heights %}
-height_{{ q.i }} AS MATERIALIZED (
+{{ 'heights'|of(q) }} AS MATERIALIZED (
     SELECT node, max(depth) - min(own) AS height
     FROM (
-        SELECT unnest(line) COLLATE POSIX AS node, depth, generate_subscripts(line, 1) - 1 AS own FROM tree_{{ q.i }}
+        SELECT unnest(line) COLLATE POSIX AS node, depth, generate_subscripts(line, 1) - 1 AS own FROM {{ 'tree'|of(q) }}
     )
     GROUP BY node
 ),
 {% endif %}
 {# A value is the leaf of that label; with escape it may be an inner node. #}
-value_{{ q.i }} AS MATERIALIZED (
+{{ 'values'|of(q) }} AS MATERIALIZED (
     SELECT v.value, count(t.node) AS hits, bool_or(t.is_leaf) AS is_leaf, bool_or(v.value = '*' OR inner_label) AS reserved, min_by(t.line, t.preorder) AS own
     FROM (
         SELECT
             value,
-            value IN (FROM inner_{{ q.i }}) AS inner_label
-            {% if escape %}, value NOT IN (SELECT label FROM tree_{{ q.i }} WHERE is_leaf) AS no_leaf{% endif %}
+            value IN (FROM {{ 'inner nodes'|of(q) }}) AS inner_label
+            {% if escape %}, value NOT IN (SELECT label FROM {{ 'tree'|of(q) }} WHERE is_leaf) AS no_leaf{% endif %}
         FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL)
     ) AS v
-    LEFT JOIN tree_{{ q.i }} AS t
+    LEFT JOIN {{ 'tree'|of(q) }} AS t
         ON t.label = v.value
         AND (t.is_leaf{% if escape %} OR v.no_leaf{% endif %})
     GROUP BY v.value
 ),
-domain_{{ q.i }} AS MATERIALIZED (
+{{ 'domain'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT v.value, (dense_rank() OVER (ORDER BY t.preorder ASC) - 1)::INTEGER AS code, t.node
     FROM (
         SELECT value, own{% if q.min_level %}[greatest(1, len(own) - {{ q.min_level }})]{% else %}[-1]{% endif %} COLLATE POSIX AS node
-        FROM value_{{ q.i }}
+        FROM {{ 'values'|of(q) }}
         WHERE hits = 1
     ) AS v
-    JOIN tree_{{ q.i }} AS t ON t.node = v.node
+    JOIN {{ 'tree'|of(q) }} AS t ON t.node = v.node
     {{ end_few() }}
 ),
-code_{{ q.i }} AS (
+{{ 'codes'|of(q) }} AS (
     SELECT DISTINCT d.code, t.preorder, t.line
-    FROM domain_{{ q.i }} AS d
-    JOIN tree_{{ q.i }} AS t ON t.node = d.node
+    FROM {{ 'domain'|of(q) }} AS d
+    JOIN {{ 'tree'|of(q) }} AS t ON t.node = d.node
 ),
 {% endmacro %}
 {#- What is published of codes between low and high, pairs of a relation: their least common ancestor (codes ascend in
     leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an inner node,
     and its loss (KACPC paper, Eq. 1, second sum). -#}
 {% macro published_nodes(q, pairs) %}
-published_{{ q.i }} AS MATERIALIZED (
+{{ 'published'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT
         pair.low, pair.high, t.node, t.published,
         CASE
             WHEN t.is_leaf OR size.levels = 1 THEN 0.0
             {% if sub_heights -%}
-            ELSE (SELECT h.height FROM height_{{ q.i }} AS h WHERE h.node = t.node)::DOUBLE / (size.levels - 1)
+            ELSE (SELECT h.height FROM {{ 'heights'|of(q) }} AS h WHERE h.node = t.node)::DOUBLE / (size.levels - 1)
             {%- else -%}
             ELSE (size.levels - t.depth - 1)::DOUBLE / (size.levels - 1)
             {%- endif %}
@@ -110,15 +110,15 @@ published_{{ q.i }} AS MATERIALIZED (
             p.low, p.high,
             a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2] COLLATE POSIX))] COLLATE POSIX AS node
         FROM ({{ pairs }}) AS p
-        JOIN code_{{ q.i }} AS a ON a.code = p.low
-        JOIN code_{{ q.i }} AS b ON b.code = p.high
+        JOIN {{ 'codes'|of(q) }} AS a ON a.code = p.low
+        JOIN {{ 'codes'|of(q) }} AS b ON b.code = p.high
         {% if q.round > 1 %}
         ) AS c
-        JOIN tree_{{ q.i }} AS t ON t.node = c.node
+        JOIN {{ 'tree'|of(q) }} AS t ON t.node = c.node
         {% endif %}
     ) AS pair
-    JOIN tree_{{ q.i }} AS t ON t.node = pair.node
-    CROSS JOIN (SELECT max(depth) + 1 AS levels FROM tree_{{ q.i }}) AS size
+    JOIN {{ 'tree'|of(q) }} AS t ON t.node = pair.node
+    CROSS JOIN (SELECT max(depth) + 1 AS levels FROM {{ 'tree'|of(q) }}) AS size
     {{ end_few() }}
 ),
 {% endmacro %}
