@@ -2,6 +2,7 @@
 {%- from 'release/part/assignment.sql' import reasons with context -%}
 {% include 'release/part/path.sql' %},
 {% include 'release/part/measured.sql' %},
+-- A row an equivalence class, and one a reason why records were left out.
 class_rows AS MATERIALIZED (
 SELECT
     c.class_id AS {{ class_id }},

@@ -6,13 +6,13 @@
 {% include 'release/part/path.sql' %}
 {% for q in quasi %}
 {% if q.is_number %}
-{# The values of a number in their order, with the keys that interval ends compare with. #}
+-- A row a value of the number: its rank, and the key that interval ends compare with.
 , {{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, value::{{ q.end_type }} AS key, row_number() OVER (ORDER BY value ASC) AS place
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL)
 )
-{# What each class publishes: the first and the last value it covers. A class without an interval covers all, and NULL;
-    one that publishes NULL where this can be seen has nothing to narrow. #}
+-- A row a class: the ranks of the first and the last value that its interval covers. One without an interval covers
+-- all, and NULL.
 , {{ 'scope'|of(q) }} AS MATERIALIZED (
     SELECT
         x.class_id, x.published, x.low_end IS NULL AS is_open,
@@ -36,7 +36,7 @@
     ASOF LEFT JOIN (SELECT key, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY key) AS l ON x.high_end >= l.key
 )
 {% else %}
-{# The values under each published name. `*` may also stand for NULL, and its reader cannot tell. #}
+-- A row a published node and a value under it. `*` may also stand for NULL, and its reader cannot tell.
 , {{ 'nodes'|of(q) }} AS MATERIALIZED (
     SELECT published, value, count(*) OVER (PARTITION BY published) AS covered
     FROM (
@@ -51,7 +51,7 @@
 {% endif %}
 {% endfor %}
 {% for u in unchanged %}
-{# Values that enough records (persons) have, numbered: what few have says nothing about the others. #}
+-- A row a value that enough records (persons) have, numbered: what few have says nothing about the others.
 , {{ 'common values'|of(u) }} AS MATERIALIZED (
     SELECT row_number() OVER () AS vid, value
     FROM (
@@ -59,6 +59,7 @@
         HAVING {% if person %}count(DISTINCT person){% else %}count(*){% endif %} >= {{ support }}
     )
 )
+-- A row a class and one of these values in it: how many records.
 , {{ 'classes'|of(u) }} AS MATERIALIZED (
     SELECT r.class_id, c.vid, sum(r.size)::BIGINT AS size
     FROM released AS r
@@ -66,12 +67,15 @@
     GROUP BY r.class_id, c.vid
 )
 {% for q in quasi %}
+-- A row a value of the one column and a value of the other that go together somewhere in the table.
 , {{ 'taken'|of(u, q) }} AS MATERIALIZED (
     SELECT c.vid, {% if q.is_number %}p.place{% else %}s.value{% endif %}
     FROM (SELECT DISTINCT u{{ u.i }} AS carried, q{{ q.i }} AS value FROM kept) AS s
     JOIN {{ 'common values'|of(u) }} AS c ON c.value IS NOT DISTINCT FROM s.carried
     {% if q.is_number %}LEFT JOIN {{ 'order'|of(q) }} AS p ON p.value = s.value{% endif %}
 )
+-- A row a value of the one column and a published value of the other: the originals that it covers, and what remains
+-- of them.
 , {{ 'narrowed'|of(u, q) }} AS (
     {% if q.is_number %}
     SELECT

@@ -1,6 +1,7 @@
 {#- influence('table', ...): what each quasi-identifier tells of each sensitive column, by a random forest. -#}
 {%- from 'release/part/domains.sql' import domains, group with context -%}
 {% include 'release/part/encoded.sql' %}
+-- One row: what the random forests of the influence function say.
 answer AS MATERIALIZED (
     SELECT dbanon_influence(
         (SELECT CASE WHEN message IS NULL THEN {{ request }} ELSE error(message) END FROM problem),

@@ -3,6 +3,7 @@
     are said to be where they were. -#}
 {%- from 'release/part/row.sql' import row_hash, value_hash, cells, person_key, same_group with context -%}
 {% include 'release/part/path.sql' %},
+-- A row a record that is released: its cluster and its class.
 member AS MATERIALIZED (
     SELECT e.rid, p.cluster, p.class_id
     FROM (
@@ -24,6 +25,7 @@ member AS MATERIALIZED (
         LEFT JOIN generalized AS g USING (cluster)
     ) AS p ON p.gid = e.gid AND e.place BETWEEN p.first AND p.last
 ),
+-- A row a class: a hash of what it publishes.
 label_of AS MATERIALIZED (
     SELECT DISTINCT class_id, md5_number_lower(row('dbanon 1'{% for c in quasi_output %}, {{ c.label }}, {{ c.expression }}{% endfor %})::VARCHAR) AS label_hash
     FROM generalized

@@ -10,6 +10,7 @@ WITH homogeneous AS (
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),
+-- A row a column to report on; NULL is all of them.
 wanted AS (
     SELECT NULL AS detail
     {% for u in unchanged if u.is_sensitive %}

@@ -15,11 +15,12 @@
 {% set categories = quasi|rejectattr('is_number')|list %}
 {% macro end_of(q, value) %}{{ value }}{% if q.end_is_day %}::DATE{% endif %}{% endmacro %}
 {% macro empty(q) %}(SELECT count(*) > count(q{{ q.i }}) FROM original){% endmacro %}
+-- A row a combination of original values: how many records have it.
 WITH tuple AS MATERIALIZED (
     SELECT row_number() OVER () AS id, *
     FROM (SELECT {% for q in quasi %}q{{ q.i }}, {% endfor %}sum(size) AS size FROM original GROUP BY ALL)
 ),
-{# A cluster of each class: what all of them publish. #}
+-- A row a class and one of its clusters: what all of them publish.
 model AS MATERIALIZED (
     SELECT g.*{% for q in categories %}, x.low{{ q.i }}, x.high{{ q.i }}{% endfor %}
     FROM generalized AS g
@@ -27,13 +28,16 @@ model AS MATERIALIZED (
     WHERE g.cluster IN (SELECT min(cluster) FROM generalized GROUP BY class_id)
 ),
 {% for q in numbers %}
-{# Values by rank, from 1; NULL is 0. #}
+-- A row a value: its rank, from 1; NULL is 0.
 {{ 'order'|of(q) }} AS MATERIALIZED (
     SELECT value, {{ end_of(q, sql('value')) }} AS place_of, row_number() OVER (ORDER BY value ASC) AS place
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM original WHERE q{{ q.i }} IS NOT NULL)
 ),
+-- A row an end that intervals may have: the last rank there.
 {{ 'ends'|of(q) }} AS MATERIALIZED (SELECT place_of, max(place) AS place FROM {{ 'order'|of(q) }} GROUP BY place_of),
+-- One row: the least and greatest value, and the last rank.
 {{ 'whole range'|of(q) }} AS (SELECT min(place_of) AS low, max(place_of) AS high, max(place) AS place FROM {{ 'ends'|of(q) }}),
+-- A row a class: the cells that it covers in this column, and their number.
 {{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
         r.class_id,
@@ -65,12 +69,14 @@ model AS MATERIALIZED (
 ),
 {% endfor %}
 {% for q in categories %}
+-- A row a value and a node above it.
 {{ 'lines'|of(q) }} AS MATERIALIZED (
     SELECT v.value, list(t.preorder ORDER BY t.depth ASC) AS line
     FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM {{ 'values'|of(q) }}) AS v
     JOIN {{ 'tree'|of(q) }} AS t ON t.node = v.node
     GROUP BY v.value
 ),
+-- A row a node: how many cells lie under it.
 {{ 'cells'|of(q) }} AS MATERIALIZED (
     SELECT node, count(*) AS cells
     FROM (
@@ -80,7 +86,8 @@ model AS MATERIALIZED (
     )
     GROUP BY node
 ),
-{# The node's place in preorder, -1 for all, -2 for NULL; its depth likewise. #}
+-- A row a class: the node that it publishes, by its place in preorder (-1: all, -2: NULL) and its depth, and the number of
+-- cells under it.
 {{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
         m.class_id,

@@ -8,11 +8,14 @@
 {% include 'release/part/original.sql' %}
 {% include 'release/part/ancestors.sql' %}
 {% for q in quasi %}
+-- A row a class and a value that is published in it: how many records have it.
 {{ 'published values'|of(q) }} AS MATERIALIZED (
     SELECT class_id, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL
 ),
 {% endfor %}
 {% include 'release/part/judged.sql' %}
+-- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
+-- read.
 gate AS MATERIALIZED (
     SELECT CASE
         {{ refuse_rows() }}

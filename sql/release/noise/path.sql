@@ -8,16 +8,17 @@
 {% if ranged %}
 {% include 'release/part/spanned.sql' %}
 {% endif %}
-{# Where records may be left out, cluster -1 and class -1 are the outliers. #}
+-- A row a part of a group: its class. Where records may be left out, cluster -1 and class -1 are the outliers.
 class_of_part AS MATERIALIZED (
     SELECT gid, first, last, CASE WHEN cluster = -1 THEN -1 ELSE cluster::BIGINT + 1 END AS class_id FROM parts
 ),
 {% include 'release/part/classed.sql' %}
-{# What is published in each seat of a class, and who sits there: the drawing has shuffled it. #}
+-- A row a seat of a class: the codes and positions that were drawn for it. The drawing has shuffled them.
 drawn AS MATERIALIZED (
     SELECT cluster::BIGINT + 1 AS class_id, seat, code, position
     FROM (SELECT unnest((answer).drawn, max_depth := 2) FROM answer)
 ),
+-- A row a record: its class, its seat there, and what is published unchanged.
 seated AS MATERIALIZED (
     SELECT
         l.class_id,
@@ -30,12 +31,14 @@ seated AS MATERIALIZED (
 {% endfor %}
 {# The least and the greatest value that is released. #}
 {% for q in quasi if q.drawn and q.is_number %}
+-- One row: the least and the greatest value that is released.
 {{ 'range'|of(q) }} AS MATERIALIZED (
     SELECT min(value) AS low, max(value) AS high
     FROM {{ 'domain'|of(q) }}
     {% if suppress %}WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1){% endif %}
 ),
 {% endfor %}
+-- A row a record: the values that are published in place of its own.
 hidden AS MATERIALIZED (
     SELECT
         t.*
@@ -65,7 +68,8 @@ hidden AS MATERIALIZED (
     {% endif %}
     {% endfor %}
 ),
-{# Records that are published alike, and how many. Numbers are on their grid as interval ends are. #}
+-- A row a kind of record that is published alike, and how many there are. Numbers are on their grid as interval ends
+-- are.
 alike AS MATERIALIZED (
     SELECT
         class_id

@@ -5,6 +5,7 @@
 {# How many steps up from the value it may be published. #}
 {% set steps %}list_filter(range(0, len(labels)), lambda n: n >= least({{ r.min_level }}, len(labels) - 1){% if r.max_level is not none %} AND n <= {{ r.max_level }}{% endif %}{% if r.round > 1 %} AND ((n = 0 AND is_leaf) OR (len(labels) - 1 - n) % {{ r.round }} = 0){% endif %}){% endset %}
 {% if q.rows %}
+-- The gate climbs the stored hierarchy: a row a value and a node above it, with the labels passed.
 {{ 'climb'|of(q) }} AS (
     SELECT v.value, r.parent, [r.label] AS labels, NOT EXISTS (FROM {{ 'hierarchy'|of(q) }} AS below WHERE below.parent = r.node) AS is_leaf
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM source WHERE q{{ q.i }} IS NOT NULL) AS v
@@ -21,6 +22,7 @@
     {# What is no tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
     WHERE len(c.labels) < (SELECT count(*) FROM {{ 'hierarchy'|of(q) }})
 ),
+-- A row a value and a text that it may be published as.
 {{ 'ancestors'|of(q) }} AS (
     SELECT DISTINCT value, unnest(list_concat(
         list_transform(steps, lambda n: labels[n + 1]),
@@ -30,6 +32,7 @@
     FROM (SELECT *, {{ steps }} AS steps FROM {{ 'climb'|of(q) }} WHERE parent IS NULL)
 ),
 {% else %}
+-- A row a value and a text that it may be published as.
 {{ 'ancestors'|of(q) }} AS (
     SELECT DISTINCT value, unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM source WHERE q{{ q.i }} IS NOT NULL)

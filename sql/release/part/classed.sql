@@ -1,6 +1,6 @@
 {#- The class of every record, from those of the parts of its group: class_of_part -> class_of_group -> placed. -#}
 {%- from 'release/part/row.sql' import same_group with context -%}
-{# NULL where a group has records in several classes. #}
+-- A row a group: its class, or NULL where its records are in several.
 class_of_group AS MATERIALIZED (
     SELECT e.*, p.class_id
     FROM grouped AS e
@@ -10,6 +10,7 @@ class_of_group AS MATERIALIZED (
         GROUP BY gid
     ) AS p USING (gid)
 ),
+-- A row a record: its class.
 placed AS MATERIALIZED (
     SELECT e.rid, g.class_id
     FROM encoded AS e

@@ -6,20 +6,22 @@
 {%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
 {% for q in quasi if q.is_number %}
 {% if suppress %}
-{# Values of records that are released. #}
+-- A row a value of records that are released: its distance from the least of them.
 {{ 'released values'|of(q) }} AS MATERIALIZED (
     SELECT code, position - min(position) OVER () AS position
     FROM {{ 'domain'|of(q) }}
     WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1)
 ),
 {% endif %}
-{# Numbers in whole steps: those of the type where they are not too many, else 2^40 over the range. #}
+-- One row: how far apart the values are, in how many whole steps that is measured (2^40 where those of the type are
+-- too many), and the width in the column's unit or in days.
 {{ 'range'|of(q) }} AS MATERIALIZED (
     SELECT reach, {% if q.family != 'float' %}CASE WHEN reach = 0 THEN 1 WHEN reach <= 1099511627776 THEN reach ELSE 1099511627776 END{% else %}1099511627776{% endif %}::DOUBLE AS steps,
         {#- The range in the unit of the column, or in days. #}
         {% if q.family == 'decimal' %}reach / {{ q.scale }}{% elif q.family == 'float' %}reach * 2{% elif q.family == 'nanos' %}reach / 86400e9{% elif q.family in ('timestamp', 'time') %}reach / 86400e6{% else %}reach{% endif %} AS width
     FROM (SELECT max(position) AS reach FROM {{ 'released values'|of(q) if suppress else 'domain'|of(q) }})
 ),
+-- A row a code: its distance from the least value, in whole steps.
 {{ 'steps'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT d.code, (CASE WHEN r.reach = 0 THEN 0 WHEN r.reach = r.steps THEN d.position ELSE round(d.position / r.reach * r.steps) END)::HUGEINT AS step
@@ -27,6 +29,7 @@
     {{ end_few() }}
 ),
 {% endfor %}
+-- A row a part of a group in a class where something varies: its values and its size.
 member AS MATERIALIZED (
     SELECT p.cluster, v.class_id, p.last - p.first + 1 AS size{% for q in quasi %}, {% if q.is_number %}t{{ q.i }}.step AS v{{ q.i }}{% else %}e.c{{ q.i }} AS v{{ q.i }}{% endif %}{% endfor %}
     FROM parts AS p
@@ -58,6 +61,7 @@ member AS MATERIALIZED (
 {% set values %}{% for q in categories %}{% if not loop.first %}, {% endif %}v{{ q.i }}{% endfor %}{% endset %}
 {% set place %}{% if categories|length > 1 %}GROUPING({{ values }}){% else %}0{% endif %}{% endset %}
 {% if numbers %}
+-- A row a cluster: sums and squares of each number.
 moment AS MATERIALIZED (
     SELECT
         cluster, class_id, sum(size)::HUGEINT AS size
@@ -70,13 +74,14 @@ moment AS MATERIALIZED (
 ),
 {% endif %}
 {% if categories %}
-{# How many records have a value; `attribute` tells the categories apart. #}
+-- A row a cluster, a category's column and a value of it: how many records have it.
 tally AS MATERIALIZED (
     SELECT cluster, class_id, {{ place }} AS attribute, {% if categories|length > 1 %}coalesce({{ values }}){% else %}{{ values }}{% endif %} AS value, sum(size) AS size
     FROM member
     GROUP BY GROUPING SETS ({% for q in categories %}{% if not loop.first %}, {% endif %}(cluster, class_id, v{{ q.i }}){% endfor %})
 ),
 {% endif %}
+-- A row a level, class and cluster: the square errors, of each number and of all categories together.
 spread AS MATERIALIZED (
     {% for level, key in (('class', 'class_id'), ('cluster', 'cluster')) %}
     SELECT '{{ sql(level) }}' AS level, {% if categories %}categories.error{% else %}0{% endif %} AS categories{% for q in numbers %}, numbers.error{{ q.i }}{% endfor %}

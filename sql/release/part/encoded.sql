@@ -5,6 +5,7 @@
 {%- from 'release/part/tree.sql' import tree with context -%}
 WITH RECURSIVE
 {% include 'release/part/source.sql' %},
+-- The records to cluster, a row a record: without those with a NULL, where nulls = 'drop'.
 kept AS (
     SELECT * FROM source
     {% if nulls == 'drop' %}
@@ -13,6 +14,7 @@ kept AS (
 ),
 {% for q in quasi %}
 {% if q.is_number %}
+-- A row a value, after top and bottom coding: its code, which is its rank, and its distance from the least value.
 {{ 'domain'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT
@@ -34,6 +36,7 @@ kept AS (
 {% if s.tree %}
 {{ tree(s.tree) }}
 {% endif %}
+-- A row a value of the sensitive column: its code, in the order of the values or of the leaves of their tree.
 {{ 'sensitive codes'|of(s) }} AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
@@ -58,11 +61,13 @@ kept AS (
     md5_number_lower(row('dbanon 1'{% for u in unchanged %}, {% if u.is_zoned %}epoch_us({{ from }}u{{ u.i }}){% else %}{{ from }}u{{ u.i }}{% endif %}{% if u.is_tagged %}, hash({{ from }}u{{ u.i }}){% endif %}{% endfor %}{% if person %}, {{ from }}person{% endif %})::VARCHAR)
 {%- endmacro %}
 {% if tie_by == 'value' %}
+-- A row a combination of what is published unchanged: the hash that orders records of equal codes.
 ties AS MATERIALIZED (
     SELECT *, {{ tie(sql('')) }} AS tie
     FROM (SELECT DISTINCT {% for u in unchanged %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %} FROM kept)
 ),
 {% endif %}
+-- A row a record: the codes of its quasi-identifiers (c) and sensitive values (s), and the hash that breaks ties.
 encoded AS MATERIALIZED (
     SELECT
         s.rid, {% if tie_by == 'value' %}h.tie{% elif tie_by == 'row' %}{{ tie(sql('s.')) }} AS tie{% else %}0::UBIGINT AS tie{% endif %}
@@ -80,7 +85,7 @@ encoded AS MATERIALIZED (
     JOIN ties AS h ON {% for u in unchanged %}{% if not loop.first %} AND {% endif %}h.u{{ u.i }} IS NOT DISTINCT FROM s.u{{ u.i }}{% endfor %}
     {% endif %}
 ),
-{# Records that nothing published tells apart are one group. #}
+-- A row a group of records that nothing published tells apart: how many they are.
 grouped AS MATERIALIZED (
     SELECT row_number() OVER () - 1 AS gid, *
     FROM (

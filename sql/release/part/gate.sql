@@ -9,7 +9,7 @@
 {%- from 'release/part/second.sql' import reread with context -%}
 {% include 'release/part/original.sql' %}
 {% include 'release/part/ancestors.sql' %}
-{# What a class publishes, as its rows say. #}
+-- A row a class: what it publishes and how many records, as the leaving rows say.
 visible AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, sum(len({{ copies }})) AS size
@@ -21,7 +21,8 @@ visible AS MATERIALIZED (
 ),
 {% for r in rules %}
 {% if r.is_number and not typed %}
-{# `25`, `[25, 29]`, `<=18`, `[85, >=90]` back into numbers, with a flag where an end goes on. #}
+-- A row a published text, such as 25, [25, 29], <=18 or [85, >=90]: the numbers it says, and whether they keep to the
+-- policy.
 {{ 'parsed'|of(r) }} AS MATERIALIZED (
     SELECT
         published, unbounded_low, unbounded_high, low, high,
@@ -49,6 +50,8 @@ visible AS MATERIALIZED (
 {% endif %}
 {% endfor %}
 {% include 'release/part/judged.sql' %}
+-- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
+-- read.
 gate AS MATERIALIZED (
     SELECT CASE
         {{ refuse_rows() }}

@@ -2,6 +2,7 @@
     inner node of a hierarchy loses: edges, the height of its own subtree over that of the whole (k-member); leaves, its
     share of the leaves (NCP), 0 for a leaf. A number loses the same in both. NULLs as in path.sql. -#}
 {% for q in quasi if not q.is_number %}
+-- A row a pair of least and greatest code: what its node loses, by edges and by leaves.
 {{ 'lost'|of(q) }} AS MATERIALIZED (
     SELECT p.low, p.high, coalesce(s.height::DOUBLE / nullif(s.heights, 0), 0.0) AS edges, CASE WHEN s.height = 0 THEN 0.0 ELSE s.leaves::DOUBLE / s.all_leaves END AS leaves
     FROM {{ 'published'|of(q) }} AS p
@@ -17,7 +18,8 @@
     ) AS s ON s.node = p.node
 ),
 {% endfor %}
-{# Clusters that publish the same lose the same, so a class says it all: how many there were shows nowhere. #}
+-- A row a class: what a record of it loses in each column. Clusters that publish the same lose the same, so a class
+-- says it all.
 lost_of AS MATERIALIZED (
     SELECT
         g.class_id
@@ -37,6 +39,7 @@ lost_of AS MATERIALIZED (
     {% endfor %}
     GROUP BY g.class_id
 ),
+-- One row: what all records lose, by each way of counting.
 lost AS MATERIALIZED (
     SELECT
         {% for kind in ('edges', 'leaves', 'numbers') %}

@@ -1,5 +1,6 @@
 {#- What metrics and classes are computed from: classes as published, and the sensitive values in each. -#}
 {%- from 'release/part/assignment.sql' import records with context -%}
+-- A row an equivalence class: what it publishes, and how many records (persons) it has.
 class_of AS MATERIALIZED (
     SELECT c.*, r.size{% if person %}, r.persons{% endif %}
     FROM {% if noise %}(SELECT DISTINCT class_id FROM released){% else %}published{% endif %} AS c
@@ -12,13 +13,15 @@ class_of AS MATERIALIZED (
     ) AS r USING (class_id)
 )
 {% for u in unchanged if u.is_sensitive %}
+-- A row a class and a sensitive value in it: how many records. Of values that compare equal and read differently one
+-- stands for all, whatever their order.
 , {{ 'in classes'|of(u) }} AS MATERIALIZED (
     {# Of values that compare equal and read differently one stands for all, whatever their order. #}
     SELECT class_id, {% if u.text_is_value %}u{{ u.i }}{% else %}min_by(u{{ u.i }}, w{{ u.i }}){% endif %} AS value, sum(size)::BIGINT AS size
     FROM released
     GROUP BY class_id, u{{ u.i }}
 )
-{# In the whole table: how many records (persons) have a value. #}
+-- A row a sensitive value: how many records (persons) have it in all.
 , {{ 'overall'|of(u) }} AS MATERIALIZED (
     {% if person %}
     SELECT {% if u.text_is_value %}s.u{{ u.i }}{% else %}min_by(s.u{{ u.i }}, s.u{{ u.i }}::VARCHAR){% endif %} AS value, count(DISTINCT s.person) AS size

@@ -1,7 +1,7 @@
 {#- What the gate holds the release against: the records of each class as they were. -#}
 {%- from 'release/part/assignment.sql' import records with context -%}
 {%- from 'release/part/checks.sql' import checksum with context -%}
-{# Records of equal original values in a class are checked once. #}
+-- The gate reads: a row a combination of original values in a class, how many records have it, and a checksum.
 original AS MATERIALIZED (
     SELECT
         l.class_id{% for q in quasi %}, s.q{{ q.i }}{% endfor %},

@@ -2,6 +2,7 @@
     every column can be measured so. -#}
 {%- from 'release/part/apart.sql' import apart, ends with context -%}
 {% if loses %}
+-- The gate measures: a row a class, its size and what a record of it loses, from the published values alone.
 own_loss AS MATERIALIZED (
     SELECT
         class_id, size,

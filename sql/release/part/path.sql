@@ -4,7 +4,8 @@
 {%- from 'release/part/assignment.sql' import records with context -%}
 {% include 'release/part/clustered.sql' %}
 {% include 'release/part/spanned.sql' %}
-{# Clusters that publish the same values are one equivalence class: that is what a reader sees. #}
+-- A row a cluster and its class: clusters that publish the same are one equivalence class, as that is what a reader
+-- sees.
 generalized AS MATERIALIZED (
     SELECT
         *,
@@ -15,13 +16,14 @@ generalized AS MATERIALIZED (
         ) AS class_id
     FROM values_of
 ),
-{# Where records may be left out, cluster -1 and class -1 are the outliers. #}
+-- A row a part of a group: its class. Where records may be left out, cluster -1 and class -1 are the outliers.
 class_of_part AS MATERIALIZED (
     SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
     FROM parts AS p
     {% if suppress %}LEFT {% endif %}JOIN generalized AS g USING (cluster)
 ),
 {% include 'release/part/classed.sql' %}
+-- A row an equivalence class: what it publishes, and what a record of it loses.
 published AS MATERIALIZED (
     SELECT
         g.class_id
@@ -32,8 +34,8 @@ published AS MATERIALIZED (
     FROM (SELECT *, {% for q in quasi %}{% if not loop.first %} + {% endif %}loss{{ q.i }}{% endfor %} AS loss FROM generalized) AS g
     GROUP BY ALL
 ),
-{# Records that are published alike, and how many. Values that compare equal may read differently (0.0 and -0.0, a month
-    and 30 days): their text tells them apart then. #}
+-- A row a kind of record that is published alike: its class, what is published unchanged, and how many there are.
+-- Values that compare equal may read differently (0.0 and -0.0, a month and 30 days): their text tells them apart.
 alike AS MATERIALIZED (
     SELECT l.class_id{% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.u{{ u.i }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}, count(*) AS size
     FROM {{ records() }}

@@ -1,4 +1,5 @@
 {#- What must hold before anything is clustered: one row, the first problem or NULL. Nothing here quotes a cell. -#}
+-- One row: how many records the source has, and how many values each column.
 facts AS MATERIALIZED (
     SELECT
         count(*) AS records
@@ -7,9 +8,11 @@ facts AS MATERIALIZED (
         {% if q.is_number %}, count(*) FILTER (WHERE q{{ q.i }} IS NOT NULL AND NOT (true{{ q.is_finite }})) AS wild{{ q.i }}{% endif %}{% endfor %}
     FROM source
 ),
+-- One row: how many records are left to cluster.
 kept_facts AS MATERIALIZED (
     SELECT count(*) AS records{% if person %}, count(DISTINCT person) AS persons{% endif %} FROM kept
 ),
+-- One row: the first reason to refuse the call, or NULL.
 problem AS MATERIALIZED (
     SELECT coalesce(
         CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ say.policy_changed }} END,

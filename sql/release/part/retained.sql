@@ -1,12 +1,14 @@
 {#- A refresh that keeps classes: records that were published before stay in their clusters, only the others (fresh) are
     clustered. Records of a group are interchangeable, so it is enough to count them. -#}
 {%- from 'release/part/row.sql' import row_hash, same_group with context -%}
+-- A row a cluster of the version before and a hash of its records: how many it had.
 before AS MATERIALIZED (
     SELECT row_hash, cluster_id, sum(records)::BIGINT AS records
     FROM {{ keep }}
     WHERE cluster_id IS NOT NULL
     GROUP BY ALL
 ),
+-- A row a group and the hash by which its records are known again: how many they are.
 hash_of AS MATERIALIZED (
     SELECT g.gid, {{ row_hash(sql('s.')) }} AS row_hash, count(*) AS size
     FROM encoded AS e
@@ -14,6 +16,7 @@ hash_of AS MATERIALIZED (
     JOIN source AS s ON s.rid = e.rid
     GROUP BY ALL
 ),
+-- A row a group and a cluster that records of it stay in: how many, and which is the last of them.
 stays AS MATERIALIZED (
     SELECT gid, cluster_id, records, sum(records) OVER (PARTITION BY gid ORDER BY cluster_id ASC) AS last
     FROM (
@@ -29,14 +32,15 @@ stays AS MATERIALIZED (
         GROUP BY gid, cluster_id
     )
 ),
+-- A row a group that has more records than stay: how many came.
 arrived AS MATERIALIZED (
     SELECT g.* REPLACE ((g.size - coalesce(h.held, 0))::INTEGER AS size), coalesce(h.held, 0)::INTEGER AS held
     FROM grouped AS g
     LEFT JOIN (SELECT gid, max(last) AS held FROM stays GROUP BY gid) AS h USING (gid)
     WHERE g.size > coalesce(h.held, 0)
 ),
-{# Those that arrived and are too few for a class wait, as far as records may be left out; and those that were left out
-    before, while nobody joins them. #}
+-- One row: how many records came, and whether they wait. Those that are too few for a class do, as far as records may
+-- be left out; and those that were left out before, while nobody joins them.
 arrival AS MATERIALIZED (
     SELECT *, records <= budget AND (known < {{ k }} OR NOT newcomers) AS waits
     FROM (SELECT coalesce(sum(size), 0) AS records, {% if person %}count(DISTINCT person){% else %}coalesce(sum(size), 0){% endif %} AS known FROM arrived) AS a
@@ -48,4 +52,5 @@ arrival AS MATERIALIZED (
     ) AS n
     CROSS JOIN (SELECT {% if suppress %}floor({{ suppress }}::DOUBLE * count(*)){% else %}0 * count(*){% endif %} AS budget FROM kept) AS b
 ),
+-- A row a group of records that came and do not wait: only these are clustered.
 fresh AS MATERIALIZED (SELECT * FROM arrived WHERE NOT (SELECT waits FROM arrival)),

@@ -2,9 +2,10 @@
 {%- from 'release/part/number.sql' import published_intervals with context -%}
 {%- from 'release/part/tree.sql' import published_nodes with context -%}
 {% if widens %}
-{# Least and greatest codes that clusters are published with, where these span more than their records. #}
+-- A row a cluster that is published with more than its records span: its least and greatest codes.
 wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM answer),
 {% endif %}
+-- A row a cluster: its size, and of each column the least and greatest code and how many records have a value.
 extent AS MATERIALIZED (
     SELECT
         p.cluster, sum(p.last - p.first + 1) AS size
@@ -29,8 +30,8 @@ extent AS MATERIALIZED (
 {{ published_nodes(q, sql('SELECT DISTINCT low', q.i, ' AS low, high', q.i, ' AS high FROM extent WHERE low', q.i, ' IS NOT NULL')) }}
 {% endif %}
 {% endfor %}
-{# What each cluster publishes, and what one record of it loses. A cluster of NULLs only publishes NULL and loses
-    nothing; one that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart. #}
+-- A row a cluster: what it publishes and what a record of it loses. A cluster of NULLs publishes NULL and loses
+-- nothing; one that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart.
 values_of AS (
     SELECT
         x.cluster

@@ -3,6 +3,7 @@
 {%- from 'release/part/assignment.sql' import reasons with context -%}
 {% set shown %}{% if not noise %}{% for o in quasi_output %}, {{ o.name }}{% endfor %}{% endif %}{% endset %}
 {% include 'release/part/own_loss.sql' %}
+-- One row: true, or an error where what is said of classes does not follow from the rows that leave.
 stated AS MATERIALIZED (
     SELECT CASE
         {# After the gate of the rows, which says more. #}

@@ -6,6 +6,7 @@
 {% macro coded(r) -%}
     CASE WHEN q{{ r.i }} IS NOT NULL THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}q{{ r.i }}{% if r.bottom %}, {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
 {%- endmacro %}
+-- One row: true, or an error where a measure is not what the gate's own formula gives.
 stated AS MATERIALIZED (
     SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false WHEN count(*) FILTER (WHERE NOT coalesce(abs(m.value - o.value) <= 1e-6 * greatest(1, abs(o.value)), false)) > 0 THEN error({{ gate_say.stated }}) ELSE true END AS passed
     FROM (

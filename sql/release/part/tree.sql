@@ -7,7 +7,7 @@
 {% if q.rows %}
 {{ walk(q) }}
 {% else %}
-{# Without a hierarchy: the values themselves under one root. #}
+-- A row a node of the tree; without a hierarchy that is the values themselves under one root.
 {{ 'preorder'|of(q) }} AS (
     SELECT '' COLLATE POSIX AS node, NULL::VARCHAR COLLATE POSIX AS parent, '*' COLLATE POSIX AS label, false AS is_leaf, [''] AS line, ['*'] AS labels, [0] AS places
     UNION ALL
@@ -16,12 +16,13 @@
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL) AS v
 ),
 {% endif %}
-{# What inner nodes may be published as: their label, or their path where several have the label. #}
+-- A row a name that inner nodes may be published as: their label, or their path where several have the label.
 {{ 'inner nodes'|of(q) }} AS MATERIALIZED (
     SELECT DISTINCT unnest([label, CASE WHEN len(labels) > 1 THEN array_to_string(labels[2:], ' > ') END]) COLLATE POSIX AS name
     FROM {{ 'preorder'|of(q) }}
     WHERE NOT is_leaf
 ),
+-- A row a node: the nodes from the root to it (line), its place in preorder, and the text it is published as.
 {{ 'tree'|of(q) }} AS MATERIALIZED (
     SELECT
         node, parent, label, is_leaf, line, labels,
@@ -43,6 +44,7 @@
     FROM {{ 'preorder'|of(q) }}
 ),
 {% if sub_heights %}
+-- A row a node: the number of edges to its deepest leaf.
 {{ 'heights'|of(q) }} AS MATERIALIZED (
     SELECT node, max(depth) - min(own) AS height
     FROM (
@@ -51,7 +53,7 @@
     GROUP BY node
 ),
 {% endif %}
-{# A value is the leaf of that label; with escape it may be an inner node. #}
+-- A row a value of the column and the nodes of that label: its leaf; with escape = true also an inner node.
 {{ 'values'|of(q) }} AS MATERIALIZED (
     SELECT v.value, count(t.node) AS hits, bool_or(t.is_leaf) AS is_leaf, bool_or(v.value = '*' OR inner_label) AS reserved, min_by(t.line, t.preorder) AS own
     FROM (
@@ -66,6 +68,8 @@
         AND (t.is_leaf{% if escape %} OR v.no_leaf{% endif %})
     GROUP BY v.value
 ),
+-- A row a value: its code, which ascends in the order of the leaves, and the node it is clustered as (raised to
+-- min_level).
 {{ 'domain'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT v.value, (dense_rank() OVER (ORDER BY t.preorder ASC) - 1)::INTEGER AS code, t.node
@@ -77,6 +81,7 @@
     JOIN {{ 'tree'|of(q) }} AS t ON t.node = v.node
     {{ end_few() }}
 ),
+-- A row a code: its node's place in preorder and line of nodes from the root.
 {{ 'codes'|of(q) }} AS (
     SELECT DISTINCT d.code, t.preorder, t.line
     FROM {{ 'domain'|of(q) }} AS d
@@ -87,6 +92,7 @@
     leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an inner node,
     and its loss (KACPC paper, Eq. 1, second sum). -#}
 {% macro published_nodes(q, pairs) %}
+-- A row a pair of least and greatest code: their least common ancestor, the text it is published as, and its loss.
 {{ 'published'|of(q) }} AS MATERIALIZED (
     {{ few() }}
     SELECT
