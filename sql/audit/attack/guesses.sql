@@ -9,8 +9,8 @@ hit_{{ s.i }} AS MATERIALIZED (
     SELECT DISTINCT
         n.label || CASE WHEN n.same = 1 THEN '' ELSE ' (' || array_to_string(n.labels[2:], ' > ') || ')' END AS guess,
         len(n.labels) AS depth, l.label AS value
-    FROM (SELECT *, count(*) OVER (PARTITION BY label) AS same FROM walk_s{{ s.i }} WHERE NOT is_leaf AND parent IS NOT NULL) AS n
-    JOIN walk_s{{ s.i }} AS l ON l.is_leaf AND list_contains(l.line, n.node)
+    FROM (SELECT *, count(*) OVER (PARTITION BY label) AS same FROM {{ 'preorder'|of(s) }} WHERE NOT is_leaf AND parent IS NOT NULL) AS n
+    JOIN {{ 'preorder'|of(s) }} AS l ON l.is_leaf AND list_contains(l.line, n.node)
 ),
 guess_{{ s.i }} AS MATERIALIZED (
     SELECT class_id, guess, confidence, prior, records, []::VARCHAR[] AS ruled, NULL::VARCHAR AS note

@@ -55,7 +55,7 @@ other_cells AS MATERIALIZED (
 {% endfor %}
 {% endif %}
 {% for s in sensitive if s.nodes and kind == 'similarity' %}
-{{ walk({'i': sql('s', s.i), 'rows': s.nodes}) }}
+{{ walk({'plain': s.plain, 'rows': s.nodes}) }}
 {% endfor %}
 misfit AS MATERIALIZED (
     SELECT coalesce(
@@ -69,10 +69,10 @@ misfit AS MATERIALIZED (
         {% endfor %}
         {% for s in sensitive if s.nodes and kind == 'similarity' %}
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ s.say.roots }}
-            WHEN count(*) <> (SELECT count(*) FROM walk_s{{ s.i }}) THEN {{ s.say.unreachable }}
-            END FROM rows_s{{ s.i }}),
+            WHEN count(*) <> (SELECT count(*) FROM {{ 'preorder'|of(s) }}) THEN {{ s.say.unreachable }}
+            END FROM {{ 'hierarchy'|of(s) }}),
         (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.uncovered }} END
-            FROM overall_{{ s.i }} WHERE value IS NOT NULL AND value NOT IN (SELECT label FROM walk_s{{ s.i }} WHERE is_leaf)),
+            FROM overall_{{ s.i }} WHERE value IS NOT NULL AND value NOT IN (SELECT label FROM {{ 'preorder'|of(s) }} WHERE is_leaf)),
         {% endfor %}
         (SELECT message FROM problem)
     ) AS message

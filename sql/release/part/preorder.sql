@@ -1,4 +1,4 @@
-{#- A stored hierarchy from its root: rows_i (node, parent, label, ord) as stored, walk_i every node that the root reaches
+{#- A stored hierarchy from its root: "zip: hierarchy" (node, parent, label, ord) as stored, "zip: preorder" every node that the root reaches
     with its line of nodes and labels from the root, and its places among siblings, which order nodes in preorder. -#}
 {% macro walk(q) %}
 -- A row a node of the hierarchy, as it is stored.

@@ -1,6 +1,6 @@
 {#- A categorical attribute: its tree, which node a value is, and the published text of a node.
-    For attribute i: rows_i (node, parent, label, ord) are the hierarchy as stored; tree_i is every node in preorder;
-    domain_i maps each value of the source to its code (codes ascend in leaf order). -#}
+    Of a column zip, "zip: hierarchy" (node, parent, label, ord) is the hierarchy as stored, "zip: tree" every node;
+    "zip: domain" maps each value of the source to its code (codes ascend in leaf order). -#}
 {%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
 {%- from 'release/part/preorder.sql' import walk -%}
 {% macro tree(q) %}
