@@ -52,6 +52,8 @@ def statement(call: Call) -> Sql:
     values["sensitive"] = _sensitive(call, made, kind.name, own)
     values |= _register(call, made, own) | {
         "kind": kind.name,
+        "calls_python": kind.calls_python,
+        "weighs_people": kind.weighs_people,
         "attributes": attributes,
         "people": made.source.sql,
         "who": _who(call, made, made.source, made.qi),

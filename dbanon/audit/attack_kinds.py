@@ -12,7 +12,8 @@ class Attack:
     `guesses` is what is guessed: 'sensitive' values, 'quasi' values, or 'person', whose record it is. `template` is its
     file in sql/audit/attack/, by default of its name; `threshold` the confidence from which on somebody counts as
     exposed where the call does not say (of skewness: the gain in confidence); `uses` are parameters that are about it
-    and not about all attacks.
+    and not about all attacks. `calls_python`: its SQL asks dbanon_attack, whose error is `message` of a CTE `failed`;
+    `weighs_people`: a guess counts as often as people were tried, not as its class has records.
     """
 
     name: str
@@ -20,6 +21,8 @@ class Attack:
     template: str | None = None
     threshold: float = 0.5
     uses: tuple[str, ...] = ()
+    calls_python: bool = False
+    weighs_people: bool = False
 
     @property
     def body(self) -> str:
@@ -37,10 +40,10 @@ KINDS = {
         Attack("skewness", template=_OF_A_CLASS, threshold=0.2),
         Attack("similarity", template=_OF_A_CLASS, threshold=1.0),
         Attack("background", template=_OF_A_CLASS, threshold=1.0, uses=("facts",)),
-        Attack("linkage", guesses="person", uses=("register",)),
-        Attack("prediction", uses=("register", "seed", "train")),
+        Attack("linkage", guesses="person", uses=("register",), weighs_people=True),
+        Attack("prediction", uses=("register", "seed", "train"), calls_python=True, weighs_people=True),
         Attack("reconstruction"),
-        Attack("minimality", uses=("k", "l", "alpha")),
+        Attack("minimality", uses=("k", "l", "alpha"), calls_python=True),
         Attack("downcoding", guesses="quasi"),
     )
 }

@@ -1,7 +1,7 @@
 {#- attack_summary('release', kind=..., source=...): what the attack gains in all, one row a number. -#}
 {% include 'audit/attack/path.sql' %}
 {% include body %},
-stop AS (SELECT coalesce(m.message, {% if kind in ('minimality', 'prediction') %}(SELECT message FROM failed){% else %}NULL{% endif %}) AS message FROM misfit AS m),
+stop AS (SELECT coalesce(m.message, {% if calls_python %}(SELECT message FROM failed){% else %}NULL{% endif %}) AS message FROM misfit AS m),
 gains AS (
     {% for t in targets %}
     SELECT {{ loop.index0 }} * 100 + place AS place, name, {{ t.label }}::VARCHAR AS attribute, value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw, description
@@ -10,7 +10,7 @@ gains AS (
             count(*)::DOUBLE AS guesses, count(DISTINCT class_id)::DOUBLE AS classes, coalesce(sum(confidence * weight) / sum(weight), 0) AS confidence,
             sum(observed * tried) FILTER (WHERE observed IS NOT NULL) / sum(tried) FILTER (WHERE observed IS NOT NULL) AS observed,
             coalesce(sum(prior * weight) / sum(weight), 0) AS prior
-        FROM (SELECT *, CASE WHEN {% if kind in ('linkage', 'prediction') %}true{% else %}false{% endif %} THEN tried ELSE records END AS weight FROM found)
+        FROM (SELECT *, {% if weighs_people %}tried{% else %}records{% endif %} AS weight FROM found)
         WHERE number = {{ t.number }}
     ) AS a
     CROSS JOIN (
