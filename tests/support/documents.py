@@ -11,6 +11,7 @@ from dbanon.client import demo
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 MANUAL = ROOT / "docs" / "manual"
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 """The pages written by hand, beside the README."""
