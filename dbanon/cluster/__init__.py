@@ -5,8 +5,21 @@ from dbanon.cluster.after.improve import Budget
 from dbanon.cluster.after.widen import widened
 from dbanon.cluster.noise import Drawn, Noise, drawn, renumbered
 from dbanon.cluster.registry import Algorithm, algorithms, discover, find
-from dbanon.cluster.runner import run
+from dbanon.cluster.runner import Names, Refinement, run
 
 discover(schemes, papers)
 
-__all__ = ["Algorithm", "Budget", "Drawn", "Noise", "algorithms", "drawn", "find", "renumbered", "run", "widened"]
+__all__ = [
+    "Algorithm",
+    "Budget",
+    "Drawn",
+    "Names",
+    "Noise",
+    "Refinement",
+    "algorithms",
+    "drawn",
+    "find",
+    "renumbered",
+    "run",
+    "widened",
+]

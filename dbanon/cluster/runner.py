@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dbanon import errors
-from dbanon.cluster.after.improve import Budget, Told, improved
+from dbanon.cluster.after.improve import Budget, Progress, Search, improved
 from dbanon.cluster.after.outliers import left_out
 from dbanon.cluster.after.repair import merged
 from dbanon.cluster.registry import Algorithm, Check
@@ -15,34 +16,51 @@ from dbanon.models.constraint import AtLeast
 from dbanon.space.space import Ints, Space, Tree
 
 
+@dataclass(frozen=True)
+class Names:
+    """What messages call things: the attributes, the sensitive columns, and the function (default: the algorithm)."""
+
+    attributes: tuple[str, ...] = ()
+    sensitive: Sequence[str] = ()
+    function: str = ""
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What is done to finished clusters. At most a share `suppress` of the records is left out, where that lowers the
+    average loss of the others. Then a search of as many moves as `budget` says (default: the algorithm) lowers the
+    loss (`heights`: of inner nodes, top or edges) and calls `progress`."""
+
+    suppress: float = 0.0
+    heights: str = "top"
+    budget: Budget | None = None
+    progress: Progress | None = None
+
+
+AS_THEY_ARE = Refinement()
+NAMELESS = Names()
+
+
 def run(
     algorithm: Algorithm,
     space: Space,
     constraint: AtLeast,
     options: Mapping[str, object],
-    names: tuple[str, ...] = (),
-    sensitive: Sequence[str] = (),
-    function: str | None = None,
+    names: Names = NAMELESS,
+    refinement: Refinement = AS_THEY_ARE,
     check: Check = lambda: None,
-    suppress: float = 0.0,
-    heights: str = "top",
-    budget: Budget | None = None,
-    told: Told | None = None,
 ) -> Ints:
     """Cluster numbers of every canonical row, -1 where a record is left out.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; TooSmallBlock if one of these
     blocks cannot meet the model. A group that misses a model of its sensitive values is merged with others until it
-    meets it; ModelNotMet if the whole table does not. At most a share `suppress` of the records is left out, where that
-    lowers the average loss of the others. A search of as many moves as `budget` says, or else the algorithm, then
-    lowers the loss (`heights`: of inner nodes, top or edges). `names` are the attributes' names, `sensitive` those of
-    the sensitive columns and `function` what was called, for messages; `told` is called with the shares of the search
-    and of the loss that are done.
+    meets it; ModelNotMet if the whole table does not.
     """
-    function = function or algorithm.name
-    _feasible(space, constraint, sensitive, function)
-    _agreed(space, names, function)
-    blocks = _blocks(space, constraint, names, function)
+    names = replace(names, function=names.function or algorithm.name)
+    heights = refinement.heights
+    _feasible(space, constraint, names)
+    _agreed(space, names)
+    blocks = _blocks(space, constraint, names)
 
     def cluster(part: Space, rows: Ints) -> Ints:
         labels = algorithm.run(part, constraint, {**options, "heights": heights}, check)
@@ -57,14 +75,14 @@ def run(
             return labels
         return _of_blocks(among, blocks, lambda part, rows: merged(part, constraint, labels[rows], check))
 
-    whole = repair(space, found)
-    labels = _numbered(left_out(space, constraint, found, whole, suppress, repair) if suppress else whole)
-    budget = budget or Budget(algorithm.moves(space, constraint, options) if algorithm.moves else 0)
-    budget.told = told or budget.told
+    whole, share = repair(space, found), refinement.suppress
+    labels = _numbered(left_out(space, constraint, found, whole, share, repair) if share else whole)
+    budget = refinement.budget or Budget(algorithm.moves(space, constraint, options) if algorithm.moves else 0)
+    budget.progress = refinement.progress or budget.progress
     if budget.moves == 0 and budget.seconds is None:
         return labels
-    seed = int(str(options.get("seed", 0)))
-    return improved(space, constraint, labels, heights, budget, seed, _numbers(space, blocks), repair, check)
+    search = Search(heights, budget, int(str(options.get("seed", 0))), _numbers(space, blocks))
+    return improved(space, constraint, labels, search, repair, check)
 
 
 def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
@@ -77,7 +95,7 @@ def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
     return numbers
 
 
-def _feasible(space: Space, constraint: AtLeast, sensitive: Sequence[str], function: str) -> None:
+def _feasible(space: Space, constraint: AtLeast, names: Names) -> None:
     """ModelNotMet where the whole table misses a model; of several columns, the one that allows least."""
     everything = np.arange(space.rows)
     worst = [(model, constraint.worst(space, everything, model)) for model in constraint.models]
@@ -86,8 +104,8 @@ def _feasible(space: Space, constraint: AtLeast, sensitive: Sequence[str], funct
             alike = [(w, m) for m, w in worst if (m.model, m.form) == (model.model, model.form)]
             pick = min if model.rule.is_higher else max
             least, of = pick(alike, key=lambda found: found[0])
-            column = sensitive[of.sensitive] if sensitive else f"sensitive column {of.sensitive + 1}"
-            raise errors.ModelNotMet(function, of.said, column, of.best(float(least)))
+            column = names.sensitive[of.sensitive] if names.sensitive else f"sensitive column {of.sensitive + 1}"
+            raise errors.ModelNotMet(names.function, of.said, column, of.best(float(least)))
 
 
 def _of_blocks(space: Space, blocks: Sequence[Ints], labels_of: Callable[[Space, Ints], Ints]) -> Ints:
@@ -112,17 +130,17 @@ def _numbered(labels: Ints) -> Ints:
     return np.where(kept, (np.cumsum(used) - 1)[labels], -1)
 
 
-def _agreed(space: Space, names: tuple[str, ...], function: str) -> None:
+def _agreed(space: Space, names: Names) -> None:
     """RoundAboveLevel where `round` would publish a class above max_level."""
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, Tree) and attribute.max_level is not None and attribute.round > 1:
             highest = attribute.block(attribute.max_level)[:-1]
             if (attribute.raised[highest] != highest).any():
-                name = names[j] if names else f"attribute {j + 1}"
-                raise errors.RoundAboveLevel(function, name, attribute.round)
+                name = names.attributes[j] if names.attributes else f"attribute {j + 1}"
+                raise errors.RoundAboveLevel(names.function, name, attribute.round)
 
 
-def _blocks(space: Space, constraint: AtLeast, names: tuple[str, ...], function: str) -> list[Ints]:
+def _blocks(space: Space, constraint: AtLeast, names: Names) -> list[Ints]:
     """Tuples of the blocks that max_level keeps apart; TooSmallBlock."""
     keys = [
         attribute.block(attribute.max_level)[space.codes[:, j]]
@@ -136,9 +154,9 @@ def _blocks(space: Space, constraint: AtLeast, names: tuple[str, ...], function:
     blocks = [np.flatnonzero(of == block) for block in range(int(of.max()) + 1)]
     small = [block for block in blocks if not constraint.enough(space, block)]
     if small:
-        limited = [n for n, a in zip(names, space.attributes, strict=True) if _limited(a)]
+        limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _limited(a)]
         rows = sum(int(space.counts[block].sum()) for block in small)
-        raise errors.TooSmallBlock(function, constraint.said, rows, limited)
+        raise errors.TooSmallBlock(names.function, constraint.said, rows, limited)
     return blocks
 
 

@@ -290,14 +290,9 @@ def _labels(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeas
                 table,
                 limits,
                 asked["options"],
-                tuple(a["name"] for a in asked["attributes"]),
-                asked["sensitive"],
-                asked["function"],
+                cluster.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]),
+                cluster.Refinement(asked["suppress"], asked["heights"], budget, current.told),
                 check,
-                asked["suppress"],
-                asked["heights"],
-                budget,
-                current.told,
             )
         return found.astype(np.int32)
 

@@ -67,9 +67,9 @@ class Seen:
         self._improved, self._run = runner.improved, udf.cluster.run
         runner.improved, udf.cluster.run = self.improved, self.run  # type: ignore[assignment]
 
-    def improved(self, space: Any, constraint: Any, labels: Any, heights: str, budget: Any, *rest: Any) -> Any:
-        found = self._improved(space, constraint, labels, heights, budget, *rest)
-        self.moves = budget.done
+    def improved(self, space: Any, constraint: Any, labels: Any, search: Any, *rest: Any) -> Any:
+        found = self._improved(space, constraint, labels, search, *rest)
+        self.moves = search.budget.done
         return found
 
     def run(self, algorithm: Any, space: Any, *rest: Any) -> Any:

@@ -82,8 +82,9 @@ def run(
     options = {p.name: p.default for p in algorithm.own}
     if "seed" in options:
         options["seed"] = more.pop("seed", 0)
+    refinement = cluster.Refinement(budget=budget, **more)
     labels = cluster.run(
-        algorithm, built, constraint(made), options, names, made.sensitive, check=check, budget=budget, **more
+        algorithm, built, constraint(made), options, cluster.Names(names, made.sensitive), refinement, check
     )
     return labels.tolist(), order
 
@@ -224,7 +225,7 @@ def test_what_is_done_is_told() -> None:
     told: list[tuple[float, float]] = []
     made = people(300)
     start, order = run(made, "mondrian", Budget(0))
-    labels, _ = run(made, "mondrian", Budget(2_000, told=lambda done, saved: told.append((done, saved))))
+    labels, _ = run(made, "mondrian", Budget(2_000, progress=lambda done, saved: told.append((done, saved))))
     losses = [loss_of(made, kept(made, order, found), "top") for found in (start, labels)]
     assert told[-1] == (1.0, pytest.approx(1 - losses[1] / losses[0]))
     assert told == sorted(told)
@@ -279,7 +280,13 @@ def test_all_distinct_numbers_are_improved() -> None:
     built, _ = space.build([a for a, _ in kinds], [c for _, c in kinds], np.zeros(400, np.uint64), None)
     losses = []
     for moves in (0, 5_000):
-        labels = cluster.run(cluster.find("mdav"), built, AtLeast(3), {"scale": "range"}, budget=Budget(moves))
+        labels = cluster.run(
+            cluster.find("mdav"),
+            built,
+            AtLeast(3),
+            {"scale": "range"},
+            refinement=cluster.Refinement(budget=Budget(moves)),
+        )
         sizes = np.bincount(labels)
         assert sizes.min() >= 3
         tuples = built.codes.astype(np.int64)

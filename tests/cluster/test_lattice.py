@@ -167,7 +167,7 @@ def test_the_published_classes_meet_the_model_and_keep_blocks_apart(model: str) 
         built, order = encoded_case(made)
         names = tuple(f"q{j}" for j in range(len(made.attributes)))
         try:
-            labels = cluster.run(ALGORITHM, built, constraint(made), FULL, names, made.sensitive)
+            labels = cluster.run(ALGORITHM, built, constraint(made), FULL, cluster.Names(names, made.sensitive))
         except (errors.ModelNotMet, errors.TooSmallBlock):
             continue
         if made.unmet([range(len(made.records))]):  # k is more than there are
@@ -195,9 +195,9 @@ def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
         blocks.setdefault(top[record[0]], []).append(r)
     if min(map(len, blocks.values())) < 3:
         with pytest.raises(errors.TooSmallBlock):
-            cluster.run(ALGORITHM, limited, AtLeast(3), FULL, ("area", "age"))
+            cluster.run(ALGORITHM, limited, AtLeast(3), FULL, cluster.Names(("area", "age")))
         return
-    classes = groups_of(cluster.run(ALGORITHM, limited, AtLeast(3), FULL, ("area", "age")).tolist())
+    classes = groups_of(cluster.run(ALGORITHM, limited, AtLeast(3), FULL, cluster.Names(("area", "age"))).tolist())
     for block in blocks.values():
         own = [part for part in classes if part[0] in block]
         assert sorted(r for part in own for r in part) == block

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,14 +154,15 @@ def test_the_share_holds_the_loss_falls_and_the_models_are_met(
     made, constraint, share = case
     chosen = cluster.find(algorithm)
     options = {p.name: p.default for p in chosen.own}
-    still = cluster.Budget(0)  # who is left out is decided before a search
+    still = cluster.Refinement(budget=cluster.Budget(0))  # who is left out is decided before a search
+    leave = replace(still, suppress=share)
     try:
-        whole = cluster.run(chosen, made, constraint, options, budget=still)
+        whole = cluster.run(chosen, made, constraint, options, refinement=still)
     except Exception as error:  # the whole table does not meet the model: then it does not here either
         with pytest.raises(type(error)):
-            cluster.run(chosen, made, constraint, options, suppress=share, budget=still)
+            cluster.run(chosen, made, constraint, options, refinement=leave)
         return
-    labels = cluster.run(chosen, made, constraint, options, suppress=share, budget=still)
+    labels = cluster.run(chosen, made, constraint, options, refinement=leave)
     out = int((labels < 0).sum())
     assert out <= share * made.rows
     loss = [

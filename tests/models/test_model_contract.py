@@ -52,7 +52,7 @@ def clustered(made: Case, algorithm: str) -> list[list[int]]:
     chosen = cluster.find(algorithm)
     names = tuple(f"q{j}" for j in range(len(made.attributes)))
     options = {p.name: p.default for p in chosen.own}
-    labels = cluster.run(chosen, built, constraint(made), options, names, made.sensitive)
+    labels = cluster.run(chosen, built, constraint(made), options, cluster.Names(names, made.sensitive))
     assert labels.shape == (len(made.records),), made
     assert labels.min() >= 0, made
     return grouped(made, order, labels.tolist())

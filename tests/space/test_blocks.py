@@ -35,7 +35,7 @@ STAFF = [
 def run(name: str, made: space.Space, k: int, names: tuple[str, ...] = ("workclass",)) -> list[int]:
     algorithm = cluster.find(name)
     options = {p.name: p.default for p in algorithm.own}
-    return cluster.run(algorithm, made, AtLeast(k), options, names).tolist()
+    return cluster.run(algorithm, made, AtLeast(k), options, cluster.Names(names)).tolist()
 
 
 # Through cluster.run

@@ -37,8 +37,7 @@ LARGEST = 4096
 IDLE = 16
 """The search ends after so many rounds in which no set could be rebuilt."""
 
-
-Told = Callable[[float, float], None]
+Progress = Callable[[float, float], None]
 """Called with the share of the moves or of the time that is done, and the share of the loss that is gone."""
 
 
@@ -51,31 +50,31 @@ class Budget:
     seconds: float | None = None
     keep: bool = False
     done: int = 0
-    told: Told = lambda done, saved: None
+    progress: Progress = lambda done, saved: None
 
 
-def improved(
-    space: Space,
-    constraint: Constraint,
-    labels: Ints,
-    heights: str,
-    budget: Budget,
-    seed: int,
-    blocks: Ints | None,
-    repair: Repair,
-    check: Check,
-) -> Ints:
-    """The labels after a search; -1 stays. `heights`: of inner nodes in the loss, top or edges; `blocks`: by tuple,
-    what must not be mixed; `repair`: unites classes until they meet the model. The same moves and seed give the same
-    labels. O(moves * size of a few classes) time, O(n) memory.
+@dataclass(frozen=True)
+class Search:
+    """What is searched: `heights`, of inner nodes in the loss, top or edges; `blocks`: by tuple, what must not be mixed
+    (None: everything may be). The same moves and seed give the same labels."""
+
+    heights: str
+    budget: Budget
+    seed: int
+    blocks: Ints | None = None
+
+
+def improved(space: Space, constraint: Constraint, labels: Ints, search: Search, repair: Repair, check: Check) -> Ints:
+    """The labels after a search; -1 stays. `repair` unites classes until they meet the model. O(moves * size of a few
+    classes) time, O(n) memory.
 
     The loss is that of the published values (KACPC paper, Eq. 1) times the weights, and never above that of the start.
     """
     kept = np.flatnonzero(labels >= 0)
-    wanted = layout(space.among(kept) if len(kept) < space.rows else space, constraint, heights)
+    wanted = layout(space.among(kept) if len(kept) < space.rows else space, constraint, search.heights)
     classes = Classes.of(wanted, labels, kept)
     before = classes.loss(wanted)
-    classes = _search(wanted, classes, budget, seed, _block_of(wanted, space, blocks), before, check)
+    classes = _searched(wanted, classes, search, _block_of(wanted, space, search.blocks), check)
     if classes.loss(wanted) >= before:
         return labels
     found = classes.labels(wanted, kept, len(labels))
@@ -90,12 +89,11 @@ def improved(
     return found
 
 
-def _search(
-    wanted: Layout, classes: Classes, budget: Budget, seed: int, blocks: Ints, before: int, check: Check
-) -> Classes:
+def _searched(wanted: Layout, classes: Classes, search: Search, blocks: Ints, check: Check) -> Classes:
     from dbanon import kernels
 
-    draws = np.random.Generator(np.random.PCG64(seed))
+    budget, before = search.budget, classes.loss(wanted)
+    draws = np.random.Generator(np.random.PCG64(search.seed))
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
     spare = Classes.room(len(classes.items), wanted.least, classes.number)
     largest = max(16 * wanted.least, LARGEST)
@@ -131,7 +129,7 @@ def _search(
         turn += 1
         idle = 0 if done else idle + 1
         passed = (time.perf_counter() - clock) / budget.seconds if budget.seconds else budget.done / budget.moves
-        budget.told(min(passed, 1.0), saved / max(before, 1))
+        budget.progress(min(passed, 1.0), saved / max(before, 1))
         if idle == IDLE:
             break
     return classes

@@ -3,6 +3,8 @@ attributes at a higher level than their records need."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,35 +16,37 @@ from dbanon.space.space import Ints, Number, Sensitive, Space, Tree
 Floats = npt.NDArray[np.float64]
 
 
-def raised(
-    space: Space,
-    labels: Ints,
-    k: int,
-    influence: Floats,
-    influential: str,
-    levels: int,
-    always: bool,
-    normalized: bool,
-    least: float,
-) -> tuple[Ints, Ints]:
-    """Least and greatest codes that clusters are published with (clusters, attributes).
+@dataclass(frozen=True)
+class Needs:
+    """When a cluster is raised, and by how much.
 
-    A cluster of diversity at most `least` (of several sensitive columns, the lowest) is raised; without `always` only
-    one of more than k records. Raised are the attributes of at least average influence (`first`: the one of greatest),
-    by `levels` levels, never above max_level. O(n) time and memory.
+    A cluster of diversity at most `least` (of several sensitive columns, the lowest; `normalized`: see `diversities`)
+    is raised; without `always` only one of more than k records. Raised are the attributes of at least average influence
+    (`influential = 'first'`: the one of greatest), by `levels` levels.
     """
+
+    least: float
+    normalized: bool
+    always: bool
+    influential: str
+    levels: int
+
+
+def raised(space: Space, labels: Ints, k: int, influence: Floats, needs: Needs) -> tuple[Ints, Ints]:
+    """Least and greatest codes that clusters are published with (clusters, attributes), never above max_level. O(n)
+    time and memory."""
     rows = members(labels)
     extents = Extents.of(space, rows)
     low, high = extents.low.copy(), extents.high.copy()
     if not space.sensitive:
         return low, high
-    diversity = np.min([diversities(s, rows, normalized) for s in space.sensitive], axis=0)
-    poor = (diversity <= least + 2.0**-40) & (always | (extents.sizes > k))
+    diversity = np.min([diversities(s, rows, needs.normalized) for s in space.sensitive], axis=0)
+    poor = (diversity <= needs.least + 2.0**-40) & (needs.always | (extents.sizes > k))
     for j, attribute in enumerate(space.attributes):
-        if influence[j] < influence.mean() if influential == "mean" else j != int(np.argmax(influence)):
+        if influence[j] < influence.mean() if needs.influential == "mean" else j != int(np.argmax(influence)):
             continue
         some = np.flatnonzero(poor & (high[:, j] < attribute.values))
-        for _ in range(levels):
+        for _ in range(needs.levels):
             raise_ = _interval if isinstance(attribute, Number) else _node
             before = low[some, j], high[some, j]
             low[some, j], high[some, j] = after = raise_(attribute, *before)  # type: ignore[arg-type]

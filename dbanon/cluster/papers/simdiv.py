@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dbanon import errors
-from dbanon.cluster.papers.needs import raised
+from dbanon.cluster.papers.needs import Needs, raised
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
 from dbanon.cluster.schemes.assign.centers import LARGE, LARGEST
 from dbanon.functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
@@ -208,17 +208,14 @@ def _most(k: int, cap: str) -> float:
 def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[str, object]) -> tuple[Ints, Ints]:
     """Needs-based generalization (S1, Algorithm 4): see `dbanon.cluster.papers.needs`."""
     chosen = resolved(options)
-    return raised(
-        space,
-        labels,
-        constraint.least,
-        influences(space, chosen),
-        chosen["influential"],
-        cast(int, chosen["levels"]),
-        chosen["imbalance"] == "always",
-        chosen["div_scale"] == "normalized",
-        chosen["t_div"],
+    needs = Needs(
+        least=chosen["t_div"],
+        normalized=chosen["div_scale"] == "normalized",
+        always=chosen["imbalance"] == "always",
+        influential=chosen["influential"],
+        levels=chosen["levels"],
     )
+    return raised(space, labels, constraint.least, influences(space, chosen), needs)
 
 
 register(
