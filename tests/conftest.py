@@ -40,7 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out cases, never a whole test: which one of a sweep stays follows from the name of the test alone."""
+    """Leaves out what is not an everyday test: those that are marked exhaustive, and of a sweep all cases but one, which
+    follows from the name of the test alone."""
     if config.getoption("exhaustive") or all("::" in argument for argument in config.args):
         return
     part, parts = map(int, (config.getoption("part") or "0/1").split("/"))
@@ -48,7 +49,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seen, kept, left = Counter[str](), [], []
     for item in items:
         test = _test_of(item)
-        everyday = seen[test] == crc32(test.encode()) % cases[test] or item.get_closest_marker("whole") is not None
+        whole, deep = (item.get_closest_marker(name) is not None for name in ("whole", "exhaustive"))
+        everyday = not deep and (whole or seen[test] == crc32(test.encode()) % cases[test])
         chosen = everyday or (part > 0 and crc32(item.nodeid.encode()) % parts == part - 1)
         (kept if chosen else left).append(item)
         seen[test] += 1

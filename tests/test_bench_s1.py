@@ -44,6 +44,7 @@ def test_the_best_and_the_improvement_are_counted() -> None:
     assert all(t["improvement"] is None and t["best"] == 2 for t in nothing)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", s1.CASES)
 def test_a_data_set_is_made_with_its_hierarchies_and_measured(data: Any, name: str) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")

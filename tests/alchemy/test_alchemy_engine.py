@@ -35,6 +35,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> str:
     return url
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("pool", [QueuePool, NullPool, SingletonThreadPool, StaticPool])
 def test_every_pool_gives_attached_connections(clinic: str, pool: Any) -> None:
     engine = install(sa.create_engine(clinic, poolclass=pool))
@@ -72,6 +73,7 @@ def test_installing_twice_is_harmless(clinic: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("pool", [QueuePool, NullPool])
 def test_threads_work_side_by_side(clinic: str, pool: Any) -> None:
     engine = install(sa.create_engine(clinic, poolclass=pool))
@@ -85,6 +87,7 @@ def test_threads_work_side_by_side(clinic: str, pool: Any) -> None:
     engine.dispose()
 
 
+@pytest.mark.exhaustive
 def test_asynchronous_code_uses_a_thread(clinic: str) -> None:
     engine = install(sa.create_engine(clinic))
 

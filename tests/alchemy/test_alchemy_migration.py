@@ -123,6 +123,7 @@ def test_a_migration_makes_replaces_and_drops_anonymized_views(engine: Any) -> N
     assert rows(engine, "SELECT count(*) FROM duckdb_views() WHERE view_name = 'safe'") == [(0,)]
 
 
+@pytest.mark.exhaustive
 def test_tables_of_releases_are_not_dropped_and_others_are(engine: Any) -> None:
     base = model()
     base.metadata.create_all(engine)

@@ -65,6 +65,7 @@ def test_columns_are_those_that_the_database_gives(session: Session, algorithm: 
                 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("make", [anonymized, classes, metrics])
 def test_a_query_of_a_whole_table_gives_what_the_table_gives(session: Session, make: Any) -> None:
     assert rows(session, make(Patient, k=4)) == rows(session, make(sa.select(Patient), k=4))
@@ -366,6 +367,7 @@ def test_what_is_no_source_or_algorithm_is_refused() -> None:
         anonymized(sa.union_all(sa.select(Patient.name), sa.select(Patient.disease)), k=5)
 
 
+@pytest.mark.exhaustive
 def test_weights_by_influence_are_asked_for_with_tables_and_queries(session: Session) -> None:
     pytest.importorskip("sklearn", reason="influence needs the extra learn")
     of_table = rows(session, anonymized(Patient, "kacpc", k=4, weights="influence"))

@@ -46,6 +46,7 @@ def test_a_view_is_made_with_the_tables_and_read_like_one(engine: Any) -> None:
         assert (session.scalar(pairs) or 0) > 60
 
 
+@pytest.mark.exhaustive
 def test_creating_again_follows_the_model_and_dropping_takes_the_views(engine: Any) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("CREATE OR REPLACE VIEW safe_patient AS SELECT 1 AS row_number"))
@@ -62,6 +63,7 @@ def test_creating_again_follows_the_model_and_dropping_takes_the_views(engine: A
     assert "safe_patient" in tables(engine)
 
 
+@pytest.mark.exhaustive
 def test_a_policy_that_the_database_has_is_kept(engine: Any) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE dbanon.policy SET top = '60' WHERE column_name = 'age'"))
@@ -76,6 +78,7 @@ def test_a_policy_that_the_database_has_is_kept(engine: Any) -> None:
     Base.metadata.create_all(engine)
 
 
+@pytest.mark.exhaustive
 def test_a_materialized_view_has_versions_and_a_status(engine: Any) -> None:
     with Session(engine) as session:
         assert PublishedPatient.status(session).status == "missing"
@@ -118,6 +121,7 @@ def persons(k: int) -> tuple[Any, Any, Any]:
     return Local, Person, SafePerson
 
 
+@pytest.mark.exhaustive
 def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
     """Of ten patients in two classes one is erased: their class goes. Nothing is made where nothing has changed."""
     mine, theirs = (inspect.signature(f).parameters.values() for f in (AnonymizedView.refresh, dbanon.refresh))
@@ -145,6 +149,7 @@ def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
     engine.dispose()
 
 
+@pytest.mark.exhaustive
 def test_a_materialized_view_of_a_filled_table_is_made_with_the_tables() -> None:
     base, _, view = persons(3)
     engine = install(sa.create_engine("duckdb:///:memory:"))
@@ -167,6 +172,7 @@ def test_a_materialized_view_of_a_filled_table_is_made_with_the_tables() -> None
     engine.dispose()
 
 
+@pytest.mark.exhaustive
 def test_a_flush_that_would_write_is_refused(engine: Any) -> None:
     with Session(engine) as session:
         PublishedPatient.refresh(session)

@@ -84,6 +84,7 @@ def test_nobody_is_named_who_fits_another_class_too(clinic: Any) -> None:
     assert (row["records"], row["observed"]) == (2, 1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", PLANTED)
 def test_confidence_in_classes_is_the_share_of_right_guesses(clinic: Any, kind: str) -> None:
     """Over real releases of random tables, by what each person of the source really has."""
@@ -146,6 +147,7 @@ def test_one_record_that_many_of_the_register_fit_is_nobodys(clinic: Any) -> Non
     assert sum(r["observed"] for r in rows) == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("larger", ["register", "release"])
 def test_confidence_of_linkage_is_the_share_of_right_links(clinic: Any, larger: str) -> None:
     """The attacker links at random; the register has more people than the release, or fewer."""
@@ -209,6 +211,7 @@ def test_reconstruction_names_exactly_the_planted_people(clinic: Any) -> None:
     assert attack(clinic, "reconstruction") == []
 
 
+@pytest.mark.exhaustive
 def test_confidence_of_reconstruction_is_the_share_of_right_guesses(clinic: Any) -> None:
     """An attacker draws a value of each published one and a disease as frequent as in the class, many times."""
     stated = hits = tried = 0.0
@@ -303,6 +306,7 @@ def test_confidence_of_downcoding_is_the_share_of_right_guesses(con: Any, size: 
 # --- any attack -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_the_same_call_gives_the_same_rows_whatever_the_order(clinic: Any) -> None:
     plant(clinic, random_people(1, 80, VALUES, [5, 2, 2, 1]))
     clinic.execute("CREATE TABLE register AS SELECT id, age, sex FROM people")
@@ -320,6 +324,7 @@ KINDS = [k for k in attack_kinds.KINDS if k not in ("prediction", "minimality")]
 HOSTILE = ["x'); DROP TABLE t; --", "🦆 {{ q }}", 'a "b"', "class", "select", "é\n;", "{% if %}", "value"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_names(con: Any, name: str) -> None:
     con.execute(
@@ -355,6 +360,7 @@ def test_missing_values_are_no_guess(con: Any) -> None:
         assert attack(con, kind, "t", "t", "qi=['a'], sensitive=['s'], threshold=0") == []
 
 
+@pytest.mark.exhaustive
 def test_all_forms_of_published_values_are_attacked_alike(clinic: Any) -> None:
     plant(clinic, random_people(3, 90, VALUES, [5, 2, 2, 1]))
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")

@@ -158,6 +158,7 @@ def test_confidence_of_minimality_is_the_share_of_right_guesses(con: Any) -> Non
         assert is_calibrated(stated / tried, hits / 4, tried / 4), (hits, tried, stated)
 
 
+@pytest.mark.exhaustive
 def test_a_release_of_mondrian_can_be_attacked(clinic: Any) -> None:
     """Real classes: what is judged is never contradicted, since Mondrian cuts whatever it may."""
     clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'id'")
@@ -182,6 +183,7 @@ def planned(size: int, seed: int = 1) -> list[tuple[Any, ...]]:
     return [(age, sex, values[(age // 10 + (sex == "F")) % 4]) for age, sex in rows]
 
 
+@pytest.mark.exhaustive
 def test_prediction_names_the_people_whose_disease_follows(clinic: Any) -> None:
     plant(clinic, planned(300))
     rows = attack(clinic, "prediction", more="threshold=0.9")
@@ -197,6 +199,7 @@ def test_prediction_names_the_people_whose_disease_follows(clinic: Any) -> None:
     assert summary(clinic, "prediction", more="train := 0.9")["asked"]["value"] < 60
 
 
+@pytest.mark.exhaustive
 def test_prediction_says_how_far_it_has_come() -> None:
     told: list[tuple[float, float]] = []
     with dbanon.connect(progress=lambda *far: told.append(far)) as con:
@@ -222,6 +225,7 @@ def test_prediction_names_nobody_where_nothing_follows(clinic: Any) -> None:
     assert told["value"] < 0.45
 
 
+@pytest.mark.exhaustive
 def test_confidence_of_prediction_is_the_share_of_right_guesses(clinic: Any) -> None:
     tallies: dict[float, list[float]] = defaultdict(lambda: [0, 0, 0])
     for seed in range(10):

@@ -183,6 +183,7 @@ def test_order_other_columns_and_declared_weights_do_not_matter(con: Any) -> Non
     assert con.execute("FROM influence('again', trees := 20, seed := 1)").fetchall() != rows
 
 
+@pytest.mark.exhaustive
 def test_it_is_computed_once_for_the_same_data_and_parameters(con: Any) -> None:
     from dbanon import session
 

@@ -211,6 +211,7 @@ def test_the_same_seed_asks_the_same_questions_whatever_the_order_of_the_rows(co
     assert rows(con, more="qi=['age', 'ward']") == rows(con, more="qi=['age', 'ward'], seed=1, queries=1000")
 
 
+@pytest.mark.exhaustive
 def test_real_releases_in_every_form_and_a_file(con: Any, tmp_path: Path) -> None:
     con.execute(
         "CREATE OR REPLACE TABLE people AS SELECT (i * i) % 71 AS age, ['a1', 'a2', 'b1', 'b2'][1 + i % 4] AS ward, "

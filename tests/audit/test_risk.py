@@ -283,6 +283,7 @@ def test_a_sample_without_the_dominant_value_has_no_exposure(con: Any) -> None:
     assert numbers(con, "exposure('t', qi=['q'], sensitive=['s'], sample=0.5)") == {"exposure": None}
 
 
+@pytest.mark.exhaustive
 def test_samples_lie_around_the_exposure_of_all_classes(con: Any) -> None:
     """120 classes, half of them drawn: the mean over 60 seeds is within four standard errors, which are below 0.01."""
     rng = random.Random(3)
@@ -383,6 +384,7 @@ def test_persons_are_counted_where_they_were_released(con: Any) -> None:
     assert numbers(con, "risk('t', population='everybody')")["journalist_highest"] == close(0.2)
 
 
+@pytest.mark.exhaustive
 def test_real_releases_in_every_form_give_the_same_numbers(con: Any) -> None:
     con.execute(
         "CREATE TABLE people AS SELECT (i * i) % 71 AS age, ['a1', 'a2', 'b1', 'b2'][1 + i % 4] AS ward, "

@@ -50,6 +50,7 @@ def query(path: str, sql: str) -> list[Any]:
         return con.execute(sql).fetchall()
 
 
+@pytest.mark.exhaustive
 def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
     said = done(
         "materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "-p", "qi=['age', 'zip']", "--key", "pid"
@@ -72,6 +73,7 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
     assert query(clinic, "SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'") == [(0,)]
 
 
+@pytest.mark.exhaustive
 def test_another_definition_and_a_warning(clinic: str) -> None:
     done("materialize", clinic, "safe", "kacpc", "patients", "-p", "k=5", "--key", "pid")
     assert "exists already" in refused("materialize", clinic, "safe", "mondrian", "patients", "-p", "k=5")
@@ -185,6 +187,7 @@ def test_a_file_becomes_files(people: str, tmp_path: Path, ending: str) -> None:
     assert all(b"n17" not in p.read_bytes() for p in out.parent.iterdir() if ending == ".csv")
 
 
+@pytest.mark.exhaustive
 def test_files_that_are_there_stay_unless_forced(people: str, tmp_path: Path) -> None:
     out = tmp_path / "safe.csv"
     out.write_text("mine")
@@ -196,6 +199,7 @@ def test_files_that_are_there_stay_unless_forced(people: str, tmp_path: Path) ->
     assert out.read_text() != "mine"
 
 
+@pytest.mark.exhaustive
 def test_a_policy_file_and_a_hierarchy_file(people: str, tmp_path: Path) -> None:
     zips = tmp_path / "zips.csv"
     zips.write_text("".join(f"0{i};{'low' if i < 4 else 'high'};*\n" for i in range(7)))
@@ -218,6 +222,7 @@ def test_a_policy_file_and_a_hierarchy_file(people: str, tmp_path: Path) -> None
     assert "low" in results[0]
 
 
+@pytest.mark.exhaustive
 def test_a_table_of_a_database_keeps_its_policy(clinic: str, tmp_path: Path) -> None:
     out = tmp_path / "safe.parquet"
     done("anonymize", clinic, "--table", "patients", "-k", "4", "-o", str(out), "--quiet")
@@ -245,6 +250,7 @@ def test_mistakes_of_anonymize_leave_no_file(
     assert not out.parent.exists()
 
 
+@pytest.mark.exhaustive
 def test_policy_hierarchies_and_algorithms_are_shown(clinic: str, tmp_path: Path) -> None:
     shown = json.loads(done("policy", clinic, "patients", "--json"))
     assert {row["column_name"]: row["role"] for row in shown} == {"age": "quasi", "zip": "quasi", "d": "sensitive"}
@@ -262,6 +268,7 @@ def test_policy_hierarchies_and_algorithms_are_shown(clinic: str, tmp_path: Path
     assert {"kacpc", "mondrian", "kmember"} <= set(names)
 
 
+@pytest.mark.exhaustive
 def test_every_column_that_nothing_names_is_listed_for_review(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text("age,Bemerkung,d,name,pid,x\n" + "".join(f"{i},b{i},{i % 3},n{i},{i},{i}\n" for i in range(40)))

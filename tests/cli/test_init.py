@@ -46,6 +46,7 @@ def written(path: Path) -> list[tuple[Any, ...]]:
     return sorted(rows, key=lambda row: order.index(row[0]))
 
 
+@pytest.mark.exhaustive
 def test_yes_takes_every_proposal_and_the_policy_releases(clinic: Path) -> None:
     result = run(clinic, "patients", "--yes")
     assert result.exit_code == 0, result.output
@@ -71,6 +72,7 @@ def test_enter_accepts_and_answers_change(clinic: Path) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_hierarchies_that_do_not_exist_are_asked_for_again(clinic: Path) -> None:
     result = run(clinic, "patients", answers="\n\n\n\nadult_sexx\nadult_sex\n\n\ny\n")
     assert result.exit_code == 0, result.output
@@ -78,18 +80,21 @@ def test_hierarchies_that_do_not_exist_are_asked_for_again(clinic: Path) -> None
     assert ("sex", "quasi", "adult_sex") in written(clinic)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("answers", ["", "\n\n", "\n\n\n\n\n\n\nn\n"])
 def test_nothing_is_written_before_the_last_yes(clinic: Path, answers: str) -> None:
     assert run(clinic, "patients", answers=answers).exit_code == 1
     assert written(clinic) == []
 
 
+@pytest.mark.exhaustive
 def test_skipping_everything_writes_nothing(clinic: Path) -> None:
     result = run(clinic, "patients", answers="skip\n" * 6)
     assert (result.exit_code, written(clinic)) == (0, [])
     assert "Nothing to write" in result.output
 
 
+@pytest.mark.exhaustive
 def test_a_policy_that_is_there_is_replaced_with_force_only(clinic: Path) -> None:
     with dbanon.connect(clinic) as con:
         dbanon.declare(con, "patients", name="other", disease="quasi")
@@ -131,6 +136,7 @@ def test_a_database_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
     assert "cannot be opened for writing" in result.output
 
 
+@pytest.mark.exhaustive
 def test_hostile_names(tmp_path: Path) -> None:
     path = tmp_path / "odd.duckdb"
     with dbanon.connect(path) as con:

@@ -71,6 +71,7 @@ def test_a_statement_that_is_a_command_is_named_as_one() -> None:
     assert said == "Hint: dbanon policy 'my clinic.duckdb' lists them."
 
 
+@pytest.mark.exhaustive
 def test_what_the_command_line_says_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("raw.csv").write_text("age,d\n" + "1,a\n" * 4)
@@ -109,6 +110,7 @@ def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
     assert [p for p in pointers(text) if p not in allowed.get(name, [])] == []
 
 
+@pytest.mark.exhaustive
 def test_help_of_the_shell_knows_what_it_points_to() -> None:
     def said(line: str) -> str:
         result = CliRunner().invoke(main, ["shell", "-c", line])

@@ -346,6 +346,7 @@ def with_defaults(made: Case, name: str) -> Case:
     return replace(made, asked={**cluster.find(name).defaults, **made.asked})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [n for n in ALGORITHMS if cluster.find(n).widen is None])
 def test_the_published_release_never_has_less_precision(db: Any, name: str) -> None:
     """Random tables in SQL, judged by the metric. q0 is a number here, and no number is missing: the metric is over the
@@ -373,6 +374,7 @@ def test_the_published_release_never_has_less_precision(db: Any, name: str) -> N
     assert sum(ends.values()) == len(FORMS)
 
 
+@pytest.mark.exhaustive
 def test_dates_decimals_booleans_and_odd_names_are_improved(db: Any) -> None:
     """Dates before 1970 with their grid of months, decimals, times, names in quotes and emoji; NULLs."""
     db.execute(

@@ -361,6 +361,7 @@ def test_columns_that_cannot_be_told_apart_have_one_class() -> None:
     assert found(spaced([SEX, Number()], records), AtLeast(2)) == [[0, 1], [2, 3]]
 
 
+@pytest.mark.exhaustive
 def test_a_million_different_numbers_are_searched_in_seconds() -> None:
     """A million in blocks of 2^6 = 64 leaves none over; from 2^7 on 64, 64, 64, 576 ... are. k = 60 is level 6, k = 65
     needs 576 of them: level 10."""
@@ -461,6 +462,7 @@ def test_what_is_given_for_base_is_checked(sick: Any) -> None:
     assert sick.execute(f"FROM {call('ldiversity_mondrian', k=4)}").fetchall() != mondrian
 
 
+@pytest.mark.exhaustive
 def test_adult_is_searched_in_seconds(adult: Any) -> None:
     """30,162 records, six quasi-identifiers, age as a number: 8 * 4 * 3 * 3 * 2 * 2 nodes and more."""
     for k in (2, 50, 400):

@@ -333,6 +333,7 @@ TYPES = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("type_", TYPES)
 def test_columns_of_every_type_are_clustered_and_raised(people: Any, type_: str) -> None:
     people.execute(f"""CREATE TABLE "t'""😀" AS
@@ -390,6 +391,7 @@ def test_a_table_that_would_take_very_long_must_be_asked_for() -> None:
         simdiv.simdiv(made, AtLeast(2), USUAL, lambda: None)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("file", ["adult_raw.csv", "adult.csv"])
 def test_adult_is_clustered_in_seconds_for_every_k(con: Any, data: Any, file: str) -> None:
     con.execute(f"CREATE TABLE adult AS SELECT age, sex, race, native_country, salary FROM '{data / file}'")
@@ -422,6 +424,7 @@ def test_influence_comes_from_a_forest_of_the_same_settings(people: Any) -> None
     assert len(people.execute("FROM simdiv" + call.format("k := 3, reproduce := 'paper', ", "")).fetchall()) == 12
 
 
+@pytest.mark.exhaustive
 def test_a_release_of_it_is_clustered_anew_when_it_is_refreshed(tmp_path: Any) -> None:
     with dbanon.connect(tmp_path / "x.duckdb") as con:
         con.execute("CREATE TABLE people AS SELECT i AS age, i % 3 AS disease, i AS n FROM range(30) AS r (i)")

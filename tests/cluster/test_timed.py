@@ -48,6 +48,7 @@ def moves_of(con: Any, name: str) -> int:
     return int(rows.fetchall()[0][0])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ["kacpc", "best"])
 def test_a_timed_release_is_that_of_its_moves(con: Any, algorithm: str) -> None:
     told: list[tuple[float, float]] = []
@@ -68,6 +69,7 @@ def test_a_timed_release_is_that_of_its_moves(con: Any, algorithm: str) -> None:
     assert told[-1][1] == pytest.approx((end - start) / (1 - start), abs=1e-9)  # nothing but the search changed it
 
 
+@pytest.mark.exhaustive
 def test_the_moves_are_those_of_a_fresh_database(people: pd.DataFrame, con: Any) -> None:
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5, improve="200ms")
     moves = moves_of(con, "safe")
@@ -89,6 +91,7 @@ def test_the_statement_takes_a_time(con: Any) -> None:
     assert moves_of(con, "v") == moves
 
 
+@pytest.mark.exhaustive
 def test_a_data_frame(people: pd.DataFrame) -> None:
     given = {"k": 5, "qi": ["age", "zip"], "other": ["disease"]}
     told: list[tuple[float, float]] = []
@@ -101,6 +104,7 @@ def test_a_data_frame(people: pd.DataFrame) -> None:
     assert "improve" not in same.metrics.attrs
 
 
+@pytest.mark.exhaustive
 def test_the_command_line(tmp_path: Path, people: pd.DataFrame) -> None:
     people.to_csv(tmp_path / "people.csv", index=False)
     out = tmp_path / "safe.duckdb"
@@ -168,6 +172,7 @@ CHILD = textwrap.dedent(
 )
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_takes_the_best_so_far() -> None:
     done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

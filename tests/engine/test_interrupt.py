@@ -67,6 +67,7 @@ CHILD = textwrap.dedent(
 )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("how", "raised"),

@@ -56,6 +56,7 @@ def names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.rglob("*") if p.is_file())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_kill_at_every_rename_leaves_what_was_or_what_does_not_fit_its_certificate(
     clinic: Any, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -114,6 +114,7 @@ def test_text_files_of_other_endings_are_read(attached: Any, tmp_path: Path) -> 
         assert attached.execute(query).fetchall() == [("2",)] * 2
 
 
+@pytest.mark.exhaustive
 def test_anonymize_takes_a_file_and_a_relation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("p.csv").write_text("a\n1\n1\n2\n2\n")

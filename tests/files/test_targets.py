@@ -99,6 +99,7 @@ def test_other_files_that_anonymize_reads_are_never_overwritten(folder: Path) ->
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(8,)]
 
 
+@pytest.mark.exhaustive
 def test_publishing_and_saving_never_overwrite_a_database_or_a_file_that_is_read(clinic: Any, folder: Path) -> None:
     (folder / "link.duckdb").symlink_to(folder / "clinic.duckdb")
     (folder / "hard.duckdb").hardlink_to(folder / "clinic.duckdb")
@@ -149,6 +150,7 @@ def test_pages_of_the_manual_replace_nothing_unless_asked(folder: Path) -> None:
     assert (folder / "manual" / "index.md").read_text().startswith("# dbanon")
 
 
+@pytest.mark.exhaustive
 def test_the_demo_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "patients", lambda real=demo.patients: real(100))
     path = folder / "dbanon_demo.duckdb"

@@ -316,6 +316,7 @@ def test_they_agree_with_plain_python_on_random_intervals(con: Any) -> None:
         assert got[4] is ((open_low or c >= low) and (open_high or c <= high)), (published, c)
 
 
+@pytest.mark.exhaustive
 def test_random_texts_have_ends_only_if_they_are_a_form(con: Any) -> None:
     rng = random.Random(11)
     pieces = ["[", "]", ", ", ">=", "<=", "-", "0", "1", "25", ".", "e", "+", "*", "'", " ", ")", "{'low': ", "}"]

@@ -260,6 +260,7 @@ def test_a_parameter_of_another_privacy_model_is_not_dropped(shared: Any) -> Non
         answer(shared, "FROM kacpc('people', k=3, diversity='entropy')")
 
 
+@pytest.mark.exhaustive
 def test_dbanon_connect_takes_equals_everywhere_and_names_every_misspelling() -> None:
     with dbanon.connect() as connection:
         prepare(connection)
@@ -610,6 +611,7 @@ def test_a_cursor_is_attached_by_itself(own: Any) -> None:
     assert answer(own, "FROM kacpc('people', k=3)") == expected
 
 
+@pytest.mark.exhaustive
 def test_closing_a_connection_leaves_the_others_of_the_database_working(tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
     first = prepare(dbanon.attach(duckdb.connect(path)))
@@ -625,6 +627,7 @@ def test_closing_a_connection_leaves_the_others_of_the_database_working(tmp_path
     third.close()
 
 
+@pytest.mark.exhaustive
 def test_threads_with_their_own_cursors_get_the_right_answers(own: Any) -> None:
     calls = [f"FROM {f}('people', k={k})" for k in (3, 6) for f in ("kacpc", "mondrian", "kacpc_classes")]
     expected = {query: answer(own, query) for query in calls}

@@ -69,6 +69,7 @@ def test_ten_statements_lead_from_a_csv_to_a_file(small: Path, tmp_path: Path, m
     assert (tmp_path / "safe_visits.parquet").exists()
 
 
+@pytest.mark.exhaustive
 def test_the_tour_works_on_a_connection_that_was_only_attached(small: Path, tmp_path: Path) -> None:
     import duckdb
 

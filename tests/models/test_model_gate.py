@@ -103,6 +103,7 @@ def test_the_gate_counts_nulls_as_a_category(broken: Any) -> None:
         refuses(broken, arguments | asked, model)
 
 
+@pytest.mark.exhaustive
 def test_the_gate_tells_joint_from_independent(broken: Any) -> None:
     """In every class both columns have two values, but one follows from the other."""
     arguments = people(broken, ["Flu", "HIV", "Flu"] * 4, ["home", "work", "home", "work", "home", "work"] * 2)

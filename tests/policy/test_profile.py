@@ -104,6 +104,7 @@ def test_many_combinations_are_estimated_and_it_says_so(con: Any, monkeypatch: p
     assert row["unique_in_triples"] >= row["unique_in_pairs"]
 
 
+@pytest.mark.exhaustive
 def test_only_some_of_many_columns_are_combined_and_the_others_say_so(con: Any) -> None:
     con.execute(
         f"CREATE TABLE t AS SELECT {', '.join(f'i % {n + 2} AS c{n}' for n in range(200))} FROM range(500) AS r (i)"
@@ -251,6 +252,7 @@ def test_the_proposals_for_adult_are_sensible(con: Any, data: Path) -> None:
     assert found["age"]["unique_in_pairs"] == pytest.approx(0.8109, abs=1e-4)
 
 
+@pytest.mark.exhaustive
 def test_the_proposals_for_diabetes_are_sensible(con: Any, data: Path) -> None:
     found = roles(con, str(data / "diabetes130.parquet"))
     assert found["encounter_id"] == "identifier"

@@ -54,6 +54,7 @@ def run(*arguments: object) -> Any:
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("columns", [GERMAN, ENGLISH], ids=["german", "english"])
 def test_nothing_personal_is_published_by_what_init_proposes(tmp_path: Path, columns: dict[str, str]) -> None:
     path, out = tmp_path / "clinic.duckdb", tmp_path / "out.parquet"
@@ -209,6 +210,7 @@ def test_what_is_proposed_can_be_anonymized(con: Any, name: str) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_what_is_proposed_for_hospital_stays_with_many_columns_can_be_anonymized(con: Any, data: Path) -> None:
     con.execute(f"CREATE TABLE stays AS FROM '{data / 'diabetes130.parquet'}' WHERE hash(patient_nbr) % 30 = 0")
     for (statement,) in con.execute("SELECT statement FROM profile('stays') WHERE statement IS NOT NULL").fetchall():

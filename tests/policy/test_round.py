@@ -376,6 +376,7 @@ def test_models_hold_with_persons_and_round(con: Any, model: str) -> None:
         assert {place for place, _, _ in found} <= {"*", "a1", "a2", "b1", "c1", *(path[0] for path in PLACES)}
 
 
+@pytest.mark.exhaustive
 def test_a_materialized_view_and_its_refresh_keep_round(con: Any) -> None:
     rows(con, PAIRS)
     dbanon.declare(con, "t", place=("quasi", "places"))

@@ -52,6 +52,7 @@ def test_what_is_published_unchanged_counts_in_the_metrics(goods: Any) -> None:
     assert measured("sensitive := ['product'], person := 'who'")["unique_unchanged"] == 200
 
 
+@pytest.mark.exhaustive
 def test_risk_counts_what_is_published_unchanged_as_the_metrics_do(goods: Any) -> None:
     def counted(call: str) -> list[Any]:
         query = f"SELECT value, classes, records FROM risk({call}) WHERE name = 'k_all'"
@@ -94,6 +95,7 @@ def test_the_certificate_says_what_unchanged_columns_make_unique(goods: Any) -> 
         assert goods.execute(lines[item][1]).fetchall() == [(int(value),)]
 
 
+@pytest.mark.exhaustive
 def test_the_command_line_says_how_many_records_unchanged_columns_make_unique(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,income\n" + "".join(f"{20 + i % 5},{1000 + i}\n" for i in range(100)))

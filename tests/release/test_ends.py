@@ -249,6 +249,7 @@ def test_the_day_of_an_instant_is_not_rounded(con: Any) -> None:
 # --- noise --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("call", ["rka('t', release := 'noise', ", "mr_mondrian('t', noise_epsilon := 0.01, "])
 def test_noise_stays_on_its_grid_and_in_its_type(con: Any, call: str) -> None:
     columns = {

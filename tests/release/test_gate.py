@@ -193,6 +193,7 @@ def test_no_outer_query_gets_past_the_gate(people: Any, spoil: Any, function: st
         refuses(people, shaped(shape, function))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "setting",
     [
@@ -251,6 +252,7 @@ def _rows_in(path: Path) -> int:
             return 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("function", KINDS)
 def test_views_and_prepared_statements_and_cursors_are_refused_too(people: Any, spoil: Any, function: str) -> None:
     people.execute(f"CREATE VIEW safe AS FROM {function}{CALL}")
@@ -264,6 +266,7 @@ def test_views_and_prepared_statements_and_cursors_are_refused_too(people: Any, 
     refuses(cursor, f"FROM {function}{CALL}")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("function", KINDS)
 def test_no_way_of_fetching_sees_a_row(people: Any, spoil: Any, function: str) -> None:
     spoil(SPOILED["a class of one"])
@@ -402,6 +405,7 @@ AGES = {
 }
 
 
+@pytest.mark.exhaustive
 def test_an_interval_that_does_not_contain_the_original_is_refused(people: Any, rewrite: Any) -> None:
     assert ("[21, 23]",) in people.execute(f"SELECT age FROM kacpc{CALL}").fetchall()
     for text in AGES:
@@ -454,6 +458,7 @@ def test_a_value_for_a_null_and_a_null_for_a_value_are_refused(people: Any, rewr
         assert UNCOVERED in refuses(people, shaped("*", function))
 
 
+@pytest.mark.exhaustive
 def test_a_star_that_is_replaced_is_refused(people: Any, rewrite: Any) -> None:
     people.execute("UPDATE people SET zip = '10001' WHERE pid IN (1, 4); UPDATE people SET age = 21 WHERE pid < 11")
     assert ("*",) in people.execute(f"SELECT zip FROM kacpc{CALL}").fetchall()
@@ -463,6 +468,7 @@ def test_a_star_that_is_replaced_is_refused(people: Any, rewrite: Any) -> None:
             refuses(people, shaped("*", function))
 
 
+@pytest.mark.exhaustive
 def test_a_snapped_date_that_does_not_reach_is_refused(people: Any, rewrite: Any) -> None:
     call = "('people', k := 3, qi := ['born'], sensitive := ['disease'], other := ['age'], allow_rare := ['age'])"
     people.execute("DELETE FROM dbanon.policy")
@@ -489,6 +495,7 @@ def test_a_snapped_date_that_does_not_reach_is_refused(people: Any, rewrite: Any
         assert "the policy does not let out as they are" in refuses(people, shaped("*", function, call))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("intervals", ["bounds", "struct"])
 def test_typed_bounds_that_do_not_contain_the_original_are_refused(people: Any, rewrite: Any, intervals: str) -> None:
     call = f"('people', k := 3, intervals := '{intervals}')"
@@ -553,6 +560,7 @@ def test_a_sensitive_value_of_another_row_is_refused(people: Any, rewrite: Any) 
             refuses(people, shaped("*", function))
 
 
+@pytest.mark.exhaustive
 def test_k_rows_of_too_few_persons_are_refused(people: Any, spoil: Any) -> None:
     people.execute("UPDATE people SET person = 'same' WHERE pid IN (1, 2)")
     call = "('people', k := 3, person := 'person')"
@@ -697,6 +705,7 @@ def test_one_reference_calls_the_clustering_function_once(people: Any, function:
     assert _calls == 1
 
 
+@pytest.mark.exhaustive
 def test_release_classes_and_metrics_of_unchanged_data_cluster_once(people: Any) -> None:
     for function in KINDS:
         people.execute(f"FROM {function}{CALL}").fetchall()
@@ -707,6 +716,7 @@ def test_release_classes_and_metrics_of_unchanged_data_cluster_once(people: Any)
     assert counted(people) == 1
 
 
+@pytest.mark.exhaustive
 def test_changed_data_or_parameters_cluster_again(people: Any) -> None:
     def run(arguments: str = "") -> int:
         people.execute(f"FROM kacpc('people', k := 3{arguments})").fetchall()
@@ -771,6 +781,7 @@ def test_a_failed_clustering_is_not_kept(algorithm: Any) -> None:
     assert counted(con) == 2
 
 
+@pytest.mark.exhaustive
 def test_two_threads_at_once_cluster_once(algorithm: Any) -> None:
     def slowly(space: Any, *_: Any) -> Any:
         time.sleep(0.4)

@@ -460,6 +460,7 @@ TYPES = """age INTEGER, income DOUBLE, born DATE, city VARCHAR, job VARCHAR, sex
     person INTEGER"""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(6))
 def test_a_plain_search_of_random_tables_finds_the_same(con: Any, seed: int) -> None:
     dbanon.load_hierarchy(con, "city", CITIES)

@@ -80,6 +80,7 @@ def both(con: Any, function: str, call: str = CALL) -> None:
     refused(con, function, call.replace("people", "persons"))
 
 
+@pytest.mark.exhaustive
 def test_without_a_mutant_everything_passes(people: Any) -> None:
     for call in (CALL, CALL.replace("people", "persons"), "('people', k := 3, intervals := 'bounds')"):
         for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
@@ -262,6 +263,7 @@ def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.M
     refused(people, "kacpc", "('people', k := 3, qi := ['weight'], round := {'weight': 10})")
 
 
+@pytest.mark.exhaustive
 def test_columns_that_must_not_leave_are_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = column_roles.resolve
     for published in ("note", "pid"):

@@ -131,6 +131,7 @@ def test_noise_of_the_range_of_a_column_hides_values_that_doubles_cannot_tell_ap
     assert found.code[:, 0].tolist() == [-1, -1] and found.position[:, 0].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.exhaustive
 def test_laplace_and_its_scale() -> None:
     """The middle of the absolute noise is ln 2 scales, and it is as often below as above."""
     made = numbers([float(v) for v in range(40_000)])
@@ -291,6 +292,7 @@ def test_what_the_policy_holds_back_stays_back(sick: Any) -> None:
     assert {r["zip"] for r in out} <= {z[1] for z in ZIPS}
 
 
+@pytest.mark.exhaustive
 def test_models_persons_and_outliers(sick: Any) -> None:
     out = rows(sick, f"FROM rka{CALL.format(', l := 3, alpha := 0.6')}")
     for _, group in itertools.groupby(out, key=lambda r: r["class_id"]):
@@ -353,6 +355,7 @@ def test_metrics_by_plain_loops(sick: Any) -> None:
             assert metrics[f"{metric}:{name}"] == pytest.approx(off / 300)
 
 
+@pytest.mark.exhaustive
 def test_less_noise_is_nearer(sick: Any) -> None:
     def far(epsilon: float) -> float:
         query = f"SELECT avg(value) FROM rka_metrics{CALL} WHERE metric LIKE 'class_distance:%'"
@@ -361,6 +364,7 @@ def test_less_noise_is_nearer(sick: Any) -> None:
     assert far(0.1) > far(1) > far(10)
 
 
+@pytest.mark.exhaustive
 def test_mr_mondrian_imitates_the_paper(sick: Any) -> None:
     """Ages below zero, as in S1's Figure 8; categories stay those of Mondrian's classes."""
     out = rows(sick, "FROM mr_mondrian('sick', k := 4, noise_epsilon := 1)")
@@ -417,6 +421,7 @@ def test_every_type(con: Any, type_: str) -> None:
             assert got == had or type_ in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMPTZ")
 
 
+@pytest.mark.exhaustive
 def test_what_is_nobodys_to_hide(con: Any) -> None:
     con.execute("CREATE TABLE few AS SELECT i AS a, 1.5 AS b, NULL::INTEGER AS c FROM range(3) AS r (i)")
     con.execute("CREATE TABLE none AS FROM few LIMIT 0")
@@ -598,6 +603,7 @@ class _One:
 # --- SQLAlchemy and Adult -----------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_columns_in_sqlalchemy() -> None:
     sa = pytest.importorskip("sqlalchemy")
     pytest.importorskip("duckdb_sqlalchemy")
@@ -626,6 +632,7 @@ def test_columns_in_sqlalchemy() -> None:
             alchemy.anonymized(table, "rka", **asked, intervals="struct")
 
 
+@pytest.mark.exhaustive
 def test_adult(adult: Any) -> None:
     metrics = {r["metric"]: r["value"] for r in rows(adult, "FROM rka_metrics('adult', k := 10, release := 'noise')")}
     assert metrics["records"] == 30162

@@ -44,6 +44,7 @@ PEOPLE = [(20 + i % 30, "MF"[i % 2], ["Flu", "Cold", "HIV"][i % 3]) for i in ran
 CALL: dict[str, Any] = {"k": 5, "qi": ["age", "sex"], "sensitive": ["disease"]}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ["kacpc", "mondrian", "simdiv"])
 def test_every_value_of_a_record_that_is_left_out_gives_the_same_release_classes_and_measures(
     db: Any, algorithm: str
@@ -56,6 +57,7 @@ def test_every_value_of_a_record_that_is_left_out_gives_the_same_release_classes
     assert ("suppressed:outlier", "0.0") not in found[0][2]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("options", "records"),
     [
@@ -247,6 +249,7 @@ def _measures(
     } | {f"rare_sensitive_value:disease={'NULL' if v is None else v}": c for v, c in rare.items()}  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_the_ledger_keeps_what_does_not_go_out(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "a.duckdb") as con:
         con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, disease VARCHAR)")
@@ -261,6 +264,7 @@ def test_the_ledger_keeps_what_does_not_go_out(tmp_path: Path) -> None:
     assert {"square_error_raw:age", "clusters"} <= kept.keys() - dict(out).keys()
 
 
+@pytest.mark.exhaustive
 def test_every_published_file_is_the_same_whatever_the_values_that_nobody_sees(tmp_path: Path) -> None:
     """The outlier has another age, and only the time of the release differs."""
     found = []

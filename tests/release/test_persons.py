@@ -58,6 +58,7 @@ def test_every_class_has_k_patients_and_l_values(stays: Any, algorithm: str) -> 
     assert sum(untrue for *_, untrue in found) == 0
 
 
+@pytest.mark.exhaustive
 def test_without_a_person_the_stays_of_few_patients_make_a_class_and_the_policy_says_so(stays: Any) -> None:
     found = classes(stays, "kacpc", "l := 2")
     assert min(records for records, *_ in found) >= K

@@ -56,6 +56,7 @@ def test_records_beyond_bounds_are_left_out_and_counted(people: Any) -> None:
     assert told["records"] == sum(age is None or 21 <= age <= 63 for age in ages)
 
 
+@pytest.mark.exhaustive
 def test_of_duplicates_one_stays(people: Any) -> None:
     told = metrics(people, ", drop_duplicates := true")
     kinds = Counter(rows(people, "SELECT age, born, sex, disease FROM t"))
@@ -118,6 +119,7 @@ def test_hostile_ends_are_values(people: Any) -> None:
     assert rows(people, "SELECT count(*) FROM t") == [(60,)]
 
 
+@pytest.mark.exhaustive
 def test_a_materialized_view_keeps_to_it(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "c.duckdb") as con:
         con.execute(

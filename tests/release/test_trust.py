@@ -252,6 +252,7 @@ def check_three(table: Table, release: list[Row], classes: list[Row], metrics: l
     assert all(row["better"] in ("higher", "lower") and row["description"] for row in metrics)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("batch", range(8))
 def test_random_tables_are_released_truly_and_their_numbers_can_be_recomputed(trees: Any, batch: int) -> None:
     for seed in range(batch * 12, batch * 12 + 12):
@@ -260,6 +261,7 @@ def test_random_tables_are_released_truly_and_their_numbers_can_be_recomputed(tr
         check_three(table, *three(trees, table))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("batch", range(8))
 def test_a_shuffled_source_and_other_threads_give_the_same_release(trees: Any, batch: int) -> None:
     for seed in range(1000 + batch * 15, 1000 + batch * 15 + 15):
@@ -277,6 +279,7 @@ def test_a_shuffled_source_and_other_threads_give_the_same_release(trees: Any, b
             assert [rows_of(trees, f"FROM {table.call(e)}") for e in ("_classes", "_metrics")] == said
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_large_tables_do_not_depend_on_physical_order_or_threads(con: Any, algorithm: str) -> None:
     con.execute(
@@ -338,6 +341,7 @@ def fingerprints(con: Any, call: str = MIXED_CALL) -> list[str]:
     return [str(release), str(classes), str(metrics)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_no_setting_of_the_session_changes_the_release(con: Any, setting: str) -> None:
     con.execute(MIXED)
@@ -347,6 +351,7 @@ def test_no_setting_of_the_session_changes_the_release(con: Any, setting: str) -
     assert fingerprints(con) == before
 
 
+@pytest.mark.exhaustive
 def test_a_default_order_of_desc_changes_nothing_and_does_not_hang() -> None:
     script = (
         "import duckdb, dbanon\n"
@@ -447,6 +452,7 @@ def test_the_source_is_read_once(con: Any, function: str, nulls: str) -> None:
     assert con.execute("SELECT nextval('reads')").fetchall() == [(41,)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_random_view_is_released_as_one_table(trees: Any, algorithm: str) -> None:
     trees.execute("CREATE TABLE t AS SELECT i AS uid FROM range(300) AS r (i)")
@@ -472,6 +478,7 @@ def test_a_random_view_is_released_as_one_table(trees: Any, algorithm: str) -> N
         assert metrics["k"] >= 7
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("sample", ["50 PERCENT (bernoulli)", "50 PERCENT (system)", "400 ROWS"])
 def test_a_sampled_view_is_released_as_one_table(con: Any, sample: str) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS uid, i // 3 AS age, i % 4 AS s FROM range(40000) AS r (i)")
@@ -489,6 +496,7 @@ def test_a_sampled_view_is_released_as_one_table(con: Any, sample: str) -> None:
         assert metrics["class_size_average"] == pytest.approx(metrics["records"] / metrics["classes"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
 def test_a_file_is_released_like_the_table(con: Any, tmp_path: Path, ending: str) -> None:
     con.execute(
@@ -535,6 +543,7 @@ def test_dates_are_published_in_whole_months_by_default(con: Any) -> None:
                 assert (typed[row["uid"]][name + "_min"], typed[row["uid"]][name + "_max"]) == (low, high)
 
 
+@pytest.mark.exhaustive
 def test_a_grid_snaps_outward_and_top_and_bottom_cover(con: Any) -> None:
     for seed in range(12):
         rnd = random.Random(seed)
@@ -569,6 +578,7 @@ def test_a_grid_snaps_outward_and_top_and_bottom_cover(con: Any) -> None:
                 assert min(age, top) <= high <= top
 
 
+@pytest.mark.exhaustive
 def test_typed_bounds_and_structs_agree_with_the_text(trees: Any) -> None:
     for seed in range(2000, 2016):
         table = random_table(seed)

@@ -428,6 +428,7 @@ def test_quit_leaves(shell: Any) -> None:
             shell.run(line)
 
 
+@pytest.mark.exhaustive
 def test_help_lists_every_command_and_function(shell: Any) -> None:
     assert shell.run(".help")
     text = out(shell)
@@ -526,6 +527,7 @@ def test_dash_c_runs_statements_and_tells_by_its_exit_code(tmp_path: Path) -> No
     assert failed.stderr.startswith("Error: Binder Error") and "Traceback" not in failed.stderr
 
 
+@pytest.mark.exhaustive
 def test_piped_input_has_no_prompt_and_a_mode(tmp_path: Path) -> None:
     done = ran("--mode", "table", given="SELECT 1 AS a,\n '<b>' AS b;\n.mode json\nSELECT 2 AS a\n")
     assert done.returncode == 0, done.stderr
@@ -537,6 +539,7 @@ def test_piped_input_has_no_prompt_and_a_mode(tmp_path: Path) -> None:
     assert ran("--mode", "cvs").returncode == 2
 
 
+@pytest.mark.exhaustive
 def test_readonly_reads_only(tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
     assert ran(path, "--readonly", "-c", "SELECT 1").returncode == 1
@@ -610,6 +613,7 @@ def terminal(tmp_path: Path) -> Iterator[tuple[Callable[[str], None], Callable[[
     os.close(ours)
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_stops_a_statement_and_keeps_the_shell_and_ctrl_d_leaves(terminal: Any, tmp_path: Path) -> None:
     send, until, child = terminal
     until("clinic>")

@@ -589,6 +589,7 @@ def test_cursors_of_dbanon_connect_keep_their_own_temporary_tables(wrapped: Any)
     assert count(wrapped, "brief") == 5
 
 
+@pytest.mark.exhaustive
 def test_threads_with_dbanon_connect_cursors_read_their_own_frames(wrapped: Any) -> None:
     sizes: dict[int, int] = {}
 
@@ -625,6 +626,7 @@ def test_anonymize_gives_release_classes_and_metrics(steady: Any, library: str, 
     assert float(metrics.set_index("metric").loc["records", "value"]) == 12
 
 
+@pytest.mark.exhaustive
 def test_anonymize_takes_python_values_and_hierarchies_as_rows(steady: Any) -> None:
     data = steady.sql("FROM patients").df()
     rows = [["M", "any", "*"], ["F", "any", "*"]]
@@ -637,6 +639,7 @@ def test_anonymize_takes_python_values_and_hierarchies_as_rows(steady: Any) -> N
     assert list(result.release) == ["age_min", "age_max", "class_id"]
 
 
+@pytest.mark.exhaustive
 def test_anonymize_with_mistakes_is_one_error(steady: Any) -> None:
     data = steady.sql("FROM patients").df()
     mistakes: list[tuple[dict[str, Any], str]] = [

@@ -494,6 +494,7 @@ def named(con: Any, names: Sequence[str], role: str) -> None:
                     assert "0" in shown or "[0, 1]" in shown or "*" in shown
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("role", ["number", "category", "sensitive", "other"])
 def test_columns_may_have_any_names_at_once(con: Any, role: str) -> None:
     names = [n for n in NAMES if n not in ("", "CLASS_ID")]
@@ -501,6 +502,7 @@ def test_columns_may_have_any_names_at_once(con: Any, role: str) -> None:
         named(con, part, role)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("role", ROLES)
 def test_a_column_may_have_any_name(con: Any, role: str) -> None:
     for name in some(ODD, 3):

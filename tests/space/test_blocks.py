@@ -167,6 +167,7 @@ def classes(con: Any, call: str) -> list[tuple[str, int]]:
     return con.execute(f"SELECT workclass, size FROM {call} ORDER BY ALL").fetchall()
 
 
+@pytest.mark.exhaustive
 def test_no_record_is_published_above_max_level_in_sql(staff: Any) -> None:
     apart = [("Gov", 3), ("Private", 2), ("Self-emp", 2)]
     for name in NAMES:

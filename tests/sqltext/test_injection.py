@@ -124,6 +124,7 @@ def test_hostile_table_names_are_released_rightly(guarded: Any) -> None:
         guarded.execute(f"DROP TABLE {quoted(name)}")
 
 
+@pytest.mark.exhaustive
 def test_hostile_schemas_and_databases_are_released_rightly(guarded: Any) -> None:
     expected = plain(guarded)
     for name in some(HOSTILE):
@@ -175,6 +176,7 @@ def test_hostile_column_names_are_released_rightly(guarded: Any) -> None:
         guarded.execute("DELETE FROM dbanon.policy")
 
 
+@pytest.mark.exhaustive
 def test_messages_that_carry_hostile_column_names_execute_nothing(guarded: Any) -> None:
     """Messages are parts of the statement, so a name must not get out of them."""
     for name in some(HOSTILE):
@@ -203,6 +205,7 @@ def test_messages_that_carry_hostile_column_names_execute_nothing(guarded: Any) 
 # --- names that do not exist ---------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("function", ["kacpc", "kacpc_classes", "kacpc_metrics", "mondrian"])
 def test_hostile_texts_in_every_parameter_are_refused_and_not_executed(guarded: Any, function: str) -> None:
     people(guarded, "t")
@@ -227,6 +230,7 @@ def test_hostile_texts_in_every_parameter_are_refused_and_not_executed(guarded: 
         fails(guarded, f"FROM {function}('t', k := $k, qi := ['age'])", {"k": name})
 
 
+@pytest.mark.exhaustive
 def test_hostile_texts_in_the_plain_form_are_refused_and_not_executed(guarded: Any) -> None:
     people(guarded, "t")
     for name in some(HOSTILE):
@@ -293,6 +297,7 @@ def test_a_source_reads_no_other_table_than_the_one_named(guarded: Any, tmp_path
 # --- files ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_hostile_file_names_are_released_rightly(guarded: Any, tmp_path: Path) -> None:
     expected = plain(guarded)
     for i, name in enumerate(n for n in HOSTILE if "/" not in n and "\\" not in n and "*" not in n and "?" not in n):
@@ -331,6 +336,7 @@ def test_hostile_csv_headers_and_cells_are_only_text(guarded: Any, tmp_path: Pat
 # --- hierarchies ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_hostile_hierarchy_and_node_names_are_only_text(guarded: Any, tmp_path: Path) -> None:
     leaves = HOSTILE
     rows = [[leaf, f"group {i % 3} {leaf}", f"part {i % 3} {leaves[i % 3]}", "*"] for i, leaf in enumerate(leaves)]
@@ -360,6 +366,7 @@ def test_hostile_hierarchy_and_node_names_are_only_text(guarded: Any, tmp_path: 
     assert guarded.execute("SELECT count(*) FROM dbanon.hierarchy WHERE name = 'from sql'").fetchall()[0][0] > 40
 
 
+@pytest.mark.exhaustive
 def test_messages_that_carry_hostile_hierarchy_names_execute_nothing(guarded: Any) -> None:
     people(guarded, "t")
     for name in some(HOSTILE):
@@ -398,6 +405,7 @@ def test_builders_take_hostile_names(guarded: Any) -> None:
 # --- the policy ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_hostile_rows_in_the_policy_are_only_text(guarded: Any) -> None:
     people(guarded, "t")
     expected = plain(guarded)[0]
@@ -440,6 +448,7 @@ def test_a_row_about_another_table_never_applies(guarded: Any) -> None:
         guarded.execute("DELETE FROM dbanon.policy")
 
 
+@pytest.mark.exhaustive
 def test_declare_takes_hostile_names(guarded: Any) -> None:
     for name in some(HOSTILE):
         people(guarded, quoted(name), age=quoted(name))

@@ -69,6 +69,7 @@ def calls(tree: Any) -> Iterator[tuple[str, str]]:
         yield from calls(branch)
 
 
+@pytest.mark.exhaustive
 def test_every_statement_of_these_tests_is_answered(visited: Any) -> None:
     _, answers, _ = visited
     assert {name: given for name, given in answers.items() if isinstance(given, str)} == {}
@@ -100,6 +101,7 @@ def leave_macros(con: Any, database: str) -> set[str]:
     return names
 
 
+@pytest.mark.exhaustive
 def test_no_macro_of_a_database_takes_the_place_of_a_function(visited: Any) -> None:
     con, answers, _ = visited
     names = leave_macros(con, "memory")
@@ -144,6 +146,7 @@ def told(folder: Path) -> dict[str, Any]:
     return given
 
 
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 def test_no_macro_of_a_file_changes_what_commands_and_the_shell_say(tmp_path: Path) -> None:
     folders = [tmp_path / "plain", tmp_path / "bent"]

@@ -199,6 +199,7 @@ def unset(con: Any, settings: dict[str, str]) -> None:
         con.execute(f"RESET {name}")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.whole
 @pytest.mark.parametrize("settings", [MEANING, RUNNING], ids=["meaning", "running"])
 def test_no_setting_changes_what_a_function_answers(clinic: Any, settings: dict[str, str]) -> None:
@@ -212,6 +213,7 @@ def test_no_setting_changes_what_a_function_answers(clinic: Any, settings: dict[
         assert isinstance(given, list) and given == answers[name], name
 
 
+@pytest.mark.exhaustive
 def test_no_setting_alone_changes_a_release(clinic: Any) -> None:
     con, _ = clinic
     query = "FROM mondrian('t', k := 2, qi := ['age', 'seen', 'zip'], sensitive := ['disease'])"
@@ -246,6 +248,7 @@ def told(folder: Path, settings: dict[str, str]) -> list[Any]:
         ]
 
 
+@pytest.mark.exhaustive
 def test_no_setting_changes_a_materialized_release_its_certificate_or_its_file(tmp_path: Path) -> None:
     found = []
     for name, settings in {"plain": {}, "set": MEANING}.items():

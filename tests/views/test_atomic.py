@@ -100,6 +100,7 @@ def whole(con: Any) -> int | None:
     return int(version)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_a_killed_process_leaves_a_whole_release(tmp_path: Path) -> None:
     """The first process tells how long a round takes, the others are killed somewhere in their first two."""
@@ -154,6 +155,7 @@ def test_a_reader_sees_the_old_version_or_the_new_one(tmp_path: Path, on_file: b
     con.close()
 
 
+@pytest.mark.exhaustive
 def test_readers_never_see_a_mixture(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
@@ -204,6 +206,7 @@ def at_once(works: list[Any]) -> list[Any]:
     return results
 
 
+@pytest.mark.exhaustive
 def test_two_refreshes_at_once_corrupt_nothing(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
@@ -222,6 +225,7 @@ def test_two_refreshes_at_once_corrupt_nothing(tmp_path: Path) -> None:
     con.close()
 
 
+@pytest.mark.exhaustive
 def test_two_of_one_name_at_once_make_one(tmp_path: Path) -> None:
     con = dbanon.connect(tmp_path / "clinic.duckdb")
     patients(con)
@@ -244,6 +248,7 @@ def test_two_of_one_name_at_once_make_one(tmp_path: Path) -> None:
     con.close()
 
 
+@pytest.mark.exhaustive
 def test_who_comes_second_is_told(tmp_path: Path) -> None:
     """A transaction that already changed the release makes the other one wait for nothing: it is refused."""
     con = dbanon.connect(tmp_path / "clinic.duckdb")

@@ -126,6 +126,7 @@ def test_it_says_what_was_released_and_what_is_not_protected(tmp_path: Path) -> 
     assert found["other releases"]["composition"]["value"].startswith("not checkable")
 
 
+@pytest.mark.exhaustive
 def test_with_a_person_column_it_counts_people(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
@@ -138,6 +139,7 @@ def test_with_a_person_column_it_counts_people(tmp_path: Path) -> None:
     assert "persons" in found["achieved"]["k"]["sql"]
 
 
+@pytest.mark.exhaustive
 def test_it_tells_of_versions_and_of_other_releases(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con, pytest.warns(dbanon.DisclosureWarning):
         dbanon.materialize(con, "safe", "kacpc", "visits", k=5, person="pid")
@@ -150,6 +152,7 @@ def test_it_tells_of_versions_and_of_other_releases(tmp_path: Path) -> None:
     assert "allowed when it was made" in found["other releases"]["classes that differ by too few"]["value"]
 
 
+@pytest.mark.exhaustive
 def test_it_outlives_its_source(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with build(path) as con:
@@ -160,6 +163,7 @@ def test_it_outlives_its_source(tmp_path: Path) -> None:
     recomputed(path, lines)
 
 
+@pytest.mark.exhaustive
 def test_a_release_that_is_gone_or_unknown(tmp_path: Path) -> None:
     with build(tmp_path / "clinic.duckdb") as con:
         with pytest.raises(dbanon.DbanonError, match="no published release safe"):
@@ -174,6 +178,7 @@ def test_a_release_that_is_gone_or_unknown(tmp_path: Path) -> None:
             dbanon.certificate(con, "safe")
 
 
+@pytest.mark.exhaustive
 def test_no_name_ends_a_comment_of_the_sql_in_a_certificate(tmp_path: Path) -> None:
     """Who runs the SQL to compute the numbers anew runs that and nothing else."""
     end = "\r\u2028\x0b\x85*/\n"

@@ -91,6 +91,7 @@ def patients(con: Any, key: str = "PRIMARY KEY") -> None:
     dbanon.declare(con, "patients", pid="identifier", age="quasi", size="quasi", disease="sensitive")
 
 
+@pytest.mark.exhaustive
 def test_materialize_warns_of_people_whom_two_releases_narrow(con: Any) -> None:
     patients(con)
     dbanon.materialize(con, "by_age", "kacpc", "patients", k=5, withhold=["size"])
@@ -113,6 +114,7 @@ def test_materialize_refuses_if_asked_and_leaves_nothing(con: Any) -> None:
     assert not any(name.startswith("by_size") for name in tables)
 
 
+@pytest.mark.exhaustive
 def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
     """One went and one came, each alone in a class beside those who are in both; five went who are a class."""
     patients(con)
@@ -136,6 +138,7 @@ def test_composition_lists_who_is_in_only_one_of_two_versions(con: Any) -> None:
         con.execute("FROM composition('a', 'a', version_a=3)")
 
 
+@pytest.mark.exhaustive
 def test_the_same_classes_twice_narrow_nobody(con: Any) -> None:
     patients(con)
     dbanon.materialize(con, "a", "kacpc", "patients", k=5)
@@ -143,6 +146,7 @@ def test_the_same_classes_twice_narrow_nobody(con: Any) -> None:
     assert made.composition == {"a version 1": 0}
 
 
+@pytest.mark.exhaustive
 def test_a_dropped_release_still_counts_until_it_is_forgotten(con: Any) -> None:
     patients(con)
     dbanon.materialize(con, "a", "kacpc", "patients", k=5, withhold=["size"])
@@ -154,6 +158,7 @@ def test_a_dropped_release_still_counts_until_it_is_forgotten(con: Any) -> None:
     assert made.composition == {}
 
 
+@pytest.mark.exhaustive
 def test_people_who_cannot_be_told_apart_are_said(con: Any) -> None:
     patients(con, key="")
     made = dbanon.materialize(con, "a", "kacpc", "patients", k=5)

@@ -36,6 +36,7 @@ def test_a_healthy_database_has_no_problems(clinic: Any) -> None:
     assert doctor.problems(clinic) == []
 
 
+@pytest.mark.exhaustive
 def test_views_that_call_table_functions_are_listed(clinic: Any) -> None:
     clinic.execute("CREATE VIEW live AS SELECT * FROM kacpc('patients', k=4)")
     clinic.execute("CREATE VIEW above AS SELECT count(*) FROM live")
@@ -46,6 +47,7 @@ def test_views_that_call_table_functions_are_listed(clinic: Any) -> None:
     assert "kacpc_classes()" in doctor.problems(clinic)[2].problem
 
 
+@pytest.mark.exhaustive
 def test_a_view_that_is_broken_for_another_reason_is_not_ours(clinic: Any) -> None:
     clinic.execute("CREATE TABLE t (i INTEGER); CREATE VIEW v AS FROM t; DROP TABLE t")
     assert doctor.problems(clinic) == []
@@ -57,17 +59,20 @@ def test_stale_releases_are_listed_with_what_changed(clinic: Any) -> None:
     assert (problem.kind, problem.about) == ("release", "safe") and "2 records came" in problem.problem
 
 
+@pytest.mark.exhaustive
 def test_a_release_without_its_tables_is_listed(clinic: Any) -> None:
     clinic.execute("DROP TABLE safe_metrics")
     assert ("release", "safe") in found(clinic)
 
 
+@pytest.mark.exhaustive
 def test_policy_and_hierarchy_problems_are_listed(clinic: Any) -> None:
     clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('nothing', 'age', 'quasi')")
     clinic.execute("INSERT INTO dbanon.hierarchy VALUES ('two', 'a', NULL, 'a', 0), ('two', 'b', NULL, 'b', 0)")
     assert {kind for kind, _ in found(clinic)} == {"policy", "hierarchy"}
 
 
+@pytest.mark.exhaustive
 def test_the_command_exits_with_1_if_there_are_problems(clinic: Any, tmp_path: Path) -> None:
     path = str(tmp_path / "clinic.duckdb")
     clinic.close()

@@ -173,6 +173,7 @@ def test_no_table_or_view_is_overwritten(con: Any, kind: str, ending: str) -> No
     assert con.execute(f"FROM Safe{ending}").fetchall() == [(42,)]
 
 
+@pytest.mark.exhaustive
 def test_a_view_that_gives_other_rows_each_time_is_refused(con: Any) -> None:
     con.execute("CREATE VIEW sampled AS SELECT * FROM patients WHERE random() < 0.7")
     con.execute(
@@ -222,6 +223,7 @@ def test_an_open_transaction_is_refused(con: Any) -> None:
 HOSTILE = ["x'); DROP TABLE patients; --", 'a"b', "🦆 views", "select", "Ünï.codé", "with space ", "x" * 200]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_name_is_a_name(con: Any, name: str) -> None:
     given = name if "." not in name else quoted(name)
@@ -236,6 +238,7 @@ def test_any_name_is_a_name(con: Any, name: str) -> None:
     nothing_left(con, [("memory", "main", "patients")])
 
 
+@pytest.mark.exhaustive
 def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
     con.execute("CREATE SCHEMA out")
     dbanon.materialize(con, "out.safe", "kacpc", "patients", k=5)
@@ -250,6 +253,7 @@ def test_a_schema_and_a_database_can_be_named(con: Any) -> None:
     assert dbanon.refresh(con, "safe").version == 3
 
 
+@pytest.mark.exhaustive
 def test_a_release_stands_in_the_database_of_its_source(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS clinic")
     con.execute("USE clinic")
@@ -266,6 +270,7 @@ def test_a_release_stands_in_the_database_of_its_source(con: Any, tmp_path: Path
     assert dbanon.refresh(con, "renamed.safe").version == 3
 
 
+@pytest.mark.exhaustive
 def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     con.execute(f"COPY patients TO '{path}' (FORMAT parquet)")
@@ -282,6 +287,7 @@ def test_a_file_or_a_view_can_be_the_source(con: Any, tmp_path: Path) -> None:
     assert con.execute("SELECT name, went FROM release_status()").fetchall() == [("of_file", 10), ("of_view", 5)]
 
 
+@pytest.mark.exhaustive
 def test_a_read_only_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
@@ -309,6 +315,7 @@ print("dbanon" in sys.modules)
 """
 
 
+@pytest.mark.exhaustive
 def test_a_plain_duckdb_reads_what_was_made(tmp_path: Path) -> None:
     path = tmp_path / "clinic.duckdb"
     with dbanon.connect(path) as con:
@@ -321,6 +328,7 @@ def test_a_plain_duckdb_reads_what_was_made(tmp_path: Path) -> None:
 # --- replace, drop, forget -----------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_replace_makes_the_next_version_of_another_definition(con: Any) -> None:
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
     with pytest.raises(errors.ReleaseExists, match="replace"):
@@ -340,6 +348,7 @@ def test_replace_makes_the_next_version_of_another_definition(con: Any) -> None:
     whole(con, "safe")
 
 
+@pytest.mark.exhaustive
 def test_drop_keeps_the_ledger_until_it_is_forgotten(con: Any) -> None:
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
     dbanon.refresh(con, "safe")

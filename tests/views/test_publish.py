@@ -265,6 +265,7 @@ def test_a_read_only_connection_can_hand_out(clinic: Path, tmp_path: Path) -> No
     assert leaks(tmp_path) == []
 
 
+@pytest.mark.exhaustive
 def test_awkward_values_and_names_come_through_csv(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "a.duckdb") as con:
         con.execute("CREATE SCHEMA lab")
@@ -286,6 +287,7 @@ def test_awkward_values_and_names_come_through_csv(tmp_path: Path) -> None:
             assert float(plain.execute(sql).fetchall()[0][0]) == pytest.approx(float(value), abs=1e-9), (item, sql)
 
 
+@pytest.mark.exhaustive
 def test_types_come_through_a_database(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "a.duckdb") as con:
         con.execute(
@@ -305,6 +307,7 @@ def test_types_come_through_a_database(tmp_path: Path) -> None:
     assert found == expected
 
 
+@pytest.mark.exhaustive
 def test_rows_of_a_file_stand_in_the_order_of_the_release_whatever_the_settings(tmp_path: Path) -> None:
     with dbanon.connect() as con:
         con.execute("CREATE TABLE t AS SELECT (i * 7919) % 80 AS place FROM range(150000) AS r (i)")

@@ -89,6 +89,7 @@ def test_without_a_key_a_change_is_one_that_went_and_one_that_came(con: Any) -> 
     assert status(con) == ("stale", 2, 2, 0)
 
 
+@pytest.mark.exhaustive
 def test_a_column_that_is_not_published_does_not_make_a_release_stale(con: Any) -> None:
     two_groups(con, disease="identifier")
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
@@ -96,6 +97,7 @@ def test_a_column_that_is_not_published_does_not_make_a_release_stale(con: Any) 
     assert status(con) == ("fresh", 0, 0, 0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("change", "column"),
     [
@@ -112,6 +114,7 @@ def test_a_changed_policy_or_hierarchy_makes_a_release_stale(con: Any, change: s
     assert con.execute(f"SELECT status, {column}, problem FROM release_status()").fetchall() == [("stale", True, None)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "change",
     [
@@ -147,6 +150,7 @@ def test_keep_leaves_every_published_row_in_its_class(con: Any) -> None:
     assert added == [("[40, 46]", "Flu")] * 7
 
 
+@pytest.mark.exhaustive
 def test_a_refresh_of_what_did_not_change_gives_the_same_rows(con: Any) -> None:
     two_groups(con)
     dbanon.materialize(con, "safe", "kacpc", "patients", k=3, l=2, suppress=0.2)
@@ -156,6 +160,7 @@ def test_a_refresh_of_what_did_not_change_gives_the_same_rows(con: Any) -> None:
     assert con.execute("FROM safe").fetchall() == con.execute("FROM old").fetchall()
 
 
+@pytest.mark.exhaustive
 def test_newcomers_that_are_too_few_wait_where_records_may_be_left_out(con: Any) -> None:
     """What suppress allows is counted over the whole table."""
     patients(con, [(i, 20 + i % 10, DISEASES[i % 4]) for i in range(40)])
@@ -202,6 +207,7 @@ def test_what_came_as_one_group_does_not_go_in_parts(con: Any) -> None:
     unchanged_by(con, "safe", lambda: dbanon.refresh(con, "safe"), errors.DeltaRefused)
 
 
+@pytest.mark.exhaustive
 def test_a_further_record_of_a_person_is_not_a_further_person(con: Any) -> None:
     con.execute("CREATE TABLE visits (person INTEGER, age INTEGER, disease VARCHAR)")
     con.executemany("INSERT INTO visits VALUES (?, ?, ?)", [(i, 30, DISEASES[i % 4]) for i in range(8)])
@@ -214,6 +220,7 @@ def test_a_further_record_of_a_person_is_not_a_further_person(con: Any) -> None:
     assert dbanon.refresh(con, "safe").records == 25
 
 
+@pytest.mark.exhaustive
 def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
     """t-closeness compares with the whole table, which newcomers change under classes that stay."""
     patients(con, [(i, 20 + i % 2, DISEASES[i // 2 % 2]) for i in range(20)])
@@ -228,6 +235,7 @@ def test_a_changed_distribution_is_judged_by_the_gate(con: Any) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
     two_groups(con)
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
@@ -240,6 +248,7 @@ def test_keep_is_refused_where_other_columns_are_published(con: Any) -> None:
     assert [c[0] for c in con.execute("FROM safe").description] == ["age", "class_id"]
 
 
+@pytest.mark.exhaustive
 def test_allow_delta_is_in_the_ledger(con: Any) -> None:
     patients(con, [(i, 30, DISEASES[i % 4]) for i in range(12)])
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
@@ -262,6 +271,7 @@ def test_recluster_warns_that_classes_can_be_intersected(con: Any) -> None:
     assert con.execute("SELECT refresh FROM dbanon.release WHERE version = 2").fetchall() == [("recluster",)]
 
 
+@pytest.mark.exhaustive
 def test_if_stale_does_nothing_where_the_release_is_fresh(con: Any) -> None:
     two_groups(con)
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
@@ -277,6 +287,7 @@ def test_if_stale_does_nothing_where_the_release_is_fresh(con: Any) -> None:
     assert dbanon.refresh(con, "safe", if_stale=True).version == 3
 
 
+@pytest.mark.exhaustive
 def test_a_failing_gate_leaves_the_old_version(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     two_groups(con)
     dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
@@ -445,6 +456,7 @@ def by_persons(con: Any, world: World, version: int, other: int, new: bool) -> l
     return failed
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(2))
 def test_versions_differ_by_nothing_or_by_sets_that_meet_the_model(con: Any, part: int) -> None:
     dbanon.load_hierarchy(con, "wards", WARDS)

@@ -92,6 +92,7 @@ def test_nothing_is_taken_for_a_change_that_is_none(clinic: Path, tmp_path: Path
     assert all(len(h) == 64 for h in found[1]) and len(set(found[1])) == 4
 
 
+@pytest.mark.exhaustive
 def test_a_release_of_an_earlier_version_is_unknown_until_it_is_refreshed(clinic: Path, tmp_path: Path) -> None:
     with duckdb.connect(clinic) as plain:
         plain.execute("ALTER TABLE dbanon.release DROP hashes")

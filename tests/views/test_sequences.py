@@ -53,6 +53,7 @@ def ledger(con: Any) -> list[tuple[Any, ...]]:
 # --- one person --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_one_who_is_in_only_one_of_two_releases_is_found_whatever_its_name(con: Any) -> None:
     """The difference of the two is one person's disease."""
     patients(con)
@@ -82,6 +83,7 @@ def test_one_who_is_in_only_one_of_two_releases_is_found_whatever_its_name(con: 
     assert row.fetchall() == [(True, True)]
 
 
+@pytest.mark.exhaustive
 def test_the_first_version_is_held_against_the_third(con: Any) -> None:
     """A class of ten goes, nine of them and another come back: each step alone shows ten people."""
     patients(con, 40)
@@ -99,6 +101,7 @@ def test_the_first_version_is_held_against_the_third(con: Any) -> None:
     assert dbanon.refresh(con, "safe").records == 40
 
 
+@pytest.mark.exhaustive
 def test_sums_of_classes_that_cover_the_same_are_warned_of_or_refused(con: Any) -> None:
     """Four come, two of them in their twenties; the classes of the twenties become one, of another name."""
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR)")
@@ -118,6 +121,7 @@ def test_sums_of_classes_that_cover_the_same_are_warned_of_or_refused(con: Any) 
     assert made.composition == {"safe version 1": 4}
 
 
+@pytest.mark.exhaustive
 def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> None:
     patients(con)
     con.execute("CREATE VIEW everybody AS FROM patients; CREATE VIEW most AS FROM everybody WHERE pid <> 7")
@@ -132,6 +136,7 @@ def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> Non
     dbanon.materialize(con, "c", "kacpc", "others", k=5, key="pid", composition="refuse")
 
 
+@pytest.mark.exhaustive
 def test_what_cannot_be_checked_is_refused_if_asked(con: Any) -> None:
     patients(con, key="")
     dbanon.materialize(con, "a", "kacpc", "patients", k=5, composition="refuse")
@@ -151,6 +156,7 @@ def test_a_changed_value_is_one_record_that_went_and_one_that_came(con: Any) -> 
         dbanon.materialize(con, "b", "kacpc", "patients", k=5, composition="refuse")
 
 
+@pytest.mark.exhaustive
 def test_versions_that_show_other_columns_are_compared_by_what_both_show(con: Any) -> None:
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, disease VARCHAR, ward VARCHAR)")
     values = "['Flu', 'HIV'][1 + i % 2], ['a', 'b'][1 + i % 2]"
@@ -187,6 +193,7 @@ def missed_in(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return missed
 
 
+@pytest.mark.exhaustive
 def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
     con: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +213,7 @@ def test_people_who_went_are_owed_every_model_of_the_versions_that_showed_them(
         assert missed == set(MODELS)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 def test_a_version_is_held_to_the_model_of_the_first_for_whom_the_first_shows(con: Any) -> None:
     """Six of one disease may come to a version without l; four of one disease may not go from those who had l = 2."""
@@ -221,6 +229,7 @@ def test_a_version_is_held_to_the_model_of_the_first_for_whom_the_first_shows(co
 # --- erasure -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("key", ["PRIMARY KEY", ""])
 def test_an_erasure_takes_the_whole_class_and_readers_can_subtract_only_that(con: Any, key: str) -> None:
     """Six classes of five. One of the first is erased, one of the third changed; four and four stay out."""
@@ -495,6 +504,7 @@ def meets(records: Collection[Any]) -> bool:
     return len({pid for pid, _ in records}) >= K and len({disease for _, disease in records}) >= L
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("person", [False, True])
 def test_no_sum_of_versions_that_may_be_published_shows_fewer_than_k_or_l(con: Any, person: bool) -> None:
     """Sequences of up to ten versions with any clusters at all, of which what is exposed is counted out."""

@@ -96,6 +96,7 @@ def test_refresh_makes_the_next_version_and_drop_takes_the_tables(con: Any) -> N
     assert releases(con) == [("safe", 1, "replaced"), ("safe", 2, "dropped")]
 
 
+@pytest.mark.exhaustive
 def test_any_case_comments_and_a_semicolon_do_not_matter(con: Any) -> None:
     con.execute(
         "-- make; it\n/* 'now */ create Materialized /* ; */ ANONYMIZED view -- here\n Safe as /* '(' */ select * from "
@@ -107,6 +108,7 @@ def test_any_case_comments_and_a_semicolon_do_not_matter(con: Any) -> None:
     assert releases(con)[-1] == ("Safe", 2, "dropped")
 
 
+@pytest.mark.exhaustive
 def test_several_statements_run_in_order(con: Any) -> None:
     rows = con.execute(
         f"CREATE TABLE other AS FROM patients; {CREATE} a KEY (pid) AS FROM kacpc('other', k=5, {ROLES}); "
@@ -119,6 +121,7 @@ def test_several_statements_run_in_order(con: Any) -> None:
     assert relation.fetchall()[0][:3] == ("b", 1, 40)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["sql", "query", "from_query"])
 def test_relations_work_too(con: Any, method: str) -> None:
     run = getattr(con, method)
@@ -127,6 +130,7 @@ def test_relations_work_too(con: Any, method: str) -> None:
     assert run(f"{DROP} safe").fetchall() == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("arguments", "parameters"),
     [
@@ -147,6 +151,7 @@ def test_arguments_are_what_duckdb_makes_of_them(con: Any, arguments: str, param
     assert con.execute("FROM safe").fetchall() == con.execute("FROM told").fetchall()
 
 
+@pytest.mark.exhaustive
 def test_prepared_values_belong_to_the_last_statement(con: Any) -> None:
     con.execute(f"CREATE TABLE t (i INTEGER); {CREATE} safe AS FROM kacpc('patients', k=?)", [7])
     assert '"k": 7' in call_of(con, "safe")
@@ -158,6 +163,7 @@ def test_prepared_values_belong_to_the_last_statement(con: Any) -> None:
     assert releases(con) == [("safe", 1, "published")]
 
 
+@pytest.mark.exhaustive
 def test_options_are_those_of_the_functions(con: Any) -> None:
     con.execute(f"{CREATE} a AS FROM kacpc('patients', k=5)")
     with pytest.raises(errors.CompositionRefused):
@@ -173,6 +179,7 @@ def test_options_are_those_of_the_functions(con: Any) -> None:
     assert last == [(2, "recluster", True)]
 
 
+@pytest.mark.exhaustive
 def test_key_columns_tell_people_apart(con: Any) -> None:
     con.execute("CREATE VIEW half AS FROM patients WHERE pid % 2 = 0")
     dbanon.declare(con, "half", pid="identifier", age="quasi", sex="quasi", disease="sensitive")
@@ -180,6 +187,7 @@ def test_key_columns_tell_people_apart(con: Any) -> None:
     assert con.execute("SELECT person_key FROM releases()").fetchall() == [(["pid", "sex"],)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("query", ["{} safe AS FROM mondrian('patients', k=3)"])
 def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> None:
     con.execute(f"{CREATE} first AS FROM kacpc('patients', k=5)")
@@ -197,6 +205,7 @@ def test_a_warning_points_at_the_line_of_the_statement(con: Any, query: str) -> 
 # --- names --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_quoted_name_is_a_name(con: Any, name: str) -> None:
     before = tables(con)
@@ -208,6 +217,7 @@ def test_any_quoted_name_is_a_name(con: Any, name: str) -> None:
     assert tables(con) == before
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", HOSTILE)
 def test_any_quoted_name_is_a_source(con: Any, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'
@@ -218,6 +228,7 @@ def test_any_quoted_name_is_a_source(con: Any, name: str) -> None:
     assert releases(con) == [("safe", 1, "replaced"), ("safe", 2, "published")]
 
 
+@pytest.mark.exhaustive
 def test_schemas_are_found_in_any_case(con: Any) -> None:
     con.execute('CREATE SCHEMA "odd s"')
     con.execute(f"{CREATE} \"ODD s\".safe AS FROM kacpc('patients', k=5)")
@@ -228,6 +239,7 @@ def test_schemas_are_found_in_any_case(con: Any) -> None:
     assert releases(con)[-1] == ("safe", 2, "dropped")
 
 
+@pytest.mark.exhaustive
 def test_an_attached_database_keeps_its_own_releases(con: Any, tmp_path: Path) -> None:
     con.execute(f"ATTACH '{tmp_path / 'second.duckdb'}' AS \"second one\"")
     patients(con, '"second one".people')
@@ -244,6 +256,7 @@ def test_an_attached_database_keeps_its_own_releases(con: Any, tmp_path: Path) -
     assert found == [("clinic", "safe"), ("second one", "here")]
 
 
+@pytest.mark.exhaustive
 def test_a_name_that_can_be_a_schema_or_a_database_is_asked_about(con: Any) -> None:
     con.execute("CREATE SCHEMA clinic")
     with pytest.raises(errors.AmbiguousTable):
@@ -254,6 +267,7 @@ def test_a_name_that_can_be_a_schema_or_a_database_is_asked_about(con: Any) -> N
 # --- OR REPLACE, IF EXISTS, IF NOT EXISTS -------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_or_replace_makes_the_next_version_of_a_release_only(con: Any) -> None:
     con.execute("CREATE TABLE mine AS SELECT 1 AS i")
     with pytest.raises(errors.ReleaseExists, match="not tables of a release"):
@@ -414,6 +428,7 @@ def test_a_mistake_is_one_error_and_changes_nothing(kept: Any, query: str, kind:
     assert (tables(kept), releases(kept), kept.execute("FROM kept").fetchall()) == before
 
 
+@pytest.mark.exhaustive
 def test_the_statement_is_refused_inside_a_transaction(con: Any) -> None:
     con.execute(f"{CREATE} kept AS {FINE}")
     con.execute("BEGIN; CREATE TABLE t (i INTEGER)")
@@ -428,6 +443,7 @@ def test_the_statement_is_refused_inside_a_transaction(con: Any) -> None:
     con.execute(f"{CREATE} s AS FROM kacpc('patients', k=5)")
 
 
+@pytest.mark.exhaustive
 def test_a_read_only_database_is_not_written(con: Any, tmp_path: Path) -> None:
     con.execute(f"{CREATE} kept AS {FINE}")
     con.close()
@@ -439,6 +455,7 @@ def test_a_read_only_database_is_not_written(con: Any, tmp_path: Path) -> None:
         reader.execute(f"{DROP} IF EXISTS s")
 
 
+@pytest.mark.exhaustive
 def test_what_only_the_connection_sees_cannot_be_a_source(con: Any) -> None:
     frame = con.execute("FROM patients").df()
     con.execute("CREATE TEMP TABLE passing AS FROM patients")
@@ -457,6 +474,7 @@ def test_a_plain_connection_has_a_parser_error() -> None:
 # --- connections --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_it_works_in_memory_and_on_cursors() -> None:
     with dbanon.connect() as memory:
         patients(memory, "patients")
@@ -467,6 +485,7 @@ def test_it_works_in_memory_and_on_cursors() -> None:
         assert len(releases(memory)) == 3
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_noted_once_a_statement_is_done(con: Any) -> None:
     for query in (
         f"{CREATE} s AS FROM kacpc('patients', 5)",
