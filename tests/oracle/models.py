@@ -241,6 +241,38 @@ def hierarchical(share: Shares, whole: Shares, rows: Rows) -> Fraction:
     return sum((cost(node) for node in inner), Fraction(0))
 
 
+# By their names in the package
+
+Oracle: TypeAlias = Callable[
+    [Sequence[Class], Mapping[str, Any], int, bool, Sequence[str] | None, Rows | None], Achieved
+]
+"""classes, settings, column, joint, leaf order and hierarchy of the column -> what the classes achieve."""
+
+ORACLES: dict[tuple[str, str], Oracle] = {
+    ("l_diversity", "distinct"): lambda classes, settings, column, joint, order, tree: distinct_l(
+        classes, column, joint
+    ),
+    ("l_diversity", "entropy"): lambda classes, settings, column, joint, order, tree: entropy_l(classes, column, joint),
+    ("l_diversity", "recursive"): lambda classes, settings, column, joint, order, tree: recursive(
+        classes, settings["l"], column, joint
+    ),
+    ("t_closeness", "equal"): lambda classes, settings, column, joint, order, tree: t_equal(classes, column, joint),
+    ("t_closeness", "ordered"): lambda classes, settings, column, joint, order, tree: t_ordered(
+        classes, column, joint, order
+    ),
+    ("t_closeness", "hierarchical"): lambda classes, settings, column, joint, order, tree: t_hierarchical(
+        classes, tree or [], column, joint
+    ),
+    ("alpha", "share"): lambda classes, settings, column, joint, order, tree: alpha(classes, column, joint),
+    ("p_sensitivity", "distinct"): lambda classes, settings, column, joint, order, tree: p(classes, column, joint),
+    ("beta_likeness", "basic"): lambda classes, settings, column, joint, order, tree: beta(classes, column, joint),
+    ("beta_likeness", "enhanced"): lambda classes, settings, column, joint, order, tree: beta(
+        classes, column, joint, enhanced=True
+    ),
+}
+"""Model and form. The definition of a model that is not here is `ORACLE` in its own test, tests/models/test_NAME.py."""
+
+
 # What a call asks for
 
 
