@@ -7,10 +7,11 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
+from typing import TypeVar
 
 from dbanon import errors
+from dbanon.cluster.abilities import Ability
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.cluster.noise import Noise
 from dbanon.functions.parameter_types import SEEDS, Choice, Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.models import registry
@@ -23,10 +24,7 @@ Check = Callable[[], None]
 Run = Callable[[Space, Constraint, Mapping[str, object], Check], Ints]
 """space, privacy model, own options, check -> cluster number of every canonical row, from 0."""
 
-
-Widen = Callable[[Space, Ints, Constraint, Mapping[str, object]], tuple[Ints, Ints]]
-"""space, labels, privacy model, own options -> least and greatest codes that each cluster is published with (clusters,
-attributes): those of its records or further apart."""
+A = TypeVar("A", bound=Ability)
 
 EVERY_MODEL = ("k", *(m.parameter for m in registry.models()), "person")
 """What algorithms meet that ask the privacy model itself whether a cluster is enough."""
@@ -48,11 +46,9 @@ class Algorithm:
     `evidence` is SEED (a paper of the project gives the steps), LIT or LIT-m (standard published algorithm) or RECON
     (reconstructed); `own` are parameters that only this algorithm has, `defaults` its own defaults of common ones.
     `reads` names what it looks at beside codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
-    values of numbers), 'influence'. `widen` publishes clusters with more than their records span.
-    `noise` says what is published instead of classes, where own options ask for that.
-    `moves` says how long a search improves its clusters where the call does not (see dbanon.cluster.after.improve).
-    `meets` are the models, by their parameters (person: k of persons), that each cluster is made to meet while the
-    algorithm works; the shared repair merges for all others, and where records left at the end spoil a cluster.
+    values of numbers). `abilities` are what few algorithms do (see dbanon.cluster.abilities). `meets` are the models,
+    by their parameters (person: k of persons), that each cluster is made to meet while the algorithm works; the shared
+    repair merges for all others, and where records left at the end spoil a cluster.
     """
 
     name: str
@@ -66,16 +62,18 @@ class Algorithm:
     own: tuple[Parameter, ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
-    widen: Widen | None = None
     meets: tuple[str, ...] = ("k",)
-    moves: Callable[[Space, Constraint, Mapping[str, object]], int] | None = None
-    noise: Callable[[Mapping[str, object]], Noise | None] | None = None
+    abilities: tuple[Ability, ...] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters of the table function."""
         common = (replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON)
         return (*common, *self.own)
+
+    def ability(self, kind: type[A]) -> A | None:
+        """What it declares of a kind; None where it has no such ability."""
+        return next((ability for ability in self.abilities if isinstance(ability, kind)), None)
 
 
 _REGISTRY: dict[str, Algorithm] = {}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbanon import errors
+from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.after.improve import Budget, Progress, Search, improved
 from dbanon.cluster.after.outliers import left_out
 from dbanon.cluster.after.repair import merged
@@ -77,7 +78,8 @@ def run(
 
     whole, share = repair(space, found), refinement.suppress
     labels = _numbered(left_out(space, constraint, found, whole, share, repair) if share else whole)
-    budget = refinement.budget or Budget(algorithm.moves(space, constraint, options) if algorithm.moves else 0)
+    own = algorithm.ability(OwnSearch)
+    budget = refinement.budget or Budget(own.moves(space, constraint, options) if own else 0)
     budget.progress = refinement.progress or budget.progress
     if budget.moves == 0 and budget.seconds is None:
         return labels

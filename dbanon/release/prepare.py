@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, cast
 
 from dbanon import cluster, errors
+from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, Widening
 from dbanon.functions import parameters
 from dbanon.functions.call import Call
 from dbanon.functions.table_function import TableFunction
@@ -33,7 +34,8 @@ def publication(call: Call) -> Publication:
     if not made.roles.sensitive and (weighed or "sensitive" in algorithm.reads):
         what = "weights = 'influence'" if weighed else algorithm.name
         raise errors.NoSensitive(made.function, made.source.shown, what)
-    asks = weighed or ("influence" in algorithm.reads and own["influence"] != "weights")
+    influence, exclusion = algorithm.ability(Influence), algorithm.ability(Exclusion)
+    asks = weighed or (influence is not None and influence.is_wanted(own))
     # What all algorithms can be asked for alike is what influence() gives by default.
     settings = {} if weighed or not asks else own
     return replace(
@@ -41,10 +43,10 @@ def publication(call: Call) -> Publication:
         own_options=own,
         reads=(*algorithm.reads, "sensitive") if weighed else algorithm.reads,
         forest=forest_of(made, settings) | {"weigh": weighed} if asks else None,
-        widens=algorithm.widen is not None,
+        widens=algorithm.ability(Widening) is not None,
         noise=noise_of(call.function, call.options),
-        bounds=_bounds(call, made, cast("Mapping[str, tuple[str, str]]", own.get("bounds") or {})),
-        distinct=bool(own.get("drop_duplicates")),
+        bounds={} if exclusion is None else _bounds(call, made, exclusion.bounds(own)),
+        distinct=exclusion is not None and exclusion.duplicates(own),
     )
 
 
@@ -72,10 +74,12 @@ def _bounds(call: Call, made: Publication, given: Mapping[str, tuple[str, str]])
 def noise_of(function: TableFunction, options: Mapping[str, object]) -> cluster.Noise | None:
     """What a call publishes instead of classes; UnusedArgument where a parameter does not fit that."""
     algorithm = cluster.find(cast(str, function.algorithm))
-    noise = None if algorithm.noise is None else algorithm.noise(options)
+    release = algorithm.ability(NoiseRelease)
+    noise = None if release is None else release.noise(options)
     if noise is None:
-        if options.get("epsilon") is not None:
-            raise errors.UnusedArgument(function.name, "epsilon", "release is not 'noise'")
+        for name, reason in release.only.items() if release is not None else ():
+            if options[name] is not None:
+                raise errors.UnusedArgument(function.name, name, reason)
         return None
     if function.kind == "inference":
         name = noise.asked.split(" = ")[0]

@@ -38,6 +38,7 @@ from support.tables import encoded_column
 import dbanon
 from dbanon import cluster, errors
 from dbanon.cluster import Budget
+from dbanon.cluster.abilities import Widening
 from dbanon.cluster.after.improve import BATCH
 from dbanon.cluster.extent import united
 from dbanon.models.constraint import AtLeast
@@ -347,7 +348,7 @@ def with_defaults(made: Case, name: str) -> Case:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", [n for n in ALGORITHMS if cluster.find(n).widen is None])
+@pytest.mark.parametrize("name", [n for n in ALGORITHMS if cluster.find(n).ability(Widening) is None])
 def test_the_published_release_never_has_less_precision(db: Any, name: str) -> None:
     """Random tables in SQL, judged by the metric. q0 is a number here, and no number is missing: the metric is over the
     range of what is published, and where a class with a NULL publishes `*` that can be another."""

@@ -18,6 +18,7 @@ from support.model_tables import ALGORITHMS, ILLNESS, INFECTIOUS, Asked, blamed,
 
 import dbanon
 from dbanon import cluster
+from dbanon.cluster.abilities import Widening
 
 # --- the worked values of the literature -----------------------------------------------------------------------------
 
@@ -198,7 +199,7 @@ def test_salaries_are_ranked_as_numbers_in_sql(db: Any, algorithm: str) -> None:
         assert found in expected
 
 
-PLAIN = [n for n in ALGORITHMS if not cluster.find(n).defaults and cluster.find(n).widen is None]
+PLAIN = [n for n in ALGORITHMS if not cluster.find(n).defaults and cluster.find(n).ability(Widening) is None]
 """Algorithms that ask for nothing and raise nothing by themselves."""
 
 

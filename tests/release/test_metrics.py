@@ -17,6 +17,7 @@ from support.tables import encoded, large, stored
 
 import dbanon
 from dbanon import cluster
+from dbanon.cluster.abilities import Widening
 
 
 def found(con: Any, call: str) -> dict[str, float]:
@@ -228,7 +229,7 @@ def test_measures_of_random_releases_are_those_of_the_plain_loops(con: Any, seed
         options[name] = options[name] and "{" + ", ".join(f"{q}: {v}" for q, v in options[name].items()) + "}"
     written = "".join(f", {name} := {value}" for name, value in options.items() if value)
     every = [
-        a.name for a in cluster.algorithms() if a.widen is None and not a.defaults
+        a.name for a in cluster.algorithms() if a.ability(Widening) is None and not a.defaults
     ]  # those ask for sensitive columns
     call = f"{every[seed % len(every)]}%s('t', k := {k}, qi := {qi}, other := ['uid'], allow_rare := ['uid']{written})"
     if len(kept) < max(k, 2):

@@ -20,6 +20,7 @@ from test_gate import CORE, ROWS, SHAPES, SPOILED, ZIPS, refuses
 import dbanon
 from dbanon import cluster, errors
 from dbanon.cluster import noise as noises
+from dbanon.cluster.abilities import NoiseRelease
 from dbanon.cluster.noise import Noise
 from dbanon.engine import udf
 from dbanon.space import space
@@ -641,4 +642,4 @@ def test_adult(adult: Any) -> None:
     assert metrics["marginal_distance:age"] < 0.05
     assert metrics["class_distance:age"] < 0.1
     assert 0 < metrics["class_distance:race"] < 0.1
-    assert cluster.find("rka").noise is not None
+    assert cluster.find("rka").ability(NoiseRelease) is not None

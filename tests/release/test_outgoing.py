@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import dbanon
+from dbanon.cluster.abilities import Widening
 from dbanon.cluster.registry import algorithms
 
 
@@ -150,7 +151,7 @@ def test_every_outgoing_number_follows_from_the_released_rows(db: Any, seed: int
     options: dict[str, Any] = {"suppress": rnd.choice([0, 0.2]), "intervals": rnd.choice(["text", "bounds", "struct"])}
     options |= rnd.choice([{}, {"grid": {"age": 10}}, {"top": {"age": 50}, "bottom": {"age": 30}}])
     options |= rnd.choice([{}, {"nulls": "drop"}, {"alpha": 0.9}, {"eloss_height": "sub"}])
-    every = [a.name for a in algorithms() if a.widen is None and not a.defaults]
+    every = [a.name for a in algorithms() if a.ability(Widening) is None and not a.defaults]
     db.execute("CREATE OR REPLACE TABLE t (age INTEGER, city VARCHAR, job VARCHAR, disease VARCHAR)")
     db.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
     call = {"k": 4, "qi": ["age", "city", "job"], "sensitive": ["disease"], "hierarchies": {"city": "cities"}} | options

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dbanon.cluster.abilities import Widening
 from dbanon.cluster.extent import Extents, classes, members
 from dbanon.cluster.registry import Algorithm
 from dbanon.models.constraint import AtLeast
@@ -23,12 +24,13 @@ def widened(
     Clusters that publish the same are one class. Where persons are counted, a class can miss a model that each of its
     clusters meets; then these are published as they are.
     """
-    if algorithm.widen is None or not (labels >= 0).any():
+    widening = algorithm.ability(Widening)
+    if widening is None or not (labels >= 0).any():
         return None
     space, codes = _released(space, labels)
     rows = members(labels)
     extents = Extents.of(space, rows)
-    low, high = algorithm.widen(space, labels, constraint, options)
+    low, high = widening.widen(space, labels, constraint, options)
     low, high = np.minimum(low, extents.low), np.maximum(high, extents.high)
     if space.persons is not None and constraint.models:
         while True:

@@ -3,38 +3,30 @@
 Records are ranked by their cosine similarity to all others, sliced, each slice gives a center, and centers gather the
 records that make their clusters most diverse and stay most alike; `dbanon.cluster.papers.needs` publishes clusters of
 little diversity with influential attributes one level higher.
-
-Vectors: a number is its value, with a hierarchy too, a date or time its distance from the first, a category its code in
-leaf order (`cs_scale = 'minmax'`: all from 0 to 1); a NULL is 0 among numbers and the code after the last among
-categories. The cosine of two zero vectors is 1, of one and another 0.
-Equation 9 is implemented with the sum of squares under each root: as printed, equal records would not have cosine 1, as
-the text says. Cosines and diversities are rounded to multiples of 2^-40; ties go to the first record in canonical
-order.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dbanon import errors
+from dbanon.cluster.abilities import Exclusion, Influence, Widening
 from dbanon.cluster.papers.needs import Needs, raised
+from dbanon.cluster.papers.similarity import STEP, directions, ranked_rows
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
 from dbanon.cluster.schemes.assign.centers import LARGE, LARGEST
 from dbanon.functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
 from dbanon.functions.parameters import Parameter
 from dbanon.learn import forest
 from dbanon.models.constraint import Constraint
-from dbanon.space.space import Attribute, Ints, Number, Space
+from dbanon.space.space import Ints, Space
 
 Floats = npt.NDArray[np.float64]
-
-STEP = 2.0**40
-"""Steps of 1 in which similarities and diversities are counted."""
 
 WORK = 2**26
 """Groups that are looked at before interrupts are looked for."""
@@ -74,7 +66,7 @@ def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], 
         return np.zeros(space.rows, np.int64)
     unit = directions(space, chosen["cs_scale"])
     tuple_of = space.tuple_of
-    ranked = _ranked(space, unit, chosen["rank"], check)
+    ranked = ranked_rows(space, unit, chosen["rank"], check)
     first = int(np.argmax(influences(space, chosen)))
     top = space.codes[:, first].astype(np.int64)
     least = round(chosen["t_cs"] * STEP)
@@ -104,57 +96,9 @@ def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], 
     return labels
 
 
-def directions(space: Space, scale: str) -> Floats:
-    """Vectors of length 1 of the tuples; the last coordinate is that of zero vectors, which have no direction."""
-    columns = [_coordinates(a, scale)[space.codes[:, j]] for j, a in enumerate(space.attributes)]
-    greatest = np.max([np.abs(column) for column in columns], axis=0)
-    columns = [column / np.where(greatest == 0, 1.0, greatest) for column in columns]  # squares shall not overflow
-    vectors = np.stack([*columns, np.zeros(len(space.codes))], axis=1)
-    length = np.zeros(len(vectors))
-    for column in columns:
-        length += column * column
-    length = np.sqrt(length)
-    vectors[length == 0, -1] = 1.0
-    return np.asarray(vectors / np.where(length == 0, 1.0, length)[:, None])
-
-
-def _coordinates(attribute: Attribute, scale: str) -> Floats:
-    """The coordinate of each code; the last is that of NULL."""
-    if not isinstance(attribute, Number) and attribute.magnitudes is None:
-        codes = np.arange(attribute.values + 1.0)
-        return codes / max(attribute.values - 1, 1) if scale == "minmax" else codes
-    values = attribute.positions if isinstance(attribute, Number) else np.empty(0)
-    values = values if attribute.magnitudes is None else attribute.magnitudes
-    if scale == "minmax":
-        values = values / 2  # differences shall not overflow
-        low, width = (values.min(), values.max() - values.min()) if len(values) else (0.0, 0.0)
-        values = (values - low) / width if width > 0 else np.zeros(len(values))
-    return np.append(values, 0.0)
-
-
 def influences(space: Space, options: Mapping[str, Any]) -> Floats:
     """The attributes' influence; their weights where these stand for it."""
     return np.array([a.weight if options["influence"] == "weights" else a.influence for a in space.attributes])
-
-
-def _ranked(space: Space, unit: Floats, rank: str, check: Check) -> Ints:
-    """Records by summed similarity to all others, greatest first (Algorithm 1): the sum of the cosines to all is the
-    cosine to the sum of all, so no pair is looked at. `chain`: each is the one most similar to the record before."""
-    from dbanon.kernels import simdiv as kernels
-
-    everything = (unit * space.counts[:, None]).sum(axis=0)
-    total = np.zeros(len(unit))
-    for j in range(unit.shape[1]):
-        total += unit[:, j] * everything[j]
-    order = np.argsort(-np.rint((total - 1) / space.rows * STEP), kind="stable")
-    if rank == "sum":
-        return space.rows_of(order)
-    check()
-    tuples = np.empty(space.rows, np.int64)
-    kernels.chain(unit, space.counts, int(order[0]), tuples)
-    rows = np.empty(space.rows, np.int64)
-    rows[np.argsort(tuples, kind="stable")] = np.arange(space.rows)  # the records of a tuple in canonical order
-    return rows
 
 
 def _groups(tuple_of: Ints, codes: Ints, labels: Ints) -> tuple[Any, ...]:
@@ -216,6 +160,11 @@ def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[s
         levels=chosen["levels"],
     )
     return raised(space, labels, constraint.least, influences(space, chosen), needs)
+
+
+def _bounds(options: Mapping[str, object]) -> Mapping[str, tuple[str, str]]:
+    """Ends beyond which records are outliers, by column."""
+    return cast("Mapping[str, tuple[str, str]]", options["bounds"] or {})
 
 
 register(
@@ -306,7 +255,11 @@ register(
             SEED,
             LARGE,
         ),
-        reads=("sensitive", "magnitudes", "influence"),
-        widen=widen,
+        reads=("sensitive", "magnitudes"),
+        abilities=(
+            Exclusion(_bounds, lambda options: bool(options["drop_duplicates"])),
+            Influence(lambda options: options["influence"] != "weights"),
+            Widening(widen),
+        ),
     )
 )

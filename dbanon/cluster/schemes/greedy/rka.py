@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dbanon.cluster.abilities import NoiseRelease
 from dbanon.cluster.noise import EPSILON, Noise
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy
@@ -57,6 +58,6 @@ register(
             SEED,
             MODE,
         ),
-        noise=hidden,
+        abilities=(NoiseRelease(hidden, only={"epsilon": "release is not 'noise'"}),),
     )
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.entries import Classes
 from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
@@ -152,6 +153,6 @@ register(
                 "fast",
             ),
         ),
-        moves=_moves,
+        abilities=(OwnSearch(_moves),),
     )
 )

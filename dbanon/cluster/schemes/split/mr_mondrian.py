@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dbanon.cluster.abilities import NoiseRelease
 from dbanon.cluster.noise import EPSILON, Noise
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.schemes.split.cut import Part, first_cut
@@ -64,7 +65,7 @@ register(
                 "range over this, as the paper's figures show.",
             ),
         ),
-        noise=imitated,
+        abilities=(NoiseRelease(imitated),),
         meets=EVERY_MODEL,
     )
 )

@@ -1,0 +1,55 @@
+"""What only some algorithms do: objects that these declare, beside what every algorithm answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from dbanon.cluster.noise import Noise
+from dbanon.models.constraint import Constraint
+from dbanon.space.space import Ints, Space
+
+Options = Mapping[str, object]
+"""Values of an algorithm's own parameters."""
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Leaves records out before they are clustered: those beyond the `bounds` of a column, and `duplicates`."""
+
+    bounds: Callable[[Options], Mapping[str, tuple[str, str]]]
+    duplicates: Callable[[Options], bool]
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Works by what attributes tell of sensitive values, where `is_wanted`; own parameters are those of the forest."""
+
+    is_wanted: Callable[[Options], bool]
+
+
+@dataclass(frozen=True)
+class NoiseRelease:
+    """Publishes values hidden in noise instead of classes, where options ask for that (else None). `only`: parameters
+    of noise alone, and why they are refused without it."""
+
+    noise: Callable[[Options], Noise | None]
+    only: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OwnSearch:
+    """Improves its clusters by so many moves of a search where the call does not say (dbanon.cluster.after.improve)."""
+
+    moves: Callable[[Space, Constraint, Options], int]
+
+
+@dataclass(frozen=True)
+class Widening:
+    """Publishes clusters with more than their records span: from space, labels, privacy model and options the least and
+    greatest codes that each cluster is published with (clusters, attributes)."""
+
+    widen: Callable[[Space, Ints, Constraint, Options], tuple[Ints, Ints]]
+
+
+Ability = Exclusion | Influence | NoiseRelease | OwnSearch | Widening
