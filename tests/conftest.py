@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is not an everyday test: those that are marked exhaustive, and of a sweep all cases but one, which
+    """Leaves out what is not an everyday test: those marked exhaustive, and of a sweep all cases but one, which
     follows from the name of the test alone."""
     if config.getoption("exhaustive") or all("::" in argument for argument in config.args):
         return

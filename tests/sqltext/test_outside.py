@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from tests.outside import STATEMENTS, answer, opened
+from support.outside import STATEMENTS, answer, opened
 
 import dbanon
 from dbanon import session
