@@ -8,6 +8,7 @@ from typing import cast
 from dbanon import errors
 from dbanon.audit import pairing, released
 from dbanon.audit.attack_kinds import KINDS, Attack
+from dbanon.audit.pairing import Pair
 from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
 from dbanon.audit.released import Tables
 from dbanon.functions.call import Call
@@ -42,7 +43,7 @@ def statement(call: Call) -> Sql:
     own = pairing.hierarchies(function, made.source, made.qi, made.declared, options, others=made.sensitive)
     attributes = [
         {
-            **pairing.attribute(call, i, made.release, made.source, column, published, own.get(column)),
+            **pairing.attribute(call, made.release, made.source, Pair(i, column, published, own.get(column))),
             "q": i,
             "label": text(column),
         }

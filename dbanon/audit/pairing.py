@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from dbanon import errors
@@ -105,39 +106,41 @@ _FORMS = {
 }
 
 
-def attribute(
-    call: Call,
-    i: int,
-    release: Source,
-    source: Source,
-    column: str,
-    published: Sql,
-    hierarchy: tuple[str, str | None] | None,
-    *,
-    raw: str = "true_cells",
-    told: str = "told_cells",
-    home: Source | None = None,
-) -> dict[str, object]:
-    """Template values of one column.
+@dataclass(frozen=True)
+class Pair:
+    """A column of a raw table beside what a release has of it.
 
-    `raw` and `told` are the relations of its raw values (v_i, records) and published texts (p_i). `home` is the source
-    whose hierarchies count where `source` is another table of such people: one that may have values which are in no
-    hierarchy, or lack values that were published.
+    `hierarchy` is what `hierarchies` gives; `raw` and `told` are the relations of the raw values (v_i, records) and the
+    published texts (p_i). `home` is the source whose hierarchies count where the raw table is another one of such
+    people: one that may have values which are in no hierarchy, or lack values that were published.
     """
-    function, type_ = call.function.name, source.columns[column]
+
+    i: int
+    column: str
+    published: Sql
+    hierarchy: tuple[str, str | None] | None
+    raw: str = "true_cells"
+    told: str = "told_cells"
+    home: Source | None = None
+
+
+def attribute(call: Call, release: Source, source: Source, pair: Pair) -> dict[str, object]:
+    """Template values of one column. Raises UnsupportedType, UnknownHierarchy."""
+    function, column, hierarchy = call.function.name, pair.column, pair.hierarchy
+    type_ = source.columns[column]
     kind = None if hierarchy else family(type_)[0]
     nested = type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "JSON", "VARIANT", "BLOB", "BIT"))
     if (kind is None and hierarchy is None and not is_category(type_)) or nested:
         raise errors.UnsupportedType(function, source.shown, column, type_)
     values: dict[str, object] = {
-        "i": i,
-        "plain": column,
-        "published": published,
+        "i": pair.i,
+        "plain": column if pair.home is None else f"{identifier(column)} of others",
+        "published": pair.published,
         "is_number": kind is not None,
         "rows": None,
-        "raw": Sql(raw),
-        "told": Sql(told),
-        "is_strange": home is not None,
+        "raw": Sql(pair.raw),
+        "told": Sql(pair.told),
+        "is_strange": pair.home is not None,
     }
     name, asked = hierarchy or ("none", None)
     forms = "node" if hierarchy else "flat"
@@ -145,7 +148,7 @@ def attribute(
         values |= _number(kind, type_, identifier(column))
         forms = "moment" if kind in _TIMES else "number"
     else:
-        rows = relation.rows(prepare.order(call, home or source, column, name)) if hierarchy else None
+        rows = relation.rows(prepare.order(call, pair.home or source, column, name)) if hierarchy else None
         value = Sql(f"CAST({identifier(column)} AS VARCHAR) COLLATE POSIX")
         values |= {"rows": rows, "value": value, "averages": False, "step": 1}
     return values | {

@@ -8,6 +8,7 @@ from typing import cast
 
 from dbanon import errors
 from dbanon.audit import pairing
+from dbanon.audit.pairing import Pair
 from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import SEEDS, Columns, Integer, PerColumn, Real, Text
@@ -34,7 +35,7 @@ def statement(call: Call) -> Sql:
     columns = pairing.columns(function, release, source, declared, cast("Sequence[str] | None", options["qi"]))
     hierarchies = pairing.hierarchies(function, source, columns, declared, options)
     attributes = [
-        pairing.attribute(call, i, release, source, column, published, hierarchies.get(column))
+        pairing.attribute(call, release, source, Pair(i, column, published, hierarchies.get(column)))
         for i, (column, published) in enumerate(columns.items())
     ]
     fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}

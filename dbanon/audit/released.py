@@ -9,6 +9,7 @@ from typing import cast
 
 from dbanon import errors
 from dbanon.audit import anonymity, pairing
+from dbanon.audit.pairing import Pair
 from dbanon.functions.call import Call
 from dbanon.policy.column_roles import ROLES
 from dbanon.source import catalog, stored_policy
@@ -153,11 +154,10 @@ def strangers(
         if column.lower() not in spelled:
             continue
         name = spelled[column.lower()]
-        a = pairing.attribute(
-            call, len(made.qi) + i, made.release, other, name, published, hierarchies.get(column),
-            raw="other_cells", told="other_told", home=made.source,
-        )  # fmt: skip
-        found.append({**a, "q": i})
+        pair = Pair(
+            len(made.qi) + i, name, published, hierarchies.get(column), "other_cells", "other_told", made.source
+        )
+        found.append({**pairing.attribute(call, made.release, other, pair), "q": i})
     if not found:
         raise errors.NothingShared(made.function, other.shown, made.release.shown, tuple(made.qi))
     return found

@@ -8,6 +8,7 @@ from typing import cast
 
 from dbanon import errors
 from dbanon.audit import anonymity, pairing, released, risk_numbers
+from dbanon.audit.pairing import Pair
 from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE, SOURCE
 from dbanon.audit.released import Tables
 from dbanon.functions.call import Call
@@ -41,12 +42,7 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     made = released.tables(call, judges=judging)
     if judging and not made.sensitive and function != "risk":
         raise errors.NoSensitive(function, made.release.shown, function)
-    if options["source"] is None:
-        if function in _OF_THE_SOURCE:
-            raise errors.MissingArgument(function, "source", "a table's name", "source = 'patients'")
-        groups = tuple(g for g in groups if g not in _OF_THE_SOURCE)
-    if not made.unchanged:
-        groups = tuple(g for g in groups if g != "together")
+    groups = _possible(call, made, groups)
     population = _population(call, made)
     fraction = cast("float | None", options.get("fraction"))
     if population is not None and fraction is not None:
@@ -54,22 +50,10 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     hierarchies = (
         pairing.hierarchies(function, made.source, made.qi, made.declared, options) if "hierarchies" in options else {}
     )
-    compared = any(g in _OF_THE_SOURCE for g in groups)
-    attributes = [
-        pairing.attribute(call, i, made.release, made.source, column, published, hierarchies.get(column))
-        for i, (column, published) in enumerate(made.qi.items() if compared else ())
-    ]
-    weights = {k.lower(): v for k, v in cast("Mapping[str, float]", options.get("influence") or {}).items()}
-    for name in weights:
-        if name not in {column.lower() for column in made.qi}:
-            raise errors.UnknownColumn(function, made.source.shown, name, "influence", tuple(made.qi))
-    numeric = [family(made.source.columns[column])[0] is not None for column in made.qi]
     threshold = cast(float, options.get("threshold") or 0.0)
     sample = cast(float, options.get("sample", 1.0))
-    sides = [
-        {**a, "influence": literal(weights.get(column.lower(), 1.0)), "is_numeric": is_numeric}
-        for a, column, is_numeric in zip(attributes, made.qi, numeric, strict=False)
-    ]
+    weights = _weights(call, made)
+    sides = _sides(call, made, hierarchies, weights) if any(g in _OF_THE_SOURCE for g in groups) else []
     raws = [raw(made.source, sides, "true_cells", None)] if sides else []
     others: list[dict[str, object]] = []
     if population is not None:
@@ -104,6 +88,39 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
             },
         )
     )
+
+
+def _possible(call: Call, made: Tables, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """The numbers that can be told of what a call is about; MissingArgument where a function gives no other."""
+    if call.options["source"] is None:
+        if call.function.name in _OF_THE_SOURCE:
+            raise errors.MissingArgument(call.function.name, "source", "a table's name", "source = 'patients'")
+        groups = tuple(g for g in groups if g not in _OF_THE_SOURCE)
+    return groups if made.unchanged else tuple(g for g in groups if g != "together")
+
+
+def _weights(call: Call, made: Tables) -> dict[str, float]:
+    """Weights of columns in the distortion, by lower-case name; UnknownColumn."""
+    given = cast("Mapping[str, float]", call.options.get("influence") or {})
+    weights = {name.lower(): weight for name, weight in given.items()}
+    for name in weights:
+        if name not in {column.lower() for column in made.qi}:
+            raise errors.UnknownColumn(call.function.name, made.source.shown, name, "influence", tuple(made.qi))
+    return weights
+
+
+def _sides(
+    call: Call, made: Tables, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
+) -> list[dict[str, object]]:
+    """Template values of the quasi-identifiers, whose published values are compared with those of the source."""
+    return [
+        {
+            **pairing.attribute(call, made.release, made.source, Pair(i, column, published, hierarchies.get(column))),
+            "influence": literal(weights.get(column.lower(), 1.0)),
+            "is_numeric": family(made.source.columns[column])[0] is not None,
+        }
+        for i, (column, published) in enumerate(made.qi.items())
+    ]
 
 
 def _population(call: Call, made: Tables) -> Source | None:

@@ -1,25 +1,17 @@
-"""How each error comes about: an example on the database that `dbanon demo` makes, or what happened where none can."""
+"""How each error comes about: an example on the database that `dbanon demo` makes, or what happened where none can.
+
+The modules are those of dbanon.errors: what is raised from there has its mistake here.
+"""
 
 from __future__ import annotations
 
+import pkgutil
 from functools import cache
+from importlib import import_module
 
 from dbanon import errors
 from dbanon.errors import DbanonError
-from dbanon.manual.mistakes import calls, releases
 from dbanon.manual.mistakes.mistake import Mistake
-
-_ALL = (
-    calls.arguments,
-    calls.sources,
-    calls.roles,
-    calls.hierarchies,
-    calls.data,
-    releases.releases,
-    releases.publishing,
-    releases.shell,
-    releases.alchemy,
-)
 
 
 def documented() -> dict[str, type[DbanonError]]:
@@ -33,8 +25,9 @@ def documented() -> dict[str, type[DbanonError]]:
 
 @cache
 def mistakes() -> dict[str, Mistake]:
-    """One mistake for each error, by the name of its class."""
-    return {type(m.error).__name__: m for some in _ALL for m in some()}
+    """One mistake for each error, by the name of its class: what the modules of this folder have in MISTAKES."""
+    modules = (import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__))
+    return {type(m.error).__name__: m for module in modules for m in getattr(module, "MISTAKES", ())}
 
 
 __all__ = ["Mistake", "documented", "mistakes"]

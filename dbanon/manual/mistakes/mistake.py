@@ -34,3 +34,16 @@ def sh(error: DbanonError, code: str) -> Mistake:
 
 FEW = "CREATE TABLE few AS FROM patients WHERE patient_number <= 100200;"
 """Two hundred patients, without a policy."""
+
+SHAPES = """CREATE TABLE shapes AS
+SELECT
+    [zip] AS zips,
+    IF(patient_number % 2 = 0, '*', 'x') AS star,
+    IF(patient_number % 2 = 0, sex, NULL) AS sex,
+    IF(patient_number % 2 = 1, zip, NULL) AS zip,
+    IF(patient_number % 4 = 0, 'F', 'M') AS gender,
+    IF(patient_number % 4 = 0, 'nan'::DOUBLE, 70) AS weight,
+    NULL::VARCHAR AS nothing
+FROM patients
+WHERE patient_number <= 100200;"""
+"""Columns that are difficult."""
