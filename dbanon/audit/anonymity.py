@@ -25,7 +25,7 @@ from dbanon.release.column_views import tree_messages
 from dbanon.source import stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import Declared, Policy
 from dbanon.sqltext.quote import Sql, identifier, literal, text
 from dbanon.sqltext.template import fill, message
 
@@ -198,7 +198,7 @@ def _judged(
 def statement(
     function: str,
     source: Source,
-    policy: tuple[list[Declared], Sql, str],
+    policy: Policy,
     options: Mapping[str, object],
     find: Callable[[str, str], Hierarchy],
 ) -> Sql:

@@ -8,11 +8,13 @@ from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions.call import Call
 from dbanon.functions.example import Example
+from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import SEEDS, Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.learn import forest
 from dbanon.release import plan, prepare
+from dbanon.release.publication import Run
 from dbanon.sqltext.quote import Sql
 
 
@@ -22,14 +24,13 @@ def statement(call: Call) -> Sql:
     Roles are those of the policy and the call, as for a release; `k` and the models play no part.
     """
     usual = {p.name: p.default for p in COMMON} | {"k": 2}
-    made = prepare.prepared(call, usual | dict(call.options), call.function.name, "influence")
+    made = prepare.prepared(call, Options(usual | dict(call.options)), call.function.name, "influence")
     if not made.roles.sensitive:
         raise errors.NoSensitive(made.function, made.source.shown, "influence")
     made = replace(
         made,
         roles=replace(made.roles, other=(), person=None),
-        reads=("sensitive",),
-        forest=prepare.forest_of(made, call.options),
+        run=Run(sensitive=True, forest=prepare.forest_of(made, call.options)),
     )
     return Sql(plan.statement(made))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.functions import parameters, registry
+from dbanon.functions.options import Options
 from dbanon.functions.table_function import TableFunction
 from dbanon.session import Session
 from dbanon.source import catalog
@@ -20,7 +21,7 @@ class Call:
 
     function: TableFunction
     positional: Mapping[str, object]
-    options: Mapping[str, object]
+    options: Options
     session: Session
     cursor: Any
     path: catalog.SearchPath
@@ -40,7 +41,7 @@ class Call:
         Raises UnknownAlgorithm, UnknownParameter, MissingArgument or InvalidArgument.
         """
         called = registry.called(function, given)
-        options = parameters.validated(called.name, called.parameters, given)
+        options = Options(parameters.validated(called.name, called.parameters, given))
         return cls(called, positional, options, session, cursor, catalog.SearchPath.of(*places))
 
     def text(self, name: str) -> str:

@@ -101,10 +101,19 @@ class Influence:
         return cls(packed[:d], packed[d : 2 * d], float(packed[-2]), float(packed[-1]))
 
 
-def request(options: Mapping[str, Any]) -> dict[str, object]:
-    """Settings and score as JSON, from the options of a call; what they leave out is the default."""
-    usual = "paper" if options.get("reproduce") == "paper" else "zeta_over_sigma"
-    return {"settings": asdict(Settings.of(options)), "score": options.get("influence") or usual}
+@dataclass(frozen=True)
+class ForestRequest:
+    """An influence that is asked for: of which forest, as which score, and whether the columns are weighed by it."""
+
+    settings: Settings
+    score: str
+    weigh: bool = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], weigh: bool = False) -> ForestRequest:
+        """From the options of a call; what they leave out is the default."""
+        usual = "paper" if options.get("reproduce") == "paper" else "zeta_over_sigma"
+        return cls(Settings.of(options), options.get("influence") or usual, weigh)
 
 
 def ranks(scores: Sequence[float]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from dbanon import errors
 from dbanon.hierarchy import relation
@@ -256,23 +256,17 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
         "no_values": message(errors.NoValues(function, table, column)),
     }
     if attribute.family is not None:
-        return _number(attribute, attribute.family, i, say, drawn=call.noise is not None)
+        return _number(attribute, attribute.family, i, say, drawn=call.run.noise is not None)
     return TreeColumn(
         i,
         column,
-        say | tree_messages(table, column, settings.hierarchy or "none", _given_hierarchy(call, column)),
+        say | tree_messages(table, column, settings.hierarchy or "none", call.options.of_column("hierarchies", column)),
         rows=relation.rows(attribute.hierarchy) if attribute.hierarchy else None,
         min_level=settings.min_level or 0,
         round=attribute.round,
         has_magnitudes=family(attribute.quasi.type)[0] in _PLAIN_NUMBERS,
-        drawn=call.noise is not None and call.noise.categories,
+        drawn=call.run.noise is not None and call.run.noise.categories,
     )
-
-
-def _given_hierarchy(call: Publication, column: str) -> str | None:
-    """The hierarchy that the call names for a column."""
-    asked = cast(Mapping[str, str], call.options["hierarchies"] or {})
-    return next((hierarchy for name, hierarchy in asked.items() if name.lower() == column.lower()), None)
 
 
 def tree_messages(table: str, column: str, shown: str, given: str | None) -> dict[str, Sql]:
@@ -394,7 +388,7 @@ def _limits(attribute: Attribute) -> tuple[Sql, Sql]:
 def unchanged(call: Publication) -> list[PassthroughColumn]:
     """The columns that are published as they are, in the table's order."""
     roles, function, table = call.roles, call.function, call.source.shown
-    allowed = {n.lower() for n in cast(Sequence[str], call.options["allow_rare"] or ())}
+    allowed = {n.lower() for n in call.options.columns("allow_rare")}
     names = [c for c in call.source.columns if c in roles.sensitive or c in roles.other]
     return [
         PassthroughColumn(
@@ -412,7 +406,7 @@ def unchanged(call: Publication) -> list[PassthroughColumn]:
 
 def tested(call: Publication, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumn]:
     """The sensitive columns that privacy models are about or that the algorithm reads, with these models."""
-    if not call.demands and "sensitive" not in call.reads:
+    if not call.looks_at_sensitive:
         return []
     numbers = {u.plain: u.i for u in unchanged}
     found = []
@@ -426,7 +420,7 @@ def tested(call: Publication, unchanged: Sequence[PassthroughColumn]) -> list[Se
                 numbers[name],
                 name,
                 tree=_sensitive_tree(call, i, name, order) if order is not None else None,
-                number=_magnitude(call.source.columns[name]) if call.forest is not None else None,
+                number=_magnitude(call.source.columns[name]) if call.run.forest is not None else None,
                 models=tuple(_model(d, n, name) for n, d in enumerate(call.demands) if d.sensitive == i),
             )
         )
@@ -439,7 +433,7 @@ def _model(demand: Demand, number: int, name: str) -> ModelView:
 
 def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """The hierarchy of a sensitive column, in the form of a quasi-identifier's."""
-    say = tree_messages(call.source.shown, name, call.roles.orders[name], _given_hierarchy(call, name))
+    say = tree_messages(call.source.shown, name, call.roles.orders[name], call.options.of_column("hierarchies", name))
     return TreeColumn(Sql(f"s{i}"), name, say, relation.rows(hierarchy), is_sensitive=True)
 
 
@@ -481,5 +475,5 @@ def person(call: Publication) -> Sql | None:
 
 def key(call: Publication) -> Sql | None:
     """The key of a record, where columns other than a person tell people apart."""
-    columns = joined(f"CAST({identifier(n)} AS VARCHAR)" for n in call.key)
-    return Sql(columns if len(call.key) == 1 else f"row({columns})") if call.key else None
+    columns = joined(f"CAST({identifier(n)} AS VARCHAR)" for n in call.continuity.key)
+    return Sql(columns if len(call.continuity.key) == 1 else f"row({columns})") if call.continuity.key else None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from dbanon.release.publication import Publication
 from dbanon.source.stored_policy import Settings
@@ -124,7 +124,7 @@ def rules(call: Publication) -> GateRules:
     quasi = [attribute.quasi.column for attribute in call.attributes]
     pairs = _pairs(call, roles)
     found = tuple(_rule(call, i, name, pairs) for i, name in enumerate(quasi))
-    exact = call.noise is None and all(r.is_exact for r in found if isinstance(r, NumberRule))
+    exact = call.run.noise is None and all(r.is_exact for r in found if isinstance(r, NumberRule))
     shown = {*call.roles.sensitive, *call.roles.other}
     read = _read(call, roles)
     return GateRules(
@@ -134,20 +134,20 @@ def rules(call: Publication) -> GateRules:
         leave=Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
         read_unchanged=tuple(identifier(name) for name in call.source.columns if name in shown),
         read_person=_person(call),
-        source_twice=call.source.is_table and not call.left_out,
+        source_twice=call.source.is_table and not call.continuity.leaves_out,
         source_columns=tuple(identifier(name) for name in call.source.columns if name.lower() in read),
     )
 
 
 def role(call: Publication, name: str) -> str | None:
     """How a column leaves: quasi, sensitive or other; None where it must not."""
-    declared = {row.column.lower(): row.role.lower() for row in call.declared}
+    declared = {row.column.lower(): row.role.lower() for row in call.policy.declared}
     asked = {
-        role_: [n.lower() for n in cast(Sequence[str], call.options[parameter] or ())]
+        role_: [n.lower() for n in call.options.columns(parameter)]
         for role_, parameter in (*_PUBLISHED.items(), ("identifier", "identifier"), ("withheld", "withhold"))
     }
     lowered = name.lower()
-    person = str(call.options["person"] or "").lower()
+    person = (call.options.text("person") or "").lower()
     if lowered in asked["identifier"] or lowered in asked["withheld"] or lowered == person:
         return None
     was = declared.get(lowered)
@@ -164,7 +164,7 @@ def _read(call: Publication, roles: Mapping[str, str | None]) -> set[str]:
     person = {call.roles.person} if call.roles.person is not None else set()
     own = {a.quasi.column for a in call.attributes} | set(call.roles.sensitive) | set(call.roles.other)
     shown = {name for name, of in roles.items() if of is not None}
-    return {name.lower() for name in own | person | set(call.key) | shown}
+    return {name.lower() for name in own | person | set(call.continuity.key) | shown}
 
 
 def _pairs(call: Publication, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
@@ -209,14 +209,12 @@ def _setting(call: Publication, name: str, parameter: str) -> str | None:
 
 
 def _asked(call: Publication, name: str, parameter: str) -> str | None:
-    given = call.options.get(parameter)
-    if not isinstance(given, Mapping):
-        return None
-    return next((str(value) for key, value in given.items() if str(key).lower() == name.lower()), None)
+    given = call.options.of_column(parameter, name)
+    return None if given is None else str(given)
 
 
 def _declared(call: Publication, name: str, parameter: str) -> str | None:
-    settings = next((row.settings for row in call.declared if row.column.lower() == name.lower()), Settings())
+    settings = next((row.settings for row in call.policy.declared if row.column.lower() == name.lower()), Settings())
     value = getattr(settings, {"hierarchies": "hierarchy"}.get(parameter, parameter), None)
     return None if value is None else str(value)
 
@@ -254,7 +252,7 @@ def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[s
     type_ = call.source.columns[name]
     is_day = type_ in _DAYS
     grid = _grid(_setting(call, name, "round") or _setting(call, name, "grid"), type_)
-    quasi = any(row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in call.declared)
+    quasi = any(row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in call.policy.declared)
     held = _grid(_declared(call, name, "grid"), type_) if quasi else None
     compared = "TIMESTAMP" if type_ in _DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
     scale = _scale(type_, [of for of in (grid, held) if of is not None])

@@ -14,8 +14,8 @@ from dbanon.sqltext.template import later, message
 def problems(call: Publication, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:
     """What the source, the policy or the call may be wrong in, by a word for each."""
     function, table = call.function, call.source.shown
-    prepared = ["within bounds"] * bool(call.bounds) + ["without duplicates"] * call.distinct
-    left = f"{table}, {' and '.join(prepared)}," if prepared else table
+    cleaned = call.run.cleaning.said
+    left = f"{table}, {cleaned}," if cleaned else table
     without = f"{table} without its outliers"
     records, persons = later("kept_facts.records"), later("kept_facts.persons")
     rare = [u.plain for u in unchanged if u.check_rare]

@@ -9,7 +9,7 @@ from dbanon.policy.attribute import Attribute
 from dbanon.release import column_views, measures, messages
 from dbanon.release.column_views import PassthroughColumn, QuasiColumn, SensitiveColumn, TreeColumn
 from dbanon.release.gate_rules import GateRules, rules
-from dbanon.release.publication import Publication
+from dbanon.release.publication import Continuity, Publication
 from dbanon.release.published_schema import Part, PublishedSchema, published_schema
 from dbanon.sqltext import template
 from dbanon.sqltext.quote import Sql, as_json, identifier, literal, text
@@ -54,7 +54,7 @@ class Reading:
     source: Sql
     origin: Sql
     whole: Sql
-    left_out: Mapping[str, Sql | None]
+    left_out: Continuity
     keep: Sql | None
     person: Sql | None
     key: Sql | None
@@ -178,7 +178,7 @@ def statement(call: Publication) -> str:
         values["metrics"] = _metrics(of, values, bool(call.options.get("divergence")))
     if call.kind == "inference":
         values["support"] = call.options["support"] or call.k
-    return fill(f"release/{'' if call.noise is None else 'noise/'}{call.kind}.sql", **values)
+    return fill(f"release/{'' if call.run.noise is None else 'noise/'}{call.kind}.sql", **values)
 
 
 def filled(name: str, call: Publication, only: Container[str] | None = None, **more: object) -> str:
@@ -206,7 +206,7 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
         call.source.columns,
         {q.plain: q.is_number for q in quasi},
         [u.plain for u in unchanged],
-        str(call.options["intervals"]),
+        call.intervals,
     )
     released = {q.plain: _published(schema.quasi[q.plain], "r.", q.i) for q in quasi}
     released |= {u.plain: [PublishedColumn(u.plain, Sql(f"r.u{u.i}"))] for u in unchanged}
@@ -235,39 +235,39 @@ def _published(parts: Sequence[Part], of: str, i: int | Sql) -> list[PublishedCo
 
 def _reading(call: Publication, columns: Columns) -> Reading:
     person, key, source = column_views.person(call), column_views.key(call), call.source.sql
-    left_out: dict[str, Sql | None] = {"only": None, **call.left_out}
-    if call.left_out:
+    continuity, cleaning = call.continuity, call.run.cleaning
+    if continuity.leaves_out:
         who = {"person": person, "key": key, "quasi": columns.quasi, "unchanged": columns.unchanged}
-        source = Sql(fill("release/part/left.sql", held=None, whole=call.source.sql, left_out=left_out, **who))
+        source = Sql(fill("release/part/left.sql", held=None, whole=call.source.sql, left_out=continuity, **who))
     return Reading(
         source=source,
-        origin=source if call.source.is_table and not call.left_out else Sql("as_it_came"),
+        origin=source if call.source.is_table and not continuity.leaves_out else Sql("as_it_came"),
         whole=call.source.sql,
-        left_out=left_out,
-        keep=call.keep,
+        left_out=continuity,
+        keep=continuity.keep,
         person=person,
         key=key,
-        bounds=tuple(Bound(q.i, *call.bounds[q.plain]) for q in columns.quasi if q.plain in call.bounds),
-        distinct=call.distinct,
+        bounds=tuple(Bound(q.i, *cleaning.bounds[q.plain]) for q in columns.quasi if q.plain in cleaning.bounds),
+        distinct=cleaning.distinct,
         nulls=str(call.options["nulls"]),
         bare=text(call.source.table.lower()) if call.source.bare else None,
-        fingerprint_sql=call.fingerprint_sql,
-        fingerprint=text(call.fingerprint),
+        fingerprint_sql=call.policy.fingerprint_sql,
+        fingerprint=text(call.policy.fingerprint),
     )
 
 
 def _choices(call: Publication) -> Choices:
     return Choices(
         k=call.k,
-        joint=call.options["multi"] == "joint",
+        joint=call.joint,
         suppress=Sql(repr(call.options["suppress"])) if call.options["suppress"] else None,
-        typed=call.options["intervals"] != "text",
+        typed=call.intervals != "text",
         escape=bool(call.options["escape"]),
         sub_heights=call.options["eloss_height"] == "sub",
-        magnitudes="magnitudes" in call.reads,
-        widens=call.widens,
-        noise=call.noise is not None,
-        by_column=call.noise is not None and call.noise.by_column,
+        magnitudes=call.run.magnitudes,
+        widens=call.run.widens,
+        noise=call.run.noise is not None,
+        by_column=call.run.noise is not None and call.run.noise.by_column,
         request=_cluster_request(call),
     )
 
@@ -280,22 +280,22 @@ def _cluster_request(call: Publication) -> Sql:
             "algorithm": call.algorithm,
             "k": call.k,
             "person": call.roles.person is not None,
-            "options": dict(call.own_options),
+            "options": dict(call.run.options),
             "session": call.session,
             "models": [d.fields() for d in call.demands],
-            "joint": call.options["multi"] == "joint",
+            "joint": call.joint,
             "suppress": call.options["suppress"],
             "improve": call.options["improve"],
             "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
             "sensitive": _tested_names(call),
-            "forest": None if call.forest is None else dict(call.forest),
-            "noise": None if call.noise is None else asdict(call.noise),
+            "forest": None if call.run.forest is None else asdict(call.run.forest),
+            "noise": None if call.run.noise is None else asdict(call.run.noise),
             "attributes": [
                 {
                     "name": a.quasi.column,
                     "kind": "number" if a.is_number else "tree",
                     "integral": a.is_integral,
-                    "bare": call.options["intervals"] != "text",
+                    "bare": call.intervals != "text",
                     "weight": a.quasi.settings.weight,
                     "max_level": _max_level(a),
                     "round": a.round,
@@ -308,7 +308,7 @@ def _cluster_request(call: Publication) -> Sql:
 
 def _tested_names(call: Publication) -> list[str]:
     """Names of the sensitive columns that models are about or that the algorithm reads: all of them, or none."""
-    return list(call.roles.sensitive) if call.demands or "sensitive" in call.reads else []
+    return list(call.roles.sensitive) if call.looks_at_sensitive else []
 
 
 def _max_level(attribute: Attribute) -> int | None:

@@ -6,48 +6,55 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from dbanon import cluster, errors
 from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, Widening
 from dbanon.functions import parameters
 from dbanon.functions.call import Call
+from dbanon.functions.options import Options
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import lookup, relation
 from dbanon.hierarchy.storage import Hierarchy
-from dbanon.learn import forest
+from dbanon.learn.forest import ForestRequest
 from dbanon.models import demand
 from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
 from dbanon.release.column_views import value_type
-from dbanon.release.publication import Publication
+from dbanon.release.publication import Cleaning, Publication, Run
 from dbanon.source import base_tables, catalog, column_types, stored_policy
 from dbanon.sqltext.quote import Sql, text
 
 
 def publication(call: Call) -> Publication:
     """What a call publishes."""
-    algorithm = cluster.find(cast(str, call.function.algorithm))
-    made = prepared(call, call.options, algorithm.name, cast(str, call.function.kind))
+    algorithm = cluster.find(str(call.function.algorithm))
+    made = prepared(call, call.options, algorithm.name, str(call.function.kind))
     own = {p.name: call.options[p.name] for p in algorithm.own}
-    weighed = call.options["weights"] == "influence"
-    if not made.roles.sensitive and (weighed or "sensitive" in algorithm.reads):
-        what = "weights = 'influence'" if weighed else algorithm.name
+    influence = algorithm.ability(Influence)
+    weigh = call.options["weights"] == "influence"
+    if not made.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
+        what = "weights = 'influence'" if weigh else algorithm.name
         raise errors.NoSensitive(made.function, made.source.shown, what)
-    influence, exclusion = algorithm.ability(Influence), algorithm.ability(Exclusion)
-    asks = weighed or (influence is not None and influence.is_wanted(own))
     # What all algorithms can be asked for alike is what influence() gives by default.
-    settings = {} if weighed or not asks else own
-    return replace(
-        made,
-        own_options=own,
-        reads=(*algorithm.reads, "sensitive") if weighed else algorithm.reads,
-        forest=forest_of(made, settings) | {"weigh": weighed} if asks else None,
+    settings = {} if weigh else own if influence is not None and influence.is_wanted(own) else None
+    run = Run(
+        options=own,
+        sensitive="sensitive" in algorithm.reads or weigh,
+        magnitudes="magnitudes" in algorithm.reads,
+        forest=None if settings is None else forest_of(made, settings, weigh),
         widens=algorithm.ability(Widening) is not None,
         noise=noise_of(call.function, call.options),
-        bounds={} if exclusion is None else _bounds(call, made, exclusion.bounds(own)),
-        distinct=exclusion is not None and exclusion.duplicates(own),
+        cleaning=_cleaning(call, made, algorithm.ability(Exclusion), own),
     )
+    return replace(made, run=run)
+
+
+def _cleaning(call: Call, made: Publication, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:
+    """What the algorithm's own options leave out of the source."""
+    if exclusion is None:
+        return Cleaning()
+    return Cleaning(_bounds(call, made, exclusion.bounds(own)), exclusion.duplicates(own))
 
 
 def _bounds(call: Call, made: Publication, given: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Sql, Sql]]:
@@ -73,8 +80,7 @@ def _bounds(call: Call, made: Publication, given: Mapping[str, tuple[str, str]])
 
 def noise_of(function: TableFunction, options: Mapping[str, object]) -> cluster.Noise | None:
     """What a call publishes instead of classes; UnusedArgument where a parameter does not fit that."""
-    algorithm = cluster.find(cast(str, function.algorithm))
-    release = algorithm.ability(NoiseRelease)
+    release = cluster.find(str(function.algorithm)).ability(NoiseRelease)
     noise = None if release is None else release.noise(options)
     if noise is None:
         for name, reason in release.only.items() if release is not None else ():
@@ -91,43 +97,39 @@ def noise_of(function: TableFunction, options: Mapping[str, object]) -> cluster.
     return noise
 
 
-def forest_of(made: Publication, options: Mapping[str, object]) -> dict[str, object]:
+def forest_of(made: Publication, options: Mapping[str, object], weigh: bool = False) -> ForestRequest:
     """Settings of a forest that predicts the sensitive columns; InvalidArgument where it cannot."""
     for column in made.roles.sensitive:
         type_ = made.source.columns[column]
         if options.get("forest") == "regression" and column_types.family(type_)[0] is None:
             accepts = f"'auto' or 'classification' for {column}, which is {type_}"
             raise errors.InvalidArgument(made.function, "forest", accepts, "'regression'")
-    return forest.request(options)
+    return ForestRequest.of(options, weigh)
 
 
-def prepared(call: Call, options: Mapping[str, object], algorithm: str, kind: str) -> Publication:
+def prepared(call: Call, options: Options, algorithm: str, kind: str) -> Publication:
     """Source, roles, attributes and models of a call, with all common options."""
     name = call.function.name
     source = call.source()
-    declared, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
-    declared_there = None if declared else base_tables.declared_table(source, call.cursor, call.session.views)
+    policy = stored_policy.policy_of(source, call.cursor)
+    declared_there = None if policy.declared else base_tables.declared_table(source, call.cursor, call.session.views)
     if declared_there is not None:
         raise errors.ViewOverPolicy(name, source.shown, declared_there, next(iter(source.columns)))
     looser = partial(attribute.looser, holds=call.holds)
     cuts = partial(attribute.cuts, holds=call.holds)
-    roles = column_roles.resolve(name, source, declared, options, looser, cuts)
+    roles = column_roles.resolve(name, source, policy.declared, options, looser, cuts)
     return Publication(
         function=name,
         algorithm=algorithm,
         kind=kind,
-        k=cast(int, options["k"]),
         source=source,
+        policy=policy,
         roles=roles,
         attributes=tuple(_attribute(call, source, q) for q in roles.quasi),
         options=options,
         demands=demand.demands(name, source.shown, options, roles.sensitive),
         orders={column: order(call, source, column, of) for column, of in roles.orders.items()},
-        own_options={},
-        fingerprint_sql=fingerprint_sql,
-        fingerprint=fingerprint,
         session=call.session.token,
-        declared=tuple(declared),
     )
 
 
@@ -153,7 +155,8 @@ def _attribute(call: Call, source: catalog.Source, quasi: column_roles.Quasi) ->
 
 def keyed(made: Publication, key: Sequence[str] | None, kind: str = "release") -> Publication:
     """The publication with the columns that tell its people apart."""
-    return replace(made, key=() if key is None or made.roles.person is not None else tuple(key), kind=kind)
+    apart = () if key is None or made.roles.person is not None else tuple(key)
+    return replace(made, kind=kind).continued(key=apart)
 
 
 def unique_key(made: Publication, cursor: Any) -> tuple[str, ...] | None:

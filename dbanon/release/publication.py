@@ -1,57 +1,116 @@
-"""One validated call of a function that publishes."""
+"""What one validated call publishes: its source, the roles of the columns, the models, what the algorithm is given."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dbanon.cluster import Noise
+from dbanon.functions.options import Options
 from dbanon.hierarchy.storage import Hierarchy
+from dbanon.learn.forest import ForestRequest
 from dbanon.models.demand import Demand
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.column_roles import Roles
 from dbanon.source.catalog import Source
-from dbanon.source.stored_policy import Declared
+from dbanon.source.stored_policy import Policy
 from dbanon.sqltext.quote import Sql
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """Which records are left out before anything else: those beyond `bounds`, the ends of columns as SQL, and, where
+    `distinct`, duplicates."""
+
+    bounds: Mapping[str, tuple[Sql, Sql]] = field(default_factory=dict)
+    distinct: bool = False
+
+    @property
+    def said(self) -> str:
+        """What is left, in words."""
+        return " and ".join(["within bounds"] * bool(self.bounds) + ["without duplicates"] * self.distinct)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of the algorithm is given beside codes.
+
+    `options` are those of the algorithm alone; it looks at `sensitive` values, whatever the models, and at the
+    `magnitudes` of numbers; `forest` is the influence that is asked for (None: none). `widens` says whether clusters
+    are published with more than their records span, `noise` what is published instead of classes (None: classes are).
+    """
+
+    options: Mapping[str, object] = field(default_factory=dict)
+    sensitive: bool = False
+    magnitudes: bool = False
+    forest: ForestRequest | None = None
+    widens: bool = False
+    noise: Noise | None = None
+    cleaning: Cleaning = field(default_factory=Cleaning)
+
+
+@dataclass(frozen=True)
+class Continuity:
+    """What a version owes to those before it.
+
+    `key` are columns that tell people apart where no column is the person; `keep` is the membership of a version whose
+    records stay in their classes. `held` are members that are held back since an erasure; where nobody new is
+    published, `only` are those who stay.
+    """
+
+    key: tuple[str, ...] = ()
+    keep: Sql | None = None
+    held: Sql | None = None
+    only: Sql | None = None
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether records of the source are held back."""
+        return self.held is not None or self.only is not None
 
 
 @dataclass(frozen=True)
 class Publication:
     """What is asked of which columns of which source.
 
-    `demands` are models of the sensitive columns and `orders` hierarchies of these, by column; `key` are columns that
-    tell people apart where no column is the person, and `keep` is the membership of a version whose records stay in
-    their classes; `left_out` are members that are held back since an erasure (`held`) and, where nobody new is
-    published, those who stay (`only`); `kind` is release, classes, metrics, inference or membership; `options`
-    are the common parameters, `own_options` those of the algorithm alone; the fingerprint is the policy's when the call
-    was planned, and SQL for what it is when the call runs. `reads` is what the algorithm looks at beside codes,
-    `forest` the settings of the influence that is asked for (None: of none), `widens` whether clusters are published
-    with more than their records span, `noise` what is published instead of classes (None: classes are). `bounds` are
-    the ends, as SQL, of columns beyond which records are left out, `distinct` whether duplicates are; `declared` is the
-    policy as it is stored.
+    `kind` is release, classes, metrics, inference, influence or membership; `demands` are models of the sensitive
+    columns and `orders` hierarchies of these, by column; `policy` is what was declared when the call was planned.
     """
 
     function: str
     algorithm: str
     kind: str
-    k: int
     source: Source
+    policy: Policy
     roles: Roles
     attributes: tuple[Attribute, ...]
-    options: Mapping[str, object]
-    own_options: Mapping[str, object]
+    options: Options
     demands: tuple[Demand, ...]
     orders: Mapping[str, Hierarchy]
-    fingerprint_sql: Sql
-    fingerprint: str
     session: str
-    reads: tuple[str, ...] = ()
-    forest: Mapping[str, object] | None = None
-    widens: bool = False
-    noise: Noise | None = None
-    bounds: Mapping[str, tuple[Sql, Sql]] = field(default_factory=dict)
-    distinct: bool = False
-    declared: tuple[Declared, ...] = ()
-    key: tuple[str, ...] = ()
-    keep: Sql | None = None
-    left_out: Mapping[str, Sql] = field(default_factory=dict)
+    run: Run = field(default_factory=Run)
+    continuity: Continuity = field(default_factory=Continuity)
+
+    @property
+    def k(self) -> int:
+        """Least number of records (persons) of a class."""
+        return int(self.options["k"])
+
+    @property
+    def joint(self) -> bool:
+        """Whether models hold within equal values of the other sensitive columns."""
+        return self.options.text("multi") == "joint"
+
+    @property
+    def intervals(self) -> str:
+        """The form in which numbers are published: text, bounds or struct."""
+        return str(self.options["intervals"])
+
+    @property
+    def looks_at_sensitive(self) -> bool:
+        """Whether models or the algorithm look at sensitive values."""
+        return bool(self.demands) or self.run.sensitive
+
+    def continued(self, **owed: object) -> Publication:
+        """The same with other fields of its continuity."""
+        return replace(self, continuity=replace(self.continuity, **owed))  # type: ignore[arg-type]

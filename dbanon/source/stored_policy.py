@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dbanon.source import catalog
 from dbanon.sqltext import names
@@ -79,11 +80,20 @@ def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRo
     ]
 
 
-def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> tuple[list[Declared], Sql, str]:
-    """The declared roles of the source, SQL for a fingerprint of the rows they come from, and its value now."""
+class Policy(NamedTuple):
+    """What is declared of a source: the roles, SQL for a fingerprint of the rows they come from, and its value when
+    they were read."""
+
+    declared: tuple[Declared, ...]
+    fingerprint_sql: Sql
+    fingerprint: str
+
+
+def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
+    """What is declared of a source now."""
     sql = _fingerprint_sql(source, catalog.has_table(cursor, source.database, "policy"))
     fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
-    return [row.declared for row in policy_rows(source, cursor)], sql, fingerprint
+    return Policy(tuple(row.declared for row in policy_rows(source, cursor)), sql, fingerprint)
 
 
 def _fingerprint_sql(source: catalog.Source, exists: bool) -> Sql:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from dbanon import errors
@@ -35,7 +34,7 @@ def _state(call: Call, entry: Entry) -> dict[str, object]:
     try:
         now = ledger.publication(entry, call.session, call.cursor)
         changes = _changes(entry, now)
-        policy_changed = now.fingerprint != entry.policy_fingerprint
+        policy_changed = now.policy.fingerprint != entry.policy_fingerprint
         hierarchy_changed = prepare.hierarchy_fingerprint(now, call.cursor) != entry.hierarchy_fingerprint
         call.cursor.execute(f"EXPLAIN {changes}").fetchall()
     except Exception as error:  # a missing source, a policy that no longer fits, a broken view: said, not raised
@@ -59,7 +58,7 @@ def _changes(entry: Entry, now: Publication) -> Sql:
 
 def is_fresh(entry: Entry, now: Publication, cursor: Any) -> bool:
     """Whether source, policy and hierarchies are as they were when the version was made: release_status() of one."""
-    if now.fingerprint != entry.policy_fingerprint:
+    if now.policy.fingerprint != entry.policy_fingerprint:
         return False
     if prepare.hierarchy_fingerprint(now, cursor) != entry.hierarchy_fingerprint:
         return False
@@ -74,15 +73,15 @@ def delta_problems(call: Call) -> Sql:
     """delta_problems(release): what a refresh would show of too few people."""
     entry = ledger.find(call.function.name, call.text("release"), call.cursor, call.path)
     made = ledger.publication(entry, call.session, call.cursor)
-    return pending(entry, replace(made, left_out=held_back(entry, call.cursor)))
+    return pending(entry, made.continued(held=held_back(entry, call.cursor)))
 
 
-def held_back(entry: Entry, cursor: Cursor) -> dict[str, Sql]:
-    """`left_out` of what follows a version: who is held back since an erasure, as long as some version shows them."""
+def held_back(entry: Entry, cursor: Cursor) -> Sql | None:
+    """Who is held back since an erasure in what follows a version, as long as some version shows them; None: nobody."""
     members = qualified(entry.database, SCHEMA, "membership")
     same = f"(schema_name, release) = ({text(entry.schema)}, {text(entry.name)})"
     if entry.bases is None:
-        return {}
+        return None
     who = "person_key IS NOT DISTINCT FROM w.person_key AND "
     who += "value_hash = w.value_hash" if entry.person_key else "row_hash = w.row_hash"
     relation = Sql(
@@ -91,8 +90,8 @@ def held_back(entry: Entry, cursor: Cursor) -> dict[str, Sql]:
         f"(SELECT 1 FROM {members} WHERE {same} AND class_id IS NOT NULL AND {who}))"
     )
     if not cursor.execute(f"SELECT 1 FROM {relation} LIMIT 1").fetchall():
-        return {}
-    return {"held": relation}
+        return None
+    return relation
 
 
 def pending(entry: Entry, now: Publication) -> Sql:
@@ -111,7 +110,7 @@ def pending(entry: Entry, now: Publication) -> Sql:
 
 def check_roles(entry: Entry, now: Publication) -> None:
     """Raises KeepRefused where a record is no longer known by the same columns."""
-    if now.widens:
+    if now.run.widens:
         raise errors.KeepRefused(entry.shown, f"{now.algorithm} publishes more of a class than its records span.")
     changed = ledger.changed_roles(entry, plan.roles(now))
     if changed:

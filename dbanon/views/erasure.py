@@ -8,7 +8,6 @@ already. They stay out as long as the ledger has a version that shows them, sinc
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from dbanon.release import plan
@@ -23,9 +22,9 @@ def without(entry: Entry, made: Publication, cursor: Any) -> Publication:
     ids = joined(literal(i) for i in gone or [-1])
     stay = Sql(f"(FROM {entry.members} WHERE class_id NOT IN ({ids}))")
     went = f"SELECT person_key, row_hash, value_hash, records FROM {entry.members} WHERE class_id IN ({ids})"
-    if "held" in made.left_out:
-        went += f" UNION ALL FROM {made.left_out['held']}"
-    return replace(made, left_out={"held": Sql(f"({went})"), "only": stay}, keep=stay)
+    if made.continuity.held is not None:
+        went += f" UNION ALL FROM {made.continuity.held}"
+    return made.continued(held=Sql(f"({went})"), only=stay, keep=stay)
 
 
 def statement(made: Publication) -> str:

@@ -7,7 +7,6 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace as replace_
 from typing import Any
 
 import duckdb
@@ -65,8 +64,8 @@ def materialize(
         target = _target(name, Call.of(*asked).source(), place, cursor)
         schema.create(connection, target[0])  # before planning: a policy table that is new is a change
         made = prepare.publication(Call.of(*asked))
-        if made.noise is not None:
-            raise errors.NoiseNotKept("materialize", made.function, made.noise.asked)
+        if made.run.noise is not None:
+            raise errors.NoiseNotKept("materialize", made.function, made.run.noise.asked)
         _writable(cursor, "materialize", target[0])
         chosen = ([key] if isinstance(key, str) else list(key)) if key is not None else None
         columns = _key_columns(made, chosen) or prepare.unique_key(made, cursor)
@@ -83,7 +82,7 @@ def materialize(
         entry = _entry(target, call, made, columns, max((e.version for e in earlier), default=0) + 1, how, cursor)
         if published:
             if published[-1].person_key == columns:
-                made = replace_(prepare.keyed(made, columns), left_out=changes.held_back(published[-1], cursor))
+                made = prepare.keyed(made, columns).continued(held=changes.held_back(published[-1], cursor))
             return _next(cursor, "materialize", entry, made, allow_delta, composition, published[-1])
         with _transaction(cursor, "materialize", name):
             if _taken(cursor, target):
@@ -129,15 +128,14 @@ def refresh(
         entry = _entry(target, old.call, made, old.person_key, old.version + 1, refresh, cursor)
         if refresh == "keep" or erase:
             changes.check_roles(old, made)
-        made = prepare.keyed(made, old.person_key)
-        made = replace_(made, left_out=changes.held_back(old, cursor))
+        made = prepare.keyed(made, old.person_key).continued(held=changes.held_back(old, cursor))
         if refresh == "keep":
-            made = replace_(made, keep=old.members)
+            made = made.continued(keep=old.members)
         if erase:
             made = erasure.without(old, made, cursor)
-            if not cursor.execute(f"SELECT 1 FROM {made.left_out['only']} LIMIT 1").fetchall():
+            if not cursor.execute(f"SELECT 1 FROM {made.continuity.only} LIMIT 1").fetchall():
                 raise errors.NothingLeftToErase(old.shown)
-            made = made if refresh == "keep" else replace_(made, keep=None)
+            made = made if refresh == "keep" else made.continued(keep=None)
         return _next(cursor, "refresh", entry, made, allow_delta, composition, old, erase)
 
 
@@ -241,7 +239,7 @@ def _entry(
         status="published",
         call=call,
         statement=f"SELECT * FROM {identifier(call['function'])}({text(call['source'])}{arguments})",
-        policy_fingerprint=made.fingerprint,
+        policy_fingerprint=made.policy.fingerprint,
         hierarchy_fingerprint=prepare.hierarchy_fingerprint(made, cursor),
         person_key=key,
         k=made.k,

@@ -64,7 +64,7 @@ def build(
     members = plan.statement(replace(made, kind="membership"))
     _remember(cursor, entry, members)
     _one_table(cursor, entry, made)
-    if made.left_out:
+    if made.continuity.leaves_out:
         _remember(cursor, entry, erasure.statement(made))
     allow_delta = allow_delta or erase
     if old is not None:
@@ -257,10 +257,10 @@ def _insert(
         "algorithm": text(made.algorithm),
         "statement": text(entry.statement),
         "call": text(json.dumps(entry.call, ensure_ascii=False)),
-        "parameters": text(json.dumps(made.options, ensure_ascii=False, default=list)),
+        "parameters": text(json.dumps(dict(made.options), ensure_ascii=False, default=list)),
         "roles": text(json.dumps(entry.roles, ensure_ascii=False)),
         "withheld": _list([n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]),
-        "policy_fingerprint": text(made.fingerprint),
+        "policy_fingerprint": text(made.policy.fingerprint),
         "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
         "library_versions": _map({k: text(v) for k, v in _versions().items()}, "VARCHAR"),
         "source_fingerprint": text(fingerprint),
