@@ -6,7 +6,6 @@ The folders stand above this one, so their modules are imported by name when the
 from __future__ import annotations
 
 import pkgutil
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -17,7 +16,8 @@ from dbanon.functions.table_function import TableFunction
 FOLDERS = ("release", "cluster", "policy", "hierarchy", "audit", "views")
 """Where table functions are declared, in the order in which the manual lists them."""
 
-_DECLARES = re.compile(r"^FUNCTIONS\b", re.MULTILINE)
+_DECLARATION = b"\nFUNCTIONS"
+"""What stands in a module that declares table functions."""
 
 
 @cache
@@ -46,8 +46,8 @@ def _declaring() -> Iterator[Any]:
         package = import_module(f"dbanon.{folder}")
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             spec: Any = found.module_finder.find_spec(found.name, None)
-            text = spec.loader.get_source(found.name)  # none where only compiled modules are installed
-            if text is None or _DECLARES.search(text):
+            content = spec.loader.get_data(spec.origin)  # of a module without its source, the compiled one
+            if _DECLARATION in content or not spec.origin.endswith(".py"):
                 module = import_module(found.name)
                 if hasattr(module, "FUNCTIONS"):
                     yield module
