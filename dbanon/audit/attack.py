@@ -37,27 +37,27 @@ def statement(call: Call) -> Sql:
     kind = KINDS[cast(str, options["kind"])]
     _check(function, kind, options)
     judges = kind.guesses == "sensitive"
-    made = released.tables(call, judges=judges, counts_persons=False)
-    if judges and not made.sensitive:
-        raise errors.NoSensitive(function, made.release.shown, kind.name)
-    own = pairing.hierarchies(function, made.source, made.qi, made.declared, options, others=made.sensitive)
+    tables = released.resolved(call, judges=judges, counts_persons=False)
+    if judges and not tables.sensitive:
+        raise errors.NoSensitive(function, tables.release.shown, kind.name)
+    own = pairing.hierarchies(function, tables.source, tables.qi, tables.declared, options, others=tables.sensitive)
     attributes = [
         {
-            **pairing.attribute(call, made.release, made.source, Pair(i, column, published, own.get(column))),
+            **pairing.attribute(call, tables.release, tables.source, Pair(i, column, published, own.get(column))),
             "q": i,
             "label": text(column),
         }
-        for i, (column, published) in enumerate(made.qi.items())
+        for i, (column, published) in enumerate(tables.qi.items())
     ]
-    values = released.classes(made)
-    values["sensitive"] = _sensitive(call, made, kind.name, own)
-    values |= _register(call, made, own) | {
+    values = released.classes(tables)
+    values["sensitive"] = _sensitive(call, tables, kind.name, own)
+    values |= _register(call, tables, own) | {
         "kind": kind.name,
         "calls_python": kind.calls_python,
         "weighs_people": kind.weighs_people,
         "attributes": attributes,
-        "people": made.source.sql,
-        "who": _who(call, made, made.source, made.qi),
+        "people": tables.source.sql,
+        "who": _who(call, tables, tables.source, tables.qi),
         "threshold": literal(_threshold(kind, options)),
         "above": kind.name == "minimality" and options["threshold"] is None,
         "alpha": literal(_alpha(options)),
@@ -68,38 +68,43 @@ def statement(call: Call) -> Sql:
             {"kind": kind.name, "function": function, "session": call.session.token, "seed": options["seed"]}
         ),
         "facts": options["facts"],
-        "targets": _targets(made, kind),
-        "has_person": _has_person(call, made),
-        "sources": [{**pairing.stands(function, s), **made.fingerprints} for s in (made.source, made.release)],
+        "targets": _targets(tables, kind),
+        "has_person": _has_person(call, tables),
+        "sources": [{**pairing.stands(function, s), **tables.fingerprints} for s in (tables.source, tables.release)],
         "say": {
-            "policy_changed": message(errors.PolicyChanged(function, made.source.shown)),
-            "empty": message(errors.EmptySource(function, made.release.shown)),
-            "empty_source": message(errors.EmptySource(function, made.source.shown)),
+            "policy_changed": message(errors.PolicyChanged(function, tables.source.shown)),
+            "empty": message(errors.EmptySource(function, tables.release.shown)),
+            "empty_source": message(errors.EmptySource(function, tables.source.shown)),
         },
         "body": kind.body,
     }
     return Sql(fill("audit/attack/rows.sql" if function == "attack" else "audit/attack/summary.sql", **values))
 
 
-def _targets(made: Tables, kind: Attack) -> list[dict[str, object]]:
+def _targets(tables: Tables, kind: Attack) -> list[dict[str, object]]:
     """What is guessed: sensitive columns, quasi-identifiers, or whose record it is."""
     if kind.guesses == "person":
         return [{"number": 0, "label": Sql("NULL")}]
-    guessed = made.qi if kind.guesses == "quasi" else made.sensitive
+    guessed = tables.qi if kind.guesses == "quasi" else tables.sensitive
     return [{"number": i, "label": text(name)} for i, name in enumerate(guessed)]
 
 
-def _register(call: Call, made: Tables, hierarchies: Mapping[str, tuple[str, str | None]]) -> dict[str, object]:
+def _register(call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, str | None]]) -> dict[str, object]:
     """Template values of the table of other people; none without one."""
     given = cast("str | None", call.options["register"])
     if given is None:
         return {"others": [], "other_of": []}
-    table = catalog.resolve(made.function, given, call.cursor, call.path, call.session.local)
-    others = released.strangers(call, made, table, hierarchies)
-    shared = [column for column in table.columns if column.lower() in {n.lower() for n in made.qi}]
+    table = catalog.resolve(tables.function, given, call.cursor, call.path, call.session.local)
+    others = released.strangers(call, tables, table, hierarchies)
+    shared = [column for column in table.columns if column.lower() in {n.lower() for n in tables.qi}]
     by_column = {o["q"]: o for o in others}
-    other_of = [by_column.get(i) for i in range(len(made.qi))]
-    return {"others": others, "other_of": other_of, "register": table.sql, "other_who": _who(call, made, table, shared)}
+    other_of = [by_column.get(i) for i in range(len(tables.qi))]
+    return {
+        "others": others,
+        "other_of": other_of,
+        "register": table.sql,
+        "other_who": _who(call, tables, table, shared),
+    }
 
 
 _WITHOUT_DEFAULT = ("register", "k", "l", "alpha")
@@ -134,23 +139,23 @@ def _alpha(options: Mapping[str, object]) -> float:
     return cast(float, options["alpha"] or 1.0)
 
 
-def _has_person(call: Call, made: Tables) -> bool:
+def _has_person(call: Call, tables: Tables) -> bool:
     """Whether a column names people, such that they are known again in another table."""
-    return call.options["person"] is not None or any(row.role.lower() == "person" for row in made.declared)
+    return call.options["person"] is not None or any(row.role.lower() == "person" for row in tables.declared)
 
 
-def _who(call: Call, made: Tables, table: Source, columns: Sequence[str] | Mapping[str, Sql]) -> Sql:
+def _who(call: Call, tables: Tables, table: Source, columns: Sequence[str] | Mapping[str, Sql]) -> Sql:
     """Who a record of a table is: the person that is asked for or declared, else the quasi-identifiers, as text."""
     given = cast("str | None", call.options["person"])
     spelled = {name.lower(): name for name in table.columns}
     if given is not None:
         if given.lower() not in spelled:
-            raise errors.UnknownColumn(made.function, table.shown, given, "person", table.columns)
+            raise errors.UnknownColumn(tables.function, table.shown, given, "person", table.columns)
         name = spelled[given.lower()]
         if person_value(name, table.columns[name]) is None:
-            raise errors.UnsupportedPerson(made.function, table.shown, name, table.columns[name])
+            raise errors.UnsupportedPerson(tables.function, table.shown, name, table.columns[name])
         return Sql(f"CAST({identifier(name)} AS VARCHAR)")
-    for row in made.declared:
+    for row in tables.declared:
         if row.role.lower() == "person" and row.column.lower() in spelled:
             return Sql(f"CAST({identifier(spelled[row.column.lower()])} AS VARCHAR)")
     fields = joined(f"{identifier(spelled[n.lower()])} := {identifier(spelled[n.lower()])}" for n in columns)
@@ -158,44 +163,44 @@ def _who(call: Call, made: Tables, table: Source, columns: Sequence[str] | Mappi
 
 
 def _sensitive(
-    call: Call, made: Tables, kind: str, hierarchies: Mapping[str, tuple[str, str | None]]
+    call: Call, tables: Tables, kind: str, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[dict[str, object]]:
     """Template values of the sensitive columns; all values are texts, of the release and of the source."""
-    spelled = {name.lower(): name for name in made.source.columns}
+    spelled = {name.lower(): name for name in tables.source.columns}
     register = cast("str | None", call.options["register"]) if kind == "prediction" else None
-    found: list[dict[str, object]] = []
-    for i, name in enumerate(made.sensitive):
+    columns: list[dict[str, object]] = []
+    for i, name in enumerate(tables.sensitive):
         true = spelled.get(name.lower())
         if true is None and kind in ("prediction", "reconstruction"):
-            raise errors.UnknownColumn(made.function, made.source.shown, name, "sensitive", made.source.columns)
+            raise errors.UnknownColumn(tables.function, tables.source.shown, name, "sensitive", tables.source.columns)
         order = hierarchies.get(name)
-        found.append(
+        columns.append(
             {
                 "i": i,
                 "plain": name,
                 "label": text(name),
-                "value": _as_text(made.release, name),
-                "true_value": Sql("NULL::VARCHAR") if true is None else _as_text(made.source, true),
+                "value": _as_text(tables.release, name),
+                "true_value": Sql("NULL::VARCHAR") if true is None else _as_text(tables.source, true),
                 "is_known": true is not None,
-                "is_numeric": family(made.release.columns[name])[0] in ("integer", "huge", "decimal", "float"),
-                "other_value": None if register is None else _unseen(call, made, register, name),
+                "is_numeric": family(tables.release.columns[name])[0] in ("integer", "huge", "decimal", "float"),
+                "other_value": None if register is None else _unseen(call, tables, register, name),
                 "rows": None,
-                "nodes": None if order is None else relation.rows(prepare.order(call, made.source, name, order[0])),
-                "say": tree_messages(made.release.shown, name, (order or ("none",))[0], (order or (None, None))[1]),
+                "nodes": None if order is None else relation.rows(prepare.order(call, tables.source, name, order[0])),
+                "say": tree_messages(tables.release.shown, name, (order or ("none",))[0], (order or (None, None))[1]),
             }
         )
-    if kind == "similarity" and not any(s["nodes"] for s in found):
+    if kind == "similarity" and not any(s["nodes"] for s in columns):
         what = "kind = 'similarity'"
-        raise errors.NoSensitiveHierarchy(made.function, made.release.shown, made.sensitive[0], what)
-    return found
+        raise errors.NoSensitiveHierarchy(tables.function, tables.release.shown, tables.sensitive[0], what)
+    return columns
 
 
-def _unseen(call: Call, made: Tables, register: str, name: str) -> Sql:
+def _unseen(call: Call, tables: Tables, register: str, name: str) -> Sql:
     """The sensitive value of the people of a register, who are guessed."""
-    table = catalog.resolve(made.function, register, call.cursor, call.path, call.session.local)
+    table = catalog.resolve(tables.function, register, call.cursor, call.path, call.session.local)
     spelled = {column.lower(): column for column in table.columns}
     if name.lower() not in spelled:
-        raise errors.UnknownColumn(made.function, table.shown, name, "sensitive", table.columns)
+        raise errors.UnknownColumn(tables.function, table.shown, name, "sensitive", table.columns)
     return _as_text(table, spelled[name.lower()])
 
 

@@ -29,39 +29,39 @@ def stands(function: str, source: Source) -> dict[str, object]:
 
 
 def columns(
-    function: str, release: Source, source: Source, declared: Sequence[Declared], asked: Sequence[str] | None
+    function: str, release: Source, source: Source, declared: Sequence[Declared], given: Sequence[str] | None
 ) -> dict[str, Sql]:
     """The columns of the queries: as the source spells them, and SQL for what the release has instead.
 
     Those that the call names must be in both; of the declared quasi-identifiers those that were released count.
     """
     spelled = {name.lower(): name for name in source.columns}
-    where = "dbanon.policy" if asked is None else "qi"
-    if asked is None:
+    where = "dbanon.policy" if given is None else "qi"
+    if given is None:
         for row in declared:
             if row.role.lower() not in ROLES:
                 raise errors.UnknownRole(source.shown, row.column, row.role, ROLES)
         names = [row.column for row in declared if row.role.lower() == "quasi"]
         names.sort(key=lambda name: list(spelled).index(name.lower()) if name.lower() in spelled else -1)
     else:
-        names = list(asked)
+        names = list(given)
     if not names:
         raise errors.NoPolicy(function, source.shown, source.columns)
-    found: dict[str, Sql] = {}
+    shared: dict[str, Sql] = {}
     for name in names:
         if name.lower() not in spelled:
             raise errors.UnknownColumn(function, source.shown, name, where, source.columns)
         column = spelled[name.lower()]
-        if column in found:
+        if column in shared:
             raise errors.TwoRoles(function, source.shown, column, ("quasi", "quasi"))
         published = published_as(release, column)
-        if published is None and asked is not None:
+        if published is None and given is not None:
             raise errors.UnknownColumn(function, release.shown, name, where, release.columns)
         if published is not None:
-            found[column] = published
-    if not found:
+            shared[column] = published
+    if not shared:
         raise errors.NothingShared(function, release.shown, source.shown, names)
-    return found
+    return shared
 
 
 def published_as(release: Source, column: str) -> Sql | None:
@@ -83,7 +83,7 @@ def hierarchies(
 ) -> dict[str, tuple[str, str | None]]:
     """(hierarchy, how the call named it) of the columns that have one; `others`: columns that may have one, too."""
     spelled = {name.lower(): name for name in (*columns, *others)}
-    found: dict[str, tuple[str, str | None]] = {
+    chosen: dict[str, tuple[str, str | None]] = {
         spelled[row.column.lower()]: (row.settings.hierarchy, None)
         for row in declared
         if row.settings.hierarchy and row.column.lower() in spelled
@@ -94,8 +94,8 @@ def hierarchies(
                 raise errors.UnknownColumn(function, source.shown, key, "hierarchies", source.columns)
             why = "it is not a quasi-identifier that release and source share."
             raise errors.UnsupportedSetting(function, source.shown, key, "hierarchies", why)
-        found[spelled[key.lower()]] = (name, name)
-    return found
+        chosen[spelled[key.lower()]] = (name, name)
+    return chosen
 
 
 _FORMS = {
@@ -142,7 +142,7 @@ def attribute(call: Call, release: Source, source: Source, pair: Pair) -> dict[s
         "told": Sql(pair.told),
         "is_strange": pair.home is not None,
     }
-    name, asked = hierarchy or ("none", None)
+    name, given = hierarchy or ("none", None)
     forms = "node" if hierarchy else "flat"
     if kind is not None:
         values |= _number(kind, type_, identifier(column))
@@ -152,7 +152,7 @@ def attribute(call: Call, release: Source, source: Source, pair: Pair) -> dict[s
         value = Sql(f"CAST({identifier(column)} AS VARCHAR) COLLATE POSIX")
         values |= {"rows": rows, "value": value, "averages": False, "step": 1}
     return values | {
-        "say": tree_messages(source.shown, column, name if ";" not in name else "given as text", asked)
+        "say": tree_messages(source.shown, column, name if ";" not in name else "given as text", given)
         | {
             "no_values": message(errors.NoValues(function, source.shown, column)),
             "wild": message(errors.NotFinite(function, source.shown, column, later("sum(records)"))),

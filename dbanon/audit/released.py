@@ -18,7 +18,7 @@ from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, identifier, text
 
-_UNCHANGED = (None, "sensitive")
+_PASSTHROUGH = (None, "sensitive")
 """What a column may be in a call (None: it is in no list) and still count among those published as they are."""
 
 
@@ -38,11 +38,11 @@ class Tables:
     sensitive: tuple[str, ...]
     person: str | None
     fingerprints: Mapping[str, object]
-    unchanged: tuple[str, ...] = ()
+    passthrough: tuple[str, ...] = ()
     """Columns of the release that are published as they are: sensitive and other."""
 
 
-def tables(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables:
+def resolved(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables:
     """What a call is about; `judges`: sensitive columns matter; `counts_persons`: a person column of the release, too.
 
     Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared.
@@ -54,8 +54,8 @@ def tables(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables:
     source = release if given is None else find(given)
     declared, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
     qi = pairing.columns(function, release, source, declared, cast("Sequence[str] | None", options["qi"]))
-    asked = cast("Sequence[str] | None", options.get("sensitive"))
-    sensitive = _released(function, release, source, declared, "sensitive", asked) if judges else ()
+    judged = cast("Sequence[str] | None", options.get("sensitive"))
+    sensitive = _released(function, release, source, declared, "sensitive", judged) if judges else ()
     person = cast("str | None", options.get("person"))
     persons: tuple[str, ...] = ()
     if counts_persons:
@@ -69,10 +69,11 @@ def tables(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables:
         sensitive,
         *(_released(function, release, source, declared, role, None) for role in ("sensitive", "other")),
     )
-    unchanged = tuple(n for n in dict.fromkeys(n for some in named for n in some) if roles.get(n.lower()) in _UNCHANGED)
+    every = dict.fromkeys(name for names in named for name in names)
+    passthrough = tuple(name for name in every if roles.get(name.lower()) in _PASSTHROUGH)
     fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}
     return Tables(
-        function, release, source, declared, qi, sensitive, next(iter(persons), None), fingerprints, unchanged
+        function, release, source, declared, qi, sensitive, next(iter(persons), None), fingerprints, passthrough
     )
 
 
@@ -82,28 +83,28 @@ def _released(
     source: Source,
     declared: Sequence[Declared],
     role: str,
-    asked: Sequence[str] | None,
+    given: Sequence[str] | None,
 ) -> tuple[str, ...]:
     """Columns of the release: those that the call names, else the declared ones that were released."""
     spelled = {name.lower(): name for name in release.columns}
-    if asked is None:
+    if given is None:
         for row in declared:
             if row.role.lower() not in ROLES:
                 raise errors.UnknownRole(source.shown, row.column, row.role, ROLES)
         names = [row.column.lower() for row in declared if row.role.lower() == role]
         return tuple(spelled[name] for name in spelled if name in names)
-    for name in asked:
+    for name in given:
         if name.lower() not in spelled:
             raise errors.UnknownColumn(function, release.shown, name, role, release.columns)
-    return tuple(spelled[name.lower()] for name in asked)
+    return tuple(spelled[name.lower()] for name in given)
 
 
-def classes(made: Tables, of: object = "published") -> dict[str, object]:
+def classes(tables: Tables, of: object = "published") -> dict[str, object]:
     """Template values of sql/audit/anonymity/path.sql: the classes of the release, of texts as they are published."""
-    function, release, person = made.function, made.release, made.person
+    function, release, person = tables.function, tables.release, tables.person
     quasi = [
         {"name": identifier(name), "value": Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")}
-        for name, value in ((n, _plain(release, n, v)) for n, v in made.qi.items())
+        for name, value in ((n, _plain(release, n, v)) for n, v in tables.qi.items())
     ]
     if of == "cluster":
         known = {name.lower(): name for name in release.columns}
@@ -125,12 +126,12 @@ def classes(made: Tables, of: object = "published") -> dict[str, object]:
                 "rows": None,
                 "label": text(name),
             }
-            for i, name in enumerate(made.sensitive)
+            for i, name in enumerate(tables.sensitive)
         ],
         "person": value,
         "joint": False,
         "bare": None,
-        **made.fingerprints,
+        **tables.fingerprints,
     }
 
 
@@ -142,22 +143,22 @@ def _plain(release: Source, name: str, published: Sql) -> Sql:
 
 
 def strangers(
-    call: Call, made: Tables, other: Source, hierarchies: Mapping[str, tuple[str, str | None]]
+    call: Call, tables: Tables, other: Source, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[dict[str, object]]:
     """Template values of the release's quasi-identifiers that another table of people has.
 
     Raises NothingShared, UnsupportedType.
     """
     spelled = {name.lower(): name for name in other.columns}
-    found: list[dict[str, object]] = []
-    for i, (column, published) in enumerate(made.qi.items()):
+    attributes: list[dict[str, object]] = []
+    for i, (column, published) in enumerate(tables.qi.items()):
         if column.lower() not in spelled:
             continue
         name = spelled[column.lower()]
         pair = Pair(
-            len(made.qi) + i, name, published, hierarchies.get(column), "other_cells", "other_told", made.source
+            len(tables.qi) + i, name, published, hierarchies.get(column), "other_cells", "other_told", tables.source
         )
-        found.append({**pairing.attribute(call, made.release, other, pair), "q": i})
-    if not found:
-        raise errors.NothingShared(made.function, other.shown, made.release.shown, tuple(made.qi))
-    return found
+        attributes.append({**pairing.attribute(call, tables.release, other, pair), "q": i})
+    if not attributes:
+        raise errors.NothingShared(tables.function, other.shown, tables.release.shown, tuple(tables.qi))
+    return attributes

@@ -39,31 +39,33 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     """
     function, options = call.function.name, call.options
     judging = "disclosure" in groups or "exposure" in groups
-    made = released.tables(call, judges=judging)
-    if judging and not made.sensitive and function != "risk":
-        raise errors.NoSensitive(function, made.release.shown, function)
-    groups = _possible(call, made, groups)
-    population = _population(call, made)
+    tables = released.resolved(call, judges=judging)
+    if judging and not tables.sensitive and function != "risk":
+        raise errors.NoSensitive(function, tables.release.shown, function)
+    groups = _possible(call, tables, groups)
+    population = _population(call, tables)
     fraction = cast("float | None", options.get("fraction"))
     if population is not None and fraction is not None:
         raise errors.UnusedArgument(function, "fraction", "a population is given")
     hierarchies = (
-        pairing.hierarchies(function, made.source, made.qi, made.declared, options) if "hierarchies" in options else {}
+        pairing.hierarchies(function, tables.source, tables.qi, tables.declared, options)
+        if "hierarchies" in options
+        else {}
     )
     threshold = cast(float, options.get("threshold") or 0.0)
     sample = cast(float, options.get("sample", 1.0))
-    weights = _weights(call, made)
-    sides = _sides(call, made, hierarchies, weights) if any(g in _OF_THE_SOURCE for g in groups) else []
-    raws = [raw(made.source, sides, "true_cells", None)] if sides else []
+    weights = _weights(call, tables)
+    sides = _sides(call, tables, hierarchies, weights) if any(g in _OF_THE_SOURCE for g in groups) else []
+    raws = [raw(tables.source, sides, "true_cells", None)] if sides else []
     others: list[dict[str, object]] = []
     if population is not None:
-        others = released.strangers(call, made, population, hierarchies)
-        raws.append(raw(population, others, "other_cells", _person(made, population)))
+        others = released.strangers(call, tables, population, hierarchies)
+        raws.append(raw(population, others, "other_cells", _person(tables, population)))
     return Sql(
         fill(
             "audit/risk/numbers.sql",
-            **released.classes(made, options.get("classes", "published")),
-            beside=[anonymity.value(name, made.release.columns[name]) for name in made.unchanged],
+            **released.classes(tables, options.get("classes", "published")),
+            beside=[anonymity.value(name, tables.release.columns[name]) for name in tables.passthrough],
             attributes=sides,
             others=others,
             raws=raws,
@@ -75,65 +77,67 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
             norm=bool(options.get("norm")),
             w=literal(cast(float, options.get("w", 0.5))),
             numbers=risk_numbers.values(
-                made, groups, population is not None, fraction is not None, threshold, sample < 1
+                tables, groups, population is not None, fraction is not None, threshold, sample < 1
             ),
             sources=[
-                {**pairing.stands(function, s), **made.fingerprints}
-                for s in (made.source, made.release, *([population] if population else ()))
+                {**pairing.stands(function, s), **tables.fingerprints}
+                for s in (tables.source, tables.release, *([population] if population else ()))
             ],
             say={
-                "policy_changed": message(errors.PolicyChanged(function, made.source.shown)),
-                "empty": message(errors.EmptySource(function, made.release.shown)),
-                "empty_source": message(errors.EmptySource(function, made.source.shown)),
+                "policy_changed": message(errors.PolicyChanged(function, tables.source.shown)),
+                "empty": message(errors.EmptySource(function, tables.release.shown)),
+                "empty_source": message(errors.EmptySource(function, tables.source.shown)),
             },
         )
     )
 
 
-def _possible(call: Call, made: Tables, groups: tuple[str, ...]) -> tuple[str, ...]:
+def _possible(call: Call, tables: Tables, groups: tuple[str, ...]) -> tuple[str, ...]:
     """The numbers that can be told of what a call is about; MissingArgument where a function gives no other."""
     if call.options["source"] is None:
         if call.function.name in _OF_THE_SOURCE:
             raise errors.MissingArgument(call.function.name, "source", "a table's name", "source = 'patients'")
         groups = tuple(g for g in groups if g not in _OF_THE_SOURCE)
-    return groups if made.unchanged else tuple(g for g in groups if g != "together")
+    return groups if tables.passthrough else tuple(g for g in groups if g != "together")
 
 
-def _weights(call: Call, made: Tables) -> dict[str, float]:
+def _weights(call: Call, tables: Tables) -> dict[str, float]:
     """Weights of columns in the distortion, by lower-case name; UnknownColumn."""
     given = cast("Mapping[str, float]", call.options.get("influence") or {})
     weights = {name.lower(): weight for name, weight in given.items()}
     for name in weights:
-        if name not in {column.lower() for column in made.qi}:
-            raise errors.UnknownColumn(call.function.name, made.source.shown, name, "influence", tuple(made.qi))
+        if name not in {column.lower() for column in tables.qi}:
+            raise errors.UnknownColumn(call.function.name, tables.source.shown, name, "influence", tuple(tables.qi))
     return weights
 
 
 def _sides(
-    call: Call, made: Tables, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
+    call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
 ) -> list[dict[str, object]]:
     """Template values of the quasi-identifiers, whose published values are compared with those of the source."""
     return [
         {
-            **pairing.attribute(call, made.release, made.source, Pair(i, column, published, hierarchies.get(column))),
+            **pairing.attribute(
+                call, tables.release, tables.source, Pair(i, column, published, hierarchies.get(column))
+            ),
             "influence": literal(weights.get(column.lower(), 1.0)),
-            "is_numeric": family(made.source.columns[column])[0] is not None,
+            "is_numeric": family(tables.source.columns[column])[0] is not None,
         }
-        for i, (column, published) in enumerate(made.qi.items())
+        for i, (column, published) in enumerate(tables.qi.items())
     ]
 
 
-def _population(call: Call, made: Tables) -> Source | None:
+def _population(call: Call, tables: Tables) -> Source | None:
     given = cast("str | None", call.options.get("population"))
     if given is None:
         return None
-    return catalog.resolve(made.function, given, call.cursor, call.path, call.session.local)
+    return catalog.resolve(tables.function, given, call.cursor, call.path, call.session.local)
 
 
-def _person(made: Tables, other: Source) -> Sql | None:
+def _person(tables: Tables, other: Source) -> Sql | None:
     """The declared person column, if another table has it."""
     spelled = {name.lower(): name for name in other.columns}
-    names = [row.column.lower() for row in made.declared if row.role.lower() == "person"]
+    names = [row.column.lower() for row in tables.declared if row.role.lower() == "person"]
     return next((person_value(spelled[n], other.columns[spelled[n]]) for n in names if n in spelled), None)
 
 

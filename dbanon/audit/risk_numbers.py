@@ -9,7 +9,7 @@ from dbanon.sqltext.quote import Sql, text
 
 
 def values(
-    made: Tables, groups: Sequence[str], population: bool, fraction: bool, threshold: float, sampled: bool
+    tables: Tables, groups: Sequence[str], population: bool, fraction: bool, threshold: float, sampled: bool
 ) -> list[dict[str, object]]:
     """Template values of the numbers of a call, in order.
 
@@ -17,43 +17,43 @@ def values(
     which classes drive it.
     """
     known = population or fraction
-    unit = "persons" if made.person is not None else "records"
-    found: list[tuple[str, str, str, str, int | None, str]] = []
+    unit = "persons" if tables.person is not None else "records"
+    rows: list[tuple[str, str, str, str, int | None, str]] = []
     if "reidentification" in groups:
-        found += _reidentification("prosecutor", f"who knows that somebody is in the release: 1 / {unit} of the class")
+        rows += _reidentification("prosecutor", f"who knows that somebody is in the release: 1 / {unit} of the class")
         if known:
             whom = "people of the population who fit the class"
-            found += _reidentification("journalist", f"who knows somebody of the population: 1 / {whom}", threshold)
-            found += _reidentification("marketer", "who matches all records with the population at random", threshold)
+            rows += _reidentification("journalist", f"who knows somebody of the population: 1 / {whom}", threshold)
+            rows += _reidentification("marketer", "who matches all records with the population at random", threshold)
         else:
-            found += _reidentification("marketer", "who matches all records with the people in it at random", threshold)
+            rows += _reidentification("marketer", "who matches all records with the people in it at random", threshold)
     if "uniqueness" in groups:
         said = f"Share of records in classes of one {unit.removesuffix('s')}."
-        found.append(("uniqueness_sample", "single", "average", "positive", None, said))
+        rows.append(("uniqueness_sample", "single", "average", "positive", None, said))
         if population:
             said = "Share of records that fit exactly one person of the population."
-            found.append(("uniqueness_population", "alone", "average", "positive", None, said))
+            rows.append(("uniqueness_population", "alone", "average", "positive", None, said))
     if "together" in groups:
         said = f"Least number of {unit} alike in everything that is published, unchanged columns too."
-        found.append(("k_all", "alike", "lowest", "at_lowest", None, said))
-    for i, _ in enumerate(made.sensitive):
+        rows.append(("k_all", "alike", "lowest", "at_lowest", None, said))
+    for i, _ in enumerate(tables.sensitive):
         if "disclosure" in groups:
             said = "Disclosure risk: mean over the values of a class of the chance to guess them; average over records."
-            found.append(("disclosure_literal", "literal", "average", "above_average", i, said))
+            rows.append(("disclosure_literal", "literal", "average", "above_average", i, said))
             said = "Disclosure risk: chance of the class's most frequent value; average over records."
-            found.append(("disclosure_dominant", "dominant", "average", "above_average", i, said))
+            rows.append(("disclosure_dominant", "dominant", "average", "above_average", i, said))
         if "exposure" in groups:
             said = "Share of the records of the most frequent value that lie in classes where it is the most frequent"
             said += ", estimated from a sample of the classes." if sampled else "."
-            found.append(("exposure", "exposed", "sum", "positive", i, said))
+            rows.append(("exposure", "exposed", "sum", "positive", i, said))
     if "distortion" in groups:
         said = (
             "Levels that quasi-identifiers were raised over their number, weighted by influence; sum of the columns, "
         )
-        found.append(("distortion", "distortion", "average", "above_average", None, f"{said}average over records."))
+        rows.append(("distortion", "distortion", "average", "above_average", None, f"{said}average over records."))
     if "infeasible_classes" in groups:
         said = "Number of classes with a suppressed, an open or a wide value."
-        found.append(("infeasible_classes", "infeasible", "sum", "positive", None, said))
+        rows.append(("infeasible_classes", "infeasible", "sum", "positive", None, said))
     return [
         {
             "number": number,
@@ -62,10 +62,10 @@ def values(
             "total": total,
             "drives": drives,
             "i": i,
-            "sensitive": Sql("NULL") if i is None else text(made.sensitive[i]),
+            "sensitive": Sql("NULL") if i is None else text(tables.sensitive[i]),
             "what": text(what),
         }
-        for number, (name, of, total, drives, i, what) in enumerate(found)
+        for number, (name, of, total, drives, i, what) in enumerate(rows)
     ]
 
 

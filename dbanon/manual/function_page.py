@@ -68,12 +68,12 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def block(made: Example) -> str:
+def block(example: Example) -> str:
     """An example in a fenced block, with what must run before it."""
-    before = "\n".join(made.before)
-    if made.language == "sql" or not before:
-        return _fenced(made.language, "\n".join([*made.before, made.code]))
-    return f"{_fenced('sql', before)}\n\n{_fenced(made.language, made.code)}"
+    before = "\n".join(example.before)
+    if example.language == "sql" or not before:
+        return _fenced(example.language, "\n".join([*example.before, example.code]))
+    return f"{_fenced('sql', before)}\n\n{_fenced(example.language, example.code)}"
 
 
 def _fenced(language: str, code: str) -> str:

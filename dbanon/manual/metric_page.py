@@ -26,8 +26,8 @@ def page() -> str:
 def section(name: str) -> str | None:
     """One measure, by its name with or without what stands behind the colon; None where there is none of that name."""
     wanted = name.lower().partition(":")[0]
-    found = next((one for one in measures.all_metrics() if one.name == wanted), None)
-    return None if found is None else "\n\n".join(_section(found)) + "\n"
+    metric = next((one for one in measures.all_metrics() if one.name == wanted), None)
+    return None if metric is None else "\n\n".join(_section(metric)) + "\n"
 
 
 def names() -> list[str]:

@@ -32,13 +32,13 @@ def pages(commands: Commands) -> dict[str, str]:
 
 def topics(commands: Commands) -> dict[str, str]:
     """What `dbanon docs NAME` prints, by lower-case name: pages, and sections about one command, metric or error."""
-    made = pages(commands)
-    found = {PurePosixPath(path).stem.lower(): text for path, text in made.items()}
+    every = pages(commands)
+    sections = {PurePosixPath(path).stem.lower(): text for path, text in every.items()}
     for path in ("commands.md", "errors.md", "metrics.md"):
-        for section in re.split(r"^(?=## )", made[path], flags=re.MULTILINE)[1:]:
+        for section in re.split(r"^(?=## )", every[path], flags=re.MULTILINE)[1:]:
             title = section.split("\n")[0].removeprefix("## ").removeprefix("dbanon ")
-            found.setdefault(title.lower(), section.rstrip() + "\n")
-    return found
+            sections.setdefault(title.lower(), section.rstrip() + "\n")
+    return sections
 
 
 def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) -> list[Path]:
@@ -46,15 +46,15 @@ def write(folder: str | Path, commands: Commands, *, overwrite: bool = False) ->
 
     Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
     """
-    made = {writing.local("docs", folder) / path: text for path, text in pages(commands).items()}
-    if not overwrite and (there := [str(path) for path in made if path.exists()]):
+    texts = {writing.local("docs", folder) / path: text for path, text in pages(commands).items()}
+    if not overwrite and (there := [str(path) for path in texts if path.exists()]):
         raise errors.TargetExists(str(folder), there, "docs")
-    for path, text in made.items():
+    for path, text in texts.items():
         with writing.written("docs", path.parent):
             path.parent.mkdir(parents=True, exist_ok=True)
         with writing.draft("docs", path) as draft:
             draft.write_text(text, encoding="utf-8")
-    return list(made)
+    return list(texts)
 
 
 # --- the pages ---------------------------------------------------------------------------------------------
