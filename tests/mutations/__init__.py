@@ -1,0 +1,1 @@
+"""Faults that are planted to see that the tests notice them."""

@@ -1,0 +1,106 @@
+"""Plants faults, one at a time, in a copy of the project and says which of them the tests notice.
+
+    python -m tests.mutations [NAME ...] [--whole] [--jobs N]
+
+Each fault (tests/mutations/faults.py) is tried with the tests that promise the opposite; `--whole` runs all everyday
+tests instead. The exit code is 1 where a fault survives or no longer fits the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+
+from tests.mutations.faults import FAULTS, ROOT, Fault
+
+COPIED = ("dbanon", "sql", "hierarchies", "tests", "docs", "README.md", "pyproject.toml")
+
+
+def copy(to: Path) -> Path:
+    """A copy of the project's files, with what was compiled: kernels are the same but for one."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, to / name)
+        else:
+            shutil.copy2(source, to / name)
+    return to
+
+
+def run(tree: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
+    """Whether the tests pass in a tree, and the end of what they print."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-o",
+        "addopts=",
+        "-p",
+        "no:cacheprovider",
+        "--tb=line",
+        *tests,
+    ]
+    done = subprocess.run(
+        command, cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)}, capture_output=True, text=True, check=False
+    )
+    if done.returncode not in (0, 1, 2):  # 2: interrupted, as by a module that no longer imports
+        raise RuntimeError(f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.returncode == 0, done.stdout[-400:]
+
+
+def tried(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, str, float]:
+    """The name of a fault, what came of it, and the seconds that it took."""
+    began = time.monotonic()
+    file = tree / fault.file
+    before = file.read_text("utf-8")
+    if before.count(fault.old) != 1:
+        return name, "DOES NOT FIT", 0.0
+    file.write_text(before.replace(fault.old, fault.new), "utf-8")
+    try:
+        passed, _ = run(tree, ("tests",) if whole else fault.tests)
+    finally:
+        file.write_text(before, "utf-8")
+    return name, "SURVIVES" if passed else "killed", time.monotonic() - began
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", choices=[[], *FAULTS], help="the faults to plant; default: all")
+    parser.add_argument("--whole", action="store_true", help="run all everyday tests, not those named with the fault")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    given = parser.parse_args()
+    chosen = {name: FAULTS[name] for name in given.names or FAULTS}
+    trees: SimpleQueue[Path] = SimpleQueue()
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(given.jobs):
+            trees.put(copy(Path(folder) / f"copy{i}"))
+
+        def try_one(item: tuple[str, Fault]) -> tuple[str, str, float]:
+            tree = trees.get()
+            try:
+                return tried(*item, tree, given.whole)
+            finally:
+                trees.put(tree)
+
+        with ThreadPoolExecutor(given.jobs) as pool:
+            results = []
+            for result in pool.map(try_one, chosen.items()):
+                results.append(result)
+                print(f"{result[1]:<13} {result[2]:6.1f} s  {result[0]}", flush=True)
+    killed = sum(outcome == "killed" for _, outcome, _ in results)
+    print(f"{killed} of {len(results)} faults were noticed")
+    return 0 if killed == len(results) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,240 @@
+"""Faults that somebody could make one day, each with the everyday tests that must notice it.
+
+The old text stands in its file once; a fault that no longer fits is written anew where the code went.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A text of a file, what is put in its place, and test files that fail then."""
+
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+FAULTS = {
+    # What is published of a class
+    "an interval of a grid ends one too late": Fault(
+        "sql/release/part/number.sql",
+        "({{ q.grid }} - 1 - {{ over(q, value) }})",
+        "({{ q.grid }} - {{ over(q, value) }})",
+        ("tests/policy/test_round.py",),
+    ),
+    "weeks begin on Sunday": Fault(
+        "sql/release/part/number.sql",
+        "7000000003",
+        "7000000004",
+        ("tests/policy/test_round.py", "tests/policy/test_coded.py"),
+    ),
+    "months are counted from the next one": Fault(
+        "sql/release/part/number.sql", "95999999", "96000000", ("tests/policy/test_coded.py",)
+    ),
+    "NULL counts as a value of its class": Fault(
+        "sql/release/part/spanned.sql",
+        " FILTER (WHERE e.c{{ q.i }} IS NOT NULL) AS filled{{ q.i }}",
+        " AS filled{{ q.i }}",
+        ("tests/functions/test_sql_forms.py", "tests/release/test_metrics.py"),
+    ),
+    "a row of each class is dropped": Fault(
+        "sql/release/part/leaving.sql", "range(r.size)", "range(r.size - 1)", ("tests/functions/test_sql_forms.py",)
+    ),
+    "classes are mixed up within a group": Fault(
+        "sql/release/part/classed.sql",
+        "row_number() OVER (PARTITION BY g.gid) AS place",
+        "row_number() OVER () AS place",
+        ("tests/release/test_gate.py", "tests/functions/test_sql_forms.py"),
+    ),
+    # The gate
+    "the gate lets a class of k - 1 pass": Fault(
+        "sql/release/part/gate.sql",
+        "coalesce(size, 0) < {{ k }}",
+        "coalesce(size, 0) < {{ k }} - 1",
+        ("tests/release/test_gate.py",),
+    ),
+    "the gate does not ask whether values are covered": Fault(
+        "sql/release/part/gate.sql",
+        "WHEN counted.uncovered > 0 THEN error({{ gate_say.uncovered }})",
+        "",
+        ("tests/release/test_gate.py", "tests/release/test_mutants.py"),
+    ),
+    "the gate takes other records for those of the source": Fault(
+        "sql/release/part/checks.sql",
+        "p.size IS DISTINCT FROM r.size OR ",
+        "",
+        ("tests/release/test_gate.py", "tests/release/test_mutants.py"),
+    ),
+    "the gate lets ends through that the policy's top forbids": Fault(
+        "sql/release/part/keeps.sql",
+        "{%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}",
+        "",
+        ("tests/policy/test_coded.py", "tests/release/test_mutants.py", "tests/release/test_gate.py"),
+    ),
+    # Privacy models
+    "every class is diverse enough": Fault(
+        "sql/models/satisfied.sql",
+        ">= {{ m.bound }} - 1e-9",
+        ">= {{ m.bound }} - 9",
+        ("tests/models/test_model_gate.py",),
+    ),
+    "algorithms take too few values for enough": Fault(
+        "dbanon/models/model.py",
+        "measured >= bound - SLACK",
+        "measured >= bound - 1",
+        ("tests/models/test_conformance.py", "tests/models/test_model_contract.py"),
+    ),
+    "a cluster that misses the model is not repaired": Fault(
+        "dbanon/cluster/after/repair.py",
+        "    if not bad:\n",
+        "    if bad:\n",
+        ("tests/models/test_model_contract.py", "tests/cluster/test_algorithms.py"),
+    ),
+    "more is suppressed than allowed": Fault(
+        "dbanon/cluster/after/outliers.py",
+        "budget = int(share * space.rows)",
+        "budget = int(share * space.rows) + 1",
+        ("tests/cluster/test_suppress.py",),
+    ),
+    "persons are counted as records": Fault(
+        "dbanon/models/constraint.py",
+        "        if space.persons is None:\n            return len(rows)\n",
+        "        if True:\n            return len(rows)\n",
+        ("tests/models/test_constraint.py",),
+    ),
+    # Algorithms
+    "the nearest record is the one after it": Fault(
+        "dbanon/space/distance.py",
+        "np.abs(self.places - self.places[code], out=row[:-1])",
+        "np.abs(self.places - self.places[code] - 1, out=row[:-1])",
+        ("tests/cluster/test_kacpc.py", "tests/space/test_index.py"),
+    ),
+    "the search of neighbours stops one record early": Fault(
+        "dbanon/kernels/search.py",
+        "if held >= records and (bound > sums[0]",
+        "if held >= records - 1 and (bound > sums[0]",
+        ("tests/space/test_index.py", "tests/cluster/test_kacpc.py"),
+    ),
+    "labels of another k come from the cache": Fault(
+        "dbanon/engine/udf.py",
+        '("algorithm", "k", "options"',
+        '("algorithm", "options"',
+        ("tests/functions/test_sql_forms.py", "tests/release/test_metrics.py"),
+    ),
+    "noise is drawn without the table's key": Fault(
+        "dbanon/cluster/noise.py",
+        "hashlib.shake_256(key + name.encode())",
+        "hashlib.shake_256(name.encode())",
+        ("tests/release/test_noise.py",),
+    ),
+    # The policy
+    "a call may publish a quasi-identifier as it is": Fault(
+        "dbanon/policy/column_roles.py",
+        '"quasi": ("quasi", "identifier", "person", WITHHELD)',
+        '"quasi": ("quasi", "other", "identifier", "person", WITHHELD)',
+        ("tests/policy/test_policy.py",),
+    ),
+    "what has no role is published": Fault(
+        "dbanon/policy/column_roles.py",
+        "return wanted or WITHHELD",
+        'return wanted or "other"',
+        ("tests/policy/test_policy.py", "tests/functions/test_sql_forms.py"),
+    ),
+    "a call may narrow the declared grid": Fault(
+        "dbanon/policy/attribute.py",
+        'return declared != "none" and not',
+        'return declared == "none" and not',
+        ("tests/policy/test_policy.py",),
+    ),
+    "a masked prefix keeps one character more": Fault(
+        "sql/hierarchy/prefix.sql", "left(value, n)", "left(value, n + 1)", ("tests/hierarchy/test_hierarchy.py",)
+    ),
+    # Measures
+    "precision is the loss": Fault(
+        "sql/release/metric/precision.sql", "1 - sum(", "sum(", ("tests/release/test_metrics.py",)
+    ),
+    "the least class is the greatest": Fault(
+        "sql/release/metric/k.sql", "min(", "max(", ("tests/release/test_metrics.py",)
+    ),
+    "the certificate computes k from the greatest class": Fault(
+        "dbanon/views/recompute.py",
+        '"k": self._sized("min(size)")',
+        '"k": self._sized("max(size)")',
+        ("tests/views/test_certificate.py",),
+    ),
+    "linkage forgets rivals": Fault(
+        "sql/audit/attack/linkage.sql",
+        "greatest(l.candidates, l.rivals)",
+        "l.candidates",
+        ("tests/audit/test_attack.py",),
+    ),
+    # Versions and files
+    "a refresh is not held against the version before": Fault(
+        "dbanon/views/version.py",
+        "short += _delta(cursor, entry, old, made)",
+        "_delta(cursor, entry, old, made)",
+        ("tests/views/test_refresh.py",),
+    ),
+    "other releases of the same people are not looked at": Fault(
+        "sql/views/composition.sql",
+        "WHERE candidates < k OR",
+        "WHERE candidates < 0 OR",
+        ("tests/views/test_composition.py",),
+    ),
+    "the latest version is the first": Fault(
+        "dbanon/views/ledger.py",
+        "return max(of, key=lambda e: e.version)",
+        "return min(of, key=lambda e: e.version)",
+        ("tests/views/test_certificate.py", "tests/views/test_refresh.py"),
+    ),
+    "a file that was changed is verified": Fault(
+        "dbanon/views/verify.py",
+        "elif _hashed(beside) != expected:",
+        "elif not expected:",
+        ("tests/views/test_publish.py",),
+    ),
+    # Words of a user
+    "a quote in a name ends the name": Fault(
+        "dbanon/sqltext/quote.py",
+        """'"' + name.replace('"', '""') + '"'""",
+        """'"' + name + '"'""",
+        ("tests/sqltext/test_injection.py", "tests/functions/test_arguments.py"),
+    ),
+    "a quote in a text ends the text": Fault(
+        "dbanon/sqltext/quote.py",
+        """piece.replace("'", "''")""",
+        "piece",
+        ("tests/functions/test_arguments.py", "tests/sqltext/test_injection.py"),
+    ),
+    "the last of two equal arguments counts": Fault(
+        "dbanon/functions/arguments.py",
+        "        if name in seen:\n",
+        "        if False:\n",
+        ("tests/functions/test_arguments.py", "tests/errors/test_errors.py"),
+    ),
+    "k = 1 is accepted": Fault(
+        "dbanon/cluster/common_parameters.py",
+        '    "k",\n    Integer(2),',
+        '    "k",\n    Integer(1),',
+        ("tests/errors/test_errors.py", "tests/functions/test_arguments.py"),
+    ),
+    "an error quotes a cell": Fault(
+        "dbanon/engine/cells.py",
+        "        if kind is None or not read:\n",
+        "        if kind is not None or not read:\n",
+        ("tests/engine/test_cells.py",),
+    ),
+    "an error ends with exit code 0": Fault(
+        "dbanon/cli/common.py",
+        "raise click.ClickException(",
+        "raise click.exceptions.Exit(0) if True else click.ClickException(",
+        ("tests/cli/test_cli.py",),
+    ),
+}

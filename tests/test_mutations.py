@@ -1,0 +1,20 @@
+"""The faults of `python -m tests.mutations` fit the code, so that they can be planted."""
+
+from __future__ import annotations
+
+import pytest
+from mutations.faults import FAULTS, ROOT
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_stands_in_its_file_once(name: str) -> None:
+    fault = FAULTS[name]
+    assert (ROOT / fault.file).read_text(encoding="utf-8").count(fault.old) == 1
+    assert fault.old != fault.new
+    assert all((ROOT / path).exists() for path in fault.tests)
+
+
+def test_there_are_thirty() -> None:
+    assert len(FAULTS) >= 30
