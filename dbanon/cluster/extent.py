@@ -69,11 +69,11 @@ def united(space: Space, labels: Ints) -> Ints:
     """The labels with clusters that publish the same values made one; label -1 stays."""
     extents = Extents.of(space, members(labels))
     number = classes(space, extents.low, extents.high)
-    placed = labels >= 0
-    found = labels.copy()
-    _, dense = np.unique(labels[placed], return_inverse=True)
-    found[placed] = number[dense]
-    return found
+    assigned = labels >= 0
+    numbered = labels.copy()
+    _, dense = np.unique(labels[assigned], return_inverse=True)
+    numbered[assigned] = number[dense]
+    return numbered
 
 
 def classes(space: Space, first: Ints, last: Ints) -> Ints:

@@ -60,10 +60,10 @@ def grow(space: Space, rules: Rules, check: Check) -> Ints:
     while rules.can_go_on():
         check()
         clock = time.perf_counter()
-        made = rules.form(labels, groups, most)
-        if made == 0:
+        formed = rules.form(labels, groups, most)
+        if formed == 0:
             break
-        groups += made
+        groups += formed
         took = max(time.perf_counter() - clock, 1e-6)
         most = int(min(max(most * PAUSE / took, FEWEST), 8 * most, MOST))
     if groups == 0:

@@ -28,12 +28,12 @@ ORDERS = 16
 
 @dataclass(frozen=True)
 class Layout:
-    """Arrays of a space: terms and data (dbanon.kernels.loss), asked (dbanon.kernels.groups), lines
+    """Arrays of a space: terms and data (dbanon.kernels.loss), model (dbanon.kernels.groups), lines
     (dbanon.kernels.rebuild); codes (items, attributes), block (items,) and, by row, the item."""
 
     terms: Ints
     data: Ints
-    asked: tuple[Any, ...]
+    model: tuple[Any, ...]
     lines: tuple[Any, ...]
     codes: Codes
     item_of: Ints
@@ -42,7 +42,7 @@ class Layout:
     @property
     def scratch(self) -> tuple[Any, Any]:
         """What kernels that judge groups write to."""
-        rules = self.asked[3]
+        rules = self.model[3]
         return np.zeros(int(rules[0][-1]), np.int64), np.zeros(2 * max(int(rules[5][-1]), 1))
 
     @property
@@ -54,7 +54,7 @@ class Layout:
     def most(self) -> int:
         """Most records of a class that is looked for: one of twice the least can be cut without loss, unless a model
         judges more than their number."""
-        return 2 * self.least - 1 if self.asked[0] == 0 else SOUGHT * self.least
+        return 2 * self.least - 1 if self.model[0] == 0 else SOUGHT * self.least
 
 
 def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
@@ -69,8 +69,8 @@ def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
         codes = space.codes[tuple_of[first]]
     elif mode == 2:
         item_of, codes = np.arange(space.rows), space.codes[tuple_of]
-    asked = _asked(space, constraint, mode, item_of, len(codes))
-    return Layout(terms, data, asked, _lines(space), np.ascontiguousarray(codes, np.int32), item_of, constraint.least)
+    model = _model(space, constraint, mode, item_of, len(codes))
+    return Layout(terms, data, model, _lines(space), np.ascontiguousarray(codes, np.int32), item_of, constraint.least)
 
 
 def _mode(space: Space, constraint: Constraint) -> int:
@@ -128,7 +128,7 @@ def _arrays(term: Term) -> tuple[list[Ints], int, int]:
 # --- the privacy model ------------------------------------------------------------------------------------
 
 
-def _asked(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, ...]:
+def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, ...]:
     k = constraint.k
     nothing, none = np.zeros(0, np.int64), np.zeros((0, items), np.int64)
     rules = model_rules(space, constraint.models) if constraint.models else _no_rules()

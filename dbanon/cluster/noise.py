@@ -100,8 +100,8 @@ def _noisy(number: Number, own: Ints, first: Ints, group: Ints, noise: Noise, ch
     last = float(place[high.max()])
     at = place[own]
     with np.errstate(over="ignore"):  # beyond the greatest double lies infinity, and the end of the column
-        spread = np.full(len(first), last) if noise.by_column else np.where(high > low, place[high] - place[low], 0.0)
-        scale = spread / noise.epsilon
+        width = np.full(len(first), last) if noise.by_column else np.where(high > low, place[high] - place[low], 0.0)
+        scale = width / noise.epsilon
     centred = chance - 0.5
     step = 1.0 if number.integral else 2.0 ** np.floor(np.log2(last * FINE)) if last > 0 else 1.0
     with np.errstate(over="ignore"):

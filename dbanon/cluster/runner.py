@@ -69,15 +69,15 @@ def run(
             raise ValueError(f"{algorithm.name} gave labels of shape {labels.shape} for {len(rows)} records")
         return labels
 
-    found = _of_blocks(space, blocks, cluster)
+    clusters = _of_blocks(space, blocks, cluster)
 
     def repair(among: Space, labels: Ints) -> Ints:
         if constraint.counts_records(among):
             return labels
         return _of_blocks(among, blocks, lambda part, rows: merged(part, constraint, labels[rows], check))
 
-    whole, share = repair(space, found), refinement.suppress
-    labels = _numbered(left_out(space, constraint, found, whole, share, repair) if share else whole)
+    whole, share = repair(space, clusters), refinement.suppress
+    labels = _numbered(left_out(space, constraint, clusters, whole, share, repair) if share else whole)
     own = algorithm.ability(OwnSearch)
     budget = refinement.budget or Budget(own.moves(space, constraint, options) if own else 0)
     budget.progress = refinement.progress or budget.progress
@@ -105,7 +105,7 @@ def _feasible(space: Space, constraint: AtLeast, names: Names) -> None:
         if not model.met(measured):
             alike = [(w, m) for m, w in worst if (m.model, m.form) == (model.model, model.form)]
             pick = min if model.rule.is_higher else max
-            least, of = pick(alike, key=lambda found: found[0])
+            least, of = pick(alike, key=lambda pair: pair[0])
             column = names.sensitive[of.sensitive] if names.sensitive else f"sensitive column {of.sensitive + 1}"
             raise errors.ModelNotMet(names.function, of.said, column, of.best(float(least)))
 
@@ -118,9 +118,9 @@ def _of_blocks(space: Space, blocks: Sequence[Ints], labels_of: Callable[[Space,
     clusters = 0
     for block in blocks:
         rows = space.rows_of(block)
-        found = labels_of(space.part(block), rows)
-        labels[rows] = np.where(found >= 0, found + clusters, -1)
-        clusters += int(found.max(initial=-1)) + 1
+        part = labels_of(space.part(block), rows)
+        labels[rows] = np.where(part >= 0, part + clusters, -1)
+        clusters += int(part.max(initial=-1)) + 1
     return labels
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dbanon.space.index import Index, Question, nothing
 from dbanon.space.space import Ints
-from dbanon.space.trie import blocks
+from dbanon.space.trie import cut_into_blocks
 
 EFFORT = 8
 """A group of n records is looked for among the n * EFFORT records nearest to its seed, then a greater one is."""
@@ -44,14 +44,14 @@ class Gathering:
     def _dense(self) -> tuple[Ints, Ints]:
         """All rows of all tables in one array, and where each attribute's begin."""
         index = self.index
-        whole = [index.tables[j].row(c) for j, n in zip(index.few, index.sizes, strict=True) for c in range(n)]
+        whole = [index.tables[j].row(c) for j, n in zip(index.tabular, index.sizes, strict=True) for c in range(n)]
         starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)
         return np.concatenate([nothing(), *whole]), starts
 
     @cached_property
     def _blocks(self) -> tuple[Any, ...]:
         index = self.index
-        return blocks(index.space, index.few, index.axis_codes, index.axis, index.left)
+        return cut_into_blocks(index.space, index.tabular, index.axis_codes, index.axis, index.left)
 
     def groups(self, k: int, begin: int, most: int) -> tuple[Ints, Ints]:
         """Makes up to `most` groups: the record of least (greatest) sum, and the k - 1 nearest to it.
@@ -65,19 +65,19 @@ class Gathering:
         index, sums = self.index, self.sums
         members, seeds = np.empty((most * (k + 2), 2), np.int64), np.empty(most, np.int64)
         if index.axis_codes.shape[1] and self.sign > 0:
-            used, made = kernels.gather_blocks(
+            used, groups = kernels.gather_blocks(
                 *self._blocks, index.by_table, index.axis, index.axis_codes, *self._dense,
                 index.left, sums.flat, sums.axes, k, begin, most, members, seeds,
             )  # fmt: skip
             index.records = int(index.left.sum())
-            return members[:used], seeds[:made]
+            return members[:used], seeds[:groups]
         near = index.blank()
-        used, made = kernels.gather_steps(
+        used, groups = kernels.gather_steps(
             *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, k, begin, index.apart,
             most, members, seeds,
         )  # fmt: skip
         index.count()
-        return members[:used], seeds[:made]
+        return members[:used], seeds[:groups]
 
     def judged_groups(
         self, least: int, begin: int, chains: Chains, rules: tuple[Any, ...], labels: Ints, first: int, most: int
@@ -91,9 +91,9 @@ class Gathering:
 
         index, sums, near = self.index, self.sums, self.index.blank()
         seeds = np.empty(most, np.int64)
-        made, stuck = kernels.gather_models(
+        groups, stuck = kernels.gather_models(
             *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, least, begin, *chains,
             rules, labels, first, most, seeds, EFFORT,
         )  # fmt: skip
         index.count()
-        return seeds[:made], bool(stuck)
+        return seeds[:groups], bool(stuck)

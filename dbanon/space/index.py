@@ -22,7 +22,7 @@ from dbanon.space.distance import Axis, Table
 from dbanon.space.space import Codes, Ints, Space, Whole
 from dbanon.space.trie import trie
 
-FEW = 256
+TABLE_LIMIT = 256
 """Numbers with at most so many distinct values are asked by table."""
 
 
@@ -59,18 +59,18 @@ class Question:
 class Index:
     """Remaining counts of a space's tuples, and questions about them.
 
-    left (tuples,): records that are left, `records` all of them; `few`: the attributes that are asked by table, in the
-    index's order, and `sizes` of their tables.
+    left (tuples,): records that are left, `records` all of them; `tabular`: the attributes that are asked by table, in
+    the index's order, and `sizes` of their tables.
     """
 
     def __init__(self, space: Space, tables: Sequence[Table]) -> None:
         self.left = space.counts.copy()
         self.records = int(self.left.sum())
         self.tables = tables
-        self._axes = [j for j, t in enumerate(tables) if isinstance(t, Axis) and len(t.places) > FEW]
-        few = [j for j in range(len(tables)) if j not in self._axes]
-        self.few = sorted(few, key=lambda j: -_spread(space, j, tables[j]))
-        self.sizes = [space.attributes[j].values + 1 for j in self.few]
+        self._axes = [j for j, t in enumerate(tables) if isinstance(t, Axis) and len(t.places) > TABLE_LIMIT]
+        tabular = [j for j in range(len(tables)) if j not in self._axes]
+        self.tabular = sorted(tabular, key=lambda j: -_dispersion(space, j, tables[j]))
+        self.sizes = [space.attributes[j].values + 1 for j in self.tabular]
         axes = [t for j in self._axes if isinstance(t := tables[j], Axis)]
         lengths = np.array([len(a.places) for a in axes], np.int64)
         places = np.concatenate([nothing(), *(np.append(a.places, 0) for a in axes)])
@@ -88,16 +88,19 @@ class Index:
         present = np.concatenate(
             [
                 np.zeros(0),
-                *(np.bincount(space.codes[:, j], space.counts, n) for j, n in zip(self.few, self.sizes, strict=True)),
+                *(
+                    np.bincount(space.codes[:, j], space.counts, n)
+                    for j, n in zip(self.tabular, self.sizes, strict=True)
+                ),
             ]
         )
-        self.by_table = (np.ascontiguousarray(space.codes[:, self.few]), offsets, present.astype(np.int64))
+        self.by_table = (np.ascontiguousarray(space.codes[:, self.tabular]), offsets, present.astype(np.int64))
         self.space = space
-        self._asked = False
+        self._has_answered = False
 
     @cached_property
     def tree(self) -> tuple[Any, ...]:
-        return trie(self.space, self.few, self.axis_codes, self.axis, self.left)
+        return trie(self.space, self.tabular, self.axis_codes, self.axis, self.left)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -112,7 +115,7 @@ class Index:
             if isinstance(table, Axis) and ((missing and table.null == 0) or (np.diff(table.places) == 0).any()):
                 return False
         begins = [*self.by_table[1], len(self.by_table[2])]
-        for j, (begin, end) in zip(self.few, pairwise(begins), strict=True):
+        for j, (begin, end) in zip(self.tabular, pairwise(begins), strict=True):
             there = np.flatnonzero(self.by_table[2][begin:end])
             if any((self.tables[j].row(c)[there] == 0).sum() > 1 for c in there.tolist()):
                 return False
@@ -123,14 +126,14 @@ class Index:
     def to(self, codes: Sequence[int] | Codes) -> Question:
         """The distance to a record."""
         return self.question(
-            [self.tables[j].row(int(codes[j])) for j in range(len(codes)) if j in self.few], codes, codes
+            [self.tables[j].row(int(codes[j])) for j in range(len(codes)) if j in self.tabular], codes, codes
         )
 
     def question(self, rows: Sequence[Ints], low: Sequence[int] | Codes, high: Sequence[int] | Codes) -> Question:
         """Any separable sum: a table for each attribute with few values, in the space's order, and on axes the
         distance to the interval between two codes."""
-        place = dict(zip(sorted(self.few), rows, strict=True))
-        flat = np.concatenate([nothing(), *(place[j] for j in self.few)])
+        place = dict(zip(sorted(self.tabular), rows, strict=True))
+        flat = np.concatenate([nothing(), *(place[j] for j in self.tabular)])
         places, starts, lengths = self.axis[:3]
         ends, missing = np.zeros((2, len(lengths)), np.int64), np.zeros(2 * len(lengths), np.int64)
         for a, j in enumerate(self._axes):
@@ -140,8 +143,8 @@ class Index:
 
     def blank(self) -> Question:
         """A question of zeros, for kernels to fill."""
-        sizes, nowhere = dict(zip(self.few, self.sizes, strict=True)), [0] * len(self.tables)
-        return self.question([np.zeros(sizes[j], np.int64) for j in sorted(self.few)], nowhere, nowhere)
+        sizes, nowhere = dict(zip(self.tabular, self.sizes, strict=True)), [0] * len(self.tables)
+        return self.question([np.zeros(sizes[j], np.int64) for j in sorted(self.tabular)], nowhere, nowhere)
 
     def sums(self) -> Question:
         """Summed distances to records; none yet (see `add`)."""
@@ -158,7 +161,7 @@ class Index:
         """Adds the distances to one record to a question of sums. O(values) for tables, O(log values) for axes."""
         from dbanon import kernels
 
-        for (begin, end), j in zip(pairwise([*self.by_table[1], len(sums.flat)]), self.few, strict=True):
+        for (begin, end), j in zip(pairwise([*self.by_table[1], len(sums.flat)]), self.tabular, strict=True):
             sums.flat[begin:end] += self.tables[j].row(int(codes[j]))
         for a, j in enumerate(self._axes):
             if codes[j] == self.axis[2][a]:
@@ -185,9 +188,9 @@ class Index:
         """The first question is answered by a pass over all tuples, which costs less than the tree."""
         from dbanon import kernels
 
-        if self._asked:
+        if self._has_answered:
             return int(self._search(question, 1, sign)[0][0])
-        self._asked = True
+        self._has_answered = True
         return int(
             kernels.scan(self.by_table, self.axis, self.axis_codes, question.flat, question.axes, sign, self.left)
         )
@@ -196,13 +199,13 @@ class Index:
         from dbanon import kernels
 
         records = min(records, self.records)
-        found, taken = np.empty(records + 1, np.int64), np.empty(records + 1, np.int64)
+        tuples, counts = np.empty(records + 1, np.int64), np.empty(records + 1, np.int64)
         if records == 0:
-            return found[:0], taken[:0]
+            return tuples[:0], counts[:0]
         size = kernels.search(
-            self.tree, self.by_table, self.axis, question.flat, question.axes, sign, records, found, taken
+            self.tree, self.by_table, self.axis, question.flat, question.axes, sign, records, tuples, counts
         )
-        return found[:size], taken[:size]
+        return tuples[:size], counts[:size]
 
     def remaining(self) -> Ints:
         """Tuples that have records left, in canonical order."""
@@ -229,7 +232,7 @@ class Index:
         kernels.add_records(self.tree, self.by_table, tuples, counts)
 
 
-def _spread(space: Space, j: int, table: Table) -> float:
+def _dispersion(space: Space, j: int, table: Table) -> float:
     """Mean distance of two records on an attribute, by its 64 most frequent values: what a first cut tells apart."""
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=space.attributes[j].values + 1)
     share = records / max(float(records.sum()), 1.0)

@@ -12,17 +12,19 @@ import numpy as np
 from dbanon.space.space import Codes, Ints, Space
 
 
-def trie(space: Space, few: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], left_of: Ints) -> tuple[Any, ...]:
+def trie(
+    space: Space, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], left_of: Ints
+) -> tuple[Any, ...]:
     """The nodes, in arrays: leaf (node of a tuple), parent, left (records below), left of each tuple, kid and kids
     (first child and how many; children are neighbours), code and level of trie nodes, tuple of a leaf or -1, first
     (least tuple below), boxes (least and greatest code below on each axis). O(n log^2 n) time."""
     from dbanon import kernels
 
     codes, tuples, axes = space.codes, len(space.codes), axis_codes.shape[1]
-    order = np.lexsort([codes[:, j] for j in reversed(few)]) if few else np.arange(tuples)
+    order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(tuples)
     begins, change = [np.zeros(1, np.int64)], np.zeros(tuples, bool)
     change[:1] = True
-    for j in few:
+    for j in tabular:
         column = codes[order, j]
         change[1:] |= column[1:] != column[:-1]
         begins.append(np.flatnonzero(change))
@@ -37,10 +39,10 @@ def trie(space: Space, few: Sequence[int], axis_codes: Codes, axis: tuple[Ints, 
         parent[next_], level[next_] = base[depth] + of, depth + 1
         kids[here] = np.bincount(of, minlength=len(above))
         kid[here] = base[depth + 1] + np.searchsorted(of, np.arange(len(above)))
-        code[next_] = codes[order[below], few[depth]]
+        code[next_] = codes[order[below], tabular[depth]]
     last = slice(base[-2], base[-1])
     if axes:
-        level[trie:] = len(few)
+        level[trie:] = len(tabular)
         ends = np.append(begins[-1][1:], tuples)
         used = kernels.build_boxes(
             order.astype(np.int64), begins[-1], ends, int(base[-2]), trie, axis_codes, axis[0], axis[1],
@@ -65,32 +67,32 @@ BLOCK = 64
 """Most tuples of a block."""
 
 
-def blocks(
-    space: Space, few: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], left_of: Ints
+def cut_into_blocks(
+    space: Space, tabular: Sequence[int], axis_codes: Codes, axis: tuple[Ints, ...], left_of: Ints
 ) -> tuple[Any, ...]:
     """Blocks of neighbouring tuples: their arrays, their codes of the attributes with few values, and a lower bound,
     freshness and best tuple of each."""
     from dbanon import kernels
 
     codes, tuples = space.codes, len(space.codes)
-    order = np.lexsort([codes[:, j] for j in reversed(few)]) if few else np.arange(tuples)
+    order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(tuples)
     change = np.zeros(tuples, bool)
     change[:1] = True
-    for j in few:
+    for j in tabular:
         column = codes[order, j]
         change[1:] |= column[1:] != column[:-1]
     begins = np.flatnonzero(change)
     order, out = order.astype(np.int64), np.empty(tuples, np.int64)
-    made = kernels.cut_blocks(order, begins, np.append(begins[1:], tuples), BLOCK, axis_codes, axis[0], axis[1], out)
-    edges = np.append(np.sort(out[:made]), tuples)
+    number = kernels.cut_blocks(order, begins, np.append(begins[1:], tuples), BLOCK, axis_codes, axis[0], axis[1], out)
+    edges = np.append(np.sort(out[:number]), tuples)
     block_of = np.empty(tuples, np.int64)
-    block_of[order] = np.repeat(np.arange(made), np.diff(edges))
-    numbers = np.zeros((2, made), np.int64)
-    boxes = np.zeros((2, made, axis_codes.shape[1]), np.int64)
+    block_of[order] = np.repeat(np.arange(number), np.diff(edges))
+    numbers = np.zeros((2, number), np.int64)
+    boxes = np.zeros((2, number, axis_codes.shape[1]), np.int64)
     blocks = (
         order, edges, numbers[0], numbers[1], boxes[0], boxes[1], np.zeros(boxes[0].shape, np.int64), edges[1:].copy(),
         block_of,
     )  # fmt: skip
     kernels.fit_blocks(blocks, axis_codes, axis, left_of)
-    codes_of = np.ascontiguousarray(codes[order[edges[:-1]]][:, few])
-    return blocks, codes_of, np.zeros(made, np.int64), np.zeros(made, np.int64), np.zeros(made, np.int64)
+    codes_of = np.ascontiguousarray(codes[order[edges[:-1]]][:, tabular])
+    return blocks, codes_of, np.zeros(number, np.int64), np.zeros(number, np.int64), np.zeros(number, np.int64)

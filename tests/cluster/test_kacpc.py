@@ -228,14 +228,14 @@ def test_days_in_nanoseconds_keep_equal_steps() -> None:
 
 
 WAYS = {"tables": (256, 64), "mixed": (3, 2), "boxes": (0, 1), "blocks": (0, 8)}
-"""What FEW (dbanon.space.index) and BLOCK (dbanon.space.trie) can be: so small tables take the ways of large ones."""
+"""TABLE_LIMIT (dbanon.space.index) and BLOCK (dbanon.space.trie), so that small tables take the ways of large ones."""
 
 
 @contextmanager
 def way(name: str) -> Iterator[None]:
     """The index works this way inside the block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "FEW", WAYS[name][0])
+        patch.setattr(index, "TABLE_LIMIT", WAYS[name][0])
         patch.setattr(trie, "BLOCK", WAYS[name][1])
         yield
 

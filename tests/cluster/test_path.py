@@ -77,13 +77,24 @@ class Found:
     groups: list[list[int]]
 
 
-def cut_of(wanted: Layout, rows: Sequence[int], most: int, penalty: int, unit: float) -> Found:
-    items = wanted.item_of[np.array(rows)].astype(np.int32)
-    m, d = len(items), wanted.codes.shape[1]
+def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: float) -> Found:
+    items = problem.item_of[np.array(rows)].astype(np.int32)
+    m, d = len(items), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
     low, high = np.empty((2, d), np.int64)
     told = cut(
-        items, m, wanted.least, most, penalty, *wanted.measure, wanted.asked, *wanted.scratch, low, high, total, back
+        items,
+        m,
+        problem.least,
+        most,
+        penalty,
+        *problem.measure,
+        problem.model,
+        *problem.scratch,
+        low,
+        high,
+        total,
+        back,
     )
     if told >= NEVER:
         return Found(math.inf, [])
@@ -94,9 +105,9 @@ def cut_of(wanted: Layout, rows: Sequence[int], most: int, penalty: int, unit: f
     return Found(int(told) / unit, groups[::-1])
 
 
-def unit_of(wanted: Layout, weights: Sequence[float]) -> float:
+def unit_of(problem: Layout, weights: Sequence[float]) -> float:
     """The integer loss of an attribute of weight 1."""
-    return max(int(u) / w for u, w in zip(wanted.terms[:, 2], weights, strict=True))
+    return max(int(u) / w for u, w in zip(problem.terms[:, 2], weights, strict=True))
 
 
 # --- tables whose loss is asked: any attribute, k alone ---------------------------------------------------------------
@@ -200,8 +211,8 @@ def test_the_cut_loses_as_little_as_any(
     n, k = rng.randint(1, 14), rng.choice([1, 2, 2, 3, 4])
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, heights) for _ in range(rng.randint(1, 4))]
     built, order = built_of(columns)
-    wanted = layout(built, AtLeast(k), heights)
-    assert {int(kind) for kind in wanted.terms[:, 0]} <= {0, 2 if climbed else 1}
+    problem = layout(built, AtLeast(k), heights)
+    assert {int(kind) for kind in problem.terms[:, 0]} <= {0, 2 if climbed else 1}
 
     def loss(rows: Sequence[int]) -> float:
         return sum(c.loss([order[r] for r in rows]) for c in columns)
@@ -212,7 +223,7 @@ def test_the_cut_loses_as_little_as_any(
     rows = list(range(n))
     if rng.random() < 0.5:
         rng.shuffle(rows)
-    found = cut_of(wanted, rows, wanted.most, -1, unit_of(wanted, [c.attribute.weight for c in columns]))
+    found = cut_of(problem, rows, problem.most, -1, unit_of(problem, [c.attribute.weight for c in columns]))
     expected = best_of_loop(rows, n, loss, meets, None)
     assert found.loss == pytest.approx(expected, abs=1e-9), "no longer run than 2k - 1 loses less"
     if n <= 9:
@@ -234,14 +245,14 @@ def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:
     rng = random.Random(3)
     codes = np.array(sorted(rng.choices(range(300), k=40)), np.int32)
     built, _ = space.build([tree], [codes], np.zeros(40, np.uint64), None)
-    wanted = layout(built, AtLeast(3), "top")
-    assert wanted.terms[0, 0] == 2
+    problem = layout(built, AtLeast(3), "top")
+    assert problem.terms[0, 0] == 2
 
     def loss(rows: Sequence[int]) -> float:
         held = {int(codes[r]) for r in rows}
         return 0.0 if len(held) == 1 else 0.5 if len({v // 15 for v in held}) == 1 else 1.0
 
-    found = cut_of(wanted, range(40), wanted.most, -1, unit_of(wanted, [1.0]))
+    found = cut_of(problem, range(40), problem.most, -1, unit_of(problem, [1.0]))
     assert found.loss == pytest.approx(best_of_loop(range(40), 40, loss, lambda rows: len(rows) >= 3, None))
 
 
@@ -264,21 +275,21 @@ def test_every_run_of_the_cut_meets_the_model_and_none_loses_less(model: str) ->
     """Persons, joint columns, NULLs; some rows of a table whose other rows only tell the distribution."""
     ends, modes = [], set()
     for seed in range(40):
-        made, built, order, wanted = table_of(model, 60_000 + seed)
-        modes.add(wanted.asked[0])
+        made, built, order, problem = table_of(model, 60_000 + seed)
+        modes.add(problem.model[0])
         rng = random.Random(seed)
         rows = rng.sample(range(built.rows), min(rng.randint(1, 9), built.rows))
         rows = sorted(rows) if rng.random() < 0.5 else rows
-        most = rng.choice([2 * wanted.least - 1, 2 * wanted.least, 3 * wanted.least, wanted.most])
-        unit = unit_of(wanted, [1.0] * len(made.attributes))
-        loss, meets, sizes = case_loss(made, order), case_meets(made, order), max(most, 2 * wanted.least - 1)
+        most = rng.choice([2 * problem.least - 1, 2 * problem.least, 3 * problem.least, problem.most])
+        unit = unit_of(problem, [1.0] * len(made.attributes))
+        loss, meets, sizes = case_loss(made, order), case_meets(made, order), max(most, 2 * problem.least - 1)
         for penalty in (None, float(len(made.attributes))):
-            found = cut_of(wanted, rows, most, -1 if penalty is None else int(wanted.terms[:, 2].sum()), unit)
-            if len(rows) < wanted.least:
+            found = cut_of(problem, rows, most, -1 if penalty is None else int(problem.terms[:, 2].sum()), unit)
+            if len(rows) < problem.least:
                 assert found.loss == math.inf, made
                 continue
             # A run of too few is never made, whatever it costs.
-            few = case_few(wanted.least, loss)
+            few = case_few(problem.least, loss)
             expected = best_of_loop(rows, sizes, few, meets, penalty)
             if strict(made):
                 assert found.loss >= expected - 1e-9, made
@@ -315,15 +326,15 @@ def case_meets(made: model_tables.Case, order: Sequence[int]) -> Meets:
 
 def test_cut_all_labels_the_runs_of_the_cut() -> None:
     for seed in range(40):
-        _, built, _, wanted = table_of("l", 61_000 + seed)
+        _, built, _, problem = table_of("l", 61_000 + seed)
         rows = list(range(built.rows))
-        items = wanted.item_of.astype(np.int32)
-        labels, penalty = np.full(len(rows), -7, np.int32), int(wanted.terms[:, 2].sum())
-        given = (wanted.least, wanted.most, penalty, *wanted.measure, wanted.asked, *wanted.scratch)
-        if len(rows) < wanted.least:
+        items = problem.item_of.astype(np.int32)
+        labels, penalty = np.full(len(rows), -7, np.int32), int(problem.terms[:, 2].sum())
+        given = (problem.least, problem.most, penalty, *problem.measure, problem.model, *problem.scratch)
+        if len(rows) < problem.least:
             continue
         made, loss = kernels.cut_all(items, *given, labels)
-        found = cut_of(wanted, rows, wanted.most, penalty, 1.0)
+        found = cut_of(problem, rows, problem.most, penalty, 1.0)
         assert float(loss) == found.loss
         assert made == len(found.groups)
         # Labels count from the end of the line.
@@ -340,19 +351,19 @@ def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
     found: dict[tuple[int, bool], int] = {}
     rng = random.Random(model)
     for seed in range(60):
-        made, built, order, wanted = table_of(model, 62_000 + seed)
-        asked, scratch = constraint(made), wanted.scratch
+        made, built, order, problem = table_of(model, 62_000 + seed)
+        asked, scratch = constraint(made), problem.scratch
         for turn in range(12):
             size = rng.randint(1, min(built.rows, rng.choice([6, 12, 60])))
             first = rng.randrange(built.rows - size + 1)
             rows = list(range(first, first + size)) if turn % 2 else rng.sample(range(built.rows), size)
-            items = wanted.item_of[rows].astype(np.int32)
-            held = bool(holds(items, 0, size, wanted.asked, *scratch))
+            items = problem.item_of[rows].astype(np.int32)
+            held = bool(holds(items, 0, size, problem.model, *scratch))
             expected = bool(asked.holds(built, np.array(rows)))
             assert held == expected or (strict(made) and not held), (made, rows)
             if turn == 0:
                 assert expected == made.meets([order[r] for r in rows]), (made, rows)
-            mode = int(wanted.asked[0])
+            mode = int(problem.model[0])
             found[mode, held] = found.get((mode, held), 0) + 1
     for mode in (0, 2) if model == "k" else (1, 2):
         assert found.get((mode, True), 0) >= 10
@@ -368,9 +379,9 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     sensitive = (np.zeros(n, np.int32), 1, None)
     built, _ = space.build([attribute], [codes], np.zeros(n, np.uint64), None, sensitive=[sensitive])
     asked = AtLeast(n // 3, (demanded(l=2),))
-    wanted = layout(built, asked, "top")
-    labels, penalty = np.full(n, -7, np.int32), int(wanted.terms[:, 2].sum())
-    given = (wanted.least, wanted.most, penalty, *wanted.measure, wanted.asked, *wanted.scratch)
+    problem = layout(built, asked, "top")
+    labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())
+    given = (problem.least, problem.most, penalty, *problem.measure, problem.model, *problem.scratch)
     made, loss = kernels.cut_all(np.arange(n, dtype=np.int32), *given, labels)
     assert sorted(set(labels.tolist())) == list(range(made))
     assert loss / penalty == pytest.approx(n + sum(len(g) * (len(g) - 1) / (n - 1) for g in members(labels)))
@@ -379,11 +390,11 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
 def test_groups_hold_from_any_place_of_the_line() -> None:
     """The same records at the front, in the middle, in another order."""
     for seed in range(60):
-        _, built, _, wanted = table_of("several", 63_000 + seed)
+        _, built, _, problem = table_of("several", 63_000 + seed)
         rng = random.Random(seed)
         rows = rng.sample(range(built.rows), rng.randint(1, built.rows))
         others = [rng.randrange(built.rows) for _ in range(3)]
-        items = wanted.item_of[rows].astype(np.int32)
-        more = np.concatenate((wanted.item_of[others], items[::-1], wanted.item_of[others])).astype(np.int32)
-        args: tuple[Any, ...] = (wanted.asked, *wanted.scratch)
+        items = problem.item_of[rows].astype(np.int32)
+        more = np.concatenate((problem.item_of[others], items[::-1], problem.item_of[others])).astype(np.int32)
+        args: tuple[Any, ...] = (problem.model, *problem.scratch)
         assert holds(items, 0, len(rows), *args) == holds(more, 3, 3 + len(rows), *args)

@@ -25,10 +25,10 @@ MANY = settings(max_examples=examples(150), deadline=None)
 @pytest.fixture(autouse=True, params=[(256, 64), (3, 2), (0, 1), (0, 8)], ids=["tables", "mixed", "boxes", "blocks"])
 def ways(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every test runs with all attributes by table, with some on axes, and with all numbers on axes."""
-    before = index.FEW, trie.BLOCK
-    index.FEW, trie.BLOCK = request.param
+    before = index.TABLE_LIMIT, trie.BLOCK
+    index.TABLE_LIMIT, trie.BLOCK = request.param
     yield
-    index.FEW, trie.BLOCK = before
+    index.TABLE_LIMIT, trie.BLOCK = before
 
 
 @st.composite

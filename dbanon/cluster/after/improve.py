@@ -71,38 +71,41 @@ def improved(space: Space, constraint: Constraint, labels: Ints, search: Search,
     The loss is that of the published values (KACPC paper, Eq. 1) times the weights, and never above that of the start.
     """
     kept = np.flatnonzero(labels >= 0)
-    wanted = layout(space.among(kept) if len(kept) < space.rows else space, constraint, search.heights)
-    classes = Classes.of(wanted, labels, kept)
-    before = classes.loss(wanted)
-    classes = _searched(wanted, classes, search, _block_of(wanted, space, search.blocks), check)
-    if classes.loss(wanted) >= before:
+    problem = layout(space.among(kept) if len(kept) < space.rows else space, constraint, search.heights)
+    classes = Classes.of(problem, labels, kept)
+    before = classes.loss(problem)
+    classes = _searched(problem, classes, search, _block_of(problem, space, search.blocks), check)
+    if classes.loss(problem) >= before:
         return labels
-    found = classes.labels(wanted, kept, len(labels))
+    improved_labels = classes.labels(problem, kept, len(labels))
     if constraint.counts_records(space):
-        return found
+        return improved_labels
     # What the kernels judged is judged again by the code that all algorithms share, and so are classes that publish the
     # same values and are one class for a reader.
     rest = space.among(kept) if len(kept) < space.rows else space
-    found = repair(rest, found)
-    if len(constraint.missed(rest, members(found))) or Classes.of(wanted, found, kept).loss(wanted) >= before:
+    improved_labels = repair(rest, improved_labels)
+    if (
+        len(constraint.missed(rest, members(improved_labels)))
+        or Classes.of(problem, improved_labels, kept).loss(problem) >= before
+    ):
         return labels
-    return found
+    return improved_labels
 
 
-def _searched(wanted: Layout, classes: Classes, search: Search, blocks: Ints, check: Check) -> Classes:
+def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, check: Check) -> Classes:
     from dbanon import kernels
 
-    budget, before = search.budget, classes.loss(wanted)
+    budget, before = search.budget, classes.loss(problem)
     draws = np.random.Generator(np.random.PCG64(search.seed))
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
-    spare = Classes.room(len(classes.items), wanted.least, classes.number)
-    largest = max(16 * wanted.least, LARGEST)
-    batch = max(BATCH[wanted.asked[0]] // max(wanted.least // 16, 1), 1)
-    widths = WIDTHS[wanted.asked[0]]
+    spare = Classes.room(len(classes.items), problem.least, classes.number)
+    largest = max(16 * problem.least, LARGEST)
+    batch = max(BATCH[problem.model[0]] // max(problem.least // 16, 1), 1)
+    widths = WIDTHS[problem.model[0]]
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
         kernels.sweep(
-            *classes.arrays, 0, blocks, 1, 0, 0, 0, wanted.least, wanted.most, 1, *wanted.measure, wanted.asked,
-            wanted.lines, state.copy(), *spare.arrays,
+            *classes.arrays, 0, blocks, 1, 0, 0, 0, problem.least, problem.most, 1, *problem.measure, problem.model,
+            problem.lines, state.copy(), *spare.arrays,
         )  # fmt: skip
     clock, idle, turn, saved = time.perf_counter(), 0, 0, 0
     while budget.seconds is not None or budget.done < budget.moves:
@@ -118,8 +121,8 @@ def _searched(wanted: Layout, classes: Classes, search: Search, blocks: Ints, ch
         first = int(draws.integers(classes.number)) if classes.number > 2 * batch else 0
         width = widths[turn % len(widths)]
         number, less, done = kernels.sweep(
-            *classes.arrays, classes.number, blocks, width, NEAR, first, moves, wanted.least,
-            wanted.most, largest, *wanted.measure, wanted.asked, wanted.lines, state, *spare.arrays,
+            *classes.arrays, classes.number, blocks, width, NEAR, first, moves, problem.least,
+            problem.most, largest, *problem.measure, problem.model, problem.lines, state, *spare.arrays,
         )  # fmt: skip
         if done:  # else the classes keep their order, by which equal records are dealt: as many moves give the same
             spare.number = number
@@ -135,10 +138,10 @@ def _searched(wanted: Layout, classes: Classes, search: Search, blocks: Ints, ch
     return classes
 
 
-def _block_of(wanted: Layout, space: Space, blocks: Ints | None) -> Ints:
+def _block_of(problem: Layout, space: Space, blocks: Ints | None) -> Ints:
     """Blocks by item."""
     if blocks is None:
         return np.zeros(0, np.int64)
-    of = np.zeros(len(wanted.codes), np.int64)
-    of[wanted.item_of] = np.repeat(blocks, space.counts)
+    of = np.zeros(len(problem.codes), np.int64)
+    of[problem.item_of] = np.repeat(blocks, space.counts)
     return of

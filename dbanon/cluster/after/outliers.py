@@ -13,17 +13,17 @@ from dbanon.space.space import Ints, Space
 Repair = Callable[[Space, Ints], Ints]
 
 
-def left_out(space: Space, constraint: Constraint, found: Ints, whole: Ints, share: float, repair: Repair) -> Ints:
+def left_out(space: Space, constraint: Constraint, clusters: Ints, whole: Ints, share: float, repair: Repair) -> Ints:
     """The labels of least average loss of a released record, with at most a share of the records left out (label -1).
 
-    `found` are the clusters of the algorithm, `whole` the same repaired. Two ways are tried: the repaired clusters of
+    `clusters` are those of the algorithm, `whole` the same repaired. Two ways are tried: the repaired clusters of
     greatest loss are left out; or clusters that miss the model, smallest first, and then those of greatest loss, and
     what is left is repaired. The models compare with what is released, so both are repaired again; a way that cannot
     be is not taken. Ties go to fewer records left out.
     """
     budget = int(share * space.rows)
     best, least = whole, _mean_loss(space, whole)
-    for labels, offenders in ((whole, False), (found, True)):
+    for labels, offenders in ((whole, False), (clusters, True)):
         lean = _without(space, constraint, labels, budget, offenders)
         if not (lean < 0).any() or not (lean >= 0).any():
             continue
@@ -49,15 +49,15 @@ def _without(space: Space, constraint: Constraint, labels: Ints, budget: int, of
     missed = set(order)
     order += [c for c in np.argsort(-loss, kind="stable").tolist() if c not in missed]
     lean = labels.copy()
-    lost, kept = float((loss * sizes).sum()), space.rows
+    total, kept = float((loss * sizes).sum()), space.rows
     for c in order:
         if sizes[c] > budget or sizes[c] == kept:
             continue
-        if c not in missed and loss[c] <= lost / kept:  # all that follow lose no more
+        if c not in missed and loss[c] <= total / kept:  # all that follow lose no more
             break
         lean[clusters[c]] = -1
         budget -= int(sizes[c])
-        lost, kept = lost - loss[c] * sizes[c], kept - int(sizes[c])
+        total, kept = total - loss[c] * sizes[c], kept - int(sizes[c])
     return lean
 
 

@@ -59,17 +59,17 @@ def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], 
     """
     from dbanon.kernels import simdiv as kernels
 
-    chosen = resolved(options)
+    settings = resolved(options)
     k = constraint.least
     clusters = space.rows // k
     if clusters < 2:
         return np.zeros(space.rows, np.int64)
-    unit = directions(space, chosen["cs_scale"])
+    unit = directions(space, settings["cs_scale"])
     tuple_of = space.tuple_of
-    ranked = ranked_rows(space, unit, chosen["rank"], check)
-    first = int(np.argmax(influences(space, chosen)))
+    ranked = ranked_rows(space, unit, settings["rank"], check)
+    first = int(np.argmax(influences(space, settings)))
     top = space.codes[:, first].astype(np.int64)
-    least = round(chosen["t_cs"] * STEP)
+    least = round(settings["t_cs"] * STEP)
     check()
     seeds = kernels.slice_centers(ranked, tuple_of, unit, top, space.attributes[first].values, k, least)
     labels = np.full(space.rows, -1, np.int64)
@@ -84,15 +84,15 @@ def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], 
     if len(groups[0]) * clusters > LARGEST and not options["large"]:
         raise errors.TooLarge("simdiv", len(groups[0]), clusters, LARGEST)
     of_kinds = _kinds(groups[1])
-    made = 0
-    while made < clusters:
+    full = 0
+    while full < clusters:
         check()
-        made = kernels.fill(
-            made, WORK, np.stack((seeds, tuple_of[seeds]), axis=1), k, unit, groups, of_kinds, sensitive,
-            (chosen["alpha_pr"], chosen["beta_ut"]), least, chosen["div"] == "pair", bool(chosen["avoid_uniform"]),
-            labels,
+        full = kernels.fill(
+            full, WORK, np.stack((seeds, tuple_of[seeds]), axis=1), k, unit, groups, of_kinds, sensitive,
+            (settings["alpha_pr"], settings["beta_ut"]), least, settings["div"] == "pair",
+            bool(settings["avoid_uniform"]), labels,
         )  # fmt: skip
-    _residuals(ranked[labels[ranked] < 0], unit, tuple_of, seeds, labels, _most(k, chosen["cap"]))
+    _residuals(ranked[labels[ranked] < 0], unit, tuple_of, seeds, labels, _most(k, settings["cap"]))
     return labels
 
 
@@ -134,9 +134,9 @@ def _residuals(rest: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: In
         similar = np.zeros(len(centers))
         for j in range(unit.shape[1]):
             similar += centers[:, j] * unit[tuple_of[row], j]
-        found = np.rint(similar * STEP)
+        cosines = np.rint(similar * STEP)
         open_ = sizes < most
-        c = int(np.argmax(np.where(open_, found, -np.inf) if open_.any() else found))
+        c = int(np.argmax(np.where(open_, cosines, -np.inf) if open_.any() else cosines))
         labels[row] = c
         sizes[c] += 1
 
@@ -151,15 +151,15 @@ def _most(k: int, cap: str) -> float:
 
 def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[str, object]) -> tuple[Ints, Ints]:
     """Needs-based generalization (S1, Algorithm 4): see `dbanon.cluster.papers.needs`."""
-    chosen = resolved(options)
+    settings = resolved(options)
     needs = Needs(
-        least=chosen["t_div"],
-        normalized=chosen["div_scale"] == "normalized",
-        always=chosen["imbalance"] == "always",
-        influential=chosen["influential"],
-        levels=chosen["levels"],
+        least=settings["t_div"],
+        normalized=settings["div_scale"] == "normalized",
+        always=settings["imbalance"] == "always",
+        influential=settings["influential"],
+        levels=settings["levels"],
     )
-    return raised(space, labels, constraint.least, influences(space, chosen), needs)
+    return raised(space, labels, constraint.least, influences(space, settings), needs)
 
 
 def _bounds(options: Mapping[str, object]) -> Mapping[str, tuple[str, str]]:

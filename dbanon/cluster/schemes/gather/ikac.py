@@ -23,8 +23,8 @@ class FarthestFromAll:
     first: int
     sign: int = -1
 
-    def next(self, index: Index, sums: Question, made: int) -> int:
-        return index.greatest(sums) if made else self.first
+    def next(self, index: Index, sums: Question, groups: int) -> int:
+        return index.greatest(sums) if groups else self.first
 
 
 def ikac(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:

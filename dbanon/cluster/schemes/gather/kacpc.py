@@ -25,18 +25,18 @@ class NearestToAll:
     space: Space
     sign: int = 1
 
-    def next(self, index: Index, sums: Question, made: int) -> int:
-        return index.least(sums if made else index.to(modal(self.space)))
+    def next(self, index: Index, sums: Question, groups: int) -> int:
+        return index.least(sums if groups else index.to(modal(self.space)))
 
 
 def modal(space: Space) -> list[int]:
     """The most frequent code of every attribute; ties to the least code, so to the smallest number, the first leaf,
     and NULL last."""
-    found = []
+    codes = []
     for j, attribute in enumerate(space.attributes):
         records = np.bincount(space.codes[:, j], weights=space.counts, minlength=attribute.values + 1)
-        found.append(int(np.argmax(records)))
-    return found
+        codes.append(int(np.argmax(records)))
+    return codes
 
 
 def kacpc(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:

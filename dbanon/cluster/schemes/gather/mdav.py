@@ -54,12 +54,12 @@ class FarthestFromAverage:
     def __init__(self, space: Space, k: int, terms: Sequence[_Squares]) -> None:
         self.k, self.index = k, Index(space, terms)
         self.dealer = Dealer(self.index)
-        few = [terms[j] for j in self.index.few]
+        tabular = [terms[j] for j in self.index.tabular]
         self.terms = (
-            np.array([int(isinstance(t.attribute, Number)) for t in few], np.int64),
-            np.array([t.unit for t in few], np.int64),
-            np.cumsum([0, *(t.attribute.values for t in few)]),
-            np.concatenate([np.zeros(0), *(t.place for t in few)]),
+            np.array([int(isinstance(t.attribute, Number)) for t in tabular], np.int64),
+            np.array([t.unit for t in tabular], np.int64),
+            np.cumsum([0, *(t.attribute.values for t in tabular)]),
+            np.concatenate([np.zeros(0), *(t.place for t in tabular)]),
         )
         self.question = self.index.blank()
 

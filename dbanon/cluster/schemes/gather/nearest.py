@@ -27,8 +27,8 @@ class Seeding(Protocol):
         """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest."""
         ...
 
-    def next(self, index: Index, sums: Question, made: int) -> int:
-        """The tuple of the next seed after `made` groups."""
+    def next(self, index: Index, sums: Question, groups: int) -> int:
+        """The tuple of the next seed after so many groups."""
         ...
 
 
@@ -111,14 +111,14 @@ class UntilEnough(Nearest):
         own = self.dealer.rows([seed], one)
         index.take(np.array([seed]), one)
         near = index.to(self.space.codes[seed])
-        wanted = self.constraint.least - 1
+        reach = self.constraint.least - 1
         while True:
-            tuples, counts = index.nearest(near, wanted)
+            tuples, counts = index.nearest(near, reach)
             rows = np.concatenate((own, self.dealer.rows(tuples, counts)))
             needed = self.constraint.needed(self.space, rows)
             if needed is not None or len(rows) > index.records:
                 break
-            wanted = 2 * wanted + 1
+            reach = 2 * reach + 1
         if needed is None:
             index.put_back(np.array([seed]), one)
             return None

@@ -52,7 +52,7 @@ class LeastLoss:
         self.reference = seeding.reference
         self.index = Index(space, loss.tables(space))
         self.dealer = Dealer(self.index)
-        self.terms = arrays([loss.terms[j] for j in self.index.few])
+        self.terms = arrays([loss.terms[j] for j in self.index.tabular])
         self.question = self.index.blank()
 
     def can_go_on(self) -> bool:

@@ -36,7 +36,7 @@ def mwck(space: Space, constraint: Constraint, options: Mapping[str, object], ch
 
 def entropies(space: Space, bins: int) -> list[float]:
     """Entropy of each attribute's values over the greatest of as many values, 0 to 1. A NULL is a value."""
-    found = []
+    shares = []
     for j, attribute in enumerate(space.attributes):
         cell = space.codes[:, j].astype(np.int64)
         if isinstance(attribute, Number):
@@ -45,8 +45,8 @@ def entropies(space: Space, bins: int) -> list[float]:
             cell = np.where(cell == attribute.values, bins, np.minimum((at[cell] * bins).astype(np.int64), bins - 1))
         records = np.bincount(cell, weights=space.counts)
         p = records[records > 0] / max(space.rows, 1)
-        found.append(float(-(p * np.log(p)).sum() / np.log(len(p))) if len(p) > 1 else 0.0)
-    return found
+        shares.append(float(-(p * np.log(p)).sum() / np.log(len(p))) if len(p) > 1 else 0.0)
+    return shares
 
 
 register(

@@ -38,7 +38,7 @@ def full_domain(space: Space, constraint: Constraint, name: str, check: Check) -
     Raises TooManyLevels. Exponential in the attributes, O(tuples) time a node, O(tuples * attributes + nodes) memory.
     """
     of = [Levels.of(a, space.codes[:, j]) for j, a in enumerate(space.attributes)]
-    raised = [j for j, found in enumerate(of) if len(found.numbers) > 1]
+    raised = [j for j, levels in enumerate(of) if len(levels.numbers) > 1]
     nodes = math.prod(len(of[j].numbers) + 1 for j in raised)
     if nodes > LARGEST:
         raise errors.TooManyLevels(name, nodes, LARGEST)
@@ -88,12 +88,12 @@ class _Search:
 
     def passing(self, some: tuple[int, ...], alive: Bools, constraint: AtLeast) -> Bools:
         """Nodes of some attributes whose groups meet the constraint."""
-        found = np.zeros_like(alive)
+        passed = np.zeros_like(alive)
         floor = self._floor(some, alive)
         for _, node in self._bottom_up(some, alive):
-            if not found[node] and self._meets(some, floor, node, constraint):
-                found[tuple(slice(level, None) for level in node)] = True
-        return found
+            if not passed[node] and self._meets(some, floor, node, constraint):
+                passed[tuple(slice(level, None) for level in node)] = True
+        return passed
 
     def best(self, alive: Bools, constraint: Constraint) -> Ints:
         """The label of every record on the best node of all attributes; one class where none passes."""
@@ -106,9 +106,9 @@ class _Search:
                 break
             if self._meets(everything, floor, node, constraint):
                 group, groups = self.base.groups(self.levels, node)
-                lost = self._lost(loss, group, groups)
-                if total < 0 or lost < least:
-                    labels, least, total = group, lost, levels
+                loss_here = self._loss_of(loss, group, groups)
+                if total < 0 or loss_here < least:
+                    labels, least, total = group, loss_here, levels
         return np.repeat(labels, self.space.counts)
 
     def _bottom_up(self, some: tuple[int, ...], alive: Bools) -> Iterator[tuple[int, Node]]:
@@ -156,7 +156,7 @@ class _Search:
             yield np.split(rows, np.cumsum(sizes[by_size[first:last]])[:-1])
             first, step = last, 8 * step
 
-    def _lost(self, loss: Loss, group: Ints, groups: int) -> int:
+    def _loss_of(self, loss: Loss, group: Ints, groups: int) -> int:
         """The loss of all records in groups, of each tuple, as they are published."""
         order = np.argsort(group, kind="stable")
         first = np.searchsorted(group[order], np.arange(groups))

@@ -97,9 +97,9 @@ class Frequencies:
         group, groups = self.groups(levels, node)
         blocks = []
         for of, low, high, column in zip(levels, self.node, node, self.blocks, strict=True):
-            found = np.empty(groups, np.int64)
-            found[group] = of.up(low, high)[column]
-            blocks.append(found)
+            column_above = np.empty(groups, np.int64)
+            column_above[group] = of.up(low, high)[column]
+            blocks.append(column_above)
         return Frequencies(node, tuple(blocks), sums(group, groups, self.records))
 
 

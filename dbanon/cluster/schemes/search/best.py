@@ -47,29 +47,29 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     3,000,000; an eighth of them where a model judges more than the number of records, and fewer in proportion from
     k = 50 on. O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
     """
-    wanted = layout(space, constraint, str(options.get("heights", "top")))
-    rows_of = np.argsort(wanted.item_of, kind="stable")
-    sizes = np.bincount(wanted.item_of, minlength=len(wanted.codes))
+    problem = layout(space, constraint, str(options.get("heights", "top")))
+    rows_of = np.argsort(problem.item_of, kind="stable")
+    sizes = np.bincount(problem.item_of, minlength=len(problem.codes))
     tried: dict[Line, int] = {}
-    found, least = np.zeros(space.rows, np.int64), -1
+    best_labels, least = np.zeros(space.rows, np.int64), -1
 
     def loss_of(line: Line) -> int:
-        nonlocal found, least
+        nonlocal best_labels, least
         check()
         if line not in tried:
-            tried[line], labels, records = _cut(wanted, line, sizes)
+            tried[line], labels, records = _cut(problem, line, sizes)
             if least < 0 or tried[line] < least:
                 least = tried[line]
-                found = np.empty(space.rows, np.int64)
-                found[rows_of] = labels[np.argsort(records, kind="stable")]
+                best_labels = np.empty(space.rows, np.int64)
+                best_labels[rows_of] = labels[np.argsort(records, kind="stable")]
         return tried[line]
 
-    work = space.rows * wanted.most * (1 if wanted.asked[0] == 0 else JUDGING)
+    work = space.rows * problem.most * (1 if problem.model[0] == 0 else JUDGING)
     lines = max(WORK[str(options["effort"])] // max(work, 1), 1)
     many = [j for j, a in enumerate(space.attributes) if isinstance(a, Number) and a.values > MANY]
     if len(many) < 2:
         many = []
-    line = _first(space, many, max(space.rows // wanted.least, 1))
+    line = _first(space, many, max(space.rows // problem.least, 1))
     value = loss_of(line)
     better = True
     while better:
@@ -80,9 +80,9 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     if many:
         split = mondrian(space, constraint, {}, check)
         everything = np.arange(space.rows)
-        if Classes.of(wanted, split, everything).loss(wanted) < least:
+        if Classes.of(problem, split, everything).loss(problem) < least:
             return split
-    return found
+    return best_labels
 
 
 def _first(space: Space, many: list[int], classes: int) -> Line:
@@ -105,13 +105,13 @@ def _neighbours(line: Line, many: list[int]) -> Iterator[Line]:
                 yield (*line[:i], (j, other), *line[i + 1 :])
 
 
-def _cut(wanted: Layout, line: Line, sizes: Ints) -> tuple[int, Codes, Codes]:
+def _cut(problem: Layout, line: Line, sizes: Ints) -> tuple[int, Codes, Codes]:
     """Loss, labels and items of the records along a line. Of the last attribute every other run goes down, so that what
     meets at the end of a run is alike."""
     from dbanon import kernels
 
-    keys = [wanted.codes[:, j] >> bits for j, bits in line]
-    front = np.lexsort(keys[-2::-1]) if len(keys) > 1 else np.arange(len(wanted.codes))
+    keys = [problem.codes[:, j] >> bits for j, bits in line]
+    front = np.lexsort(keys[-2::-1]) if len(keys) > 1 else np.arange(len(problem.codes))
     new = np.zeros(len(front), bool)
     for key in keys[:-1]:
         new[1:] |= key[front[1:]] != key[front[:-1]]
@@ -121,9 +121,9 @@ def _cut(wanted: Layout, line: Line, sizes: Ints) -> tuple[int, Codes, Codes]:
     order = np.lexsort((np.where(run % 2 == 0, last, -last), run))
     records = np.repeat(order, sizes[order]).astype(np.int32)
     labels = np.empty(len(records), np.int32)
-    penalty = int(wanted.terms[:, 2].sum())
+    penalty = int(problem.terms[:, 2].sum())
     _, loss = kernels.cut_all(
-        records, wanted.least, wanted.most, penalty, *wanted.measure, wanted.asked, *wanted.scratch, labels
+        records, problem.least, problem.most, penalty, *problem.measure, problem.model, *problem.scratch, labels
     )
     return int(loss), labels, records
 
