@@ -68,18 +68,8 @@ def anonymize(
     from dbanon.views.materialized import materialize
 
     name = _name(output)
-    declared = _policy(policy) if policy else {}
-    for column in qi:
-        plain, _, hierarchy = column.partition("=")
-        declared[plain] = {"role": "quasi", **({"hierarchy": hierarchy} if hierarchy else {})}
-    roles = {
-        "sensitive": sensitive,
-        "identifier": identifiers,
-        "other": other,
-        "person": [person] if person else [],
-    }
-    for role, columns in roles.items():
-        declared |= {column: {"role": role} for column in columns}
+    roles = {"sensitive": sensitive, "identifier": identifiers, "other": other, "person": [person] if person else []}
+    declared = _declared(policy, qi, roles)
     with errors_as_messages():
         read = [source, *([policy] if policy else []), *map(Path, _hierarchy_files(declared).values())]
         written = handouts.files_of(output, name)
@@ -93,7 +83,7 @@ def anonymize(
         materialize(con, name, algorithm, "input", k=k, progress=searched(step), **parameters)
         step("Writing")
         files = handouts.publish(con, name, output, classes=True, overwrite=force)
-        rows = con.execute(f"SELECT metric, value FROM {identifier(name + '_metrics')}").fetchall()
+        metrics = dict(con.execute(f"SELECT metric, value FROM {identifier(name + '_metrics')}").fetchall())
         unnamed = _unnamed(con, parameters)
     if unnamed and not quiet:
         click.echo(
@@ -102,22 +92,37 @@ def anonymize(
             err=True,
         )
     if as_json:
-        click.echo(json.dumps({"files": [str(f) for f in files], "metrics": dict(rows)}))
+        click.echo(json.dumps({"files": [str(f) for f in files], "metrics": metrics}))
     elif not quiet:
-        found = dict(rows)
+        _tell(metrics, files)
+
+
+def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
+    """Prints what was published, and where."""
+    click.echo(
+        f"{int(metrics['records'])} records in {int(metrics['classes'])} classes of at least {int(metrics['k'])}; "
+        f"precision {metrics['precision']:.4f}."
+    )
+    alone = int(metrics.get("unique_unchanged", 0))
+    if alone:
         click.echo(
-            f"{int(found['records'])} records in {int(found['classes'])} classes of at least {int(found['k'])}; "
-            f"precision {found['precision']:.4f}."
+            f"{alone} of these records are unique by the values of their unchanged columns (sensitive, "
+            f"other), whatever k is: who knows those values finds them. The smallest group alike in everything "
+            f"published has {int(metrics['k_all'])}."
         )
-        alone = int(found.get("unique_unchanged", 0))
-        if alone:
-            click.echo(
-                f"{alone} of these records are unique by the values of their unchanged columns (sensitive, "
-                f"other), whatever k is: who knows those values finds them. The smallest group alike in everything "
-                f"published has {int(found['k_all'])}."
-            )
-        for file in files:
-            click.echo(str(file))
+    for file in files:
+        click.echo(str(file))
+
+
+def _declared(policy: Path | None, qi: Sequence[str], roles: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
+    """Roles and settings by column: those of the file, then those of the command line."""
+    declared = _policy(policy) if policy else {}
+    for column in qi:
+        plain, _, hierarchy = column.partition("=")
+        declared[plain] = {"role": "quasi", **({"hierarchy": hierarchy} if hierarchy else {})}
+    for role, columns in roles.items():
+        declared |= {column: {"role": role} for column in columns}
+    return declared
 
 
 def _name(output: str) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace as replace_
 from typing import Any
 
 import duckdb
@@ -24,7 +25,7 @@ from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 from dbanon.views import changes, erasure, ledger, related
 from dbanon.views.ledger import TABLES, Entry
-from dbanon.views.version import INTERRUPTED, OLD, DisclosureWarning, Release, build, current_release
+from dbanon.views.version import INTERRUPTED, OLD, DisclosureWarning, Making, Release, build, current_release
 
 
 def materialize(
@@ -54,9 +55,8 @@ def materialize(
     _closed_transaction("materialize", connection)
     _word("materialize", "composition", composition, ("warn", "refuse"))
     given = json.loads(json.dumps(parameters, default=str))
-    known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
-    if algorithm not in known:
-        raise errors.UnknownAlgorithm(algorithm, known)
+    _known(algorithm)
+    making = Making("materialize", allow_delta, composition)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor, session.telling(current, progress):
         place = _place(connection)
@@ -83,11 +83,11 @@ def materialize(
         if published:
             if published[-1].person_key == columns:
                 made = prepare.keyed(made, columns).continued(held=changes.held_back(published[-1], cursor))
-            return _next(cursor, "materialize", entry, made, allow_delta, composition, published[-1])
+            return _next(cursor, entry, made, published[-1], making)
         with _transaction(cursor, "materialize", name):
             if _taken(cursor, target):
                 raise errors.Busy("materialize", name, "its tables were made meanwhile")
-            return build(cursor, entry, made, "materialize", allow_delta, 0, composition)
+            return build(cursor, entry, made, making)
 
 
 def refresh(
@@ -136,34 +136,33 @@ def refresh(
             if not cursor.execute(f"SELECT 1 FROM {made.continuity.only} LIMIT 1").fetchall():
                 raise errors.NothingLeftToErase(old.shown)
             made = made if refresh == "keep" else made.continued(keep=None)
-        return _next(cursor, "refresh", entry, made, allow_delta, composition, old, erase)
+        return _next(cursor, entry, made, old, Making("refresh", allow_delta, composition, erase=erase))
 
 
-def _next(
-    cursor: Any,
-    function: str,
-    entry: Entry,
-    made: Publication,
-    allow_delta: bool,
-    composition: str,
-    old: Entry,
-    erase: bool = False,
-) -> Release:
+def _known(algorithm: str) -> None:
+    """Raises UnknownAlgorithm where no algorithm that publishes has the name."""
+    known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
+    if algorithm not in known:
+        raise errors.UnknownAlgorithm(algorithm, known)
+
+
+def _next(cursor: Any, entry: Entry, made: Publication, old: Entry, making: Making) -> Release:
     """The next version in place of the old one, in one transaction."""
+    function, making = making.function, replace_(making, old=old)
     with _transaction(cursor, function, old.shown):
         where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
         if not ledger.entries(cursor, old.database, where, [old.schema, old.name, old.version]):
             raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
         short = 0
-        if entry.how == "keep" and not erase:
+        if entry.how == "keep" and not making.erase:
             short = len({row[1] for row in cursor.execute(changes.pending(old, made)).fetchall()})
-            if short and not allow_delta:
+            if short and not making.allow_delta:
                 raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
         for ending in TABLES:
             cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD)}")
         _status(cursor, old, "replaced")
         try:
-            result = build(cursor, entry, made, function, allow_delta, short, composition, old, erase)
+            result = build(cursor, entry, made, making, short)
         except duckdb.InvalidInputException as error:  # what the statements themselves refuse
             if entry.how == "keep" and not INTERRUPTED.search(str(error)):
                 raise errors.KeepRefused(old.shown, _reason(error)) from None

@@ -42,64 +42,128 @@ class Release:
     composition: Mapping[str, int] | None
 
 
-def build(
-    cursor: Any,
-    entry: Entry,
-    made: Publication,
-    function: str,
-    allow_delta: bool,
-    short: int,
-    composition: str,
-    old: Entry | None = None,
-    erase: bool = False,
-) -> Release:
-    """Tables, membership and ledger row of a version, inside a transaction. `old` is the one it stands in place of.
+@dataclass(frozen=True)
+class Making:
+    """How a version is made: by which function, and in place of which version (`old`).
 
-    With `erase` what its differences to earlier versions show is said, not refused.
+    `allow_delta` publishes what differs by too few, `composition` says what happens where other releases and this one
+    narrow people together: warn or refuse. With `erase` what its differences to earlier versions show is said, not
+    refused.
+    """
+
+    function: str
+    allow_delta: bool
+    composition: str
+    old: Entry | None = None
+    erase: bool = False
+
+    @property
+    def lets_differ(self) -> bool:
+        """Whether versions of the same name may differ by too few."""
+        return self.allow_delta or self.erase
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What a version shows beside others of the same people.
+
+    `mine` are versions of its own name, `checked` those whose exposure is refused on request, `unchecked` those that it
+    cannot be held against; `told` are sets that tell it apart from its own, `elsewhere` from all. `together`: people by
+    version, None where nobody knows who is who.
+    """
+
+    mine: Sequence[Entry]
+    checked: Sequence[Entry]
+    unchecked: Sequence[Entry]
+    told: Sequence[sequence.Apart]
+    elsewhere: Sequence[sequence.Apart]
+    together: Mapping[str, int] | None
+
+    @property
+    def exposed(self) -> dict[str, int]:
+        """How many people each other version helps to narrow or tell apart."""
+        return _exposed(self.together, self.elsewhere)
+
+    @property
+    def composition(self) -> dict[str, int] | None:
+        """The same of every version, for the ledger."""
+        if self.together is None:
+            return None
+        return dict.fromkeys(self.together, 0) | _exposed(self.together, [*self.elsewhere, *self.told])
+
+
+def build(cursor: Any, entry: Entry, made: Publication, making: Making, short: int = 0) -> Release:
+    """Tables, membership and ledger row of a version, inside a transaction. `short`: how many of its classes are known
+    to differ by too few.
+
+    Raises UnstableSource, DeltaRefused, CompositionUnchecked or CompositionRefused.
     """
     made = prepare.keyed(made, entry.person_key)
-    for ending, kind in (("", "release"), ("_classes", "classes")):
-        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(made, kind=kind))}")
-    metrics = _measured(cursor, entry, made)
-    members = plan.statement(replace(made, kind="membership"))
-    _remember(cursor, entry, members)
-    _one_table(cursor, entry, made)
-    if made.continuity.leaves_out:
-        _remember(cursor, entry, erasure.statement(made))
-    allow_delta = allow_delta or erase
-    if old is not None:
-        short += _delta(cursor, entry, old, made)
-        if short and not allow_delta:
-            raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
+    metrics = _written(cursor, entry, made)
+    if making.old is not None:
+        short += _delta(cursor, entry, making.old, made)
+        if short and not making.lets_differ:
+            raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     others = related.related(entry, cursor)
     mine = sequence.same_name(entry, others)
     told = sequence.apart(cursor, entry, made, mine, moved=OLD)
     short += sum(t.sets for t in told)
-    if told and not allow_delta:
+    if told and not making.lets_differ:
         versions = sorted({o.version for t in told for o in t.others})
-        raise errors.DeltaRefused(function, entry.shown, short, [f"version {v}" for v in versions])
-    checked = [o for o in others if not (allow_delta and o in mine)]
+        raise errors.DeltaRefused(making.function, entry.shown, short, [f"version {v}" for v in versions])
+    beside = _beside(cursor, entry, made, making, others, mine, told)
+    unchecked = [o.named for o in beside.unchecked]
+    _insert(cursor, entry, made, metrics, making.lets_differ, short, beside.composition, unchecked)
+    checked = {o.named for o in beside.checked}
+    refused = {name: people for name, people in beside.exposed.items() if name in checked}
+    if making.composition == "refuse" and refused:
+        raise errors.CompositionRefused(entry.shown, refused)
+    _disclose(cursor, entry, making, beside)
+    return current_release(cursor, entry, beside.composition)
+
+
+def _written(cursor: Any, entry: Entry, made: Publication) -> dict[str, float]:
+    """Makes the tables and the membership of a version; gives its measures."""
+    for ending, kind in (("", "release"), ("_classes", "classes")):
+        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(made, kind=kind))}")
+    metrics = _measured(cursor, entry, made)
+    _remember(cursor, entry, plan.statement(replace(made, kind="membership")))
+    _one_table(cursor, entry, made)
+    if made.continuity.leaves_out:
+        _remember(cursor, entry, erasure.statement(made))
+    return metrics
+
+
+def _beside(
+    cursor: Any,
+    entry: Entry,
+    made: Publication,
+    making: Making,
+    others: Sequence[Entry],
+    mine: Sequence[Entry],
+    told: Sequence[sequence.Apart],
+) -> _Beside:
+    """What a version shows beside others; CompositionUnchecked."""
+    checked = [o for o in others if not (making.lets_differ and o in mine)]
     unchecked = [o for o in others if not sequence.comparable(entry, o)]
-    if composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
+    if making.composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
         raise errors.CompositionUnchecked(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
     together = _together(cursor, entry, others)
     elsewhere = [] if len(others) == len(mine) else sequence.apart(cursor, entry, made, others, moved=OLD)
     elsewhere += sequence.sums(cursor, entry, made, others, moved=OLD)
-    if composition == "refuse":
+    if making.composition == "refuse":
         elsewhere += sequence.apart(cursor, entry, made, checked, refined=True, moved=OLD)
-    exposed = _exposed(together, elsewhere)
-    if together is not None:
-        together = dict.fromkeys(together, 0) | _exposed(together, [*elsewhere, *told])
-    _insert(cursor, entry, made, metrics, allow_delta, short, together, [o.named for o in unchecked])
-    refused = {name: people for name, people in exposed.items() if name in {o.named for o in checked}}
-    if composition == "refuse" and refused:
-        raise errors.CompositionRefused(entry.shown, refused)
-    if erase:
-        by_version = _exposed(None, told)
-        for said in erasure.learned(entry.shown, _held_back(cursor, entry), by_version):
+    return _Beside(mine, checked, unchecked, told, elsewhere, together)
+
+
+def _disclose(cursor: Any, entry: Entry, making: Making, beside: _Beside) -> None:
+    """Warns of what readers of other versions can tell."""
+    exposed, old = beside.exposed, making.old
+    if making.erase:
+        for said in erasure.learned(entry.shown, _held_back(cursor, entry), _exposed(None, beside.told)):
             _warn(said)
     if entry.how == "recluster" and old is not None:
-        narrowed = {o.named: exposed.pop(o.named) for o in mine if o.named in exposed}
+        narrowed = {o.named: exposed.pop(o.named) for o in beside.mine if o.named in exposed}
         counts = ", ".join(f"{people} with {name}" for name, people in narrowed.items())
         _warn(
             f"{entry.shown} was clustered anew: who has version {old.version} too can intersect its classes with those "
@@ -115,7 +179,6 @@ def build(
             _warn(f"{entry.shown}: roles have changed since version {old.version}: {', '.join(changed)}.")
     if exposed:
         _warn(str(errors.CompositionRefused(entry.shown, exposed)))
-    return current_release(cursor, entry, together)
 
 
 def current_release(cursor: Any, entry: Entry, together: Mapping[str, int] | None = None) -> Release:

@@ -1,0 +1,57 @@
+"""Functions fit a page, and their parameters can be remembered."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
+
+LINES, PARAMETERS = 60, 8
+
+FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if "kernels" not in path.relative_to(PACKAGE).parts]
+"""All modules but the compiled loops, which numba wants whole."""
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef]:
+    """The functions of a file, methods and inner ones too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            yield node
+
+
+def lines(function: ast.FunctionDef) -> int:
+    """How long a function is, with its docstring and without what decorates it."""
+    return (function.end_lineno or 0) - function.lineno + 1
+
+
+def is_command(function: ast.FunctionDef) -> bool:
+    """Whether it is a command of the command line: its parameters are the options that the user sees."""
+    names = [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list]
+    return any(name.rpartition(".")[2] == "command" for name in names)
+
+
+def parameters(function: ast.FunctionDef) -> int:
+    """How many parameters a caller must know: of a method not the object, of a documented function not what is set by
+    name and has a default."""
+    given = function.args
+    names = [a.arg for a in (*given.posonlyargs, *given.args) if a.arg not in ("self", "cls")]
+    optional = sum(default is not None for default in given.kw_defaults)
+    is_documented = not function.name.startswith("_") and ast.get_docstring(function) is not None
+    return len(names) + len(given.kwonlyargs) - (optional if is_documented else 0)
+
+
+def beyond(measure: Callable[[ast.FunctionDef], int], limit: int) -> dict[str, int]:
+    """The functions that measure more than a limit."""
+    every = {f"{path.relative_to(PACKAGE)}:{f.lineno} {f.name}": measure(f) for path in FILES for f in functions(path)}
+    assert len(every) > 500
+    return {name: measured for name, measured in every.items() if measured > limit}
+
+
+def test_no_function_is_longer_than_a_page() -> None:
+    assert not beyond(lines, LINES)
+
+
+def test_no_function_has_more_parameters_than_one_remembers() -> None:
+    assert not beyond(lambda f: 0 if is_command(f) else parameters(f), PARAMETERS)
