@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
+
+import duckdb
 
 from dbanon import session
 from dbanon.engine import udf, udf_attack
@@ -18,7 +22,6 @@ from dbanon.sqltext.builtin import OWN, bound
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
 _LOCK = threading.Lock()
-_MARK = "dbanon_cache_"
 
 
 def attach(connection: Any, *, catalog: bool = True) -> Any:
@@ -33,11 +36,10 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
     except KeyError:
         begun = session.begin(connection, _cache_of(connection))
         begun.recorded = []  # DuckDB binds a macro that is made: nothing needs to be planned then
-        for table in macros(begun.token):
-            connection.execute(table)
+        connection.execute(_planning(begun.token))
+        for macro in _parsed():
+            connection.execute(macro)
         begun.recorded = None
-        for scalar in scalar_functions.macros():
-            connection.execute(scalar)
     if catalog:
         schema.create(connection)
     return connection
@@ -45,22 +47,18 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
 
 # --- UDFs belong to the instance -------------------------------------------------------------------------
 
-_CACHES: weakref.WeakValueDictionary[str, session.LabelCache] = weakref.WeakValueDictionary()
+_CACHES: weakref.WeakValueDictionary[int, session.LabelCache] = weakref.WeakValueDictionary()
 
 
 def _cache_of(connection: Any) -> session.LabelCache:
     """The label cache of the connection's instance; registers the UDFs where they are missing.
 
-    A function whose name carries a number marks the instance, so that all its connections find the same cache.
+    One of them tells the instance's number, so that all its connections find the same cache.
     """
     with _LOCK:
-        marks = connection.execute(
-            bound(f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE starts_with(function_name, '{_MARK}')")
-        ).fetchall()
-        if marks:
-            name = marks[0][0]
-        else:
-            name = f"{_MARK}{next(_NUMBERS)}"
+        instance = _instance(connection)
+        if instance is None:
+            instance = next(_NUMBERS)
             connection.create_function("dbanon_plan", udf.dbanon_plan, _PLANNED, _TEXT, null_handling="special")
             connection.create_function(
                 "dbanon_cluster",
@@ -89,32 +87,71 @@ def _cache_of(connection: Any) -> session.LabelCache:
                 type="arrow",
                 null_handling="special",
             )
-            connection.create_function(name, udf.dbanon_plan, _PLANNED, _TEXT, null_handling="special")
-        cache = _CACHES.get(name)
-        if cache is None:
-            cache = session.LabelCache()
-            _CACHES[name] = cache
-        return cache
+            _TELLING.append(_telling(instance))
+            connection.create_function("dbanon_instance", _TELLING[-1], [], _NUMBER)
+        labels = _CACHES.get(instance)
+        if labels is None:
+            labels = session.LabelCache()
+            _CACHES[instance] = labels
+        return labels
+
+
+def _instance(connection: Any) -> int | None:
+    """The number of the connection's instance; None where the UDFs are missing.
+
+    It is asked for on a cursor, so the caller's transaction does not see an error.
+    """
+    cursor = connection.cursor()
+    try:
+        return int(cursor.execute("SELECT system.main.dbanon_instance()").fetchall()[0][0])
+    except duckdb.CatalogException:
+        return None
+    finally:
+        cursor.close()
+
+
+def _telling(number: int) -> Callable[[], int]:
+    return lambda: number
 
 
 _NUMBERS = itertools.count(1)
 
+_TELLING: list[Callable[[], int]] = []
+"""Kept for good: DuckDB 1 calls what it does not keep, once the connection that registered it is closed."""
+
 _TEXT: Any = "VARCHAR"  # by its name: DuckDB complains at exit of a type that a module still holds
+_NUMBER: Any = "BIGINT"
 _PLANNED = [_TEXT] * 3
 
 
 # --- macros belong to the connection ---------------------------------------------------------------------
 
 
-def macros(token: str) -> Iterator[str]:
-    """All CREATE MACRO statements of a connection: first what the table functions share, which is much of them."""
+@cache
+def _parsed() -> list[Any]:
+    """The CREATE MACRO statements that are the same for all connections; reading their text is half their cost.
+
+    They are read with DuckDB's settings, not with those of whoever attaches first.
+    """
+    with duckdb.connect() as reader:
+        return reader.extract_statements(";\n".join((*macros(), *scalar_functions.macros())))
+
+
+atexit.register(_parsed.cache_clear)  # DuckDB complains at exit of a statement that is still held
+
+
+def _planning(token: str) -> str:
+    """CREATE MACRO of what all table functions of a connection call: it plans the call of a session."""
     places = "[current_database(), current_schema(), current_setting('search_path')]"
     call = "{'function': called, 'positional': given, 'slots': filled, 'named': others}"
     planned = f"dbanon_plan({text(token)}, to_json({call})::VARCHAR, to_json({places})::VARCHAR)"
-    yield (
-        "CREATE OR REPLACE TEMP MACRO dbanon_statement(called, given, filled, others) AS "
-        + bound(f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]")
+    return "CREATE OR REPLACE TEMP MACRO dbanon_statement(called, given, filled, others) AS " + bound(
+        f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]"
     )
+
+
+def macros() -> Iterator[str]:
+    """The CREATE MACRO statements of the table functions: first what they share."""
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
         f"{bound(arguments.capture(_SLOTS, arguments.CAPTURED))}"
@@ -152,7 +189,11 @@ def _macro(function: TableFunction) -> str:
             Sql(f"{OWN}struct_pack({named})" if named else "NULL"),
         ]
     )
+    statement = f"temp.main.dbanon_statement({call})"
+    if function.positional:
+        # Where DuckDB binds a macro that is made, a test of a parameter comes to nothing, and binding ends there.
+        statement = f"CASE WHEN ({identifier(function.positional[0])} IS NULL) IS NULL THEN NULL ELSE {statement} END"
     return (
         f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}({', '.join(parameters)}) AS TABLE "
-        f"FROM {OWN}query(temp.main.dbanon_statement({call}))"
+        f"FROM {OWN}query({statement})"
     )
