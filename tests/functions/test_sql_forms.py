@@ -15,6 +15,7 @@ import pytest
 import dbanon
 from dbanon.functions.arguments import CAPTURED
 from dbanon.functions.registry import table_functions
+from dbanon.models import registry
 
 PEOPLE = """
     CREATE TABLE people AS
@@ -54,6 +55,25 @@ def free(parameter: str, value: str, others: str, function: str = "kacpc", k: in
     return Case(parameter, value, others, function, k, "guests")
 
 
+OF_MODELS = (
+    Case("l", "3"),
+    free("diversity", "'entropy'", "l := 2, sensitive := ['mark']"),
+    Case("c", "0.9", "l := 2, diversity := 'recursive'"),
+    Case("t", "0.1"),
+    Case("emd", "'ordered'", "t := 0.2"),
+    Case("alpha", "0.5"),
+    Case("p", "3"),
+    Case("beta", "0.5"),
+    free("likeness", "'enhanced'", "beta := 2, sensitive := ['mark']"),
+)
+
+
+def of_models() -> list[Case]:
+    """The parameters of the privacy models; of a model that is not named above a small bound."""
+    named = {case.parameter: case for case in OF_MODELS}
+    return [named.get(p.name) or Case(p.name, "0.1") for p in registry.parameters()]
+
+
 WARD = f"qi := ['ward'], hierarchies := {{'ward': {WARDS}}}"
 CASES = [
     Case("k", "6"),
@@ -74,15 +94,7 @@ CASES = [
     Case("bottom", "{'age': 30}"),
     Case("grid", "{'age': 10}"),
     Case("round", "{'age': 10}"),
-    Case("l", "3"),
-    free("diversity", "'entropy'", "l := 2, sensitive := ['mark']"),
-    Case("c", "0.9", "l := 2, diversity := 'recursive'"),
-    Case("t", "0.1"),
-    Case("emd", "'ordered'", "t := 0.2"),
-    Case("alpha", "0.5"),
-    Case("p", "3"),
-    Case("beta", "0.5"),
-    free("likeness", "'enhanced'", "beta := 2, sensitive := ['mark']"),
+    *of_models(),
     free("multi", "'joint'", "alpha := 0.8, sensitive := ['disease', 'mark']"),
     Case("suppress", "0.2"),
     Case("improve", "500"),

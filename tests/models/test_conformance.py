@@ -156,7 +156,7 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(model
         reached = [(of, float(defined(made, of, everything).table)) for of in limits.models]
         met = all(bool(of.met(np.float64(value))) for of, value in reached)
         try:
-            cluster.run(cluster.find("mondrian"), space, replace(limits, k=1), {}, sensitive=made.sensitive)
+            cluster.run(cluster.find("mondrian"), space, replace(limits, k=1), {}, cluster.Names((), made.sensitive))
             assert met, seed
         except errors.ModelNotMet as error:
             assert not met, (seed, str(error))
@@ -176,7 +176,7 @@ def test_every_algorithm_meets_it(algorithm: str, model: Model, form: Form) -> N
         chosen = cluster.find(algorithm)
         options = {p.name: p.default for p in chosen.own}
         try:
-            labels = cluster.run(chosen, space, constraint(made), options, sensitive=made.sensitive)
+            labels = cluster.run(chosen, space, constraint(made), options, cluster.Names((), made.sensitive))
         except (errors.ModelNotMet, errors.TooFew, errors.KOutOfRange):
             continue
         classes = made.classes(grouped(made, order, labels.tolist()))
@@ -313,7 +313,7 @@ def test_parameters_of_models_stand_together_in_the_order_of_their_places() -> N
 
 @pytest.mark.parametrize("model", registry.models(), ids=lambda m: m.name)
 def test_it_is_documented(model: Model) -> None:
-    page = function_page.page("kacpc")
+    page = function_page.common()
     for parameter in model.parameters:
         assert f"`{parameter.name}`" in page
     assert model.gives in function_page.page(model.function)
