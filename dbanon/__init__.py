@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dbanon.client.connection import Connection, connect
+    from dbanon.client.explain import explain
     from dbanon.client.frame import Anonymized, anonymize
     from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
@@ -37,6 +38,7 @@ _HOMES = {
     "connect": "client.connection",
     "declare": "policy.declare",
     "drop": "views.materialized",
+    "explain": "client.explain",
     "forget_release": "views.materialized",
     "load_hierarchy": "policy.declare",
     "materialize": "views.materialized",
@@ -59,6 +61,7 @@ __all__ = [
     "connect",
     "declare",
     "drop",
+    "explain",
     "forget_release",
     "load_hierarchy",
     "materialize",

@@ -101,6 +101,8 @@ class Session:
     """Columns of temporary relations by lower-case name, where the connection keeps track of them."""
     recorded: list[Mapping[str, Any]] | None = None
     """Where it is a list, calls are noted in it instead of being planned."""
+    explained: list[tuple[str, str]] | None = None
+    """Where it is a list, functions that are called are noted in it with the statements that answer them."""
     search: Search | None = None
     """Where there is one, classes are improved for its time."""
     told: Told | None = None

@@ -22,4 +22,7 @@ def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> 
         if call["positional"] or call["named"]:
             literals.refuse(name, cursor)
         read = Call.of(session, cursor, name, call["positional"] or {}, given, places)
-        return bound(str(read.function.handler(read)))
+        query = str(read.function.handler(read))
+        if session.explained is not None:
+            session.explained.append((name, query))
+        return bound(query)

@@ -40,7 +40,7 @@ class Call:
 
         Raises UnknownAlgorithm, UnknownParameter, MissingArgument or InvalidArgument.
         """
-        called = registry.called(function, given)
+        called = registry.called(function, {**positional, **given})
         options = Options(parameters.validated(called.name, called.parameters, given))
         return cls(called, positional, options, session, cursor, catalog.SearchPath.of(*places))
 

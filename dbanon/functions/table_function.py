@@ -31,7 +31,7 @@ class TableFunction:
     """One table function; `handler` gives the SQL of a call, or raises a DbanonError.
 
     Functions that publish have a `kind` (release, classes, metrics, inference) and an `algorithm`, or else `narrowed`,
-    which gives their form with the parameters of the algorithm that a call names.
+    which gives their form with the parameters of the algorithm that a call names, from the arguments of the call.
     """
 
     name: str
@@ -48,8 +48,8 @@ class TableFunction:
     def captured(self) -> tuple[str, ...]:
         """Parameters that `=` is understood for with any value; those of texts take it anyway."""
         names = tuple(p.name for p in self.parameters)
-        if self.kind:
-            return tuple(n for n in (*arguments.CAPTURED, "support") if n in names)
+        if set(arguments.CAPTURED) <= set(names):  # takes what algorithms take
+            return (*arguments.CAPTURED, "support") if self.kind == "inference" else arguments.CAPTURED
         if len(names) <= MOST_CAPTURED:
             return names
         return tuple(p.name for p in self.parameters if not isinstance(p.kind, Text | Choice))[:MOST_CAPTURED]

@@ -95,6 +95,11 @@ def _function(
     )
 
 
+def publishing() -> dict[str, TableFunction]:
+    """All functions that publish, by name."""
+    return {function.name: function for function in _every()}
+
+
 def _every() -> Iterator[TableFunction]:
     """The functions of all registered algorithms, then those that take the algorithm."""
     for algorithm in algorithms():

@@ -31,15 +31,22 @@ class Command:
     run: Callable[[Shell, list[str]], bool | None]
     least: int = 0
     most: int = 0
+    takes_sql: bool = False
+    """Whether what follows is SQL: one word, as it is typed."""
 
 
 def command(shell: Shell, line: str) -> bool:
     """Runs a line such as `.mode csv`; whether it went well. UnknownCommand, UnreadableCommand."""
-    try:
-        name, *words = shlex.split(line.rstrip("; \t"), posix=True)
-    except ValueError:
-        raise errors.UnreadableCommand(line, "each quote is closed") from None
+    name, _, rest = line.strip().partition(" ")
     known = COMMANDS.get(ALIASES.get(name, name))
+    if known is not None and known.takes_sql:
+        words = [rest.strip("; \t")] if rest.strip("; \t") else []
+    else:
+        try:
+            name, *words = shlex.split(line.rstrip("; \t"), posix=True)
+        except ValueError:
+            raise errors.UnreadableCommand(line, "each quote is closed") from None
+        known = COMMANDS.get(ALIASES.get(name, name))
     if known is None:
         raise errors.UnknownCommand(name, COMMANDS)
     if not known.least <= len(words) <= known.most:
@@ -196,6 +203,12 @@ def _variant(name: str) -> bool:
     return function is not None and function.kind in ("classes", "metrics")
 
 
+def _plan(shell: Shell, words: list[str]) -> None:
+    from dbanon.client.explain import explain
+
+    shell.code(explain(shell.connection, words[0]))
+
+
 # --- the rest --------------------------------------------------------------------------------------------
 
 
@@ -233,6 +246,15 @@ COMMANDS = {
             1,
         ),
         Command(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
+        Command(
+            ".plan",
+            ".plan SELECT ...",
+            "What the functions in a statement run, with a comment on every step.",
+            _plan,
+            1,
+            1,
+            takes_sql=True,
+        ),
         Command(".quit", ".quit", "Leaves (Ctrl-D).", _quit),
         Command(".read", ".read FILE", "Runs a file: statements and dot commands, up to the first error.", _read, 1, 1),
         Command(".rows", ".rows auto|N|all", "Most rows of a table; auto: as many as fit the screen.", _rows, 0, 1),

@@ -94,6 +94,11 @@ def bound(query: str) -> Sql:
     return Sql(_Reader(query).whole())
 
 
+def tokens(query: str) -> list[tuple[str, str]]:
+    """The words of a query, each with the blanks and comments before it. O(n)."""
+    return _TOKEN.findall(query)
+
+
 def tidy(query: str) -> str:
     """The query without blank lines and blanks at ends of lines; comments stand as far in as what follows them.
 

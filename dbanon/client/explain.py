@@ -1,0 +1,33 @@
+"""What the table functions in a statement run, as text that is meant to be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon import errors, session
+from dbanon.functions.parameters import shown
+from dbanon.sqltext.builtin import tidy
+
+
+def explain(connection: Any, query: str, parameters: object = None) -> str:
+    """The statement behind each table function that a query calls, with a comment on every step. Nothing is run but
+    the planning.
+
+    It is the custodian's: it names what is withheld. What runs is this text without its comments, each function of
+    DuckDB's being called by its whole name, so that no macro can take its place. InvalidArgument where the query calls
+    none of the functions, and the errors of those it calls.
+    """
+    current = session.of_connection(getattr(connection, "raw", connection))
+    current.explained = []
+    try:
+        if parameters is None:
+            connection.execute(f"EXPLAIN {query}")
+        else:
+            connection.execute(f"EXPLAIN {query}", parameters)
+        connection.fetchall()
+        found = dict.fromkeys(current.explained)
+    finally:
+        current.explained = None
+    if not found:
+        raise errors.InvalidArgument("explain", "query", "a statement that calls a table function", shown(query))
+    return "\n".join(f"-- What {function} runs.\n{tidy(statement)};" for function, statement in found)
