@@ -93,6 +93,7 @@ SELECT value, NULL, 0.5::DOUBLE FROM {{ overall }} WHERE value IS NULL
     share stands still, so every stretch of places is a few differences of prefix sums: up to `passed` the table's
     cumulated share is not above the class's, after it it is. -#}
 {% macro ordered(of, ranks) %}
+-- A row a rank: the share of the table up to it, and the sum of these shares.
 WITH cumulated AS MATERIALIZED (
     SELECT place, share, sum(share) OVER (ORDER BY place ASC) AS total
     FROM (
@@ -102,6 +103,8 @@ WITH cumulated AS MATERIALIZED (
         FROM {{ of.overall }} AS o JOIN {{ ranks }} AS r ON r.value IS NOT DISTINCT FROM o.value
     )
 ),
+-- A row a stretch of ranks between two values of a class: the class's share before it, and the rank up to which the
+-- table's share is not above that (passed).
 stretch AS MATERIALIZED (
     SELECT s.*, least(q.place, s.last) AS passed
     FROM (

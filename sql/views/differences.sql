@@ -47,8 +47,8 @@ failed AS MATERIALIZED (
     {% for s in tested %}{% for m in s.models %}
     UNION
     SELECT {{ body_class() }}, '{{ sql(m.parameter) }}'
-    FROM body_{{ s.i }} AS b
-    LEFT JOIN judged_{{ m.number }} AS j USING (class_id)
+    FROM {{ 'class sizes'|of(s) }} AS b
+    LEFT JOIN {{ ('measured ' ~ m.parameter)|of(m) }} AS j USING (class_id)
     WHERE NOT coalesce({{ met(m) }}, false)
         {% if promised is defined and m.number in promised %}
         {# Another version demands it, for its people. #}

@@ -4,6 +4,7 @@
 -- place: 150
 -- needs: sensitive
 -- of: classes, noise
+-- A row a column and a class whose records all have one value of it.
 WITH homogeneous AS (
     {% for u in unchanged if u.is_sensitive %}
     SELECT {{ u.label }} AS detail, class_id FROM {{ 'in classes'|of(u) }} GROUP BY class_id HAVING count(*) = 1

@@ -100,6 +100,7 @@ model AS MATERIALIZED (
     LEFT JOIN {{ 'cells'|of(q) }} AS c ON c.node = p.node
 ),
 {% endfor %}
+-- A row a class: its cells in all columns, and how thickly its records lie in them.
 region AS MATERIALIZED (
     SELECT
         c.size::DOUBLE{% for q in quasi %} / r{{ q.i }}.cells{% endfor %} AS density
@@ -108,6 +109,7 @@ region AS MATERIALIZED (
     FROM class_of AS c
     {% for q in quasi %}JOIN {{ 'regions'|of(q) }} AS r{{ q.i }} ON r{{ q.i }}.class_id = c.class_id {% endfor %}
 ),
+-- A row a combination of original values and of levels that classes are published on: the nodes to look up.
 asked AS (
     SELECT
         t.id

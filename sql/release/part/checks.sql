@@ -1,4 +1,4 @@
-{#- What the gate checks of every release, whatever it publishes; from leaving, original, released, placed and judged_i. -#}
+{#- What the gate checks of every release, whatever it publishes; from leaving, original, released, placed and what the models measure. -#}
 {%- from 'release/part/assignment.sql' import records with context -%}
 {%- from 'models/satisfied.sql' import met -%}
 {# A sum that tells which unchanged values there are. #}
@@ -95,8 +95,8 @@ WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) F
     {% for s in tested %}{% for m in s.models %}
     {# A class that is not judged is counted too. #}
     , (
-        SELECT (SELECT count(*) FROM body_{{ s.i }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
-        FROM judged_{{ m.number }}
+        SELECT (SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
+        FROM {{ ('measured ' ~ m.parameter)|of(m) }}
     ) AS judged_{{ m.number }}
     {% endfor %}{% endfor %}
 {%- endmacro %}

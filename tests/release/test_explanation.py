@@ -1,0 +1,191 @@
+"""What a release runs can be read: every step is commented and named, and it is the statement that runs."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import session
+from dbanon.functions.answer import answer
+from dbanon.functions.registry import table_functions
+from dbanon.release import algorithm_functions
+from dbanon.sqltext.builtin import bound, tidy, tokens
+from dbanon.sqltext.steps import steps
+
+PLACES = ("memory", "main", "")
+GIVEN = {"k": 3, "qi": ["age", "workclass"], "sensitive": ["disease"], "hierarchies": {"workclass": "adult_workclass"}}
+HOSTILE = {'a"b; --': "INTEGER", "source\n-- x\n\ny": "VARCHAR", "💊: tree": "VARCHAR", "kept": "INTEGER"}
+
+
+def explained(con: Any, function: str, *positional: object, **named: object) -> tuple[str, str]:
+    """What a call of a function is explained as, and what it runs."""
+    current = session.of_connection(con)
+    current.explained = []
+    given = dict(zip(table_functions()[function].positional, positional, strict=True))
+    call = {"function": function, "positional": given, "slots": [], "named": named}
+    try:
+        runs = answer(current, call, PLACES)
+        ((name, query),) = current.explained
+    finally:
+        current.explained = None
+    assert name == function
+    return tidy(query), runs
+
+
+def relations(query: str) -> list[tuple[str, str]]:
+    """Every relation of a WITH clause, nested ones too: its name, and the comment above it."""
+    found = tokens(query)
+    words = [word.upper() for _, word in found]
+    named = []
+    for i in range(1, len(found) - 3):
+        if (
+            words[i + 1] == "AS"
+            and words[i + 2] in ("(", "MATERIALIZED")
+            and words[i - 1] in ("WITH", "RECURSIVE", ",")
+        ):
+            first = i - 2 if words[i - 1] == "RECURSIVE" else i - 1
+            comment = "".join(blank for blank, _ in found[first : i + 1])
+            named.append((found[i][1], " ".join(line.strip() for line in comment.split("\n") if line.strip())))
+    return named
+
+
+def words(query: str) -> list[str]:
+    return [word for _, word in tokens(query)]
+
+
+def readable(query: str) -> None:
+    assert not re.search(r"\n[ \t]*\n", query)
+    assert not re.search(r"[ \t]\n", query)
+    for name, comment in relations(query):
+        assert comment.startswith("-- "), name
+        assert not re.search(r"_s?\d+$", name), name
+
+
+@pytest.mark.parametrize("function", algorithm_functions.publishing())
+def test_every_step_of_a_release_has_a_comment_and_the_name_of_its_column(six: Any, function: str) -> None:
+    query, runs = explained(six, function, "six", **GIVEN)
+    readable(query)
+    assert '"workclass: tree"' in {name for name, _ in relations(query)}
+    assert bound(query) == runs
+    assert "--" not in runs
+    found = steps(query)
+    assert all(step.holds for step in found.relations)
+    assert words(found.statement(found.result)) == words(query)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"suppress": 0.4, "intervals": "bounds", "nulls": "drop"},
+        {"t": 0.9, "l": 2, "beta": 9.0, "emd": "ordered"},
+        {"person": "rid", "l": 2, "intervals": "struct"},
+        {"top": {"age": 50}, "bottom": {"age": 26}, "grid": {"age": 5}, "escape": True, "nulls": "error"},
+        {"min_level": {"workclass": 1}, "round": {"workclass": 2}, "eloss_height": "sub", "weights": "influence"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("ending", ["", "_classes", "_metrics"])
+def test_whatever_a_call_asks_for_can_be_read(six: Any, ending: str, given: dict[str, object]) -> None:
+    more = {"divergence": True} if ending == "_metrics" else {}
+    query, runs = explained(six, f"kacpc{ending}", "six", **(GIVEN | given | more))
+    readable(query)
+    assert bound(query) == runs
+
+
+def test_explain_release_lists_the_steps_of_the_call_it_names(six: Any) -> None:
+    rows = six.execute("FROM explain_release('kacpc_metrics', 'six', k=3, l := 2)").fetchall()
+    assert [row[0] for row in rows] == list(range(1, len(rows) + 1))
+    names = [row[1] for row in rows]
+    assert names[0] == "source"
+    assert names[-1] == "result"
+    assert {"age: domain", "disease: measured l", "gate", "metric_rows"} < set(names)
+    assert names.index("encoded") < names.index("grouped") < names.index("gate")
+    holds = dict(row[1:3] for row in rows)
+    assert holds["source"].endswith("q0 is age; q1 is workclass; u0 is disease")
+    again = "WITH RECURSIVE\n" + ",\n".join(row[3] for row in rows[:-1]) + "\n" + rows[-1][3]
+    assert six.execute(again).fetchall() == six.execute("FROM kacpc_metrics('six', k=3, l := 2)").fetchall()
+
+
+def test_ten_records_can_be_followed_from_the_source_to_the_release(six: Any) -> None:
+    def step(name: str, more: str = "follow := [1, 4]") -> Any:
+        return six.execute(f"FROM explain_step('kacpc', 'six', '{name}', k=3, {more})")
+
+    assert step("source").fetchall() == [(27, "State-gov", "Flu", 1), (46, "Private", "Cancer", 4)]
+    assert [row[0] for row in step("encoded").fetchall()] == [1, 4]
+    placed = dict(step("placed").fetchall())
+    assert set(placed) == {1, 4}
+    published = step("published").fetchall()
+    assert {row[0] for row in published} == set(placed.values())
+    release = six.execute("SELECT class_id, age, workclass FROM kacpc('six', k=3)").fetchall()
+    assert {row[:3] for row in published} <= set(release)
+    assert step("gate").fetchall() == [(True,)]
+    assert (
+        step("source", "records := 2").fetchall()
+        == six.execute("SELECT * EXCLUDE rid, rid - 1 FROM six LIMIT 2").fetchall()
+    )
+    assert step("result", "records := 6").fetchall() == six.execute("FROM kacpc('six', k=3)").fetchall()
+
+
+def test_explanations_take_what_the_call_takes_in_every_form(six: Any) -> None:
+    first = six.execute("FROM explain_release('kacpc', 'six', k=3)").fetchall()
+    assert six.execute("FROM explain_release('KACPC', 'six', k := 3)").fetchall() == first
+    six.execute("PREPARE p AS FROM explain_release('kacpc', 'six', k := 3) WHERE position = $1")
+    assert six.execute("EXECUTE p(2)").fetchall() == first[1:2]
+    names = [
+        row[0]
+        for row in six.execute(
+            "SELECT step FROM explain_release('anonymize', 'six', k=3, algorithm='mondrian')"
+        ).fetchall()
+    ]
+    assert "gate" in names
+    for call, said in (
+        ("explain_release('nothing', 'six', k=3)", "function must be a function that publishes"),
+        ("explain_release(NULL, 'six', k=3)", "function is missing"),
+        ("explain_release('kacpc', 'six')", "k is missing"),
+        ("explain_step('kacpc', 'six', 'nothing', k=3)", "step must be"),
+        ("explain_step('kacpc', 'six', NULL, k=3)", "step is missing"),
+        ("explain_step('kacpc', 'six', 'kept', k=3, records := 0)", "records must be"),
+        ("explain_release('kacpc', 'nothing', k=3)", "nothing"),
+    ):
+        with pytest.raises(duckdb.Error, match=said):
+            six.execute(f"FROM {call}")
+
+
+def test_names_of_any_kind_are_steps_of_their_own(con: Any) -> None:
+    columns = [f'"{name.replace(chr(34), chr(34) * 2)}" {type_}' for name, type_ in HOSTILE.items()]
+    con.execute(f"CREATE TABLE t ({', '.join(columns)}, source VARCHAR)")
+    con.execute(
+        "INSERT INTO t SELECT i % 4, ['a', 'b'][i % 2 + 1], ['c', 'd'][i % 2 + 1], i % 3, 'e' FROM range(12) AS r (i)"
+    )
+    given = {"k": 3, "qi": [*HOSTILE, "source"]}
+    query, runs = explained(con, "kacpc", "t", **given)
+    assert bound(query) == runs
+    names = [step.name for step in steps(query).relations]
+    assert len(names) == len({name.lower() for name in names})
+    assert {f"{name}: domain" for name in HOSTILE} < set(names)
+    count = len(con.execute(runs).fetchall())
+    assert count == 12
+    for before, after in pairwise(names):
+        assert before != after
+    for name in ('a"b; --: domain', "source\n-- x\n\ny: tree", "💊: tree: tree", "kept", "kept: domain"):
+        assert con.execute("FROM explain_step('kacpc', 't', $1, k := 3, qi := $2)", [name, given["qi"]]).fetchall()
+
+
+def test_explain_gives_the_text_of_every_function_in_a_statement(six: Any) -> None:
+    said = dbanon.explain(
+        six, "SELECT r.age FROM kacpc('six', k=3) AS r, mondrian_classes('six', k=3) WHERE r.age <> ?", ["x"]
+    )
+    parts = re.split(r"^-- What (\w+) runs\.$", said, flags=re.MULTILINE)
+    assert sorted(parts[1::2]) == ["kacpc", "mondrian_classes"]
+    query = (
+        said[: said.index(";\n-- What")] if said.startswith("-- What kacpc") else said[said.index("-- What kacpc") :]
+    )
+    assert six.execute(query).fetchall() == six.execute("FROM kacpc('six', k=3)").fetchall()
+    with pytest.raises(dbanon.DbanonError, match="calls a table function"):
+        dbanon.explain(six, "SELECT 1")
+    assert session.of_connection(six).explained is None
