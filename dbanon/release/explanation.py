@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 from dbanon import errors
 from dbanon.functions import registry
@@ -35,6 +34,8 @@ _STEP_PARAMETERS = (
 
 _NAMED_BY_USERS = ("as_it_came", "leaving", "class_rows", RESULT)
 """Steps whose columns have names of the table, which may be those of keys."""
+
+_ROW = identifier("dbanon row")
 
 _ORDER = ("rid", "gid", "cluster", "class_id", "code", "preorder", "place")
 
@@ -76,10 +77,12 @@ def _step(of: TableFunction, call: Call) -> Sql:
     limit = f"LIMIT {call.options['records']}"
     if wanted == RESULT:
         return Sql(found.statement(f"FROM (\n{found.result}\n)\n{limit}"))
-    keys = [f"TRY_CAST(to_json(one) ->> '{key}' AS BIGINT) ASC NULLS LAST" for key in _ORDER]
-    order = joined([*keys, "to_json(one)::VARCHAR COLLATE POSIX ASC"])
-    where = _followed(cast("tuple[int, ...] | None", call.options["follow"]), wanted, names)
-    return Sql(found.statement(f"SELECT one.*\nFROM {identifier(wanted)} AS one\n{where}ORDER BY {order}\n{limit}"))
+    keys = [f"TRY_CAST(to_json({_ROW}) ->> '{key}' AS BIGINT) ASC NULLS LAST" for key in _ORDER]
+    order = joined([*keys, f"to_json({_ROW})::VARCHAR COLLATE POSIX ASC"])
+    where = _followed(call.options.listed("follow"), wanted, names)
+    return Sql(
+        found.statement(f"SELECT {_ROW}.*\nFROM {identifier(wanted)} AS {_ROW}\n{where}ORDER BY {order}\n{limit}")
+    )
 
 
 def _followed(records: tuple[int, ...] | None, step: str, names: list[str]) -> str:
@@ -97,7 +100,8 @@ def _followed(records: tuple[int, ...] | None, step: str, names: list[str]) -> s
     if "generalized" not in names:  # where values are drawn, a class is a cluster
         sets["cluster"] = f"(SELECT class_id - 1 FROM placed WHERE rid IN {own})"
     fits = [
-        f"WHEN json_exists(to_json(one), '{k}') THEN (to_json(one) ->> '{k}')::BIGINT IN {v}" for k, v in sets.items()
+        f"WHEN json_exists(to_json({_ROW}), '{k}') THEN (to_json({_ROW}) ->> '{k}')::BIGINT IN {v}"
+        for k, v in sets.items()
     ]
     return f"WHERE CASE {' '.join(fits)} ELSE true END\n"
 
