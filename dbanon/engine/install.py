@@ -7,7 +7,6 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import duckdb
@@ -127,17 +126,25 @@ _PLANNED = [_TEXT] * 3
 # --- macros belong to the connection ---------------------------------------------------------------------
 
 
-@cache
+_READ: list[tuple[object, list[Any]]] = []
+"""The registered table functions, and the statements that make them."""
+
+atexit.register(_READ.clear)  # DuckDB complains at exit of a statement that is still held
+
+
 def _parsed() -> list[Any]:
     """The CREATE MACRO statements that are the same for all connections; reading their text is half their cost.
 
     They are read with DuckDB's settings, not with those of whoever attaches first.
     """
+    functions = table_functions()
+    for of, statements in _READ:
+        if of is functions:
+            return statements
     with duckdb.connect() as reader:
-        return reader.extract_statements(";\n".join((*macros(), *scalar_functions.macros())))
-
-
-atexit.register(_parsed.cache_clear)  # DuckDB complains at exit of a statement that is still held
+        statements = reader.extract_statements(";\n".join((*macros(), *scalar_functions.macros())))
+    _READ[:] = [(functions, statements)]
+    return statements
 
 
 def _planning(token: str) -> str:

@@ -294,7 +294,6 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES)
 def test_declare_with_a_mistake_writes_nothing(clinic: Any, mistake: dict[str, Any], message: str) -> None:
     dbanon.declare(clinic, "patients", age="quasi")
@@ -351,7 +350,6 @@ TIGHTER = {
 """What a call may ask for, by the declared role; None is a column without one."""
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("declared", TIGHTER, ids=str)
 def test_a_call_may_tighten_a_role_and_never_loosen_it(clinic: Any, declared: str | None) -> None:
     assert set(TIGHTER) - {None} == set(ROLES)
