@@ -67,11 +67,9 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
                 continue
             source = catalog.resolve("declare_models", written(table, connection), wrapper, path, {})
             stored = stored_policy.policy_rows(source, cursor)
-            spelled = {n.lower(): n for n in source.columns}
             for name, role in model.items():
                 shown = f"{table.description}.{name}"
-                if name.lower() not in spelled:
-                    raise errors.UnknownColumn("declare_models", source.shown, name, "the model", source.columns)
+                spelled = source.column("declare_models", name, "the model")
                 before = [r for r in stored if r.declared.column.lower() == name.lower()]
                 same = [_role(r) for r in before] == [role]
                 if role is None:
@@ -82,7 +80,7 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
                     changed[shown] = (" and ".join(str(_role(r)) for r in before), str(role))
                 if role is not None and not same:
                     deletes += [(source, r) for r in before]
-                    inserts.append((source, spelled[name.lower()], role))
+                    inserts.append((source, spelled, role))
             gone = [
                 r for r in stored if not any(n.lower() == r.declared.column.lower() and v for n, v in model.items())
             ]

@@ -16,6 +16,7 @@ from sqlalchemy.types import TypeEngine
 
 from dbanon.alchemy.info import Role
 from dbanon.cluster import Noise
+from dbanon.functions.options import Options
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy.storage import Stored
 from dbanon.models import demand
@@ -115,7 +116,7 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
     types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
     declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]
     source = Source(relation.shown, Sql(""), types, "", "", relation.shown)
-    roles = column_roles.resolve(function, source, declared, options, _looser, lambda *_: None)
+    roles = column_roles.resolve(function, source, declared, Options(options), _looser, lambda *_: None)
     demand.demands(function, relation.shown, options, roles.sensitive)
     attributes = tuple(
         attribute.attribute(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
 
 from dbanon import errors
 from dbanon.audit.parameters import QI
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
+from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Columns, PerColumn, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
@@ -100,24 +100,16 @@ class _Columns:
     person: str | None
 
 
-def _columns(
-    function: str, source: Source, declared: Iterable[Declared], options: Mapping[str, object], judges: bool
-) -> _Columns:
+def _columns(function: str, source: Source, declared: Iterable[Declared], options: Options, judges: bool) -> _Columns:
     """What a call names, and where it names nothing, what the policy declares and the call does not use otherwise.
 
     Measuring publishes nothing, so a call may name any column. Raises UnknownColumn, UnknownRole, TwoRoles, NoPolicy,
     NoSensitive.
     """
-    spelled = {name.lower(): name for name in source.columns}
-
-    def column(name: str, where: str) -> str:
-        if name.lower() not in spelled:
-            raise errors.UnknownColumn(function, source.shown, name, where, source.columns)
-        return spelled[name.lower()]
-
+    column = partial(source.column, function)
     asked: dict[str, str] = {}
     for parameter in ("qi", "sensitive", "person"):
-        value = cast("str | Sequence[str] | None", options.get(parameter))
+        value = options.get(parameter)
         for given in (value,) if isinstance(value, str) else value or ():
             name = column(given, parameter)
             if name in asked:
@@ -157,28 +149,25 @@ def _judged(
     source: Source,
     sensitive: Sequence[str],
     declared: Iterable[Declared],
-    options: Mapping[str, object],
+    options: Options,
     find: Callable[[str, str], Hierarchy],
 ) -> list[_Judged]:
     """The sensitive columns, each with its hierarchy where a distance of their values is measured.
 
     Raises UnknownColumn, UnsupportedSetting, UnusedArgument, UnknownHierarchy, NoSensitiveHierarchy.
     """
-    spelled = {name.lower(): name for name in source.columns}
     model = None if function in (_K_ANONYMITY, _ALL) else _model_of(function)
     form = model.form(options.get(model.chooses)) if model else None
     given: dict[str, str] = {}
-    for key, value in cast(Mapping[str, str], options.get("hierarchies") or {}).items():
-        name = spelled.get(key.lower())
-        if name is None:
-            raise errors.UnknownColumn(function, source.shown, key, "hierarchies", source.columns)
+    for key, value in options.per_column("hierarchies").items():
+        name = source.column(function, key, "hierarchies")
         if name not in sensitive:
             why = "it is not a sensitive column of this call."
             raise errors.UnsupportedSetting(function, source.shown, name, "hierarchies", why)
         given[name] = value
     if given and model and form and not form.order:
         raise errors.UnusedArgument(function, "hierarchies", f"{model.chooses} is '{form.name}'")
-    stored = {spelled[d.column.lower()]: d.settings.hierarchy for d in declared if d.role.lower() == "sensitive"}
+    stored = {source.spelled(d.column): d.settings.hierarchy for d in declared if d.role.lower() == "sensitive"}
     found = []
     for name in sensitive:
         judged = _Judged(name, source.columns[name])
@@ -199,7 +188,7 @@ def statement(
     function: str,
     source: Source,
     policy: Policy,
-    options: Mapping[str, object],
+    options: Options,
     find: Callable[[str, str], Hierarchy],
 ) -> Sql:
     """The SQL of one call. `policy` is what `stored_policy.policy_of` gives, `find` the hierarchy of a column by name.
@@ -265,9 +254,7 @@ def _sensitive(source: Source, i: int, judged: _Judged) -> dict[str, object]:
     }
 
 
-def _models(
-    function: str, columns: _Columns, judged: Sequence[_Judged], options: Mapping[str, object]
-) -> list[dict[str, object]]:
+def _models(function: str, columns: _Columns, judged: Sequence[_Judged], options: Options) -> list[dict[str, object]]:
     """Template values of the models of a call, in the order in which they are shown."""
     shown: list[dict[str, object]] = []
     if function in (_K_ANONYMITY, _ALL):
@@ -289,7 +276,7 @@ def _models(
     return [one | {"number": number} for number, one in enumerate(shown)]
 
 
-def _measures(function: str, judged: Sequence[_Judged], options: Mapping[str, object]) -> list[_Measure]:
+def _measures(function: str, judged: Sequence[_Judged], options: Options) -> list[_Measure]:
     """What a call measures of its sensitive columns."""
     if function == _K_ANONYMITY:
         return []
@@ -301,10 +288,10 @@ def _measures(function: str, judged: Sequence[_Judged], options: Mapping[str, ob
     return [_Measure(function, model, form, i) for i in range(len(judged))]
 
 
-def _shown(m: _Measure, judged: _Judged, options: Mapping[str, object], within: bool) -> dict[str, object]:
+def _shown(m: _Measure, judged: _Judged, options: Options, within: bool) -> dict[str, object]:
     """Template values of one measure; `within`: equal values of the other sensitive columns."""
     form, listed = m.form, m.form.listed
-    settings = {name: float(cast(float, options.get(name) or default)) for name, default in form.settings.items()}
+    settings = {name: options.number(name) or default for name, default in form.settings.items()}
     what = listed.what.format(**settings) + (" Within equal values of the other sensitive columns." if within else "")
     better = listed.better or form.better
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from dataclasses import replace
 
 from dbanon import errors
 from dbanon.audit import pairing, released
@@ -13,6 +13,7 @@ from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
 from dbanon.audit.released import Tables
 from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
+from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import SEEDS, Choice, Integer, Real, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
@@ -34,7 +35,7 @@ def statement(call: Call) -> Sql:
     UnusedArgument, MissingExtra.
     """
     function, options = call.function.name, call.options
-    kind = KINDS[cast(str, options["kind"])]
+    kind = KINDS[str(options["kind"])]
     _check(function, kind, options)
     judges = kind.guesses == "sensitive"
     tables = released.resolved(call, judges=judges, counts_persons=False)
@@ -42,11 +43,9 @@ def statement(call: Call) -> Sql:
         raise errors.NoSensitive(function, tables.release.shown, kind.name)
     own = pairing.hierarchies(function, tables.source, tables.qi, tables.declared, options, others=tables.sensitive)
     attributes = [
-        {
-            **pairing.attribute(call, tables.release, tables.source, Pair(i, column, published, own.get(column))),
-            "q": i,
-            "label": text(column),
-        }
+        replace(
+            pairing.attribute(call, tables.release, tables.source, Pair(i, column, published, own.get(column))), q=i
+        )
         for i, (column, published) in enumerate(tables.qi.items())
     ]
     values = released.classes(tables)
@@ -63,7 +62,7 @@ def statement(call: Call) -> Sql:
         "alpha": literal(_alpha(options)),
         "k": options["k"],
         "seed": options["seed"],
-        "train": literal(cast(float, options["train"])),
+        "train": literal(options.number("train")),
         "request": as_json(
             {"kind": kind.name, "function": function, "session": call.session.token, "seed": options["seed"]}
         ),
@@ -91,13 +90,13 @@ def _targets(tables: Tables, kind: Attack) -> list[dict[str, object]]:
 
 def _register(call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, str | None]]) -> dict[str, object]:
     """Template values of the table of other people; none without one."""
-    given = cast("str | None", call.options["register"])
+    given = call.options.text("register")
     if given is None:
         return {"others": [], "other_of": []}
     table = catalog.resolve(tables.function, given, call.cursor, call.path, call.session.local)
     others = released.strangers(call, tables, table, hierarchies)
     shared = [column for column in table.columns if column.lower() in {n.lower() for n in tables.qi}]
-    by_column = {o["q"]: o for o in others}
+    by_column = {o.q: o for o in others}
     other_of = [by_column.get(i) for i in range(len(tables.qi))]
     return {
         "others": others,
@@ -111,7 +110,7 @@ _WITHOUT_DEFAULT = ("register", "k", "l", "alpha")
 """Parameters that are not given unless the call gives them; the others have defaults and are never refused."""
 
 
-def _check(function: str, kind: Attack, options: Mapping[str, object]) -> None:
+def _check(function: str, kind: Attack, options: Options) -> None:
     """Refuses what would be ignored, and asks for what an attack cannot do without."""
     for name in _WITHOUT_DEFAULT:
         if name not in kind.uses and options[name] is not None:
@@ -124,19 +123,18 @@ def _check(function: str, kind: Attack, options: Mapping[str, object]) -> None:
         raise errors.UnusedArgument(function, "l", "alpha is given")
 
 
-def _threshold(kind: Attack, options: Mapping[str, object]) -> float:
+def _threshold(kind: Attack, options: Options) -> float:
     """The confidence from which on somebody counts as exposed."""
-    given = cast("float | None", options["threshold"])
+    given = options.number("threshold")
     if given is not None:
         return given
     return _alpha(options) if kind.name == "minimality" else kind.threshold
 
 
-def _alpha(options: Mapping[str, object]) -> float:
+def _alpha(options: Options) -> float:
     """The greatest share that the release lets a value have in a class; l: one in l, as the paper counts."""
-    if options["l"] is not None:
-        return 1 / cast(int, options["l"])
-    return cast(float, options["alpha"] or 1.0)
+    least = options.whole("l")
+    return 1 / least if least is not None else options.number("alpha") or 1.0
 
 
 def _has_person(call: Call, tables: Tables) -> bool:
@@ -146,19 +144,18 @@ def _has_person(call: Call, tables: Tables) -> bool:
 
 def _who(call: Call, tables: Tables, table: Source, columns: Sequence[str] | Mapping[str, Sql]) -> Sql:
     """Who a record of a table is: the person that is asked for or declared, else the quasi-identifiers, as text."""
-    given = cast("str | None", call.options["person"])
-    spelled = {name.lower(): name for name in table.columns}
+    given = call.options.text("person")
     if given is not None:
-        if given.lower() not in spelled:
-            raise errors.UnknownColumn(tables.function, table.shown, given, "person", table.columns)
-        name = spelled[given.lower()]
+        name = table.column(tables.function, given, "person")
         if person_value(name, table.columns[name]) is None:
             raise errors.UnsupportedPerson(tables.function, table.shown, name, table.columns[name])
         return Sql(f"CAST({identifier(name)} AS VARCHAR)")
     for row in tables.declared:
-        if row.role.lower() == "person" and row.column.lower() in spelled:
-            return Sql(f"CAST({identifier(spelled[row.column.lower()])} AS VARCHAR)")
-    fields = joined(f"{identifier(spelled[n.lower()])} := {identifier(spelled[n.lower()])}" for n in columns)
+        person = table.spelled(row.column)
+        if row.role.lower() == "person" and person is not None:
+            return Sql(f"CAST({identifier(person)} AS VARCHAR)")
+    names = [identifier(table.column(tables.function, name, "qi")) for name in columns]
+    fields = joined(f"{name} := {name}" for name in names)
     return Sql(f"CAST(struct_pack({fields}) AS VARCHAR)")
 
 
@@ -166,13 +163,12 @@ def _sensitive(
     call: Call, tables: Tables, kind: str, hierarchies: Mapping[str, tuple[str, str | None]]
 ) -> list[dict[str, object]]:
     """Template values of the sensitive columns; all values are texts, of the release and of the source."""
-    spelled = {name.lower(): name for name in tables.source.columns}
-    register = cast("str | None", call.options["register"]) if kind == "prediction" else None
+    register = call.options.text("register") if kind == "prediction" else None
     columns: list[dict[str, object]] = []
     for i, name in enumerate(tables.sensitive):
-        true = spelled.get(name.lower())
-        if true is None and kind in ("prediction", "reconstruction"):
-            raise errors.UnknownColumn(tables.function, tables.source.shown, name, "sensitive", tables.source.columns)
+        true = tables.source.spelled(name)
+        if kind in ("prediction", "reconstruction"):
+            true = tables.source.column(tables.function, name, "sensitive")
         order = hierarchies.get(name)
         columns.append(
             {
@@ -198,10 +194,7 @@ def _sensitive(
 def _unseen(call: Call, tables: Tables, register: str, name: str) -> Sql:
     """The sensitive value of the people of a register, who are guessed."""
     table = catalog.resolve(tables.function, register, call.cursor, call.path, call.session.local)
-    spelled = {column.lower(): column for column in table.columns}
-    if name.lower() not in spelled:
-        raise errors.UnknownColumn(tables.function, table.shown, name, "sensitive", table.columns)
-    return _as_text(table, spelled[name.lower()])
+    return _as_text(table, table.column(tables.function, name, "sensitive"))
 
 
 def _as_text(table: Source, name: str) -> Sql:

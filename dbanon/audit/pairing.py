@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from dbanon import errors
 from dbanon.functions.call import Call
+from dbanon.functions.options import Options
 from dbanon.hierarchy import relation
 from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare
@@ -35,23 +35,21 @@ def columns(
 
     Those that the call names must be in both; of the declared quasi-identifiers those that were released count.
     """
-    spelled = {name.lower(): name for name in source.columns}
     where = "dbanon.policy" if given is None else "qi"
     if given is None:
         for row in declared:
             if row.role.lower() not in ROLES:
                 raise errors.UnknownRole(source.shown, row.column, row.role, ROLES)
         names = [row.column for row in declared if row.role.lower() == "quasi"]
-        names.sort(key=lambda name: list(spelled).index(name.lower()) if name.lower() in spelled else -1)
+        order = [name.lower() for name in source.columns]
+        names.sort(key=lambda name: order.index(name.lower()) if name.lower() in order else -1)
     else:
         names = list(given)
     if not names:
         raise errors.NoPolicy(function, source.shown, source.columns)
     shared: dict[str, Sql] = {}
     for name in names:
-        if name.lower() not in spelled:
-            raise errors.UnknownColumn(function, source.shown, name, where, source.columns)
-        column = spelled[name.lower()]
+        column = source.column(function, name, where)
         if column in shared:
             raise errors.TwoRoles(function, source.shown, column, ("quasi", "quasi"))
         published = published_as(release, column)
@@ -66,11 +64,13 @@ def columns(
 
 def published_as(release: Source, column: str) -> Sql | None:
     """A column of the release, or the struct of its typed bounds, age_min and age_max; None where it has neither."""
-    names = {name.lower(): identifier(name) for name in release.columns}
-    low, high = (names.get(f"{column.lower()}_{end}") for end in ("min", "max"))
-    if column.lower() in names:
-        return names[column.lower()]
-    return Sql(f"CASE WHEN {low} IS NOT NULL THEN {{'low': {low}, 'high': {high}}} END") if low and high else None
+    whole, low, high = (release.spelled(name) for name in (column, f"{column}_min", f"{column}_max"))
+    if whole is not None:
+        return identifier(whole)
+    if low is None or high is None:
+        return None
+    ends = f"{{'low': {identifier(low)}, 'high': {identifier(high)}}}"
+    return Sql(f"CASE WHEN {identifier(low)} IS NOT NULL THEN {ends} END")
 
 
 def hierarchies(
@@ -78,7 +78,7 @@ def hierarchies(
     source: Source,
     columns: Mapping[str, Sql],
     declared: Sequence[Declared],
-    options: Mapping[str, object],
+    options: Options,
     others: Collection[str] = (),
 ) -> dict[str, tuple[str, str | None]]:
     """(hierarchy, how the call named it) of the columns that have one; `others`: columns that may have one, too."""
@@ -88,10 +88,9 @@ def hierarchies(
         for row in declared
         if row.settings.hierarchy and row.column.lower() in spelled
     }
-    for key, name in cast("Mapping[str, str]", options["hierarchies"] or {}).items():
+    for key, name in options.per_column("hierarchies").items():
         if key.lower() not in spelled:
-            if key.lower() not in {name.lower() for name in source.columns}:
-                raise errors.UnknownColumn(function, source.shown, key, "hierarchies", source.columns)
+            source.column(function, key, "hierarchies")
             why = "it is not a quasi-identifier that release and source share."
             raise errors.UnsupportedSetting(function, source.shown, key, "hierarchies", why)
         chosen[spelled[key.lower()]] = (name, name)
@@ -124,65 +123,106 @@ class Pair:
     home: Source | None = None
 
 
-def attribute(call: Call, release: Source, source: Source, pair: Pair) -> dict[str, object]:
-    """Template values of one column. Raises UnsupportedType, UnknownHierarchy."""
+@dataclass(frozen=True)
+class Reading:
+    """How a column is read as numbers, if it is one of them, and how published ends are.
+
+    Whole numbers, days, microseconds are counted (`step` 1); fractions are measured (0). `unit` is the microseconds of
+    a step of time, `last` how many of them after its begin a published day ends; `through` is the type by which a
+    number's text becomes a DOUBLE.
+    """
+
+    value: Sql
+    step: int = 1
+    averages: bool = False
+    is_moment: bool = False
+    through: Sql | None = None
+    unit: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedColumn(Reading):
+    """A column of a raw table beside what a release has of it, as the templates see it: see `Pair` and `Reading`.
+
+    `q` is the quasi-identifier that it stands for, `influence` its weight in the distortion; `is_numeric` says whether
+    its type is one of numbers or times, `is_number` whether it is read so. `is_strange` is a column of other people.
+    """
+
+    i: int
+    plain: str
+    label: Sql
+    published: Sql
+    raw: Sql
+    told: Sql
+    rows: Sql | None
+    is_number: bool
+    is_numeric: bool
+    is_strange: bool
+    say: Mapping[str, Sql]
+    q: int | None = None
+    influence: Sql | None = None
+
+
+def attribute(call: Call, release: Source, source: Source, pair: Pair) -> PairedColumn:
+    """One column of both. Raises UnsupportedType, UnknownHierarchy."""
     function, column, hierarchy = call.function.name, pair.column, pair.hierarchy
     type_ = source.columns[column]
     kind = None if hierarchy else family(type_)[0]
     nested = type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "JSON", "VARIANT", "BLOB", "BIT"))
     if (kind is None and hierarchy is None and not is_category(type_)) or nested:
         raise errors.UnsupportedType(function, source.shown, column, type_)
-    values: dict[str, object] = {
-        "i": pair.i,
-        "plain": column if pair.home is None else f"{identifier(column)} of others",
-        "published": pair.published,
-        "is_number": kind is not None,
-        "rows": None,
-        "raw": Sql(pair.raw),
-        "told": Sql(pair.told),
-        "is_strange": pair.home is not None,
-    }
     name, given = hierarchy or ("none", None)
-    forms = "node" if hierarchy else "flat"
+    forms, rows = "node" if hierarchy else "flat", None
     if kind is not None:
-        values |= _number(kind, type_, identifier(column))
+        reading = _number(kind, type_, identifier(column))
         forms = "moment" if kind in _TIMES else "number"
     else:
         rows = relation.rows(prepare.order(call, pair.home or source, column, name)) if hierarchy else None
-        value = Sql(f"CAST({identifier(column)} AS VARCHAR) COLLATE POSIX")
-        values |= {"rows": rows, "value": value, "averages": False, "step": 1}
-    return values | {
-        "say": tree_messages(source.shown, column, name if ";" not in name else "given as text", given)
-        | {
-            "no_values": message(errors.NoValues(function, source.shown, column)),
-            "wild": message(errors.NotFinite(function, source.shown, column, later("sum(records)"))),
-            "unread": message(
-                errors.NotAPublishedForm(function, release.shown, column, later("count(*)"), _FORMS[forms])
-            ),
-        }
+        reading = Reading(Sql(f"CAST({identifier(column)} AS VARCHAR) COLLATE POSIX"))
+    unread = errors.NotAPublishedForm(function, release.shown, column, later("count(*)"), _FORMS[forms])
+    say = {
+        "no_values": message(errors.NoValues(function, source.shown, column)),
+        "wild": message(errors.NotFinite(function, source.shown, column, later("sum(records)"))),
+        "unread": message(unread),
     }
+    return PairedColumn(
+        i=pair.i,
+        plain=column if pair.home is None else f"{identifier(column)} of others",
+        label=text(column),
+        published=pair.published,
+        raw=Sql(pair.raw),
+        told=Sql(pair.told),
+        rows=rows,
+        is_number=kind is not None,
+        is_numeric=family(type_)[0] is not None,
+        is_strange=pair.home is not None,
+        say=tree_messages(source.shown, column, name if ";" not in name else "given as text", given) | say,
+        value=reading.value,
+        step=reading.step,
+        averages=reading.averages,
+        is_moment=reading.is_moment,
+        through=reading.through,
+        unit=reading.unit,
+        last=reading.last,
+    )
 
 
 _TIMES = ("date", "timestamp", "nanos", "time")
 
 
-def _number(kind: str, type_: str, name: Sql) -> dict[str, object]:
-    """Template values of a column of numbers, dates or times: its value, and how published ends are read.
-
-    Whole numbers, days, microseconds are counted (step 1); fractions are measured (step 0). `unit`: microseconds of a
-    step of time, `last`: how many of them after its begin a published day ends.
-    """
+def _number(kind: str, type_: str, name: Sql) -> Reading:
+    """How numbers, dates or times are read."""
     if kind not in _TIMES:
         fraction = kind == "float" or family(type_)[1] > 0
         # A FLOAT's text is not that of the DOUBLE of the same value.
         through = Sql("FLOAT" if type_ == "FLOAT" else "DOUBLE")
-        value = Sql(f"({name}::DOUBLE + 0)")
-        return {"value": value, "is_moment": False, "through": through, "averages": True, "step": 0 if fraction else 1}
+        return Reading(Sql(f"({name}::DOUBLE + 0)"), 0 if fraction else 1, averages=True, through=through)
     stamp = f"({name} AT TIME ZONE 'UTC')" if type_ == "TIMESTAMP WITH TIME ZONE" else str(name)
     if kind == "date":
-        made, unit, last = f"({stamp} - DATE '1970-01-01')::DOUBLE", 86_400_000_000, 0
+        value, unit, last = f"({stamp} - DATE '1970-01-01')::DOUBLE", 86_400_000_000, 0
     else:
-        made, unit, last = f"epoch_us({stamp}{'::TIMESTAMP' if kind == 'nanos' else ''})::DOUBLE", 1, 86_399_999_999
+        value, unit, last = f"epoch_us({stamp}{'::TIMESTAMP' if kind == 'nanos' else ''})::DOUBLE", 1, 86_399_999_999
     if kind != "time":
-        made = f"CASE WHEN {stamp} IS NULL THEN NULL WHEN isfinite({stamp}) THEN {made} ELSE 'inf'::DOUBLE END"
-    return {"value": Sql(made), "is_moment": True, "unit": unit, "last": last, "averages": False, "step": 1}
+        value = f"CASE WHEN {stamp} IS NULL THEN NULL WHEN isfinite({stamp}) THEN {value} ELSE 'inf'::DOUBLE END"
+    return Reading(Sql(value), is_moment=True, unit=unit, last=last)

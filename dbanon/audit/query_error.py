@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import cast
 
 from dbanon import errors
 from dbanon.audit import pairing
@@ -32,7 +30,7 @@ def statement(call: Call) -> Sql:
     find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.local)
     release, source = find(call.text("release")), find(call.text("source"))
     declared, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
-    columns = pairing.columns(function, release, source, declared, cast("Sequence[str] | None", options["qi"]))
+    columns = pairing.columns(function, release, source, declared, options.listed("qi"))
     hierarchies = pairing.hierarchies(function, source, columns, declared, options)
     attributes = [
         pairing.attribute(call, release, source, Pair(i, column, published, hierarchies.get(column)))
@@ -45,12 +43,12 @@ def statement(call: Call) -> Sql:
             release=release.sql,
             source=source.sql,
             attributes=attributes,
-            averaging=any(a["averages"] for a in attributes),
+            averaging=any(a.averages for a in attributes),
             most=min(MOST, len(attributes)),
             count=options["queries"],
             seed=options["seed"],
-            selectivity=literal(cast(float, options["selectivity"])),
-            sanity=literal(cast(float, options["sanity"])),
+            selectivity=literal(options.number("selectivity")),
+            sanity=literal(options.number("sanity")),
             sources=[pairing.stands(function, s) | fingerprints for s in (source, release)],
             say={
                 "empty": message(errors.EmptySource(function, source.shown)),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
 
 from dbanon import errors
 from dbanon.audit import anonymity, pairing
-from dbanon.audit.pairing import Pair
+from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.functions.call import Call
 from dbanon.policy.column_roles import ROLES
 from dbanon.source import catalog, stored_policy
@@ -50,13 +49,13 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables
     function, options = call.function.name, call.options
     find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.local)
     release = find(call.text("release"))
-    given = cast("str | None", options["source"])
+    given = options.text("source")
     source = release if given is None else find(given)
     declared, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
-    qi = pairing.columns(function, release, source, declared, cast("Sequence[str] | None", options["qi"]))
-    judged = cast("Sequence[str] | None", options.get("sensitive"))
+    qi = pairing.columns(function, release, source, declared, options.listed("qi"))
+    judged = options.listed("sensitive")
     sensitive = _released(function, release, source, declared, "sensitive", judged) if judges else ()
-    person = cast("str | None", options.get("person"))
+    person = options.text("person")
     persons: tuple[str, ...] = ()
     if counts_persons:
         persons = _released(function, release, source, declared, "person", None if person is None else (person,))
@@ -86,17 +85,13 @@ def _released(
     given: Sequence[str] | None,
 ) -> tuple[str, ...]:
     """Columns of the release: those that the call names, else the declared ones that were released."""
-    spelled = {name.lower(): name for name in release.columns}
     if given is None:
         for row in declared:
             if row.role.lower() not in ROLES:
                 raise errors.UnknownRole(source.shown, row.column, row.role, ROLES)
         names = [row.column.lower() for row in declared if row.role.lower() == role]
-        return tuple(spelled[name] for name in spelled if name in names)
-    for name in given:
-        if name.lower() not in spelled:
-            raise errors.UnknownColumn(function, release.shown, name, role, release.columns)
-    return tuple(spelled[name.lower()] for name in given)
+        return tuple(name for name in release.columns if name.lower() in names)
+    return tuple(release.column(function, name, role) for name in given)
 
 
 def classes(tables: Tables, of: object = "published") -> dict[str, object]:
@@ -107,10 +102,7 @@ def classes(tables: Tables, of: object = "published") -> dict[str, object]:
         for name, value in ((n, _plain(release, n, v)) for n, v in tables.qi.items())
     ]
     if of == "cluster":
-        known = {name.lower(): name for name in release.columns}
-        if "class_id" not in known:
-            raise errors.UnknownColumn(function, release.shown, "class_id", "classes", release.columns)
-        name = identifier(known["class_id"])
+        name = identifier(release.column(function, "class_id", "classes"))
         quasi.append({"name": name, "value": name})
     value = None if person is None else person_value(person, release.columns[person])
     if person is not None and value is None:
@@ -137,28 +129,27 @@ def classes(tables: Tables, of: object = "published") -> dict[str, object]:
 
 def _plain(release: Source, name: str, published: Sql) -> Sql:
     """What was published; of 0.0 and -0.0 only one is shown."""
-    types = {column.lower(): type_ for column, type_ in release.columns.items()}
-    type_ = types.get(name.lower())
+    spelled = release.spelled(name)
+    type_ = None if spelled is None else release.columns[spelled]
     return Sql(f"({published} + 0::{type_})") if type_ in ("FLOAT", "DOUBLE") else published
 
 
 def strangers(
     call: Call, tables: Tables, other: Source, hierarchies: Mapping[str, tuple[str, str | None]]
-) -> list[dict[str, object]]:
-    """Template values of the release's quasi-identifiers that another table of people has.
+) -> list[PairedColumn]:
+    """The release's quasi-identifiers that another table of people has.
 
     Raises NothingShared, UnsupportedType.
     """
-    spelled = {name.lower(): name for name in other.columns}
-    attributes: list[dict[str, object]] = []
+    attributes: list[PairedColumn] = []
     for i, (column, published) in enumerate(tables.qi.items()):
-        if column.lower() not in spelled:
+        name = other.spelled(column)
+        if name is None:
             continue
-        name = spelled[column.lower()]
         pair = Pair(
             len(tables.qi) + i, name, published, hierarchies.get(column), "other_cells", "other_told", tables.source
         )
-        attributes.append({**pairing.attribute(call, tables.release, other, pair), "q": i})
+        attributes.append(replace(pairing.attribute(call, tables.release, other, pair), q=i))
     if not attributes:
         raise errors.NothingShared(tables.function, other.shown, tables.release.shown, tuple(tables.qi))
     return attributes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import cast
 
 from dbanon import errors
 from dbanon.audit import anonymity, pairing, released, risk_numbers
-from dbanon.audit.pairing import Pair
+from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE, SOURCE
 from dbanon.audit.released import Tables
 from dbanon.functions.call import Call
@@ -18,7 +18,7 @@ from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.source import catalog
 from dbanon.source.catalog import Source
-from dbanon.source.column_types import family, person_value
+from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, literal
 from dbanon.sqltext.template import fill, message
 
@@ -26,7 +26,7 @@ _OF_THE_SOURCE = ("distortion", "infeasible_classes")
 """Numbers that compare published values with those of the source."""
 
 
-def raw(source: Source, attributes: Sequence[Mapping[str, object]], name: str, person: Sql | None) -> dict[str, object]:
+def raw(source: Source, attributes: Sequence[PairedColumn], name: str, person: Sql | None) -> dict[str, object]:
     """Template values of sql/audit/risk/raw.sql: the cells of a raw table."""
     return {"name": Sql(name), "source": source.sql, "attributes": attributes, "person": person}
 
@@ -44,7 +44,7 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
         raise errors.NoSensitive(function, tables.release.shown, function)
     groups = _possible(call, tables, groups)
     population = _population(call, tables)
-    fraction = cast("float | None", options.get("fraction"))
+    fraction = options.number("fraction")
     if population is not None and fraction is not None:
         raise errors.UnusedArgument(function, "fraction", "a population is given")
     hierarchies = (
@@ -52,12 +52,12 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
         if "hierarchies" in options
         else {}
     )
-    threshold = cast(float, options.get("threshold") or 0.0)
-    sample = cast(float, options.get("sample", 1.0))
+    threshold = options.number("threshold") or 0.0
+    sample = float(options.get("sample", 1.0))
     weights = _weights(call, tables)
     sides = _sides(call, tables, hierarchies, weights) if any(g in _OF_THE_SOURCE for g in groups) else []
     raws = [raw(tables.source, sides, "true_cells", None)] if sides else []
-    others: list[dict[str, object]] = []
+    others: list[PairedColumn] = []
     if population is not None:
         others = released.strangers(call, tables, population, hierarchies)
         raws.append(raw(population, others, "other_cells", _person(tables, population)))
@@ -75,7 +75,7 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
             sample=None if sample == 1 else literal(sample),
             seed=options.get("seed"),
             norm=bool(options.get("norm")),
-            w=literal(cast(float, options.get("w", 0.5))),
+            w=literal(float(options.get("w", 0.5))),
             numbers=risk_numbers.values(
                 tables, groups, population is not None, fraction is not None, threshold, sample < 1
             ),
@@ -103,8 +103,7 @@ def _possible(call: Call, tables: Tables, groups: tuple[str, ...]) -> tuple[str,
 
 def _weights(call: Call, tables: Tables) -> dict[str, float]:
     """Weights of columns in the distortion, by lower-case name; UnknownColumn."""
-    given = cast("Mapping[str, float]", call.options.get("influence") or {})
-    weights = {name.lower(): weight for name, weight in given.items()}
+    weights = {name.lower(): weight for name, weight in call.options.per_column("influence").items()}
     for name in weights:
         if name not in {column.lower() for column in tables.qi}:
             raise errors.UnknownColumn(call.function.name, tables.source.shown, name, "influence", tuple(tables.qi))
@@ -113,22 +112,19 @@ def _weights(call: Call, tables: Tables) -> dict[str, float]:
 
 def _sides(
     call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, str | None]], weights: Mapping[str, float]
-) -> list[dict[str, object]]:
-    """Template values of the quasi-identifiers, whose published values are compared with those of the source."""
+) -> list[PairedColumn]:
+    """The quasi-identifiers, whose published values are compared with those of the source."""
     return [
-        {
-            **pairing.attribute(
-                call, tables.release, tables.source, Pair(i, column, published, hierarchies.get(column))
-            ),
-            "influence": literal(weights.get(column.lower(), 1.0)),
-            "is_numeric": family(tables.source.columns[column])[0] is not None,
-        }
+        replace(
+            pairing.attribute(call, tables.release, tables.source, Pair(i, column, published, hierarchies.get(column))),
+            influence=literal(weights.get(column.lower(), 1.0)),
+        )
         for i, (column, published) in enumerate(tables.qi.items())
     ]
 
 
 def _population(call: Call, tables: Tables) -> Source | None:
-    given = cast("str | None", call.options.get("population"))
+    given = call.options.text("population")
     if given is None:
         return None
     return catalog.resolve(tables.function, given, call.cursor, call.path, call.session.local)
@@ -136,9 +132,8 @@ def _population(call: Call, tables: Tables) -> Source | None:
 
 def _person(tables: Tables, other: Source) -> Sql | None:
     """The declared person column, if another table has it."""
-    spelled = {name.lower(): name for name in other.columns}
-    names = [row.column.lower() for row in tables.declared if row.role.lower() == "person"]
-    return next((person_value(spelled[n], other.columns[spelled[n]]) for n in names if n in spelled), None)
+    declared = (other.spelled(row.column) for row in tables.declared if row.role.lower() == "person")
+    return next((person_value(name, other.columns[name]) for name in declared if name is not None), None)
 
 
 # --- the table functions -----------------------------------------------------------------------------------

@@ -61,11 +61,7 @@ class Call:
 
     def column(self, source: catalog.Source) -> str:
         """The column that the argument `col` names, as the table spells it; UnknownColumn."""
-        wanted = self.text("col")
-        for name in source.columns:
-            if name.lower() == wanted.lower():
-                return name
-        raise errors.UnknownColumn(self.function.name, source.shown, wanted, "col", source.columns)
+        return source.column(self.function.name, self.text("col"), "col")
 
     def holds(self, condition: str) -> bool:
         """Whether a SQL condition about literals is true."""

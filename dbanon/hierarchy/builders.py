@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import cast
 
 from dbanon import errors
 from dbanon.functions.call import Call
@@ -64,12 +63,12 @@ def statement(call: Call, *, builder: Builder) -> Sql:
 
 
 def _keep(call: Call) -> list[Sql] | None:
-    keep = cast("Sequence[int] | None", call.options["keep"])
+    keep = call.options.listed("keep")
     return [Sql(str(n)) for n in keep] if keep else None
 
 
 def _widths(call: Call) -> list[Sql]:
-    widths = cast("Sequence[int]", call.options["widths"])
+    widths = call.options.listed("widths") or ()
     for fine, coarse in pairwise(widths):
         if coarse % fine:
             accepts = "widths of which each is a multiple of the one before"
@@ -78,7 +77,7 @@ def _widths(call: Call) -> list[Sql]:
 
 
 def _calendar(call: Call) -> list[str]:
-    return list(cast("Sequence[str]", call.options["levels"]))
+    return list(call.options.listed("levels") or ())
 
 
 _BUILDERS = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from dbanon import errors
 from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
@@ -45,7 +43,7 @@ def uncovered(call: Call) -> Sql:
     """
     source = call.source()
     column = call.column(source)
-    given = cast("str | None", call.options["hierarchy"])
+    given = call.options.text("hierarchy")
     if given is None:
         declared, _, _ = stored_policy.policy_of(source, call.cursor)
         of_column = (d.settings.hierarchy for d in declared if d.column.lower() == column.lower())

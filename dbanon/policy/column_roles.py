@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from dbanon import errors
+from dbanon.functions.options import Options
 from dbanon.models import demand
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Settings
@@ -53,7 +53,7 @@ class _Asked:
 
     function: str
     source: Source
-    options: Mapping[str, object]
+    options: Options
     looser: Looser
     cuts: Cuts
 
@@ -68,11 +68,11 @@ class _Asked:
 
     def names(self, parameter: str) -> tuple[str, ...]:
         """The columns that a parameter lists, as the call spells them."""
-        return cast(tuple[str, ...], self.options[parameter] or ())
+        return self.options.columns(parameter)
 
     def per_column(self, parameter: str) -> dict[str, object]:
         """What a parameter says of single columns."""
-        given = per_column(self.options, parameter)
+        given = self.options.per_column(parameter)
         return {self.column(name, parameter): value for name, value in given.items()}
 
 
@@ -80,7 +80,7 @@ def resolve(
     function: str,
     source: Source,
     declared: Iterable[Declared],
-    options: Mapping[str, object],
+    options: Options,
     looser: Looser,
     cuts: Cuts,
 ) -> Roles:
@@ -160,7 +160,7 @@ def _request(asked: _Asked) -> dict[str, str]:
         "other": ("other", asked.names("other")),
         "identifier": ("identifier", asked.names("identifier")),
         WITHHELD: ("withhold", asked.names("withhold")),
-        "person": ("person", (str(asked.options["person"]),) if asked.options["person"] else ()),
+        "person": ("person", (person,) if (person := asked.options.text("person")) else ()),
     }
     for role, (parameter, names) in lists.items():
         for given in names:
@@ -234,13 +234,13 @@ def _refuse_looser(
 
 def _refuse_bounds(asked: _Asked, name: str, declared: Declared | None) -> None:
     """The same of bounds: whose record is within them has a value that may be narrower than what is published."""
-    bounds = {key.lower(): ends for key, ends in per_column(asked.options, "bounds").items()}.get(name.lower())
+    bounds: Sequence[object] | None = asked.options.of_column("bounds", name)
     held = _held(asked, name, declared, hierarchy=False) if bounds is not None else None
-    if held is None:
+    if held is None or bounds is None:
         return
     if not held.startswith("grid"):
         raise errors.LoosensPolicy(asked.function, asked.table, name, held, "bounds")
-    for end, value in zip(("top", "bottom"), cast(Sequence[object], bounds), strict=True):
+    for end, value in zip(("top", "bottom"), bounds, strict=True):
         grid = asked.cuts(end, asked.source.columns[name], value, declared.settings.grid if declared else None)
         if grid is not None:
             raise errors.CutsGrid(asked.function, asked.table, name, grid, "bounds", str(value))
@@ -274,12 +274,6 @@ def _held(asked: _Asked, name: str, declared: Declared | None, hierarchy: bool =
     return "grid = its default" if finer else None
 
 
-def per_column(options: Mapping[str, object], parameter: str) -> Mapping[str, object]:
-    """What a call says of single columns; nothing where a word stands for all of them."""
-    given = options.get(parameter)
-    return given if isinstance(given, Mapping) else {}
-
-
 Looser = Callable[[str, str, object, object], bool]
 """setting, column type, asked value, declared value (None: the default) -> whether a reader would learn more."""
 
@@ -293,7 +287,7 @@ def _only_quasi(asked: _Asked, quasi: set[str], ordered: set[str]) -> None:
     """Settings of columns that are no quasi-identifiers would be ignored: refuse them. `ordered`: sensitive columns
     whose hierarchy is used."""
     for parameter in ("hierarchies", "weights", "min_level", "max_level", "top", "bottom", "grid", "round"):
-        for key in per_column(asked.options, parameter):
+        for key in asked.options.per_column(parameter):
             name = asked.column(key, parameter)
             if name not in quasi and not (parameter == "hierarchies" and name in ordered):
                 why = "it is not a quasi-identifier of this call."

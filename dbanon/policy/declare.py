@@ -57,9 +57,7 @@ def declare(connection: Any, table: str, **columns: Any) -> None:
 
 def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
     """One row of dbanon.policy."""
-    names = {name.lower(): name for name in source.columns}
-    if column.lower() not in names:
-        raise errors.UnknownColumn("declare", source.shown, column, "the call", source.columns)
+    name = source.column("declare", column, "the call")
     settings: dict[str, Any]
     if isinstance(value, Mapping):
         settings = dict(value)
@@ -80,7 +78,7 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
     given = {n: v for n, v in spelled.items() if v is not None}
     return {
         "table_name": source.table,
-        "column_name": names[column.lower()],
+        "column_name": name,
         "role": role,
         "schema_name": source.schema,
         **given,

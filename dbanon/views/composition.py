@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from dbanon import errors
 from dbanon.functions import registry
 from dbanon.functions.call import Call
@@ -28,7 +26,7 @@ def composition(call: Call) -> Sql:
 
 def _version(call: Call, latest: Entry, parameter: str) -> Entry:
     """The version of a release that a parameter asks for; UnknownVersion."""
-    wanted = call.options[parameter]
+    wanted = call.options.whole(parameter)
     if wanted is None:
         return latest
     where = "(schema_name, name) = (?, ?)"
@@ -36,7 +34,7 @@ def _version(call: Call, latest: Entry, parameter: str) -> Entry:
     found = next((e for e in every if e.version == wanted), None)
     if found is None:
         known = [(e.version, e.status) for e in every]
-        raise errors.UnknownVersion(latest.shown, cast(int, wanted), known, call.function.name)
+        raise errors.UnknownVersion(latest.shown, wanted, known, call.function.name)
     return found
 
 

@@ -288,11 +288,7 @@ def _durable(source: catalog.Source, given: str) -> str:
 def _key_columns(made: Publication, given: Sequence[str] | None) -> tuple[str, ...] | None:
     if given is None or made.roles.person is not None:
         return None
-    columns = {c.lower(): c for c in made.source.columns}
-    for column in given:
-        if column.lower() not in columns:
-            raise errors.UnknownColumn("materialize", made.source.shown, column, "key", made.source.columns)
-    return tuple(columns[c.lower()] for c in given)
+    return tuple(made.source.column("materialize", column, "key") for column in given)
 
 
 def _taken(cursor: Any, target: tuple[str, str, str]) -> list[str]:
