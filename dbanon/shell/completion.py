@@ -228,7 +228,7 @@ def _argument(name: str, call: _Bracket, known: Known) -> Iterator[Offer]:
         if call.source is not None:
             relations = known.named([call.source])
         yield from ((c, quoted(c), t.lower()) for r in relations for c, t in r.columns.items())
-    elif name == "name" and call.function is not None and call.function.name in ("hierarchy_shipped", "hierarchy_arx"):
+    elif name == "name" and call.function is not None and call.function.positional == ("name",):  # of one that is there
         yield from ((h, quoted(h), "hierarchy") for h in known.hierarchies)
 
 
