@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import duckdb
-
 from dbanon import session
 from dbanon.sqltext import resources
 from dbanon.sqltext.builtin import bound
@@ -28,7 +26,7 @@ def create(connection: Any, database: str | None = None) -> None:
             return
         try:
             cursor.execute(_LAST_COLUMNS.format(database=identifier(database)))
-        except duckdb.Error:
+        except Exception:  # whatever is missing is made; if something else is wrong, making it says so
             cursor.execute(f"USE {identifier(database)}")
             cursor.execute(_VIEW.sub(lambda view: view[1] + bound(view[2]), resources.sql("source/schema.sql")))
 
