@@ -14,11 +14,9 @@ from dbanon.models.demand import Demand
 from dbanon.policy.attribute import Attribute
 from dbanon.release.publication import Publication
 from dbanon.source.column_types import family, person_value
+from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 from dbanon.sqltext.template import later, message
-
-_PLAIN_NUMBERS = ("integer", "huge", "decimal", "float")
-"""Families whose values are numbers as they stand."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class NumberColumn:
     i: int
     plain: str
     say: Mapping[str, Sql]
-    family: str
+    family: Family
     value: Sql
     type: Sql
     scale: Sql
@@ -167,7 +165,7 @@ class PassthroughColumn:
 class Magnitude:
     """A sensitive column of numbers or times: what the distance of two values is measured with."""
 
-    family: str
+    family: Family
     wide: Sql
     scale: Sql
 
@@ -256,7 +254,7 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
         "no_values": message(errors.NoValues(function, table, column)),
     }
     if attribute.family is not None:
-        return _number(attribute, attribute.family, i, say, drawn=call.run.noise is not None)
+        return _number(attribute, FAMILIES[attribute.family], i, say, drawn=call.run.noise is not None)
     return TreeColumn(
         i,
         column,
@@ -264,9 +262,15 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
         rows=relation.rows(attribute.hierarchy) if attribute.hierarchy else None,
         min_level=settings.min_level or 0,
         round=attribute.round,
-        has_magnitudes=family(attribute.quasi.type)[0] in _PLAIN_NUMBERS,
+        has_magnitudes=_is_plain(attribute.quasi.type),
         drawn=call.run.noise is not None and call.run.noise.categories,
     )
+
+
+def _is_plain(type_: str) -> bool:
+    """Whether values of a type are numbers as they stand."""
+    name = family(type_)[0]
+    return name is not None and FAMILIES[name].is_plain
 
 
 def tree_messages(table: str, column: str, shown: str, given: str | None) -> dict[str, Sql]:
@@ -288,9 +292,9 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 
 
-def _number(attribute: Attribute, family: str, i: int, say: Mapping[str, Sql], drawn: bool) -> NumberColumn:
+def _number(attribute: Attribute, family: Family, i: int, say: Mapping[str, Sql], drawn: bool) -> NumberColumn:
     settings, type_ = attribute.quasi.settings, value_type(attribute)
-    calendar = family in ("date", "timestamp", "nanos")
+    calendar = family.is_calendar
     grid = _grid(attribute, calendar)
 
     def coded(given: str | None) -> Sql | None:
@@ -310,7 +314,7 @@ def _number(attribute: Attribute, family: str, i: int, say: Mapping[str, Sql], d
         type=type_,
         scale=Sql(f"1e{attribute.scale}"),
         wide=Sql(f"DECIMAL(38,{attribute.scale})"),
-        is_finite=Sql(f" AND isfinite(q{i})") if calendar or family == "float" else Sql(""),
+        is_finite=Sql(f" AND isfinite(q{i})") if family.has_infinity else Sql(""),
         top=coded(settings.top),
         bottom=coded(settings.bottom),
         grid=grid,
@@ -320,7 +324,7 @@ def _number(attribute: Attribute, family: str, i: int, say: Mapping[str, Sql], d
         low_limit=low_limit,
         high_limit=high_limit,
         end_is_day=calendar and grid is not None,
-        magnitude=Sql("value::DOUBLE") if family in _PLAIN_NUMBERS else Sql("position"),
+        magnitude=Sql("value::DOUBLE") if family.is_plain else Sql("position"),
         drawn=drawn,
     )
 
@@ -361,7 +365,7 @@ def _end_type(attribute: Attribute) -> Sql:
     if attribute.grid is None:
         return value_type(attribute)
     wider = {"integer": "HUGEINT", "decimal": f"DECIMAL(38,{attribute.scale})"}
-    if attribute.family in ("date", "timestamp", "nanos"):
+    if attribute.family is not None and FAMILIES[attribute.family].is_calendar:
         return Sql("DATE")
     return Sql(wider.get(str(attribute.family), attribute.quasi.type))
 
@@ -440,7 +444,7 @@ def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) 
 def _magnitude(type_: str) -> Magnitude | None:
     """How values of a type are apart; None where they are neither numbers nor times."""
     kind, scale = family(type_)
-    return None if kind is None else Magnitude(kind, Sql(f"DECIMAL(38,{scale})"), Sql(f"1e{scale}"))
+    return None if kind is None else Magnitude(FAMILIES[kind], Sql(f"DECIMAL(38,{scale})"), Sql(f"1e{scale}"))
 
 
 _TEXT_IS_VALUE = re.compile(

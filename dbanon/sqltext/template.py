@@ -52,6 +52,7 @@ def _templates() -> jinja2.Environment:
     environment.globals["sql"] = _sql
     environment.filters["of"] = _of
     environment.filters["comment"] = _comment
+    environment.filters["filled"] = _filled
     return environment
 
 
@@ -91,6 +92,11 @@ def _of(environment: jinja2.Environment, step: str, *columns: object) -> Fragmen
     plain = [environment.getattr(column, "plain") for column in columns]
     owner = plain[0] if len(plain) == 1 else " and ".join(map(identifier, plain))
     return Fragment(identifier(f"{owner}: {step}"))
+
+
+def _filled(form: Sql, **pieces: object) -> Fragment:
+    """SQL with pieces in its braces; pieces that it has no braces for are left out."""
+    return Fragment(form.format(**{name: str(piece) for name, piece in pieces.items()}))
 
 
 def _comment(words: str) -> Fragment:

@@ -45,7 +45,7 @@ model AS MATERIALIZED (
         CASE WHEN NOT r.known THEN 0 WHEN r.whole THEN w.place ELSE b.place END AS high,
         CASE
             WHEN NOT r.known THEN 1.0
-            {% if q.family in ('integer', 'huge', 'decimal', 'date') %}
+            {% if q.family.is_counted %}
             WHEN r.whole THEN {{ width(q, sql('w.high'), sql('w.low')) }} + 1 + {{ empty(q) }}::INTEGER
             ELSE {{ width(q, sql('r.high'), sql('r.low')) }} + 1
             {% else %}

@@ -16,9 +16,9 @@
 -- One row: how far apart the values are, in how many whole steps that is measured (2^40 where those of the type are
 -- too many), and the width in the column's unit or in days.
 {{ 'range'|of(q) }} AS MATERIALIZED (
-    SELECT reach, {% if q.family != 'float' %}CASE WHEN reach = 0 THEN 1 WHEN reach <= 1099511627776 THEN reach ELSE 1099511627776 END{% else %}1099511627776{% endif %}::DOUBLE AS steps,
+    SELECT reach, {% if q.family.in_steps %}CASE WHEN reach = 0 THEN 1 WHEN reach <= 1099511627776 THEN reach ELSE 1099511627776 END{% else %}1099511627776{% endif %}::DOUBLE AS steps,
         {#- The range in the unit of the column, or in days. #}
-        {% if q.family == 'decimal' %}reach / {{ q.scale }}{% elif q.family == 'float' %}reach * 2{% elif q.family == 'nanos' %}reach / 86400e9{% elif q.family in ('timestamp', 'time') %}reach / 86400e6{% else %}reach{% endif %} AS width
+        {{ q.family.width|filled(gap=sql('reach'), scale=q.scale) }} AS width
     FROM (SELECT max(position) AS reach FROM {{ 'released values'|of(q) if suppress else 'domain'|of(q) }})
 ),
 -- A row a code: its distance from the least value, in whole steps.

@@ -8,7 +8,7 @@ struct_pack(
 {%- endmacro %}
 {% macro domains() %}
         {% for q in quasi %}
-        {% set snapped = q.is_number and q.grid and q.family in ('integer', 'huge', 'decimal', 'float') %}
+        {% set snapped = q.is_number and q.grid and q.family.is_plain %}
         {% if q.is_number and (magnitudes or snapped or (tested and person)) %}
         {# Clusters that publish the same ends are one class, in which a person is counted once; and what a record loses
            goes by the published ends, of dates and times by the values: their ends may lie beyond the type. #}

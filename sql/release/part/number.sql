@@ -1,48 +1,22 @@
 {#- Numbers, dates and times: how far apart two values are, where interval ends snap to, and their text. -#}
 {%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
-{#- How many steps of its type a decimal number is, as a whole number. -#}
-{% macro steps(value) -%} replace(({{ value }})::VARCHAR, '.', '')::HUGEINT {%- endmacro %}
-{#- Distance of two values of a column, the greater one first, as DOUBLE, in the smallest step of its type; exact below
-    2^53. Where the difference is beyond the type, which has 38 digits then, it is that of the values as DOUBLE. -#}
-{% macro gap(q, high, low) -%}
-    {%- if q.family == 'integer' -%} ({{ high }}::HUGEINT - {{ low }}::HUGEINT)::DOUBLE
-    {%- elif q.family == 'huge' -%} coalesce(TRY({{ high }} - {{ low }})::DOUBLE, {{ high }}::DOUBLE - {{ low }}::DOUBLE)
-    {%- elif q.family == 'decimal' -%}
-        coalesce({{ steps(sql('TRY(', high, '::', q.wide, ' - ', low, '::', q.wide, ')')) }}::DOUBLE, {{ high }}::DOUBLE * {{ q.scale }} - {{ low }}::DOUBLE * {{ q.scale }})
-    {%- elif q.family == 'float' -%} ({{ high }}::DOUBLE / 2 - {{ low }}::DOUBLE / 2)
-    {%- elif q.family == 'date' -%} ({{ high }} - {{ low }})::DOUBLE
-    {%- elif q.family == 'nanos' -%} (epoch_ns({{ high }})::HUGEINT - epoch_ns({{ low }})::HUGEINT)::DOUBLE
-    {%- else -%} (epoch_us({{ high }})::HUGEINT - epoch_us({{ low }})::HUGEINT)::DOUBLE
-    {%- endif -%}
-{%- endmacro %}
+{#- Distance of two values of a column, the greater one first, as DOUBLE, in the smallest step of its type. -#}
+{% macro gap(q, high, low) -%} {{ q.family.gap|filled(high=high, low=low, wide=q.wide, scale=q.scale) }} {%- endmacro %}
+
 {#- The same for two published ends. -#}
 {% macro width(q, high, low) -%}
     {%- if q.end_is_day -%} ({{ high }} - {{ low }})::DOUBLE {%- else -%} {{ gap(q, high, low) }} {%- endif -%}
 {%- endmacro %}
+
 {#- The value that lies a distance (see gap) from the least value of the column; one that its type does not have is the
     nearest end of the column. -#}
 {% macro value_at(q, low, high, distance) -%}
     coalesce(
-        TRY(
-    {%- if q.family == 'integer' -%} ({{ low }}::HUGEINT + {{ distance }}::HUGEINT)::{{ q.type }}
-    {%- elif q.family == 'huge' -%}
-        {#- In two halves, as the whole may be beyond the type; down by a positive number, as UHUGEINT has no other. -#}
-        CASE WHEN {{ distance }} < 0
-            THEN {{ low }} - floor(-{{ distance }} / 2)::{{ q.type }} - ceil(-{{ distance }} / 2)::{{ q.type }}
-            ELSE {{ low }} + floor({{ distance }} / 2)::{{ q.type }} + ceil({{ distance }} / 2)::{{ q.type }}
-        END
-    {%- elif q.family == 'decimal' -%}
-        ({{ low }}::{{ q.wide }} + (floor({{ distance }} / 2) / {{ q.scale }})::{{ q.wide }} + (ceil({{ distance }} / 2) / {{ q.scale }})::{{ q.wide }})::{{ q.type }}
-    {%- elif q.family == 'float' -%} CASE WHEN isfinite({{ low }}::DOUBLE + {{ distance }} + {{ distance }}) THEN ({{ low }}::DOUBLE + {{ distance }} + {{ distance }})::{{ q.type }} END
-    {%- elif q.family == 'date' -%} ({{ low }} + {{ distance }}::INTEGER)
-    {%- elif q.family == 'time' -%} (TIME '00:00:00' + to_microseconds(greatest(least(epoch_us({{ low }}) + {{ distance }}, 86399999999), 0)::BIGINT))
-    {%- elif q.family == 'nanos' -%} make_timestamp_ns((epoch_ns({{ low }})::HUGEINT + {{ distance }}::HUGEINT)::BIGINT)
-    {%- else -%} make_timestamp((epoch_us({{ low }})::HUGEINT + {{ distance }}::HUGEINT)::BIGINT)
-    {%- endif -%}
-        ),
+        TRY({{ q.family.moved|filled(low=low, distance=distance, type=q.type, wide=q.wide, scale=q.scale) }}),
         CASE WHEN {{ distance }} < 0 THEN {{ low }} ELSE {{ high }} END
     )
 {%- endmacro %}
+
 {#- A value with top and bottom coding applied. -#}
 {% macro coded(q, value) -%}
     {%- set low -%} {%- if q.bottom -%} greatest({{ value }}, {{ q.bottom }}) {%- else -%} {{ value }} {%- endif -%} {%- endset -%}
@@ -50,48 +24,40 @@
     {%- elif q.bottom -%} CASE WHEN {{ value }} IS NOT NULL THEN {{ low }} END
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
+
 {#- Where the lower and the upper end of an interval are published: snapped outward to the grid, coded at top and bottom.
     A value that is coded stays there, wherever the grid has its multiples: [<=10, 19] would be read as up to 19. -#}
 {% macro low_end(q, value) -%}
     {%- set low -%} {%- if q.bottom -%} greatest({{ snapped_low(q, value) }}, {{ q.bottom }}) {%- else -%} {{ snapped_low(q, value) }} {%- endif -%} {%- endset -%}
     {%- if q.top and q.grid -%} CASE WHEN {{ value }}{% if q.end_is_day %}::DATE{% endif %} >= {{ q.top }} THEN {{ q.top }} ELSE {{ low }} END {%- else -%} {{ low }} {%- endif -%}
 {%- endmacro %}
+
 {% macro high_end(q, value) -%}
     {%- set high -%} {%- if q.top -%} least({{ snapped_high(q, value) }}, {{ q.top }}) {%- else -%} {{ snapped_high(q, value) }} {%- endif -%} {%- endset -%}
     {%- if q.bottom and q.grid -%} CASE WHEN {{ value }}{% if q.end_is_day %}::DATE{% endif %} <= {{ q.bottom }} THEN {{ q.bottom }} ELSE {{ high }} END {%- else -%} {{ high }} {%- endif -%}
 {%- endmacro %}
+
 {#- An end that lies beyond its type is the limit of the type. -#}
 {% macro snapped_low(q, value) -%}
-    {%- if not q.grid -%} {{ value }}
-    {%- elif q.family in ('integer', 'huge', 'decimal') -%} coalesce(TRY({{ of_end(q, value) }} - {{ over(q, value) }}), {{ q.low_limit }})
-    {%- elif q.family == 'float' -%}
-        CASE WHEN {{ coarser(q, value) }} THEN {{ value }}
-            ELSE least({{ value }}, greatest(coalesce(TRY(({{ cell(q, value) }} * {{ q.grid }})::{{ q.end_type }}), {{ q.low_limit }}), {{ q.low_limit }}))
-        END
-    {%- else -%} coalesce(TRY({{ first_day(q, value) }}), {{ q.low_limit }}) {%- endif -%}
+    {%- if q.grid -%}
+    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }} {%- endif -%} {%- endset -%}
+    {{ q.family.low_end|filled(value=value, end_type=q.end_type, grid=q.grid, least=q.low_limit, greatest=q.high_limit, rest=rest(q, value), first_day=day) }}
+    {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
+
 {% macro snapped_high(q, value) -%}
-    {%- if not q.grid -%} {{ value }}
-    {%- elif q.family in ('integer', 'huge') -%} coalesce(TRY({{ of_end(q, value) }} + ({{ q.grid }} - 1 - {{ over(q, value) }})), {{ q.high_limit }})
-    {%- elif q.family == 'decimal' -%} coalesce(TRY({{ of_end(q, value) }} + ({{ q.grid }} - {{ over(q, value) }})), {{ q.high_limit }})
-    {%- elif q.family == 'float' -%}
-        CASE WHEN {{ coarser(q, value) }} THEN {{ value }}
-            ELSE greatest({{ value }}, least(coalesce(TRY((({{ cell(q, value) }} + 1) * {{ q.grid }})::{{ q.end_type }}), {{ q.high_limit }}), {{ q.high_limit }}))
-        END
-    {%- else -%} coalesce(TRY({{ last_day(q, value) }}), {{ q.high_limit }}) {%- endif -%}
+    {%- if q.grid -%}
+    {%- set day -%} {%- if q.family.is_calendar -%} {{ last_day(q, value) }} {%- endif -%} {%- endset -%}
+    {{ q.family.high_end|filled(value=value, end_type=q.end_type, grid=q.grid, least=q.low_limit, greatest=q.high_limit, rest=rest(q, value), last_day=day) }}
+    {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
-{#- Exact numbers: how far a value is above the greatest multiple of the grid that is not above it. -#}
-{% macro of_end(q, value) -%} ({{ value }})::{{ q.end_type }} {%- endmacro %}
-{% macro over(q, value) -%}
-    {%- set rest -%} ({{ of_end(q, value) }} % {{ q.grid }}) {%- endset -%}
-    {%- if q.type.startswith('U') -%} {{ rest }} {%- else -%} CASE WHEN {{ rest }} < 0 THEN {{ rest }} + {{ q.grid }} ELSE {{ rest }} END {%- endif -%}
+
+{#- How far an exact number is above the greatest multiple of the grid that is not above it. -#}
+{% macro rest(q, value) -%}
+    {%- set over -%} (({{ value }})::{{ q.end_type }} % {{ q.grid }}) {%- endset -%}
+    {%- if q.type.startswith('U') -%} {{ over }} {%- else -%} CASE WHEN {{ over }} < 0 THEN {{ over }} + {{ q.grid }} ELSE {{ over }} END {%- endif -%}
 {%- endmacro %}
-{#- DOUBLE and FLOAT: the number of the grid's cell that a value lies in; a quotient may be too small for a DOUBLE. -#}
-{% macro cell(q, value) -%}
-    CASE WHEN {{ value }} < 0 THEN least(floor({{ value }}::DOUBLE / {{ q.grid }}), -1) ELSE floor({{ value }}::DOUBLE / {{ q.grid }}) END
-{%- endmacro %}
-{#- Whether numbers of this size are further apart than the grid: they are their own ends then. -#}
-{% macro coarser(q, value) -%} abs({{ value }}::DOUBLE / {{ q.grid }}) >= 9007199254740992 {%- endmacro %}
+
 {#- First and last day of the week, or of the months, that a day is in. Months are counted from a year so early that
     none has a negative number. -#}
 {% macro day(value) -%} ({{ value }})::DATE {%- endmacro %}
@@ -109,6 +75,7 @@
 {% macro month_of(value) -%} (year({{ day(value) }}) * 12 + month({{ day(value) }}) + 95999999) {%- endmacro %}
 {% macro block(q, value) -%} ({{ month_of(value) }} - {{ month_of(value) }} % {{ q.months }}) {%- endmacro %}
 {% macro month_start(month) -%} make_date({{ month }} // 12 - 8000000, {{ month }} % 12 + 1, 1) {%- endmacro %}
+
 {#- The published text of an interval: `25`, `[25, 29]`, `[85, >=90]`, `<=18`. -#}
 {% macro interval_text(q, low, high) -%}
     {%- set from_text -%}
@@ -126,6 +93,7 @@
         ELSE '[' || {{ from_text }} || ', ' || {{ to_text }} || ']'
     END
 {%- endmacro %}
+
 {#- What a cluster publishes whose least and greatest codes are low and high, and its loss (KACPC paper, Eq. 1, first
     sum): the published width over the width of all that is published. Values that nobody sees, of records that are left
     out or lie under `*`, do not count: the loss would tell of them. -#}

@@ -1,0 +1,161 @@
+"""The families of numbers, dates and times: what SQL does with a value of each. A template prints these fields.
+
+In them stand `{high}` and `{low}` for two values, `{distance}` for how far one is from another, `{value}` for one;
+`{type}` for the type of the column, `{wide}` for the widest DECIMAL of its scale, `{scale}` for the steps of one unit.
+Ends of intervals have the type `{end_type}`, lie between `{least}` and `{greatest}` and on the grid `{grid}`; `{rest}`
+is how far a value is above its cell's beginning, `{first_day}` and `{last_day}` are those of its cell in the calendar.
+
+The release gate reads types by itself (dbanon.release.gate_rules) and takes nothing from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbanon.sqltext.quote import Sql
+
+
+@dataclass(frozen=True)
+class Family:
+    """Types that SQL treats alike.
+
+    `gap` is the distance of two values, the greater one first, as DOUBLE in the smallest step of the type, exact below
+    2^53; `moved` the value that lies a distance from `{low}`. `low_end` and `high_end` are where the ends of intervals
+    are published, snapped outward to a grid. `width` is a distance (`{gap}`) in the unit of the column, or in days.
+    `in_steps`: distances are whole numbers; `is_plain`: values are numbers as they stand; `is_counted`: values between
+    two can be counted; `is_calendar`: cells of its grids are days; `has_infinity`: not every value is finite.
+    """
+
+    name: str
+    gap: Sql
+    moved: Sql
+    low_end: Sql
+    high_end: Sql
+    width: Sql
+    in_steps: bool = True
+    is_plain: bool = False
+    is_counted: bool = False
+    is_calendar: bool = False
+    has_infinity: bool = False
+
+
+_MULTIPLE_BELOW = Sql("coalesce(TRY(({value})::{end_type} - {rest}), {least})")
+_MULTIPLE_ABOVE = Sql("coalesce(TRY(({value})::{end_type} + ({grid} - 1 - {rest})), {greatest})")
+_DAY_BELOW = Sql("coalesce(TRY({first_day}), {least})")
+_DAY_ABOVE = Sql("coalesce(TRY({last_day}), {greatest})")
+
+_CELL = "CASE WHEN {value} < 0 THEN least(floor({value}::DOUBLE / {grid}), -1) ELSE floor({value}::DOUBLE / {grid}) END"
+"""The number of the grid's cell that a DOUBLE or FLOAT lies in; a quotient may be too small for a DOUBLE."""
+
+_MICROSECONDS = Sql("(epoch_us({high})::HUGEINT - epoch_us({low})::HUGEINT)::DOUBLE")
+
+_FAMILIES = (
+    Family(
+        "integer",
+        gap=Sql("({high}::HUGEINT - {low}::HUGEINT)::DOUBLE"),
+        moved=Sql("({low}::HUGEINT + {distance}::HUGEINT)::{type}"),
+        low_end=_MULTIPLE_BELOW,
+        high_end=_MULTIPLE_ABOVE,
+        width=Sql("{gap}"),
+        is_plain=True,
+        is_counted=True,
+    ),
+    Family(
+        "huge",
+        # Where the difference is beyond the type, which has 38 digits then, it is that of the values as DOUBLE.
+        gap=Sql("coalesce(TRY({high} - {low})::DOUBLE, {high}::DOUBLE - {low}::DOUBLE)"),
+        # In two halves, as the whole may be beyond the type; down by a positive number, as UHUGEINT has no other.
+        moved=Sql(
+            "CASE WHEN {distance} < 0 "
+            "THEN {low} - floor(-{distance} / 2)::{type} - ceil(-{distance} / 2)::{type} "
+            "ELSE {low} + floor({distance} / 2)::{type} + ceil({distance} / 2)::{type} END"
+        ),
+        low_end=_MULTIPLE_BELOW,
+        high_end=_MULTIPLE_ABOVE,
+        width=Sql("{gap}"),
+        is_plain=True,
+        is_counted=True,
+    ),
+    Family(
+        "decimal",
+        gap=Sql(
+            "coalesce(replace((TRY({high}::{wide} - {low}::{wide}))::VARCHAR, '.', '')::HUGEINT::DOUBLE, "
+            "{high}::DOUBLE * {scale} - {low}::DOUBLE * {scale})"
+        ),
+        moved=Sql(
+            "({low}::{wide} + (floor({distance} / 2) / {scale})::{wide} "
+            "+ (ceil({distance} / 2) / {scale})::{wide})::{type}"
+        ),
+        low_end=_MULTIPLE_BELOW,
+        high_end=Sql("coalesce(TRY(({value})::{end_type} + ({grid} - {rest})), {greatest})"),
+        width=Sql("{gap} / {scale}"),
+        is_plain=True,
+        is_counted=True,
+    ),
+    Family(
+        "float",
+        gap=Sql("({high}::DOUBLE / 2 - {low}::DOUBLE / 2)"),
+        moved=Sql(
+            "CASE WHEN isfinite({low}::DOUBLE + {distance} + {distance}) "
+            "THEN ({low}::DOUBLE + {distance} + {distance})::{type} END"
+        ),
+        # Numbers that are further apart than the grid are their own ends.
+        low_end=Sql(
+            "CASE WHEN abs({value}::DOUBLE / {grid}) >= 9007199254740992 THEN {value} "
+            f"ELSE least({{value}}, greatest(coalesce(TRY(({_CELL} * {{grid}})::{{end_type}}), {{least}}), "
+            "{least})) END"
+        ),
+        high_end=Sql(
+            "CASE WHEN abs({value}::DOUBLE / {grid}) >= 9007199254740992 THEN {value} ELSE greatest({value}, "
+            f"least(coalesce(TRY((({_CELL} + 1) * {{grid}})::{{end_type}}), {{greatest}}), {{greatest}})) END"
+        ),
+        width=Sql("{gap} * 2"),
+        in_steps=False,
+        is_plain=True,
+        has_infinity=True,
+    ),
+    Family(
+        "date",
+        gap=Sql("({high} - {low})::DOUBLE"),
+        moved=Sql("({low} + {distance}::INTEGER)"),
+        low_end=_DAY_BELOW,
+        high_end=_DAY_ABOVE,
+        width=Sql("{gap}"),
+        is_counted=True,
+        is_calendar=True,
+        has_infinity=True,
+    ),
+    Family(
+        "timestamp",
+        gap=_MICROSECONDS,
+        moved=Sql("make_timestamp((epoch_us({low})::HUGEINT + {distance}::HUGEINT)::BIGINT)"),
+        low_end=_DAY_BELOW,
+        high_end=_DAY_ABOVE,
+        width=Sql("{gap} / 86400e6"),
+        is_calendar=True,
+        has_infinity=True,
+    ),
+    Family(
+        "nanos",
+        gap=Sql("(epoch_ns({high})::HUGEINT - epoch_ns({low})::HUGEINT)::DOUBLE"),
+        moved=Sql("make_timestamp_ns((epoch_ns({low})::HUGEINT + {distance}::HUGEINT)::BIGINT)"),
+        low_end=_DAY_BELOW,
+        high_end=_DAY_ABOVE,
+        width=Sql("{gap} / 86400e9"),
+        is_calendar=True,
+        has_infinity=True,
+    ),
+    Family(
+        "time",
+        gap=_MICROSECONDS,
+        moved=Sql(
+            "(TIME '00:00:00' + to_microseconds(greatest(least(epoch_us({low}) + {distance}, 86399999999), 0)::BIGINT))"
+        ),
+        low_end=Sql("{value}"),  # times have no grid
+        high_end=Sql("{value}"),
+        width=Sql("{gap} / 86400e6"),
+    ),
+)
+
+FAMILIES = {family.name: family for family in _FAMILIES}
+"""The families by name."""
