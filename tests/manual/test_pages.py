@@ -155,6 +155,14 @@ def test_a_function_has_a_page_with_its_parameters_and_an_example(made: dict[str
         assert described[1] == ("required" if parameter.required else usual), parameter.name
 
 
+def test_a_page_that_stands_alone_has_all_parameters() -> None:
+    for function in table_functions().values():
+        page = function_page.page(function.name, alone=True)
+        assert "parameters.md" not in page
+        for parameter in function.parameters:
+            assert page.count(f"\n| `{parameter.name}` | ") == 1, f"{function.name}: {parameter.name}"
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.name)
 def test_the_page_of_an_algorithm_says_where_it_comes_from(made: dict[str, str], algorithm: Any) -> None:
