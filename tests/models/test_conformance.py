@@ -316,7 +316,7 @@ def test_it_is_documented(model: Model) -> None:
     page = function_page.common()
     for parameter in model.parameters:
         assert f"`{parameter.name}`" in page
-    assert model.gives in function_page.page(model.function)
+    assert function_page.prose(model.gives) in function_page.page(model.function)
     assert model.function in table_functions()
     for metric in model.metrics:
         assert f"## {metric.name}" in metric_page.page()
