@@ -1,0 +1,67 @@
+"""Delta-disclosure privacy: no sensitive value is much more or much less frequent in a class than in the whole table
+(Brickell and Shmatikov 2008). A NULL is a category of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.functions.parameter_types import Real
+from dbanon.functions.parameters import Parameter
+from dbanon.models.model import Floats, Form, Listed, Metric, Model, Rules, Settings, shares
+from dbanon.space.space import Sensitive
+
+
+def _shift(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
+    """The greatest |ln(p / q)| of a value of the table; infinite where a class does not have the value."""
+    there = sensitive.share > 0
+    p, q = shares(counts)[:, there], sensitive.share[there]
+    return np.asarray(np.abs(np.log(p / q)).max(axis=1, initial=0.0))
+
+
+def _rules(settings: Settings, sensitive: Sensitive) -> Rules:
+    """All values must be there, none too often; that one may be too rare is left to the measure."""
+    values = int((sensitive.share[:-1] > 0).sum())
+    return Rules(least=values, most=sensitive.share * np.exp(settings["delta_disclosure"]), exact=False)
+
+
+MODEL = Model(
+    name="delta_disclosure",
+    place=6,
+    parameters=(
+        Parameter(
+            "delta_disclosure",
+            Real(0, above=True),
+            "delta-disclosure privacy: |ln(p / q)| of a sensitive value's share p in a class and q in the whole table "
+            "is below this, for every value of the table in every class.",
+        ),
+    ),
+    source="Brickell and Shmatikov 2008",
+    function="delta_disclosure",
+    gives="greatest |ln(p / q)| of a sensitive value's share p in a class and q in the whole table, infinite where a "
+    "class lacks a value",
+    example="",
+    forms=(
+        Form(
+            name="shift",
+            bound="delta_disclosure",
+            better="lower",
+            strict=True,
+            measure=_shift,
+            metric=Metric(
+                "delta_disclosure",
+                "Achieved delta of a sensitive column: greatest |ln(p / q)| of a value's share p in a class and q in "
+                "the whole release; every class is below delta_disclosure.",
+            ),
+            listed=Listed(
+                "delta_disclosure",
+                "Greatest |ln(p / q)| of a value's share p in a class and q in the whole table; infinite where a class "
+                "lacks a value.",
+            ),
+            sentence="|ln(p / q)| of every sensitive value's share p in a class and q in the whole release below "
+            "{delta_disclosure:.12g}",
+            rules=_rules,
+            compares=True,
+        ),
+    ),
+)
+"""A union keeps it: a value's share in it is an average of its shares in the classes."""
