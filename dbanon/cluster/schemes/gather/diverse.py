@@ -24,7 +24,7 @@ class Diverse(Nearest):
         super().__init__(constraint, index, seeding)
         self.gathering = Gathering(index, self.sums, seeding.sign)
         space = index.space
-        self.rules = model_rules(space, constraint.models)
+        self.models = model_rules(space, constraint.models)
         self.values = np.ascontiguousarray(np.stack([s.codes for s in space.sensitive]))
         following = np.arange(1, space.rows + 1)
         following[space.starts + space.counts - 1] = -1
@@ -36,7 +36,7 @@ class Diverse(Nearest):
 
     def form(self, labels: Ints, first: int, most: int) -> int:
         least, begin = self.constraint.least, self.given_seed()
-        seeds, self.stuck = self.gathering.judged_groups(least, begin, self.chains, self.rules, labels, first, most)
+        seeds, self.stuck = self.gathering.judged_groups(least, begin, self.chains, self.models, labels, first, most)
         self.seeds += seeds.tolist()
         return len(seeds)
 
@@ -44,17 +44,17 @@ class Diverse(Nearest):
         """Labels records with the nearest group that meets the models with them, or as a group for the repair."""
         from dbanon import kernels
 
-        groups, at = len(self.seeds), self.rules[0]
+        groups, at = len(self.seeds), self.models[0]
         counts = np.zeros((groups, int(at[-1])), np.int64)
         grouped = labels >= 0
         for s, codes in enumerate(self.values):
             np.add.at(counts, (labels[grouped], at[s] + codes[grouped]), 1)
         sizes = np.bincount(labels[grouped], minlength=groups)
-        extra = np.zeros(2 * max(int(self.rules[5][-1]), 1))
+        extra = np.zeros(2 * max(int(self.models[5][-1]), 1))
         before, order = -1, np.empty(0, np.int64)
         for row, t in zip(rows.tolist(), self.space.tuple_of[rows].tolist(), strict=True):
             check()
             if t != before:
                 before, order = t, np.argsort(self.to_seeds(t), kind="stable")[:NEAR]
-            group = kernels.first_fit(order, row, self.values, counts, sizes, self.rules, extra)
+            group = kernels.first_fit(order, row, self.values, counts, sizes, self.models, extra)
             labels[row] = group if group >= 0 else groups
