@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,13 @@ def folder(path: Path) -> str:
     return path.parts[0].removesuffix(".py")
 
 
-def imported(path: Path) -> set[str]:
-    """What a file imports anywhere in it, by its whole name."""
+def imported(path: Path, *, types: bool = True) -> set[str]:
+    """What a file imports anywhere in it, by its whole name; `types`: also what only its types name."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse((PACKAGE / path).read_text(encoding="utf-8"))):
+    nodes: list[ast.AST] = [ast.parse((PACKAGE / path).read_text(encoding="utf-8"))]
+    for node in nodes:
+        if types or not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            nodes.extend(ast.iter_child_nodes(node))
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -58,3 +62,14 @@ def test_a_file_imports_what_its_folder_may(path: Path) -> None:
 
 def test_importing_the_package_imports_no_library() -> None:
     assert not {name.split(".")[0] for name in imported(Path("__init__.py"))} & LIBRARIES
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    modules = {".".join(("dbanon", *path.with_suffix("").parts)).removesuffix(".__init__"): path for path in FILES}
+    graph = {
+        module: {name if name in modules else name.rpartition(".")[0] for name in imported(path, types=False)}
+        & modules.keys() - {module, "dbanon"}
+        for module, path in modules.items()
+    }
+    assert graph["dbanon.shell.shell"] > {"dbanon.errors", "dbanon.shell.commands"}
+    TopologicalSorter(graph).prepare()  # raises CycleError

@@ -35,7 +35,8 @@ def shell(database: Path | None, texts: tuple[str, ...], readonly: bool, mode: s
 
     With -c or piped input there is no prompt. The exit code is 1 if a statement failed, which ends the run.
     """
-    from dbanon.shell.shell import Leave, Shell
+    from dbanon.shell.commands import Leave
+    from dbanon.shell.shell import Shell
 
     typed = not texts and sys.stdin.isatty() and sys.stdout.isatty()
     ask = _prompt(no_history) if typed else None
@@ -98,8 +99,8 @@ def _prompt(no_history: bool) -> Callable[[Shell, Path | None], None]:
         raise click.ClickException(f"{missing} -c and pipes work without it.") from None
 
     def ask(run: Shell, database: Path | None) -> None:
+        from dbanon.shell.commands import Leave
         from dbanon.shell.scan import script
-        from dbanon.shell.shell import Leave
 
         names = known.Fresh(run.quiet)
         run.changed = names.forget

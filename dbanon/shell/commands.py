@@ -35,6 +35,10 @@ class Command:
     """Whether what follows is SQL: one word, as it is typed."""
 
 
+class Leave(Exception):
+    """`.quit`."""
+
+
 def command(shell: Shell, line: str) -> bool:
     """Runs a line such as `.mode csv`; whether it went well. UnknownCommand, UnreadableCommand."""
     name, _, rest = line.strip().partition(" ")
@@ -229,8 +233,6 @@ def _read(shell: Shell, words: list[str]) -> bool:
 
 
 def _quit(shell: Shell, words: list[str]) -> None:
-    from dbanon.shell.shell import Leave
-
     raise Leave
 
 

@@ -16,6 +16,7 @@ from rich.text import Text
 from dbanon.client.connection import Connection
 from dbanon.errors import DbanonError
 from dbanon.shell import scan
+from dbanon.shell.commands import command
 from dbanon.shell.render import Page, Result, Row, render
 from dbanon.shell.values import harmless
 from dbanon.shell.work import Worker
@@ -30,10 +31,6 @@ _OURS = re.compile(r"^(?:Invalid Input|Binder) Error: (?=[a-z_]+: )")
 """DuckDB's name for the kind of an error that is ours says nothing."""
 
 _CALL_SHOWN = re.compile(r"\n+LINE \d+:.*", re.DOTALL)
-
-
-class Leave(Exception):
-    """`.quit`."""
 
 
 class Shell:
@@ -81,8 +78,6 @@ class Shell:
 
     def run(self, step: str) -> bool:
         """Runs one statement or dot command; whether it went well. Errors are written, Ctrl-C is raised."""
-        from dbanon.shell.commands import command
-
         started = time.perf_counter()
         try:
             if step.startswith("."):

@@ -25,11 +25,11 @@ import dbanon
 from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page
 from dbanon.shell import known as known_names
-from dbanon.shell.commands import COMMANDS
+from dbanon.shell.commands import COMMANDS, Leave
 from dbanon.shell.completion import complete
 from dbanon.shell.render import MODES, Page, Result, cut, fitted, render
 from dbanon.shell.scan import pieces, script, statements
-from dbanon.shell.shell import Leave, Shell
+from dbanon.shell.shell import Shell
 from dbanon.shell.values import as_json, one_line, shown, unlike
 
 MAIN = "import sys; from dbanon.cli import main; main()"
