@@ -24,9 +24,9 @@ class Fault:
 FAULTS = {
     # What is published of a class
     "an interval of a grid ends one too late": Fault(
-        "sql/release/part/number.sql",
-        "({{ q.grid }} - 1 - {{ over(q, value) }})",
-        "({{ q.grid }} - {{ over(q, value) }})",
+        "dbanon/source/type_families.py",
+        "({grid} - 1 - {rest})",
+        "({grid} - {rest})",
         ("tests/policy/test_round.py",),
     ),
     "weeks begin on Sunday": Fault(
@@ -178,8 +178,8 @@ FAULTS = {
     # Versions and files
     "a refresh is not held against the version before": Fault(
         "dbanon/views/version.py",
-        "short += _delta(cursor, entry, old, made)",
-        "_delta(cursor, entry, old, made)",
+        "short += _delta(cursor, entry, making.old, made)",
+        "_delta(cursor, entry, making.old, made)",
         ("tests/views/test_refresh.py",),
     ),
     "other releases of the same people are not looked at": Fault(
