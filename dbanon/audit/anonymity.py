@@ -21,7 +21,7 @@ from dbanon.models import demand, registry
 from dbanon.models.model import Form, Model
 from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare
-from dbanon.release.column_views import tree_messages
+from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source import stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value

@@ -19,7 +19,7 @@ from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import relation
 from dbanon.release import prepare
-from dbanon.release.column_views import tree_messages
+from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source import catalog
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value

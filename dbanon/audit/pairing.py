@@ -11,7 +11,7 @@ from dbanon.functions.options import Options
 from dbanon.hierarchy import relation
 from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare
-from dbanon.release.column_views import tree_messages
+from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category
 from dbanon.source.stored_policy import Declared

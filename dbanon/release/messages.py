@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbanon import errors
-from dbanon.release.column_views import PassthroughColumn, QuasiColumn, SensitiveColumn
+from dbanon.release.column_views import QuasiColumn, SensitiveColumn
+from dbanon.release.passthrough_column import PassthroughColumn
 from dbanon.release.publication import Publication
 from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.template import later, message

@@ -20,7 +20,7 @@ from dbanon.learn.forest import ForestRequest
 from dbanon.models import demand
 from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
-from dbanon.release.column_views import value_type
+from dbanon.release.number_column import value_type
 from dbanon.release.publication import Cleaning, Publication, Run
 from dbanon.source import base_tables, catalog, column_types, stored_policy
 from dbanon.sqltext.quote import Sql, text

@@ -1,0 +1,23 @@
+"""What is said about hierarchies that do not fit their columns."""
+
+from __future__ import annotations
+
+from dbanon import errors
+from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.template import later, message
+
+
+def tree_messages(table: str, column: str, shown: str, given: str | None) -> dict[str, Sql]:
+    """What is said about a hierarchy that does not fit; `given`: how the call named it."""
+    malformed = {
+        "roots": "it must have exactly one root (a row without parent).",
+        "unreachable": "some nodes are not reachable from the root.",
+        "siblings": "two nodes under one parent have the same label.",
+        "ambiguous": "a value of the column is the label of several leaves.",
+        "same_name": "two inner nodes would be published under one name.",
+    }
+    return {key: message(errors.MalformedHierarchy(shown, why)) for key, why in malformed.items()} | {
+        "uncovered": message(errors.Uncovered(table, column, later("count(*)"), shown, given)),
+        "reserved": message(errors.ReservedValue(table, column, later("count(*)"))),
+        "several_nodes": message(errors.AmbiguousValue(table, column, later("count(*)"))),
+    }

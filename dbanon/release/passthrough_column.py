@@ -1,0 +1,69 @@
+"""Columns that are published as they are: how their values are read and told apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dbanon.sqltext.quote import Sql, identifier, text
+
+_TEXT_IS_VALUE = re.compile(
+    r"^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*|VARCHAR|BOOLEAN|DATE|TIMESTAMP|UUID|ENUM\(.*)$"
+)
+_ARRAY = re.compile(r"""("(?:[^"]|"")*"|'(?:[^']|'')*')|\[\d+\]""")
+_TAGGED = re.compile(r"\b(UNION\(|VARIANT\b)")
+"""Types with unequal values of the same text."""
+
+
+@dataclass(frozen=True)
+class PassthroughColumn:
+    """A column that is published as it is, sensitive or other; `check_rare` where values of few records are refused."""
+
+    i: int
+    plain: str
+    type: str
+    is_sensitive: bool
+    check_rare: bool
+    say_rare: Sql
+    say_rare_left: Sql
+
+    @property
+    def name(self) -> Sql:
+        """The published column."""
+        return identifier(self.plain)
+
+    @property
+    def label(self) -> Sql:
+        """Its name as a text."""
+        return text(self.plain)
+
+    @property
+    def value(self) -> Sql:
+        """How it is read; texts compare byte by byte, whatever collation the column has."""
+        return Sql(f"{self.name} COLLATE POSIX") if self.type == "VARCHAR" else self.name
+
+    @property
+    def is_zoned(self) -> bool:
+        """Whether its text depends on the session's time zone."""
+        return self.type == "TIMESTAMP WITH TIME ZONE"
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether unequal values of its type have the same text."""
+        return bool(_TAGGED.search(self.type))
+
+    @property
+    def text_is_value(self) -> bool:
+        """Whether equal values of its type have equal texts: 0.0 and -0.0, a month and 30 days do not."""
+        return bool(_TEXT_IS_VALUE.match(self.type))
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is FLOAT or DOUBLE."""
+        return self.type in ("FLOAT", "DOUBLE")
+
+    @property
+    def as_lists(self) -> Sql | None:
+        """The type with lists where it has arrays, or None where it has none."""
+        lists = _ARRAY.sub(lambda match: match[1] or "[]", self.type)
+        return None if lists == self.type else Sql(lists)
