@@ -24,15 +24,15 @@ def statement(call: Call) -> Sql:
     Roles are those of the policy and the call, as for a release; `k` and the models play no part.
     """
     usual = {p.name: p.default for p in COMMON} | {"k": 2}
-    made = prepare.prepared(call, Options(usual | dict(call.options)), call.function.name, "influence")
-    if not made.roles.sensitive:
-        raise errors.NoSensitive(made.function, made.source.shown, "influence")
-    made = replace(
-        made,
-        roles=replace(made.roles, other=(), person=None),
-        run=Run(sensitive=True, forest=prepare.forest_of(made, call.options)),
+    publication = prepare.prepared(call, Options(usual | dict(call.options)), call.function.name, "influence")
+    if not publication.roles.sensitive:
+        raise errors.NoSensitive(publication.function, publication.source.shown, "influence")
+    publication = replace(
+        publication,
+        roles=replace(publication.roles, other=(), person=None),
+        run=Run(sensitive=True, forest=prepare.forest_of(publication, call.options)),
     )
-    return Sql(plan.statement(made))
+    return Sql(plan.statement(publication))
 
 
 _COMMON = ("qi", "sensitive", "hierarchies", "nulls", "withhold", "min_level", "top", "bottom", "escape")

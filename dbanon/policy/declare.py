@@ -115,8 +115,8 @@ def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Seque
         table = qualified(database, catalog.SCHEMA, "hierarchy")
         cursor.execute("BEGIN")
         cursor.execute(f"DELETE FROM {table} WHERE name = ?", [name])
-        made = relation.rows_of_paths(relation.paths(found))
-        cursor.execute(f"INSERT INTO {table} SELECT {text(name)}, * FROM ({made})")
+        rows = relation.rows_of_paths(relation.paths(found))
+        cursor.execute(f"INSERT INTO {table} SELECT {text(name)}, * FROM ({rows})")
         cursor.execute("COMMIT")
 
 

@@ -172,11 +172,11 @@ def _pairs(call: Publication, roles: Mapping[str, str | None]) -> dict[str, list
     typed = call.options["intervals"] == "bounds"
     numbers = {name for name, of in roles.items() if of == "quasi" and typed and _is_number(call, name)}
     taken = {name.lower() for name, of in roles.items() if of is not None and name not in numbers}
-    made: dict[str, list[str]] = {}
+    pairs: dict[str, list[str]] = {}
     for name in [a.quasi.column for a in call.attributes if a.quasi.column in numbers]:
-        made[name] = [_unlike(f"{name}{end}", taken) for end in ("_min", "_max")]
-        taken.update(n.lower() for n in made[name])
-    return made
+        pairs[name] = [_unlike(f"{name}{end}", taken) for end in ("_min", "_max")]
+        taken.update(n.lower() for n in pairs[name])
+    return pairs
 
 
 def _names(roles: Mapping[str, str | None], pairs: Mapping[str, Sequence[str]]) -> list[str]:

@@ -230,8 +230,8 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
 def _published(parts: Sequence[Part], of: str, i: int | Sql) -> list[PublishedColumn]:
     """The published columns of one quasi-identifier; `of` qualifies what they are made from."""
     pair = f"CASE WHEN {of}low{i} IS NOT NULL THEN {{'low': {of}low{i}, 'high': {of}high{i}}} END"
-    made = {"value": f"{of}p{i}", "low": f"{of}low{i}", "high": f"{of}high{i}", "pair": pair}
-    return [PublishedColumn(part.name, Sql(made[part.part])) for part in parts]
+    expressions = {"value": f"{of}p{i}", "low": f"{of}low{i}", "high": f"{of}high{i}", "pair": pair}
+    return [PublishedColumn(part.name, Sql(expressions[part.part])) for part in parts]
 
 
 def _reading(call: Publication, columns: Columns) -> Reading:

@@ -29,50 +29,52 @@ from dbanon.sqltext.quote import Sql, text
 def publication(call: Call) -> Publication:
     """What a call publishes."""
     algorithm = cluster.find(str(call.function.algorithm))
-    made = prepared(call, call.options, algorithm.name, str(call.function.kind))
+    publication = prepared(call, call.options, algorithm.name, str(call.function.kind))
     own = {p.name: call.options[p.name] for p in algorithm.own}
     influence = algorithm.ability(Influence)
     weigh = call.options["weights"] == "influence"
-    if not made.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
+    if not publication.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
         what = "weights = 'influence'" if weigh else algorithm.name
-        raise errors.NoSensitive(made.function, made.source.shown, what)
+        raise errors.NoSensitive(publication.function, publication.source.shown, what)
     # What all algorithms can be asked for alike is what influence() gives by default.
     settings = {} if weigh else own if influence is not None and influence.is_wanted(own) else None
     run = Run(
         options=own,
         sensitive="sensitive" in algorithm.reads or weigh,
         magnitudes="magnitudes" in algorithm.reads,
-        forest=None if settings is None else forest_of(made, settings, weigh),
+        forest=None if settings is None else forest_of(publication, settings, weigh),
         widens=algorithm.ability(Widening) is not None,
         noise=noise_of(call.function, call.options),
-        cleaning=_cleaning(call, made, algorithm.ability(Exclusion), own),
+        cleaning=_cleaning(call, publication, algorithm.ability(Exclusion), own),
     )
-    return replace(made, run=run)
+    return replace(publication, run=run)
 
 
-def _cleaning(call: Call, made: Publication, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:
+def _cleaning(call: Call, publication: Publication, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:
     """What the algorithm's own options leave out of the source."""
     if exclusion is None:
         return Cleaning()
-    return Cleaning(_bounds(call, made, exclusion.bounds(own)), exclusion.duplicates(own))
+    return Cleaning(_bounds(call, publication, exclusion.bounds(own)), exclusion.duplicates(own))
 
 
-def _bounds(call: Call, made: Publication, given: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Sql, Sql]]:
+def _bounds(call: Call, publication: Publication, given: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Sql, Sql]]:
     """Ends of the columns beyond which records are left out; UnknownColumn, UnsupportedSetting, InvalidArgument."""
-    attributes = {a.quasi.column.lower(): a for a in made.attributes}
+    attributes = {a.quasi.column.lower(): a for a in publication.attributes}
     found = {}
     for name, ends in given.items():
         of = attributes.get(name.lower())
         if of is None:
-            known = [a.quasi.column for a in made.attributes]
-            raise errors.UnknownColumn(made.function, made.source.shown, name, "bounds", known)
+            known = [a.quasi.column for a in publication.attributes]
+            raise errors.UnknownColumn(publication.function, publication.source.shown, name, "bounds", known)
         if not of.is_number:
             why = "it is a category, not a number or a date."
-            raise errors.UnsupportedSetting(made.function, made.source.shown, of.quasi.column, "bounds", why)
+            raise errors.UnsupportedSetting(
+                publication.function, publication.source.shown, of.quasi.column, "bounds", why
+            )
         type_ = value_type(of)
         if not call.holds(" <= ".join(f"TRY_CAST({text(end)} AS {type_})" for end in ends)):
             accepts = f"two values of {of.quasi.column} ({of.quasi.type}), the lower first"
-            raise errors.InvalidArgument(made.function, "bounds", accepts, parameters.shown(list(ends)))
+            raise errors.InvalidArgument(publication.function, "bounds", accepts, parameters.shown(list(ends)))
         low, high = (Sql(f"CAST({text(end)} AS {type_})") for end in ends)
         found[of.quasi.column] = (low, high)
     return found
@@ -97,13 +99,13 @@ def noise_of(function: TableFunction, options: Mapping[str, object]) -> cluster.
     return noise
 
 
-def forest_of(made: Publication, options: Mapping[str, object], weigh: bool = False) -> ForestRequest:
+def forest_of(publication: Publication, options: Mapping[str, object], weigh: bool = False) -> ForestRequest:
     """Settings of a forest that predicts the sensitive columns; InvalidArgument where it cannot."""
-    for column in made.roles.sensitive:
-        type_ = made.source.columns[column]
+    for column in publication.roles.sensitive:
+        type_ = publication.source.columns[column]
         if options.get("forest") == "regression" and column_types.family(type_)[0] is None:
             accepts = f"'auto' or 'classification' for {column}, which is {type_}"
-            raise errors.InvalidArgument(made.function, "forest", accepts, "'regression'")
+            raise errors.InvalidArgument(publication.function, "forest", accepts, "'regression'")
     return ForestRequest.of(options, weigh)
 
 
@@ -153,17 +155,17 @@ def _attribute(call: Call, source: catalog.Source, quasi: column_roles.Quasi) ->
     )
 
 
-def keyed(made: Publication, key: Sequence[str] | None, kind: str = "release") -> Publication:
+def keyed(publication: Publication, key: Sequence[str] | None, kind: str = "release") -> Publication:
     """The publication with the columns that tell its people apart."""
-    apart = () if key is None or made.roles.person is not None else tuple(key)
-    return replace(made, kind=kind).continued(key=apart)
+    apart = () if key is None or publication.roles.person is not None else tuple(key)
+    return replace(publication, kind=kind).continued(key=apart)
 
 
-def unique_key(made: Publication, cursor: Any) -> tuple[str, ...] | None:
+def unique_key(publication: Publication, cursor: Any) -> tuple[str, ...] | None:
     """The columns that tell people apart: the person, else the source's primary key, else a unique key; or None."""
-    if made.roles.person is not None:
-        return (made.roles.person,)
-    source = made.source
+    if publication.roles.person is not None:
+        return (publication.roles.person,)
+    source = publication.source
     rows = cursor.execute(
         "SELECT constraint_column_names FROM system.main.duckdb_constraints() "
         "WHERE (database_name, schema_name, table_name) = (?, ?, ?) AND constraint_type IN ('PRIMARY KEY', 'UNIQUE') "
@@ -173,9 +175,11 @@ def unique_key(made: Publication, cursor: Any) -> tuple[str, ...] | None:
     return tuple(rows[0][0]) if rows else None
 
 
-def hierarchy_fingerprint(made: Publication, cursor: Any) -> str:
+def hierarchy_fingerprint(publication: Publication, cursor: Any) -> str:
     """A text that changes when a hierarchy of the publication does."""
-    used = {a.quasi.column: a.hierarchy for a in made.attributes if a.hierarchy is not None} | dict(made.orders)
+    used = {a.quasi.column: a.hierarchy for a in publication.attributes if a.hierarchy is not None} | dict(
+        publication.orders
+    )
     every = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR COLLATE POSIX ASC), ''))"
     queries = [f"SELECT {every} FROM ({relation.rows(hierarchy)}) AS r" for _, hierarchy in sorted(used.items())]
     pieces = [cursor.execute(query).fetchall()[0][0] for query in queries]

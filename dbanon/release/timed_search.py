@@ -38,10 +38,10 @@ def untimed(function: str, given: Mapping[str, Any], moves: int = 0) -> dict[str
 
 
 def counted(
-    function: str, current: Session, cursor: Any, made: Publication, given: Mapping[str, Any]
+    function: str, current: Session, cursor: Any, publication: Publication, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The parameters with the moves that a search of the given time made; its classes are kept, so that the call with
-    these moves has them at once. `made` is what the untimed parameters publish.
+    these moves has them at once. `publication` is what the untimed parameters publish.
 
     Ctrl-C during the search takes the best classes so far.
     """
@@ -49,5 +49,5 @@ def counted(
     if limit is None:
         return dict(given)
     with session.searching(current, limit) as search:
-        cursor.execute(f"SELECT count(*) FROM ({plan.statement(made)})").fetchall()
+        cursor.execute(f"SELECT count(*) FROM ({plan.statement(publication)})").fetchall()
     return untimed(function, given, search.moves)

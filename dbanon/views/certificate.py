@@ -322,25 +322,25 @@ class Certificate:
     def _made(self) -> Publication | None:
         """The release planned again, if its source and hierarchies are as they were."""
         try:
-            made = ledger.publication(self.entry, self.session, self.cursor)
-            same = prepare.hierarchy_fingerprint(made, self.cursor) == self.entry.hierarchy_fingerprint
+            publication = ledger.publication(self.entry, self.session, self.cursor)
+            same = prepare.hierarchy_fingerprint(publication, self.cursor) == self.entry.hierarchy_fingerprint
         except Exception:  # the source is gone or another, or the policy no longer fits
             return None
-        return made if same else None
+        return publication if same else None
 
     def _cells(self, of: Demand, column: str) -> Sql | None:
         """Where the published values stand, as SQL rows; nothing where they stand in their own order."""
-        made = self._made
-        if made is None:
+        publication = self._made
+        if publication is None:
             return None
         release, name = self.entry.table(), identifier(column)
-        if column in made.orders:
+        if column in publication.orders:
             number = next(
                 n
-                for n, d in enumerate(made.demands)
-                if d.parameter == of.parameter and made.roles.sensitive[d.sensitive] == column
+                for n, d in enumerate(publication.demands)
+                if d.parameter == of.parameter and publication.roles.sensitive[d.sensitive] == column
             )
-            query = plan.filled("views/certificate_cells.sql", made, version=release, number=number, column=name)
+            query = plan.filled("views/certificate_cells.sql", publication, version=release, number=number, column=name)
         elif self.columns[column].startswith("ENUM") and of.rule.places == (
             "place",
         ):  # a file keeps the words and loses their order

@@ -72,8 +72,8 @@ def _flag(value: bool | None) -> Sql:
 def delta_problems(call: Call) -> Sql:
     """delta_problems(release): what a refresh would show of too few people."""
     entry = ledger.find(call.function.name, call.text("release"), call.cursor, call.path)
-    made = ledger.publication(entry, call.session, call.cursor)
-    return pending(entry, made.continued(held=held_back(entry, call.cursor)))
+    publication = ledger.publication(entry, call.session, call.cursor)
+    return pending(entry, publication.continued(held=held_back(entry, call.cursor)))
 
 
 def held_back(entry: Entry, cursor: Cursor) -> Sql | None:

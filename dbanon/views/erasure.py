@@ -16,20 +16,22 @@ from dbanon.sqltext.quote import Sql, joined, literal
 from dbanon.views.ledger import Entry
 
 
-def without(entry: Entry, made: Publication, cursor: Any) -> Publication:
+def without(entry: Entry, publication: Publication, cursor: Any) -> Publication:
     """What honours an erasure after `entry`: the classes that somebody left go whole, and nobody new comes."""
-    gone = [row[0] for row in cursor.execute(plan.filled("views/left.sql", made, members=entry.members)).fetchall()]
+    gone = [
+        row[0] for row in cursor.execute(plan.filled("views/left.sql", publication, members=entry.members)).fetchall()
+    ]
     ids = joined(literal(i) for i in gone or [-1])
     stay = Sql(f"(FROM {entry.members} WHERE class_id NOT IN ({ids}))")
     went = f"SELECT person_key, row_hash, value_hash, records FROM {entry.members} WHERE class_id IN ({ids})"
-    if made.continuity.held is not None:
-        went += f" UNION ALL FROM {made.continuity.held}"
-    return made.continued(held=Sql(f"({went})"), only=stay, keep=stay)
+    if publication.continuity.held is not None:
+        went += f" UNION ALL FROM {publication.continuity.held}"
+    return publication.continued(held=Sql(f"({went})"), only=stay, keep=stay)
 
 
-def statement(made: Publication) -> str:
+def statement(publication: Publication) -> str:
     """The records of the source that are held back, as rows of the membership."""
-    return plan.filled("views/held.sql", made)
+    return plan.filled("views/held.sql", publication)
 
 
 def learned(name: str, left: int, people: Mapping[str, int]) -> Iterable[str]:

@@ -141,7 +141,7 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
 
 def publication(entry: Entry, session: Session, cursor: Any, kind: str = "release") -> Publication:
     """What a release would publish now: its call, planned again. Errors are those of the call."""
-    made = Call.of(
+    call = Call.of(
         session,
         cursor,
         entry.call["function"],
@@ -149,7 +149,7 @@ def publication(entry: Entry, session: Session, cursor: Any, kind: str = "releas
         entry.call["parameters"],
         (entry.database, entry.call["schema"], ""),
     )
-    return prepare.keyed(prepare.publication(made), entry.person_key, kind)
+    return prepare.keyed(prepare.publication(call), entry.person_key, kind)
 
 
 def changed_roles(entry: Entry, now: Mapping[str, str]) -> list[str]:

@@ -63,31 +63,29 @@ def materialize(
         asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), place)
         target = _target(name, Call.of(*asked).source(), place, cursor)
         schema.create(connection, target[0])  # before planning: a policy table that is new is a change
-        made = prepare.publication(Call.of(*asked))
-        if made.run.noise is not None:
-            raise errors.NoiseNotKept("materialize", made.function, made.run.noise.asked)
+        publication = prepare.publication(Call.of(*asked))
+        if publication.run.noise is not None:
+            raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
         _writable(cursor, "materialize", target[0])
-        chosen = ([key] if isinstance(key, str) else list(key)) if key is not None else None
-        columns = _key_columns(made, chosen) or prepare.unique_key(made, cursor)
+        columns = _key_columns(publication, key) or prepare.unique_key(publication, cursor)
         earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
         published = [e for e in earlier if e.status == "published"]
         taken = _taken(cursor, target)
         if taken and not (replace and published):
             raise errors.ReleaseExists("materialize", name, taken, bool(published))
-        given = timed_search.counted("materialize", current, cursor, made, given)
-        made = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, place))
-        call = {"function": algorithm, "source": _durable(made.source, source), "schema": made.source.schema,
-                "parameters": given}  # fmt: skip
+        given = timed_search.counted("materialize", current, cursor, publication, given)
+        publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, place))
+        of, kept = publication.source, _durable(publication.source, source)
+        call = {"function": algorithm, "source": kept, "schema": of.schema, "parameters": given}
+        version = max((e.version for e in earlier), default=0) + 1
         how = "recluster" if published else "first"
-        entry = _entry(target, call, made, columns, max((e.version for e in earlier), default=0) + 1, how, cursor)
-        if published:
-            if published[-1].person_key == columns:
-                made = prepare.keyed(made, columns).continued(held=changes.held_back(published[-1], cursor))
-            return _next(cursor, entry, made, published[-1], making)
-        with _transaction(cursor, "materialize", name):
-            if _taken(cursor, target):
-                raise errors.Busy("materialize", name, "its tables were made meanwhile")
-            return build(cursor, entry, made, making)
+        entry = _entry(target, call, publication, columns, version, how, cursor)
+        if not published:
+            return _first(cursor, entry, publication, name, making)
+        if published[-1].person_key == columns:
+            held = changes.held_back(published[-1], cursor)
+            publication = prepare.keyed(publication, columns).continued(held=held)
+        return _next(cursor, entry, publication, published[-1], making)
 
 
 def refresh(
@@ -121,22 +119,22 @@ def refresh(
         old = _published("refresh", name, cursor, _place(connection))
         _writable(cursor, "refresh", old.database)
         schema.create(connection, old.database)
-        made = ledger.publication(old, current, cursor)
-        if if_stale and changes.is_fresh(old, made, cursor):
+        publication = ledger.publication(old, current, cursor)
+        if if_stale and changes.is_fresh(old, publication, cursor):
             return current_release(cursor, old)
         target = (old.database, old.schema, old.name)
-        entry = _entry(target, old.call, made, old.person_key, old.version + 1, refresh, cursor)
+        entry = _entry(target, old.call, publication, old.person_key, old.version + 1, refresh, cursor)
         if refresh == "keep" or erase:
-            changes.check_roles(old, made)
-        made = prepare.keyed(made, old.person_key).continued(held=changes.held_back(old, cursor))
+            changes.check_roles(old, publication)
+        publication = prepare.keyed(publication, old.person_key).continued(held=changes.held_back(old, cursor))
         if refresh == "keep":
-            made = made.continued(keep=old.members)
+            publication = publication.continued(keep=old.members)
         if erase:
-            made = erasure.without(old, made, cursor)
-            if not cursor.execute(f"SELECT 1 FROM {made.continuity.only} LIMIT 1").fetchall():
+            publication = erasure.without(old, publication, cursor)
+            if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
                 raise errors.NothingLeftToErase(old.shown)
-            made = made if refresh == "keep" else made.continued(keep=None)
-        return _next(cursor, entry, made, old, Making("refresh", allow_delta, composition, erase=erase))
+            publication = publication if refresh == "keep" else publication.continued(keep=None)
+        return _next(cursor, entry, publication, old, Making("refresh", allow_delta, composition, erase=erase))
 
 
 def _known(algorithm: str) -> None:
@@ -146,7 +144,15 @@ def _known(algorithm: str) -> None:
         raise errors.UnknownAlgorithm(algorithm, known)
 
 
-def _next(cursor: Any, entry: Entry, made: Publication, old: Entry, making: Making) -> Release:
+def _first(cursor: Any, entry: Entry, publication: Publication, name: str, making: Making) -> Release:
+    """The first version, or the first since the release was dropped; `name` is how messages call it."""
+    with _transaction(cursor, making.function, name):
+        if _taken(cursor, (entry.database, entry.schema, entry.name)):
+            raise errors.Busy(making.function, name, "its tables were made meanwhile")
+        return build(cursor, entry, publication, making)
+
+
+def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, making: Making) -> Release:
     """The next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
     with _transaction(cursor, function, old.shown):
@@ -155,14 +161,14 @@ def _next(cursor: Any, entry: Entry, made: Publication, old: Entry, making: Maki
             raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
         short = 0
         if entry.how == "keep" and not making.erase:
-            short = len({row[1] for row in cursor.execute(changes.pending(old, made)).fetchall()})
+            short = len({row[1] for row in cursor.execute(changes.pending(old, publication)).fetchall()})
             if short and not making.allow_delta:
                 raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
         for ending in TABLES:
             cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD)}")
         _status(cursor, old, "replaced")
         try:
-            result = build(cursor, entry, made, making, short)
+            result = build(cursor, entry, publication, making, short)
         except duckdb.InvalidInputException as error:  # what the statements themselves refuse
             if entry.how == "keep" and not INTERRUPTED.search(str(error)):
                 raise errors.KeepRefused(old.shown, _reason(error)) from None
@@ -225,7 +231,7 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
 def _entry(
     target: tuple[str, str, str],
     call: Mapping[str, Any],
-    made: Publication,
+    publication: Publication,
     key: tuple[str, ...] | None,
     version: int,
     how: str,
@@ -238,14 +244,14 @@ def _entry(
         status="published",
         call=call,
         statement=f"SELECT * FROM {identifier(call['function'])}({text(call['source'])}{arguments})",
-        policy_fingerprint=made.policy.fingerprint,
-        hierarchy_fingerprint=prepare.hierarchy_fingerprint(made, cursor),
+        policy_fingerprint=publication.policy.fingerprint,
+        hierarchy_fingerprint=prepare.hierarchy_fingerprint(publication, cursor),
         person_key=key,
-        k=made.k,
-        roles=plan.roles(made),
+        k=publication.k,
+        roles=plan.roles(publication),
         how=how,
-        bases=related.bases(made.source, cursor),
-        options=made.options,
+        bases=related.bases(publication.source, cursor),
+        options=publication.options,
     )
 
 
@@ -285,10 +291,12 @@ def _durable(source: catalog.Source, given: str) -> str:
     return given if names.is_file(given) and source.table == given else qualified(source.schema, source.table)
 
 
-def _key_columns(made: Publication, given: Sequence[str] | None) -> tuple[str, ...] | None:
-    if given is None or made.roles.person is not None:
+def _key_columns(publication: Publication, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """The columns of `key`, as the source spells them; none where the person tells people apart."""
+    if given is None or publication.roles.person is not None:
         return None
-    return tuple(made.source.column("materialize", column, "key") for column in given)
+    columns = [given] if isinstance(given, str) else given
+    return tuple(publication.source.column("materialize", column, "key") for column in columns)
 
 
 def _taken(cursor: Any, target: tuple[str, str, str]) -> list[str]:

@@ -20,20 +20,20 @@ class Promised:
     `compares`: whether a model compares with the whole table.
     """
 
-    made: Publication
+    publication: Publication
     by: Mapping[int, tuple[int, ...]]
     joint: bool
 
     @property
     def compares(self) -> bool:
         """Whether a model compares classes with the whole table."""
-        return any(d.rule.compares for d in self.made.demands)
+        return any(d.rule.compares for d in self.publication.demands)
 
 
-def promised(made: Publication, others: Sequence[Entry]) -> Promised:
+def promised(publication: Publication, others: Sequence[Entry]) -> Promised:
     """The publication with what other versions demand of columns that it publishes unchanged, too."""
-    unchanged = {c.lower(): c for c in (*made.roles.sensitive, *made.roles.other)}
-    sensitive, own = list(made.roles.sensitive), list(made.demands)
+    unchanged = {c.lower(): c for c in (*publication.roles.sensitive, *publication.roles.other)}
+    sensitive, own = list(publication.roles.sensitive), list(publication.demands)
     by: dict[int, tuple[int, ...]] = {}
     for place, other in enumerate(others):
         for name, of in _demands(other):
@@ -43,19 +43,23 @@ def promised(made: Publication, others: Sequence[Entry]) -> Promised:
             if column not in sensitive:
                 sensitive.append(column)
             wanted = replace(of, sensitive=sensitive.index(column))
-            if of.rule.order == "hierarchy" and column not in made.orders:  # the hierarchy that it had may be gone
+            if (
+                of.rule.order == "hierarchy" and column not in publication.orders
+            ):  # the hierarchy that it had may be gone
                 wanted = replace(wanted, form=of.rule.instead)
-            if wanted in made.demands:
+            if wanted in publication.demands:
                 continue
             if wanted not in own:
                 own.append(wanted)
             number = own.index(wanted)
             by[number] = (*by.get(number, ()), place)
     roles = replace(
-        made.roles, sensitive=tuple(sensitive), other=tuple(c for c in made.roles.other if c not in sensitive)
+        publication.roles,
+        sensitive=tuple(sensitive),
+        other=tuple(c for c in publication.roles.other if c not in sensitive),
     )
-    joint = any(options.get("multi") == "joint" for options in (made.options, *(o.options for o in others)))
-    return Promised(replace(made, roles=roles, demands=tuple(own)), by, joint)
+    joint = any(options.get("multi") == "joint" for options in (publication.options, *(o.options for o in others)))
+    return Promised(replace(publication, roles=roles, demands=tuple(own)), by, joint)
 
 
 def _demands(entry: Entry) -> list[tuple[str, Demand]]:

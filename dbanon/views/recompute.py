@@ -85,12 +85,12 @@ class Recompute:
     def metric(self, name: str) -> Sql:
         """The SQL of a measure by its name; where nothing published tells it, a look into the metrics."""
         base, _, detail = name.partition(":")
-        made = (
+        computed = (
             self._model(base, detail)
             if base in {m.name for _, _, m in registry.metrics()}
             else self._plain(base, detail)
         )
-        return made or self.look(name)
+        return computed or self.look(name)
 
     def look(self, name: str) -> Sql:
         """What was measured when the release was made."""

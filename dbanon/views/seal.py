@@ -85,14 +85,14 @@ def _text(column: Sql, type_: str) -> Sql:
     """A value as text that no other value has: with its length, or `-` for NULL. Lists and maps are taken apart, since
     versions of DuckDB differ in how they write the texts in them."""
     if _COUNTED.fullmatch(type_):
-        each, made = f"{_plain('v.value')} || ',' || {_plain('v.size')}", str(column)
+        each, items = f"{_plain('v.value')} || ',' || {_plain('v.size')}", str(column)
     elif type_.startswith("MAP("):
-        each, made = f"{_plain('v.key')} || ',' || {_plain('v.value')}", f"system.main.map_entries({column})"
+        each, items = f"{_plain('v.key')} || ',' || {_plain('v.value')}", f"system.main.map_entries({column})"
     elif type_ == "VARCHAR[]":
-        each, made = _plain("v"), str(column)
+        each, items = _plain("v"), str(column)
     else:
         return Sql(_plain(column))
-    lines = f"system.main.list_transform({made}, lambda v: {each})"
+    lines = f"system.main.list_transform({items}, lambda v: {each})"
     return Sql(_plain(f"system.main.array_to_string({lines}, ';')"))
 
 

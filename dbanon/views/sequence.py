@@ -51,7 +51,7 @@ def kept_since(entry: Entry, others: Sequence[Entry]) -> list[Entry]:
 
 
 def apart(
-    cursor: Any, entry: Entry, made: Publication, others: Sequence[Entry], refined: bool = False, moved: str = ""
+    cursor: Any, entry: Entry, publication: Publication, others: Sequence[Entry], refined: bool = False, moved: str = ""
 ) -> list[Apart]:
     """Sets of too few that version `entry` makes known beside `others`; see ledger/apart.sql. Linear in their rows.
 
@@ -62,11 +62,11 @@ def apart(
     for group in _groups(entry, others):
         if refined and not group.known:
             continue
-        found += _judged(cursor, entry, made, group, refined, moved)
+        found += _judged(cursor, entry, publication, group, refined, moved)
     return found
 
 
-def sums(cursor: Any, entry: Entry, made: Publication, others: Sequence[Entry], moved: str = "") -> list[Apart]:
+def sums(cursor: Any, entry: Entry, publication: Publication, others: Sequence[Entry], moved: str = "") -> list[Apart]:
     """Sets of too few by which classes of version `entry` and of one other, of another clustering, differ in sum.
 
     Classes of both that hang together by common records cover the same values; a reader may not see that others lie
@@ -78,7 +78,7 @@ def sums(cursor: Any, entry: Entry, made: Publication, others: Sequence[Entry], 
         for other in (o for o in group.others if group.known and o not in kept):
             linked = _linked(cursor, entry, other)
             if len({n for side in linked for n in side.values()}) > 1:  # else it is everybody
-                found += _judged(cursor, entry, made, replace(group, others=(other,)), False, moved, linked)
+                found += _judged(cursor, entry, publication, replace(group, others=(other,)), False, moved, linked)
     return found
 
 
@@ -163,7 +163,7 @@ def _shared(entry: Entry, other: Entry) -> tuple[str, ...]:
 def _judged(
     cursor: Any,
     entry: Entry,
-    made: Publication,
+    publication: Publication,
     group: _Group,
     refined: bool,
     moved: str,
@@ -181,25 +181,25 @@ def _judged(
         }
         for i, version in enumerate([*others, entry])
     ]
-    wanted = promised(made, others)
+    wanted = promised(publication, others)
     # What a set of people is compared with is another table for those who stay or come and for those who went.
     sides = ("now IS NOT NULL", "now IS NULL") if wanted.compares else (None,)
     found = []
     for side in sides:
         query = plan.filled(
             "views/apart.sql",
-            wanted.made,
+            wanted.publication,
             None if group.columns == entry.values else group.columns,
             versions=versions,
             who=group.who,
-            alike=_alike(entry, made, group),
+            alike=_alike(entry, publication, group),
             last=last,
             chunks=[{"first": at, "last": min(at + _BITS, last) - 1} for at in range(0, last, _BITS)],
             refined=refined,
             exact=group.exact,
             known=_live(cursor, entry, group, moved),
             k=max(entry.k, *(o.k for o in others)),
-            person=Sql("person") if made.roles.person is not None and group.known else None,
+            person=Sql("person") if publication.roles.person is not None and group.known else None,
             side=None if side is None else Sql(side),
             linked=bool(linked),
             promised={number: _had(places) for number, places in wanted.by.items()},
@@ -229,10 +229,10 @@ def _had(places: Sequence[int]) -> Sql:
     return Sql(" OR ".join(f"before{chunk} & {mask}::BIGINT <> 0" for chunk, mask in bits.items()))
 
 
-def _alike(entry: Entry, made: Publication, group: _Group) -> Sql:
+def _alike(entry: Entry, publication: Publication, group: _Group) -> Sql:
     """What a record is known by within classes: all that counts of it if that can be compared, else who it is about."""
     same = all(o.call["source"] == entry.call["source"] and ledger.same_roles(o, entry.roles) for o in group.others)
-    return Sql("row_hash::VARCHAR") if same and group.exact and made.roles.person is None else group.who
+    return Sql("row_hash::VARCHAR") if same and group.exact and publication.roles.person is None else group.who
 
 
 def _value(version: Entry, group: _Group) -> Sql:

@@ -68,14 +68,14 @@ class _Beside:
     """What a version shows beside others of the same people.
 
     `mine` are versions of its own name, `checked` those whose exposure is refused on request, `unchecked` those that it
-    cannot be held against; `told` are sets that tell it apart from its own, `elsewhere` from all. `together`: people by
-    version, None where nobody knows who is who.
+    cannot be held against; `differences` are sets that tell it apart from its own, `elsewhere` from all. `together`:
+    people by version, None where nobody knows who is who.
     """
 
     mine: Sequence[Entry]
     checked: Sequence[Entry]
     unchecked: Sequence[Entry]
-    told: Sequence[sequence.Apart]
+    differences: Sequence[sequence.Apart]
     elsewhere: Sequence[sequence.Apart]
     together: Mapping[str, int] | None
 
@@ -89,31 +89,31 @@ class _Beside:
         """The same of every version, for the ledger."""
         if self.together is None:
             return None
-        return dict.fromkeys(self.together, 0) | _exposed(self.together, [*self.elsewhere, *self.told])
+        return dict.fromkeys(self.together, 0) | _exposed(self.together, [*self.elsewhere, *self.differences])
 
 
-def build(cursor: Any, entry: Entry, made: Publication, making: Making, short: int = 0) -> Release:
+def build(cursor: Any, entry: Entry, publication: Publication, making: Making, short: int = 0) -> Release:
     """Tables, membership and ledger row of a version, inside a transaction. `short`: how many of its classes are known
     to differ by too few.
 
     Raises UnstableSource, DeltaRefused, CompositionUnchecked or CompositionRefused.
     """
-    made = prepare.keyed(made, entry.person_key)
-    metrics = _written(cursor, entry, made)
+    publication = prepare.keyed(publication, entry.person_key)
+    metrics = _written(cursor, entry, publication)
     if making.old is not None:
-        short += _delta(cursor, entry, making.old, made)
+        short += _delta(cursor, entry, making.old, publication)
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     others = related.related(entry, cursor)
     mine = sequence.same_name(entry, others)
-    told = sequence.apart(cursor, entry, made, mine, moved=OLD)
-    short += sum(t.sets for t in told)
-    if told and not making.lets_differ:
-        versions = sorted({o.version for t in told for o in t.others})
+    differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
+    short += sum(t.sets for t in differences)
+    if differences and not making.lets_differ:
+        versions = sorted({o.version for t in differences for o in t.others})
         raise errors.DeltaRefused(making.function, entry.shown, short, [f"version {v}" for v in versions])
-    beside = _beside(cursor, entry, made, making, others, mine, told)
+    beside = _beside(cursor, entry, publication, making, others, mine, differences)
     unchecked = [o.named for o in beside.unchecked]
-    _insert(cursor, entry, made, metrics, making.lets_differ, short, beside.composition, unchecked)
+    _insert(cursor, entry, publication, metrics, making.lets_differ, short, beside.composition, unchecked)
     checked = {o.named for o in beside.checked}
     refused = {name: people for name, people in beside.exposed.items() if name in checked}
     if making.composition == "refuse" and refused:
@@ -122,26 +122,26 @@ def build(cursor: Any, entry: Entry, made: Publication, making: Making, short: i
     return current_release(cursor, entry, beside.composition)
 
 
-def _written(cursor: Any, entry: Entry, made: Publication) -> dict[str, float]:
+def _written(cursor: Any, entry: Entry, publication: Publication) -> dict[str, float]:
     """Makes the tables and the membership of a version; gives its measures."""
     for ending, kind in (("", "release"), ("_classes", "classes")):
-        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(made, kind=kind))}")
-    metrics = _measured(cursor, entry, made)
-    _remember(cursor, entry, plan.statement(replace(made, kind="membership")))
-    _one_table(cursor, entry, made)
-    if made.continuity.leaves_out:
-        _remember(cursor, entry, erasure.statement(made))
+        cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(publication, kind=kind))}")
+    metrics = _measured(cursor, entry, publication)
+    _remember(cursor, entry, plan.statement(replace(publication, kind="membership")))
+    _one_table(cursor, entry, publication)
+    if publication.continuity.leaves_out:
+        _remember(cursor, entry, erasure.statement(publication))
     return metrics
 
 
 def _beside(
     cursor: Any,
     entry: Entry,
-    made: Publication,
+    publication: Publication,
     making: Making,
     others: Sequence[Entry],
     mine: Sequence[Entry],
-    told: Sequence[sequence.Apart],
+    differences: Sequence[sequence.Apart],
 ) -> _Beside:
     """What a version shows beside others; CompositionUnchecked."""
     checked = [o for o in others if not (making.lets_differ and o in mine)]
@@ -149,18 +149,18 @@ def _beside(
     if making.composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
         raise errors.CompositionUnchecked(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
     together = _together(cursor, entry, others)
-    elsewhere = [] if len(others) == len(mine) else sequence.apart(cursor, entry, made, others, moved=OLD)
-    elsewhere += sequence.sums(cursor, entry, made, others, moved=OLD)
+    elsewhere = [] if len(others) == len(mine) else sequence.apart(cursor, entry, publication, others, moved=OLD)
+    elsewhere += sequence.sums(cursor, entry, publication, others, moved=OLD)
     if making.composition == "refuse":
-        elsewhere += sequence.apart(cursor, entry, made, checked, refined=True, moved=OLD)
-    return _Beside(mine, checked, unchecked, told, elsewhere, together)
+        elsewhere += sequence.apart(cursor, entry, publication, checked, refined=True, moved=OLD)
+    return _Beside(mine, checked, unchecked, differences, elsewhere, together)
 
 
 def _disclose(cursor: Any, entry: Entry, making: Making, beside: _Beside) -> None:
     """Warns of what readers of other versions can tell."""
     exposed, old = beside.exposed, making.old
     if making.erase:
-        for said in erasure.learned(entry.shown, _held_back(cursor, entry), _exposed(None, beside.told)):
+        for said in erasure.learned(entry.shown, _held_back(cursor, entry), _exposed(None, beside.differences)):
             _warn(said)
     if entry.how == "recluster" and old is not None:
         narrowed = {o.named: exposed.pop(o.named) for o in beside.mine if o.named in exposed}
@@ -206,9 +206,9 @@ def _held_back(cursor: Any, entry: Entry) -> int:
     return int(cursor.execute(query).fetchall()[0][0])
 
 
-def _measured(cursor: Any, entry: Entry, made: Publication) -> dict[str, float]:
+def _measured(cursor: Any, entry: Entry, publication: Publication) -> dict[str, float]:
     """Makes the table of the measures that go out; gives all of them, which the ledger keeps."""
-    rows = cursor.execute(plan.statement(replace(made, kind="metrics"))).fetchall()
+    rows = cursor.execute(plan.statement(replace(publication, kind="metrics"))).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
     table = entry.table("_metrics")
     cursor.execute(f"CREATE TABLE {table} ({joined(f'{name} {type_}' for name, type_ in types.items())})")
@@ -224,21 +224,21 @@ def _warn(message: str) -> None:
     warnings.warn(message, DisclosureWarning, stacklevel=level)
 
 
-def _one_table(cursor: Any, entry: Entry, made: Publication) -> None:
+def _one_table(cursor: Any, entry: Entry, publication: Publication) -> None:
     """Raises UnstableSource if the statements did not see the same rows: a view may give others each time."""
     query = plan.filled(
-        "views/stable.sql", made, version=entry.table(), classes=entry.table("_classes"), members=entry.members
+        "views/stable.sql", publication, version=entry.table(), classes=entry.table("_classes"), members=entry.members
     )
     if cursor.execute(query).fetchall()[0][0]:
-        raise errors.UnstableSource(entry.shown, made.source.shown)
+        raise errors.UnstableSource(entry.shown, publication.source.shown)
 
 
-def _delta(cursor: Any, entry: Entry, old: Entry, made: Publication) -> int:
+def _delta(cursor: Any, entry: Entry, old: Entry, publication: Publication) -> int:
     """How many sets of records tell two versions apart and are too little, either way."""
     before = qualified(old.database, old.schema, old.name + OLD)
     # Versions that show other columns are compared by those that both show, record by record.
     alike = ledger.same_roles(old, entry.roles)
-    by_person = alike and made.roles.person is not None and old.person_key == entry.person_key
+    by_person = alike and publication.roles.person is not None and old.person_key == entry.person_key
     shown, shown_before = ledger.columns(entry, "", cursor), ledger.columns(old, OLD, cursor)
     only = None if alike else {name for name, type_ in shown.items() if shown_before.get(name) == type_}
     total = 0
@@ -248,7 +248,7 @@ def _delta(cursor: Any, entry: Entry, old: Entry, made: Publication) -> int:
     ):
         query = plan.filled(
             "views/delta.sql",
-            made,
+            publication,
             only,
             version=version,
             other=other,
@@ -284,11 +284,11 @@ def _together(cursor: Any, entry: Entry, others: Sequence[Entry]) -> dict[str, i
     return found
 
 
-def _exposed(together: Mapping[str, int] | None, told: Sequence[sequence.Apart]) -> dict[str, int]:
+def _exposed(together: Mapping[str, int] | None, differences: Sequence[sequence.Apart]) -> dict[str, int]:
     """How many people each other version helps to narrow or tell apart; versions that do not are left out."""
     found = {name: people for name, people in (together or {}).items() if people}
     by_kind: dict[tuple[str, str], int] = {}
-    for t in told:
+    for t in differences:
         for other in t.others:
             by_kind[other.named, t.kind] = by_kind.get((other.named, t.kind), 0) + t.people
     for (name, _), people in by_kind.items():
@@ -299,7 +299,7 @@ def _exposed(together: Mapping[str, int] | None, told: Sequence[sequence.Apart])
 def _insert(
     cursor: Any,
     entry: Entry,
-    made: Publication,
+    publication: Publication,
     metrics: Mapping[str, float],
     allow_delta: bool,
     short: int,
@@ -317,13 +317,13 @@ def _insert(
         "version": literal(entry.version),
         "status": text("published"),
         "source": text(entry.call["source"]),
-        "algorithm": text(made.algorithm),
+        "algorithm": text(publication.algorithm),
         "statement": text(entry.statement),
         "call": text(json.dumps(entry.call, ensure_ascii=False)),
-        "parameters": text(json.dumps(dict(made.options), ensure_ascii=False, default=list)),
+        "parameters": text(json.dumps(dict(publication.options), ensure_ascii=False, default=list)),
         "roles": text(json.dumps(entry.roles, ensure_ascii=False)),
         "withheld": _list([n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]),
-        "policy_fingerprint": text(made.policy.fingerprint),
+        "policy_fingerprint": text(publication.policy.fingerprint),
         "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
         "library_versions": _map({k: text(v) for k, v in _versions().items()}, "VARCHAR"),
         "source_fingerprint": text(fingerprint),
