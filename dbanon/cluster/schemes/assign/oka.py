@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.cluster.registry import SEED, Algorithm, register
-from dbanon.cluster.schemes.assign.centers import EVENLY, LARGE, NONE, STEPS, Work, centers_first
+from dbanon.cluster.schemes.assign import centers
+from dbanon.cluster.schemes.assign.centers import EVENLY, LARGE, NONE, Work, centers_first
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.space.space import Ints
@@ -43,8 +44,8 @@ def oka(work: Work) -> Ints:
             rebuild = begin + max(clusters // 8, 256)
         work.check()
         begin = kernels.absorb(
-            begin, min(rebuild, len(left)), STEPS, left, work.points, work.centers, work.axes, work.boxes, state, near,
-            work.room,
+            begin, min(rebuild, len(left)), centers.STEPS, left, work.points, work.centers, work.axes, work.boxes,
+            state, near, work.room,
         )  # fmt: skip
     labels = near[work.tuple_of]
     labels[work.seeds] = np.arange(clusters)
