@@ -563,7 +563,6 @@ def test_a_call_may_only_coarsen_declared_settings(
         refused(clinic, f"k := 2, {asked}", "would loosen the policy|does not fit|lies within a cell of it")
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize(
     ("column", "setting", "value"),
     [
