@@ -160,7 +160,7 @@ def test_what_has_no_certificate_is_not_verified(tmp_path: Path) -> None:
 def test_a_process_that_is_really_killed_leaves_a_draft_that_the_next_removes(clinic: Any, tmp_path: Path) -> None:
     dbanon.publish(clinic, "safe3", tmp_path / "out.csv")
     script = (
-        "import time\nfrom pathlib import Path\nfrom dbanon import drafts\n"
+        "import time\nfrom pathlib import Path\nfrom dbanon.files import drafts\n"
         f"with drafts.drafts({{'': Path({str(tmp_path / 'out.csv')!r})}}, []) as made:\n"
         "    made[''].write_text('half')\n    print('there', flush=True)\n    time.sleep(60)\n"
     )
