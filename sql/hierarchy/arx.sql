@@ -1,6 +1,8 @@
 {#- Lines of an ARX file: value;level1;...;*, in leaf order. -#}
 WITH RECURSIVE
+-- A row a node of the hierarchy.
 rows AS ({{ rows }}),
+-- A row a node that the root reaches: the labels on the way.
 walk AS (
     SELECT node, [label] AS labels, [(ord, node)] AS place FROM rows WHERE parent IS NULL
     UNION ALL

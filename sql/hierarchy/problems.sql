@@ -1,5 +1,6 @@
 {#- Stored hierarchies that are not one tree. -#}
 WITH RECURSIVE
+-- A row a node of a stored hierarchy.
 stored AS (
     {% for t in tables %}
     SELECT {{ t.database }} AS database_name, name COLLATE POSIX AS name, node COLLATE POSIX AS node, parent COLLATE POSIX AS parent, label COLLATE POSIX AS label FROM {{ t.table }}
@@ -9,6 +10,7 @@ stored AS (
         NULL::VARCHAR AS label WHERE false
     {% endfor %}
 ),
+-- A row a node that a root reaches: the labels on the way.
 reached AS (
     SELECT database_name, name, node, label, [label] AS labels FROM stored WHERE parent IS NULL
     UNION ALL
@@ -16,13 +18,14 @@ reached AS (
     FROM reached AS r
     JOIN stored AS s ON s.database_name = r.database_name AND s.name = r.name AND s.parent = r.node
 ),
+-- A row a leaf.
 leaf AS (
     SELECT database_name, name, node, label FROM stored AS s
     WHERE NOT EXISTS (
         FROM stored AS b WHERE b.database_name = s.database_name AND b.name = s.name AND b.parent = s.node
     )
 ),
-{# As part/tree.sql publishes them. #}
+-- A row an inner node and the text it is published as. As part/tree.sql publishes them.
 inner_node AS (
     SELECT
         database_name, name, node,

@@ -49,6 +49,7 @@ GROUP BY c.cell, c.weight
 
 {#- Each value is a set of its own. -#}
 {% macro equal(of) %}
+-- A row a sensitive value: each is a set of its own.
 WITH own AS MATERIALIZED (SELECT value, row_number() OVER () AS cell, 0.5::DOUBLE AS weight FROM {{ of.overall }})
 {{ distance(of, sql('own')) }}
 {% endmacro %}
@@ -56,11 +57,13 @@ WITH own AS MATERIALIZED (SELECT value, row_number() OVER () AS cell, 0.5::DOUBL
     its parent over the height of the tree. rows (node, parent, label) is the hierarchy, in which
     every value is one leaf; NULL is a leaf right below the root. -#}
 {% macro sets(overall, rows) %}
+-- A row a leaf of the hierarchy.
 WITH RECURSIVE leaf AS (
     SELECT node, parent, label FROM {{ rows }} AS r
     WHERE NOT EXISTS (FROM {{ rows }} AS below WHERE below.parent = r.node)
 ),
-{# What is no tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
+-- A row a sensitive value and a node above it. What is no tree is refused elsewhere, but perhaps later than this
+-- runs: a circle must end.
 line AS (
     SELECT o.value, l.node, l.parent, 0 AS steps
     FROM {{ overall }} AS o
@@ -71,6 +74,7 @@ line AS (
     JOIN {{ rows }} AS r ON r.node = c.parent
     WHERE c.steps < (SELECT count(*) FROM {{ rows }})
 ),
+-- A row a node and the height of a leaf's way up to it.
 rise AS (
     SELECT node, parent, 0 AS height FROM leaf
     UNION
@@ -79,6 +83,7 @@ rise AS (
     JOIN {{ rows }} AS r ON r.node = c.parent
     WHERE c.height < (SELECT count(*) FROM {{ rows }})
 ),
+-- A row a node: its height.
 node AS MATERIALIZED (SELECT node, max(height) AS height FROM rise GROUP BY node)
 SELECT v.value, v.node AS cell, (coalesce(above.height, top.height) - own.height) / (2.0::DOUBLE * top.height) AS weight
 FROM line AS v

@@ -6,7 +6,8 @@
 {%- endmacro %}
 {% set known %}{% if person %}WHERE person IS NOT NULL{% endif %}{% endset %}
 WITH RECURSIVE
-{# The source is read once, and records that nothing here tells apart are one row. #}
+-- A row a combination of values of the release: how many records have it. The source is read once, and records that
+-- nothing here tells apart are one row.
 cells AS MATERIALIZED (
     SELECT
         {% for q in quasi %}{{ q.value }} AS q{{ loop.index0 }}, {% endfor %}
@@ -17,6 +18,7 @@ cells AS MATERIALIZED (
     FROM {{ source }}
     GROUP BY ALL
 ),
+-- A row a class of equal quasi-identifiers: its records, and its size in records or persons.
 classes AS MATERIALIZED (
     SELECT row_number() OVER () AS class_id, *
     FROM (
@@ -26,7 +28,7 @@ classes AS MATERIALIZED (
     )
 ),
 {% if sensitive %}
-{# A record of nobody known never counts. #}
+-- A row a class and a combination of sensitive values in it. A record of nobody known never counts.
 placed AS MATERIALIZED (
     SELECT k.class_id{% for s in sensitive %}, c.s{{ s.i }}{% endfor %}, {% if person %}c.person{% else %}c.records{% endif %}
     FROM cells AS c
@@ -36,8 +38,9 @@ placed AS MATERIALIZED (
 ),
 {% endif %}
 {% for s in sensitive %}
-{# What a model is judged in: the class, or its records of equal other sensitive values. #}
-part_{{ s.i }} AS MATERIALIZED (
+-- A row a class, or a part of one, that is judged alone: its size. What a model is judged in: the class, or its
+-- records of equal other sensitive values.
+{{ 'part'|of(s) }} AS MATERIALIZED (
     {% if joint %}
     SELECT row_number() OVER () AS class_id, *
     FROM (
@@ -49,11 +52,12 @@ part_{{ s.i }} AS MATERIALIZED (
     SELECT class_id, class_id AS whole, size FROM classes WHERE size > 0
     {% endif %}
 ),
-held_{{ s.i }} AS MATERIALIZED (
+-- A row a judged class and a sensitive value in it: how many records (persons).
+{{ 'held'|of(s) }} AS MATERIALIZED (
     {% if joint %}
     SELECT p.class_id, c.s{{ s.i }} AS value, {{ count_people() }} AS size
     FROM placed AS c
-    JOIN part_{{ s.i }} AS p
+    JOIN {{ 'part'|of(s) }} AS p
         ON p.whole = c.class_id{% for o in sensitive if o.i != s.i %} AND p.s{{ o.i }} IS NOT DISTINCT FROM c.s{{ o.i }}{% endfor %}
     GROUP BY p.class_id, c.s{{ s.i }}
     {% else %}
@@ -62,17 +66,19 @@ held_{{ s.i }} AS MATERIALIZED (
     GROUP BY class_id, s{{ s.i }}
     {% endif %}
 ),
-overall_{{ s.i }} AS MATERIALIZED (
+-- A row a sensitive value: how many records (persons) of the release have it.
+{{ 'overall'|of(s) }} AS MATERIALIZED (
     {% if person %}
     SELECT s{{ s.i }} AS value, count(DISTINCT person) AS size FROM placed GROUP BY s{{ s.i }}
     {% else %}
-    SELECT value, sum(size)::BIGINT AS size FROM held_{{ s.i }} GROUP BY value
+    SELECT value, sum(size)::BIGINT AS size FROM {{ 'held'|of(s) }} GROUP BY value
     {% endif %}
 ),
 {% if s.rows %}
 {{ tree(s) }}
 {% endif %}
 {% endfor %}
+-- One row: the first reason to refuse the call, or NULL.
 problem AS MATERIALIZED (
     SELECT coalesce(
         CASE WHEN {{ fingerprint_sql }} IS DISTINCT FROM {{ fingerprint }} THEN {{ say.policy_changed }} END,
@@ -84,12 +90,12 @@ problem AS MATERIALIZED (
         CASE WHEN NOT EXISTS (FROM classes) THEN {{ say.empty }} END,
         {% for s in sensitive if s.rows %}
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ s.say.roots }}
-            WHEN count(*) <> (SELECT count(*) FROM node_{{ s.i }}) THEN {{ s.say.unreachable }}
+            WHEN count(*) <> (SELECT count(*) FROM {{ 'node'|of(s) }}) THEN {{ s.say.unreachable }}
             END FROM {{ 'hierarchy'|of(s) }}),
         (SELECT CASE WHEN max(n) > 1 THEN {{ s.say.siblings }} END
             FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(s) }} GROUP BY parent, label)),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.uncovered }} END FROM leaf_{{ s.i }} WHERE hits = 0),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.ambiguous }} END FROM leaf_{{ s.i }} WHERE hits > 1),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.uncovered }} END FROM {{ 'leaf'|of(s) }} WHERE hits = 0),
+        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.ambiguous }} END FROM {{ 'leaf'|of(s) }} WHERE hits > 1),
         {% endfor %}
         NULL
     ) AS message

@@ -3,14 +3,16 @@
 {%- from 'release/part/preorder.sql' import walk -%}
 {% macro tree(s) %}
 {{ walk(s) }}
-node_{{ s.i }} AS MATERIALIZED (
+-- A row a node of the hierarchy: its place in preorder.
+{{ 'node'|of(s) }} AS MATERIALIZED (
     SELECT node, parent, label, is_leaf, row_number() OVER (ORDER BY places ASC) AS place
     FROM {{ 'preorder'|of(s) }}
 ),
-leaf_{{ s.i }} AS MATERIALIZED (
+-- A row a sensitive value: the leaves of that label.
+{{ 'leaf'|of(s) }} AS MATERIALIZED (
     SELECT o.value, count(n.node) AS hits, min(n.place) AS place
-    FROM overall_{{ s.i }} AS o
-    LEFT JOIN node_{{ s.i }} AS n ON n.is_leaf AND n.label = CAST(o.value AS VARCHAR) COLLATE POSIX
+    FROM {{ 'overall'|of(s) }} AS o
+    LEFT JOIN {{ 'node'|of(s) }} AS n ON n.is_leaf AND n.label = CAST(o.value AS VARCHAR) COLLATE POSIX
     WHERE o.value IS NOT NULL
     GROUP BY o.value
 ),

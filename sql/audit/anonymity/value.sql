@@ -11,7 +11,7 @@ FROM (
     FROM classes AS k
     LEFT JOIN (
         SELECT p.whole, j.value
-        FROM part_{{ m.sensitive }} AS p
+        FROM {{ 'part'|of(sensitive[m.sensitive]) }} AS p
         JOIN ({{ measure(m) }}) AS j USING (class_id)
     ) AS v ON v.whole = k.class_id
     GROUP BY k.class_id
@@ -20,11 +20,11 @@ FROM (
 {% endmacro %}
 {% macro measure(m) %}
 {% import m.file as model %}
-{{ model.measure(m.measure, {'held': sql('held_', m.sensitive), 'body': sql('part_', m.sensitive), 'overall': sql('overall_', m.sensitive), 'places': sql('places_', m.number)}, m.settings) }}
+{{ model.measure(m.measure, {'held': 'held'|of(sensitive[m.sensitive]), 'body': 'part'|of(sensitive[m.sensitive]), 'overall': 'overall'|of(sensitive[m.sensitive]), 'places': sql('places_', m.number)}, m.settings) }}
 {% endmacro %}
 {% macro places(m, s) %}
 {% import m.file as model %}
-{% if s.rows %}{{ model.places(m.measure, sql('overall_', s.i), 'hierarchy'|of(s), sql('(SELECT label, place FROM node_', s.i, ' WHERE is_leaf)')) }}
-{% else %}{{ model.places(m.measure, sql('overall_', s.i), none, none) }}
+{% if s.rows %}{{ model.places(m.measure, 'overall'|of(s), 'hierarchy'|of(s), sql('(SELECT label, place FROM ', 'node'|of(s), ' WHERE is_leaf)')) }}
+{% else %}{{ model.places(m.measure, 'overall'|of(s), none, none) }}
 {% endif %}
 {% endmacro %}

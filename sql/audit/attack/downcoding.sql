@@ -4,27 +4,31 @@
 {% macro hit(c) -%}
     {% if c.is_number %}e.v{{ c.i }} IN (g.low, g.high){% else %}e.v{{ c.i }} BETWEEN g.low AND g.high{% endif %}
 {%- endmacro %}
+-- A row a combination of quasi-identifiers that fits one class alone.
 alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GROUP BY tid HAVING count(*) = 1),
 {% for c in attributes %}
 {% if c.is_number %}
-part_{{ c.i }} AS MATERIALIZED (
+-- A row a published value and a part of it.
+{{ 'part'|of(c) }} AS MATERIALIZED (
     SELECT k.class_id, k.records, e.low{{ c.i }} AS low, e.high{{ c.i }} AS high, k.q{{ c.i }} AS published
     FROM class_ends AS e
     JOIN classes AS k USING (class_id)
     WHERE e.low{{ c.i }} < e.high{{ c.i }} AND e.low{{ c.i }} > '-1e308'::DOUBLE AND e.high{{ c.i }} < '1e308'::DOUBLE
 ),
-tight_{{ c.i }} AS MATERIALIZED (
+-- One row: whether every published value is as narrow as it could be.
+{{ 'tight'|of(c) }} AS MATERIALIZED (
     SELECT coalesce(bool_and(has_low AND has_high), false) AS is_tight
     FROM (
         SELECT g.class_id, coalesce(bool_or(t.v{{ c.i }} = g.low), false) AS has_low, coalesce(bool_or(t.v{{ c.i }} = g.high), false) AS has_high
-        FROM part_{{ c.i }} AS g
+        FROM {{ 'part'|of(c) }} AS g
         LEFT JOIN pairs AS p USING (class_id)
         LEFT JOIN tuples AS t USING (tid)
         GROUP BY g.class_id
     )
 ),
-{# d values of which each record has one; where they are very many, an end is nobody's but those who must have it. #}
-guess_{{ c.i }} AS MATERIALIZED (
+-- A row a class and a guess about its people. d values of which each record has one; where they are very many, an end
+-- is nobody's but those who must have it.
+{{ 'guess'|of(c) }} AS MATERIALIZED (
     SELECT
         class_id, records, 2 AS known, first || ' or ' || last AS guess, prior, 'at least one record has ' || first || ', at least one ' || last AS note,
         CASE
@@ -37,33 +41,36 @@ guess_{{ c.i }} AS MATERIALIZED (
             *, {% if c.step == 1 %}2 / (high - low + 1){% else %}0.0::DOUBLE{% endif %} AS prior,
             {# Both forms: [25, 29] and {'low': 25, 'high': 29}. #}
             regexp_extract(published, '^[^-0-9]*(.*?)''?, ', 1) AS first, regexp_extract(published, ', [^-0-9]*(.*?)''?[\])}]$', 1) AS last
-        FROM part_{{ c.i }}
+        FROM {{ 'part'|of(c) }}
     )
 ),
 {% elif c.rows %}
-part_{{ c.i }} AS MATERIALIZED (
+-- A row a published value and a part of it.
+{{ 'part'|of(c) }} AS MATERIALIZED (
     SELECT g.name AS published, x.label, b.low, b.high, (b.high - b.low + 1) / sum(b.high - b.low + 1) OVER (PARTITION BY g.name) AS share, count(*) OVER (PARTITION BY g.name) AS children
     FROM (
         SELECT unnest([label, array_to_string(labels[2:], ' > ')]) AS name, node, count(*) OVER (PARTITION BY label) AS same
-        FROM node_{{ c.i }} WHERE NOT is_leaf
+        FROM {{ 'node'|of(c) }} WHERE NOT is_leaf
     ) AS g
-    JOIN node_{{ c.i }} AS x ON x.parent = g.node
-    JOIN below_{{ c.i }} AS b ON b.node = x.node
+    JOIN {{ 'node'|of(c) }} AS x ON x.parent = g.node
+    JOIN {{ 'below'|of(c) }} AS b ON b.node = x.node
     WHERE g.name IN (SELECT p{{ c.i }} FROM told_cells)
     QUALIFY dense_rank() OVER (PARTITION BY g.name ORDER BY g.node ASC) = 1
 ),
-tight_{{ c.i }} AS MATERIALIZED (
+-- One row: whether every published value is as narrow as it could be.
+{{ 'tight'|of(c) }} AS MATERIALIZED (
     SELECT coalesce(bool_and(occupied > 1), false) AS is_tight
     FROM (
         SELECT k.class_id, count(DISTINCT g.low) FILTER (WHERE t.v{{ c.i }} BETWEEN g.low AND g.high) AS occupied
         FROM classes AS k
-        JOIN part_{{ c.i }} AS g ON g.published = k.q{{ c.i }}
+        JOIN {{ 'part'|of(c) }} AS g ON g.published = k.q{{ c.i }}
         LEFT JOIN pairs AS p USING (class_id)
         LEFT JOIN tuples AS t USING (tid)
         GROUP BY k.class_id
     )
 ),
-guess_{{ c.i }} AS MATERIALIZED (
+-- A row a class and a guess about its people.
+{{ 'guess'|of(c) }} AS MATERIALIZED (
     SELECT
         class_id, records, CASE WHEN children = 2 THEN 2 ELSE 0 END AS known, label AS guess, share AS prior,
         CASE WHEN children = 2 THEN 'at least one record is in each of two children' ELSE 'records are in at least two of ' || children || ' children' END AS note,
@@ -73,40 +80,43 @@ guess_{{ c.i }} AS MATERIALIZED (
             k.class_id, k.records, g.*,
             CASE WHEN k.records > 1 AND g.share < 1 THEN g.share * (1 - g.share ^ (k.records - 1)) / (1 - sum(g.share ^ k.records) OVER (PARTITION BY k.class_id)) ELSE g.share END AS confidence
         FROM classes AS k
-        JOIN part_{{ c.i }} AS g ON g.published = k.q{{ c.i }}
+        JOIN {{ 'part'|of(c) }} AS g ON g.published = k.q{{ c.i }}
     )
     QUALIFY row_number() OVER (PARTITION BY class_id ORDER BY confidence - share DESC, low ASC) = 1
 ),
 {% endif %}
 {% if c.is_number or c.rows %}
-truth_{{ c.i }} AS MATERIALIZED (
+-- A row a class and a guess: how often it is right.
+{{ 'truth'|of(c) }} AS MATERIALIZED (
     SELECT
         g.class_id, sum(e.records)::BIGINT AS people, coalesce(sum(e.records) FILTER (WHERE {{ hit(c) }}), 0) AS hits,
         list(DISTINCT e.who) FILTER (WHERE e.who IS NOT NULL AND {{ hit(c) }}) AS who
-    FROM guess_{{ c.i }} AS g
+    FROM {{ 'guess'|of(c) }} AS g
     JOIN alone AS a USING (class_id)
     JOIN people AS e USING (tid)
     GROUP BY g.class_id
 ),
 {% endif %}
 {% endfor %}
+-- A row a guess that is shown.
 found AS MATERIALIZED (
     {% for c in attributes if c.is_number or c.rows %}
     SELECT
         {{ c.i }} AS number, {{ c.label }} AS attribute, g.class_id, g.records::BIGINT AS records, g.guess, g.confidence, g.prior,
         t.hits / nullif(t.people, 0) AS observed, t.people AS tried, coalesce(t.who, []) AS who, g.note
-    FROM guess_{{ c.i }} AS g
-    CROSS JOIN tight_{{ c.i }} AS y
-    LEFT JOIN truth_{{ c.i }} AS t USING (class_id)
+    FROM {{ 'guess'|of(c) }} AS g
+    CROSS JOIN {{ 'tight'|of(c) }} AS y
+    LEFT JOIN {{ 'truth'|of(c) }} AS t USING (class_id)
     WHERE y.is_tight AND round(g.confidence - g.prior, 9) > 0 AND round(g.confidence, 9) >= {{ threshold }}
     UNION ALL
     {% endfor %}
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL WHERE false
 ),
+-- A row a number that sums the attack up.
 totals AS MATERIALIZED (
     {% for c in attributes if c.is_number or c.rows %}
     SELECT v.place + 2 * {{ c.i }} AS place, v.name, {{ c.label }} AS attribute, v.value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw, v.description
-    FROM (SELECT (SELECT is_tight FROM tight_{{ c.i }})::INTEGER::DOUBLE AS tight, (SELECT coalesce(sum(known), 0) FROM guess_{{ c.i }})::DOUBLE AS known)
+    FROM (SELECT (SELECT is_tight FROM {{ 'tight'|of(c) }})::INTEGER::DOUBLE AS tight, (SELECT coalesce(sum(known), 0) FROM {{ 'guess'|of(c) }})::DOUBLE AS known)
     CROSS JOIN LATERAL (VALUES
         (1, 'tight', tight, '1: every published interval has its ends from records, every node has two occupied children; else nothing is inferred.'),
         (2, 'known', tight * known, 'Records of which such a reader knows the end, or the child, of one each: certain, though not whose they are.')

@@ -1,16 +1,18 @@
 {#- Linkage: who of a register fits how many records of the release, and how many of the register fit these. -#}
 {%- from 'audit/risk/cells.sql' import ends_of, inside -%}
+-- A row a combination of values of the register, numbered.
 register_people AS MATERIALIZED (
     SELECT *, dense_rank() OVER (ORDER BY {% for c in others %}v{{ c.i }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}) AS tid
     FROM (
         SELECT {% for c in others %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}t.who, t.records
         FROM other_cells AS t
         {% for c in others if not c.is_number %}
-        LEFT JOIN leaf_{{ c.i }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
+        LEFT JOIN {{ 'leaf'|of(c) }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
         {% endfor %}
         WHERE true{% for c in others if not c.is_number %} AND (t.v{{ c.i }} IS NULL OR l{{ c.i }}.place IS NOT NULL){% endfor %}
     )
 ),
+-- A row such a combination and a class that it may be in.
 register_pairs AS MATERIALIZED (
     SELECT t.tid, k.class_id, t.people
     FROM (SELECT tid{% for c in others %}, v{{ c.i }}{% endfor %}, sum(records)::BIGINT AS people FROM register_people GROUP BY ALL) AS t
@@ -18,6 +20,7 @@ register_pairs AS MATERIALIZED (
     WHERE {{ inside(others) }}
 
 ),
+-- A row a combination: how many records may be its people's, and of whom else.
 linked AS MATERIALIZED (
     SELECT p.tid, sum(k.records)::BIGINT AS candidates, min(r.people)::BIGINT AS rivals, CASE WHEN count(*) = 1 THEN any_value(p.class_id) END AS class_id
     FROM register_pairs AS p
@@ -25,6 +28,7 @@ linked AS MATERIALIZED (
     JOIN (SELECT class_id, sum(people) AS people FROM register_pairs GROUP BY class_id) AS r USING (class_id)
     GROUP BY p.tid
 ),
+-- A row a person who is looked for: the chance to find the record.
 judged AS MATERIALIZED (
     SELECT
         e.who, e.records AS people, l.class_id, coalesce(l.candidates, 0) AS candidates, l.rivals, 1.0::DOUBLE / greatest(l.candidates, l.rivals) AS confidence,
@@ -32,6 +36,7 @@ judged AS MATERIALIZED (
     FROM register_people AS e
     LEFT JOIN linked AS l USING (tid)
 ),
+-- A row a guess that is shown.
 found AS MATERIALIZED (
     SELECT
         0 AS number, NULL::VARCHAR AS attribute, class_id, candidates::BIGINT AS records, NULL::VARCHAR AS guess, confidence,
@@ -40,13 +45,15 @@ found AS MATERIALIZED (
     FROM judged
     WHERE candidates > 0 AND round(confidence, 9) >= {{ threshold }}
 ),
-{# The same on the raw data: how many records of the source have exactly these values. #}
+-- A row a combination of the register: The same on the raw data: how many records of the source have exactly these
+-- values.
 raw_matches AS MATERIALIZED (
     SELECT any_value(o.people) AS people, coalesce(sum(t.records), 0) AS candidates
     FROM (SELECT {% for c in others %}v{{ c.i }}, {% endfor %}sum(records) AS people FROM other_cells GROUP BY ALL) AS o
     LEFT JOIN true_cells AS t ON {% for c in others %}{% if not loop.first %} AND {% endif %}t.v{{ c.q }} IS NOT DISTINCT FROM o.v{{ c.i }}{% endfor %}
     GROUP BY {% for c in others %}o.v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}
 ),
+-- A row a number that sums the attack up.
 totals AS MATERIALIZED (
     SELECT v.place, v.name, NULL::VARCHAR AS attribute, v.value, NULL::DOUBLE AS by_mode, v.on_raw, v.description
     FROM (

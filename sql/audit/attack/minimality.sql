@@ -3,8 +3,9 @@
     One cut is looked at at a time, as strict Mondrian makes it: numbers at the lower median, categories by the children of
     the published node, missing values from the others; and only where one sensitive value alone can be what breaks it. -#}
 {% for s in sensitive %}{% if loop.first %}
+-- A row a combination of quasi-identifiers that fits one class alone.
 alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GROUP BY tid HAVING count(*) = 1),
-{# Classes of which the quasi-identifiers tell exactly who is in them. #}
+-- A row a class. Classes of which the quasi-identifiers tell exactly who is in them.
 settled AS MATERIALIZED (
     SELECT k.class_id
     FROM classes AS k
@@ -14,22 +15,25 @@ settled AS MATERIALIZED (
     GROUP BY k.class_id
     HAVING sum(e.records) = any_value(k.records) AND bool_and(a.class_id IS NOT NULL)
 ),
+-- A row a settled class and a combination of raw values in it.
 inside_of AS MATERIALIZED (
     SELECT p.class_id, e.*
     FROM settled JOIN pairs AS p USING (class_id) JOIN people AS e USING (tid)
 ),
 {% for c in attributes %}
 {% if c.rows %}
-child_{{ c.i }} AS MATERIALIZED (
+-- A row a published node and a child of it.
+{{ 'child'|of(c) }} AS MATERIALIZED (
     SELECT g.name AS published, x.label, b.low, b.high
-    FROM (SELECT unnest([label, array_to_string(labels[2:], ' > ')]) AS name, node FROM node_{{ c.i }} WHERE NOT is_leaf) AS g
-    JOIN node_{{ c.i }} AS x ON x.parent = g.node
-    JOIN below_{{ c.i }} AS b ON b.node = x.node
+    FROM (SELECT unnest([label, array_to_string(labels[2:], ' > ')]) AS name, node FROM {{ 'node'|of(c) }} WHERE NOT is_leaf) AS g
+    JOIN {{ 'node'|of(c) }} AS x ON x.parent = g.node
+    JOIN {{ 'below'|of(c) }} AS b ON b.node = x.node
     WHERE g.name IN (SELECT p{{ c.i }} FROM told_cells)
     QUALIFY dense_rank() OVER (PARTITION BY g.name ORDER BY g.node ASC) = 1
 ),
 {% endif %}
-side_{{ c.i }} AS MATERIALIZED (
+-- A row a class, a side of a cut of it by this column, and a combination on that side.
+{{ 'side'|of(c) }} AS MATERIALIZED (
     SELECT class_id, tid, side, label, sum(records)::BIGINT AS records
     FROM (
         SELECT DISTINCT e.class_id, e.tid, e.v{{ c.i }}, sum(e.records) OVER (PARTITION BY e.class_id, e.tid) AS records,
@@ -66,23 +70,24 @@ side_{{ c.i }} AS MATERIALIZED (
             GROUP BY class_id
         ) AS m ON m.class_id = e.class_id
         {% if c.rows %}
-        LEFT JOIN child_{{ c.i }} AS g ON g.published = k.q{{ c.i }} AND e.v{{ c.i }} BETWEEN g.low AND g.high
+        LEFT JOIN {{ 'child'|of(c) }} AS g ON g.published = k.q{{ c.i }} AND e.v{{ c.i }} BETWEEN g.low AND g.high
         {% elif not c.is_number %}
-        LEFT JOIN leaf_{{ c.i }} AS l ON l.place = e.v{{ c.i }}
+        LEFT JOIN {{ 'leaf'|of(c) }} AS l ON l.place = e.v{{ c.i }}
         {% endif %}
     )
     GROUP BY ALL
 ),
 {% endfor %}
+-- A row a cut of a class and a side of it: its size.
 sides AS MATERIALIZED (
     {% for c in attributes %}
     SELECT {{ c.i }} AS cut, {{ c.label }} AS attribute, class_id, side, any_value(label) AS label, sum(records)::BIGINT AS size, list(tid) AS tids
-    FROM side_{{ c.i }}
+    FROM {{ 'side'|of(c) }}
     GROUP BY class_id, side
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),
-{# Cuts that k alone would have allowed. #}
+-- A row a cut of a class. Cuts that k alone would have allowed.
 cuts AS MATERIALIZED (
     SELECT
         row_number() OVER (ORDER BY cut ASC NULLS LAST, class_id ASC) AS id, cut, class_id, list(size ORDER BY side ASC) AS sizes, list(side ORDER BY side ASC) AS sides,
@@ -92,36 +97,39 @@ cuts AS MATERIALIZED (
     HAVING count(*) > 1 AND min(size) >= {% if k %}{{ k }}{% else %}(SELECT min(records) FROM classes){% endif %}
 ),
 {% endif %}
-{# What can break the model: a value that more records have than a side may. #}
-breaking_{{ s.i }} AS MATERIALIZED (
+-- A row a cut: What can break the model: a value that more records have than a side may.
+{{ 'breaking'|of(s) }} AS MATERIALIZED (
     SELECT c.id, count(h.value) AS values, any_value(h.value) AS value, any_value(h.size) AS size
     FROM cuts AS c
-    LEFT JOIN held_{{ s.i }} AS h ON h.class_id = c.class_id AND h.value IS NOT NULL AND h.size > list_min(c.limits)
+    LEFT JOIN {{ 'held'|of(s) }} AS h ON h.class_id = c.class_id AND h.value IS NOT NULL AND h.size > list_min(c.limits)
     GROUP BY c.id
 ),
-answer_{{ s.i }} AS MATERIALIZED (
+-- One row: what the attack computes.
+{{ 'answer'|of(s) }} AS MATERIALIZED (
     SELECT dbanon_attack({{ request }}, {
         'cuts': (
             SELECT list({'id': c.id, 'sizes': c.sizes, 'limits': c.limits, 'held': b.size} ORDER BY c.id ASC)
-            FROM breaking_{{ s.i }} AS b JOIN cuts AS c USING (id)
+            FROM {{ 'breaking'|of(s) }} AS b JOIN cuts AS c USING (id)
             WHERE b.values = 1 AND (SELECT message FROM misfit) IS NULL
         )
     }) AS answer
 ),
-told_{{ s.i }} AS MATERIALIZED (
+-- A row a cut and a side: how confident the guess is.
+{{ 'told'|of(s) }} AS MATERIALIZED (
     SELECT t.id, t.place, t.confidence
-    FROM (SELECT unnest((answer).rows, max_depth := 2) FROM answer_{{ s.i }}) AS t
+    FROM (SELECT unnest((answer).rows, max_depth := 2) FROM {{ 'answer'|of(s) }}) AS t
 ),
 {% endfor %}
+-- A row a guess that is shown.
 found AS MATERIALIZED (
     {% for s in sensitive %}
     SELECT
         {{ s.i }} AS number, {{ s.label }} AS attribute, c.class_id, g.size AS records, b.value AS guess, t.confidence,
         b.size::DOUBLE / k.records AS prior, w.hits / nullif(w.people, 0) AS observed, w.people AS tried, coalesce(w.who, []) AS who,
         g.attribute || ' ' || g.label || ': k would have allowed to cut there' AS note
-    FROM told_{{ s.i }} AS t
+    FROM {{ 'told'|of(s) }} AS t
     JOIN cuts AS c USING (id)
-    JOIN breaking_{{ s.i }} AS b USING (id)
+    JOIN {{ 'breaking'|of(s) }} AS b USING (id)
     JOIN classes AS k ON k.class_id = c.class_id
     JOIN sides AS g ON g.cut = c.cut AND g.class_id = c.class_id AND g.side = c.sides[t.place]
     JOIN LATERAL (
@@ -135,9 +143,11 @@ found AS MATERIALIZED (
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),
+-- One row: the error of the computation, or NULL.
 failed AS MATERIALIZED (
-    SELECT coalesce({% for s in sensitive %}(SELECT (answer).error FROM answer_{{ s.i }}), {% endfor %}NULL) AS message
+    SELECT coalesce({% for s in sensitive %}(SELECT (answer).error FROM {{ 'answer'|of(s) }}), {% endfor %}NULL) AS message
 ),
+-- A row a number that sums the attack up.
 totals AS MATERIALIZED (
     {% for s in sensitive %}
     SELECT v.place + 4 * {{ s.i }} AS place, v.name, {{ s.label }} AS attribute, v.value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw, v.description
@@ -145,7 +155,7 @@ totals AS MATERIALIZED (
         SELECT
             (SELECT count(*) FROM settled)::DOUBLE AS settled, count(*) FILTER (WHERE values = 1)::DOUBLE AS judged,
             count(*) FILTER (WHERE values > 1)::DOUBLE AS undecided, count(*) FILTER (WHERE values = 0)::DOUBLE AS contradicted
-        FROM breaking_{{ s.i }}
+        FROM {{ 'breaking'|of(s) }}
     )
     CROSS JOIN LATERAL (VALUES
         (1, 'settled', settled, 'Classes of which quasi-identifiers tell exactly who is in them; the others are left out.'),

@@ -4,7 +4,9 @@
 {%- from 'release/part/preorder.sql' import walk -%}
 {%- from 'audit/risk/cells.sql' import raw_cells, ends_of, inside -%}
 {% include 'audit/anonymity/path.sql' %},
+-- A row a class: what it publishes.
 told_cells AS MATERIALIZED (SELECT {% for q in quasi %}q{{ loop.index0 }} AS p{{ loop.index0 }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
+-- A row a combination of raw values: how many records have it.
 true_cells AS MATERIALIZED (
     SELECT
         {% for c in attributes %}{{ c.value }} AS v{{ c.i }}, {% endfor %}
@@ -16,26 +18,30 @@ true_cells AS MATERIALIZED (
 {% for c in attributes %}
 {{ reading(c) }}
 {% endfor %}
+-- A row a class: the least and the greatest value that each column may have.
 class_ends AS MATERIALIZED ({{ ends_of(attributes, sql('classes')) }}),
-{# Missing values are -infinity. #}
+-- A row a combination of raw values, as numbers. Missing values are -infinity.
 coded AS MATERIALIZED (
     SELECT
         {% for c in attributes %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}
         {% for s in sensitive %}t.s{{ s.i }}, {% endfor %}t.who, t.records
     FROM true_cells AS t
     {% for c in attributes if not c.is_number %}
-    LEFT JOIN leaf_{{ c.i }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
+    LEFT JOIN {{ 'leaf'|of(c) }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
     {% endfor %}
 ),
+-- A row a combination of quasi-identifiers, numbered.
 tuples AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY {% for c in attributes %}v{{ c.i }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}) AS tid, *
     FROM (SELECT DISTINCT {% for c in attributes %}v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM coded)
 ),
+-- A row a combination of raw values and its quasi-identifiers' number.
 people AS MATERIALIZED (
     SELECT t.tid, e.*
     FROM coded AS e
     JOIN tuples AS t ON {% for c in attributes %}{% if not loop.first %} AND {% endif %}t.v{{ c.i }} = e.v{{ c.i }}{% endfor %}
 ),
+-- A row a combination of quasi-identifiers and a class that it may be in.
 pairs AS MATERIALIZED (
     SELECT t.tid, k.class_id
     FROM tuples AS t
@@ -44,7 +50,9 @@ pairs AS MATERIALIZED (
 
 ),
 {% if others %}
+-- A row a class: what it publishes of the columns of the register.
 other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.q }} AS p{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
+-- A row a combination of values of the register: how many people have it.
 other_cells AS MATERIALIZED (
     SELECT {% for c in others %}{{ c.value }} AS v{{ c.i }}, {% endfor %}{% for s in sensitive if s.other_value %}{{ s.other_value }} AS s{{ s.i }}, {% endfor %}{{ other_who }} AS who, count(*) AS records
     FROM {{ register }}
@@ -57,6 +65,7 @@ other_cells AS MATERIALIZED (
 {% for s in sensitive if s.nodes and kind == 'similarity' %}
 {{ walk({'plain': s.plain, 'rows': s.nodes}) }}
 {% endfor %}
+-- One row: the first reason why the tables do not fit together, or NULL.
 misfit AS MATERIALIZED (
     SELECT coalesce(
         {{ moved(sources) }}
@@ -72,16 +81,16 @@ misfit AS MATERIALIZED (
             WHEN count(*) <> (SELECT count(*) FROM {{ 'preorder'|of(s) }}) THEN {{ s.say.unreachable }}
             END FROM {{ 'hierarchy'|of(s) }}),
         (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.uncovered }} END
-            FROM overall_{{ s.i }} WHERE value IS NOT NULL AND value NOT IN (SELECT label FROM {{ 'preorder'|of(s) }} WHERE is_leaf)),
+            FROM {{ 'overall'|of(s) }} WHERE value IS NOT NULL AND value NOT IN (SELECT label FROM {{ 'preorder'|of(s) }} WHERE is_leaf)),
         {% endfor %}
         (SELECT message FROM problem)
     ) AS message
 ),
 {% for s in sensitive %}
-{# The release's most frequent value: what anybody would guess. #}
-mode_{{ s.i }} AS MATERIALIZED (
-    SELECT value, size::DOUBLE / (SELECT sum(size) FROM overall_{{ s.i }}) AS share
-    FROM overall_{{ s.i }}
+-- One row: The release's most frequent value: what anybody would guess.
+{{ 'mode'|of(s) }} AS MATERIALIZED (
+    SELECT value, size::DOUBLE / (SELECT sum(size) FROM {{ 'overall'|of(s) }}) AS share
+    FROM {{ 'overall'|of(s) }}
     WHERE value IS NOT NULL
     ORDER BY size DESC, value ASC
     LIMIT 1

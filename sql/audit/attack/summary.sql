@@ -1,7 +1,9 @@
 {#- attack_summary('release', kind=..., source=...): what the attack gains in all, one row a number. -#}
 {% include 'audit/attack/path.sql' %}
 {% include body %},
+-- One row: the first reason to give no answer, or NULL.
 stop AS (SELECT coalesce(m.message, {% if calls_python %}(SELECT message FROM failed){% else %}NULL{% endif %}) AS message FROM misfit AS m),
+-- A row a number, on the release, by the most frequent value, and on the raw data.
 gains AS (
     {% for t in targets %}
     SELECT {{ loop.index0 }} * 100 + place AS place, name, {{ t.label }}::VARCHAR AS attribute, value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw, description

@@ -7,11 +7,13 @@
     {% for c in attributes %}{% for name in names %}{{ sql(name, c.i) }}{% if not loop.last %}, {% endif %}{% endfor %}{% if not loop.last %}, {% endif %}{% endfor %}
 {%- endmacro %}
 WITH RECURSIVE
+-- A row a combination of values of the source: how many records have it.
 true_cells AS MATERIALIZED (
     SELECT {% for c in attributes %}{{ c.value }} AS v{{ c.i }}, {% endfor %}count(*) AS records
     FROM {{ source }}
     GROUP BY ALL
 ),
+-- A row a combination of published texts: how many records have it.
 told_cells AS MATERIALIZED (
     SELECT {% for c in attributes %}CAST({{ c.published }} AS VARCHAR) COLLATE POSIX AS p{{ c.i }}, {% endfor %}count(*) AS records
     FROM {{ release }}
@@ -19,27 +21,29 @@ told_cells AS MATERIALIZED (
 ),
 {% for c in attributes %}
 {{ reading(c) }}
-{# How many records stand before each value: a random one of them is where a predicate begins. #}
-domain_{{ c.i }} AS MATERIALIZED (
+-- A row a value: How many records stand before each value: a random one of them is where a predicate begins.
+{{ 'domain'|of(c) }} AS MATERIALIZED (
     SELECT value, sum(records) OVER (ORDER BY value ASC) - records AS before, sum(records) OVER () AS filled
     FROM (
         SELECT {% if c.is_number %}t.v{{ c.i }}{% else %}l.place{% endif %} AS value, sum(t.records)::BIGINT AS records
         FROM true_cells AS t
-        {% if not c.is_number %}JOIN leaf_{{ c.i }} AS l ON l.value = t.v{{ c.i }}{% endif %}
+        {% if not c.is_number %}JOIN {{ 'leaf'|of(c) }} AS l ON l.value = t.v{{ c.i }}{% endif %}
         WHERE t.v{{ c.i }} IS NOT NULL
         GROUP BY ALL
     )
 ),
 {% endfor %}
+-- A row a combination of values of the source, as numbers: how many records have it.
 true_tuples AS MATERIALIZED (
     SELECT
         {% for c in attributes %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}
         t.records::DOUBLE AS records
     FROM true_cells AS t
     {% for c in attributes if not c.is_number %}
-    LEFT JOIN leaf_{{ c.i }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
+    LEFT JOIN {{ 'leaf'|of(c) }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
     {% endfor %}
 ),
+-- A row a combination of ranges of the release: how many records have it.
 told_tuples AS MATERIALIZED (
     SELECT {{ columns(('low', 'high')) }}, {% for c in attributes if c.averages %}mid{{ c.i }}, {% endfor %}sum(records)::DOUBLE AS records
     FROM (
@@ -53,36 +57,40 @@ told_tuples AS MATERIALIZED (
             t.records
         FROM told_cells AS t
         {% for c in attributes %}
-        LEFT JOIN read_{{ c.i }} AS r{{ c.i }} ON r{{ c.i }}.published = t.p{{ c.i }}
-        CROSS JOIN whole_{{ c.i }} AS w{{ c.i }}
+        LEFT JOIN {{ 'read'|of(c) }} AS r{{ c.i }} ON r{{ c.i }}.published = t.p{{ c.i }}
+        CROSS JOIN {{ 'whole'|of(c) }} AS w{{ c.i }}
         {% endfor %}
     )
     GROUP BY ALL
 ),
+-- One row: how many records and published combinations there are.
 facts AS MATERIALIZED (
     SELECT
         (SELECT coalesce(sum(records), 0) FROM true_cells) AS records,
         (SELECT count(*) FROM told_cells) AS told
 ),
+-- One row: the first reason to refuse the call, or NULL.
 problem AS MATERIALIZED (
     SELECT coalesce(
         {{ moved(sources) }}
         CASE WHEN facts.records = 0 THEN {{ say.empty }} WHEN facts.told = 0 THEN {{ say.empty_release }} END,
         {% for c in attributes %}
         {{ unfit(c) }}
-        CASE WHEN NOT EXISTS (FROM domain_{{ c.i }}) THEN {{ c.say.no_values }} END,
+        CASE WHEN NOT EXISTS (FROM {{ 'domain'|of(c) }}) THEN {{ c.say.no_values }} END,
         {% endfor %}
         NULL
     ) AS message
     FROM facts
 ),
-{# Query n has 1 + (n - 1) % {{ most }} predicates, on the columns whose hashes are least. #}
+-- A row a query: how many predicates it has, and the columns in random order. Query n has 1 + (n - 1) % {{ most }}
+-- predicates, on the columns whose hashes are least.
 drawn AS MATERIALIZED (
     SELECT query, predicates, list_sort(list_transform(
         range({{ attributes|length }}), lambda j: [md5_number_lower(concat_ws(':', {{ seed }}, query, 'column', j)), j]
     ), 'ASC', 'NULLS LAST') AS columns
     FROM (SELECT n AS query, 1 + (n - 1) % {{ most }} AS predicates FROM range(1, {{ count }} + 1) AS numbers (n))
 ),
+-- A row a query: the columns that it selects by, and the one it averages.
 asked AS MATERIALIZED (
     SELECT
         query, predicates, pow({{ selectivity }}, 1.0 / predicates) AS share,
@@ -94,29 +102,31 @@ asked AS MATERIALIZED (
     FROM drawn
 ),
 {% for c in attributes %}
-{# From the record at a random place to the one that lies a share of all of them further. #}
-range_{{ c.i }} AS MATERIALIZED (
+-- A row a query with a predicate on this column: its range. From the record at a random place to the one that lies a
+-- share of all of them further.
+{{ 'range'|of(c) }} AS MATERIALIZED (
     SELECT r.query, a.value AS low, b.value AS high
     FROM (
         SELECT query, floor(begins * (filled - width))::BIGINT AS first, floor(begins * (filled - width))::BIGINT + width - 1 AS last
         FROM (
             SELECT query, {{ chance(sql('query'), sql("'range'"), c.i) }} AS begins, filled, greatest(1, round(share * filled))::BIGINT AS width
             FROM asked
-            CROSS JOIN (SELECT max(filled)::BIGINT AS filled FROM domain_{{ c.i }})
+            CROSS JOIN (SELECT max(filled)::BIGINT AS filled FROM {{ 'domain'|of(c) }})
             WHERE list_contains(selects, {{ c.i }})
         )
     ) AS r
-    ASOF JOIN domain_{{ c.i }} AS a ON r.first >= a.before
-    ASOF JOIN domain_{{ c.i }} AS b ON r.last >= b.before
+    ASOF JOIN {{ 'domain'|of(c) }} AS a ON r.first >= a.before
+    ASOF JOIN {{ 'domain'|of(c) }} AS b ON r.last >= b.before
 ),
 {% endfor %}
+-- A row a query: its ranges in all columns.
 queries AS MATERIALIZED (
     SELECT
         a.query, a.averages{% for c in attributes %},
         coalesce(r{{ c.i }}.low, '-inf'::DOUBLE) AS a{{ c.i }}, coalesce(r{{ c.i }}.high, 'inf'::DOUBLE) AS b{{ c.i }}{% endfor %}
     FROM asked AS a
     {% for c in attributes %}
-    LEFT JOIN range_{{ c.i }} AS r{{ c.i }} ON r{{ c.i }}.query = a.query
+    LEFT JOIN {{ 'range'|of(c) }} AS r{{ c.i }} ON r{{ c.i }}.query = a.query
     {% endfor %}
     {# Nothing is worth its time where nothing can be answered. #}
     WHERE (SELECT message FROM problem) IS NULL
@@ -124,7 +134,8 @@ queries AS MATERIALIZED (
 {% macro averaged(prefix) -%}
     {% if averaging %}CASE q.averages {% for c in attributes if c.averages %}WHEN {{ c.i }} THEN t.{{ sql(prefix, c.i) }} {% endfor %}END{% else %}NULL::DOUBLE{% endif %}
 {%- endmacro %}
-{# CASE, as a join on many inequalities would sort; every query meets every tuple, and most leave at once. #}
+-- A row a query: its answer on the source. CASE, as a join on many inequalities would sort; every query meets every
+-- tuple, and most leave at once.
 true_answers AS MATERIALIZED (
     SELECT query, sum(records) AS records, sum(records * x) FILTER (WHERE isfinite(x)) / sum(records) FILTER (WHERE isfinite(x)) AS average
     FROM (
@@ -135,6 +146,7 @@ true_answers AS MATERIALIZED (
     )
     GROUP BY query
 ),
+-- A row a query: its answer on the release.
 told_answers AS MATERIALIZED (
     SELECT query, sum(records) AS records, sum(records * x) FILTER (WHERE x IS NOT NULL) / nullif(sum(records) FILTER (WHERE x IS NOT NULL), 0) AS average
     FROM (
@@ -151,9 +163,11 @@ told_answers AS MATERIALIZED (
     )
     GROUP BY query
 ),
+-- A row a column that is averaged: its range, which errors of averages are measured by.
 scales AS MATERIALIZED (
-    SELECT * FROM (VALUES (-1, 0.0::DOUBLE){% for c in attributes if c.averages %}, ({{ c.i }}, (SELECT max(value) - min(value) FROM domain_{{ c.i }})){% endfor %}) AS s (averages, width)
+    SELECT * FROM (VALUES (-1, 0.0::DOUBLE){% for c in attributes if c.averages %}, ({{ c.i }}, (SELECT max(value) - min(value) FROM {{ 'domain'|of(c) }})){% endfor %}) AS s (averages, width)
 ),
+-- A row a query and a kind of answer: its relative error.
 errors AS MATERIALIZED (
     SELECT a.predicates, e.kind, round(e.error, 9) AS error
     FROM asked AS a

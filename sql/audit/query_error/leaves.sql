@@ -7,51 +7,58 @@
 {% macro leaves(c) %}
 {% if c.rows %}
 {{ walk(c) }}
-node_{{ c.i }} AS MATERIALIZED (
+-- A row a node of the hierarchy, in preorder.
+{{ 'node'|of(c) }} AS MATERIALIZED (
     SELECT * FROM {{ 'preorder'|of(c) }}
 ),
-placed_{{ c.i }} AS MATERIALIZED (
-    SELECT label, line, row_number() OVER (ORDER BY places ASC) - 1 AS place FROM node_{{ c.i }} WHERE is_leaf
+-- A row a leaf: its place among the leaves.
+{{ 'placed'|of(c) }} AS MATERIALIZED (
+    SELECT label, line, row_number() OVER (ORDER BY places ASC) - 1 AS place FROM {{ 'node'|of(c) }} WHERE is_leaf
 ),
-leaf_{{ c.i }} AS MATERIALIZED (
-    SELECT label COLLATE POSIX AS value, place::DOUBLE AS place FROM placed_{{ c.i }}
+-- A row a value: its place.
+{{ 'leaf'|of(c) }} AS MATERIALIZED (
+    SELECT label COLLATE POSIX AS value, place::DOUBLE AS place FROM {{ 'placed'|of(c) }}
 ),
-below_{{ c.i }} AS MATERIALIZED (
+-- A row a node: the first and the last place below it.
+{{ 'below'|of(c) }} AS MATERIALIZED (
     SELECT node COLLATE POSIX AS node, min(place)::DOUBLE AS low, max(place)::DOUBLE AS high
-    FROM (SELECT unnest(line) AS node, place FROM placed_{{ c.i }})
+    FROM (SELECT unnest(line) AS node, place FROM {{ 'placed'|of(c) }})
     GROUP BY ALL
 ),
-{# An inner node's label stands before a leaf's: a value that has it is published with a backslash. #}
-names_{{ c.i }} AS MATERIALIZED (
+-- A row a published text: the first and the last place that it stands for. An inner node's label stands before a
+-- leaf's: a value that has it is published with a backslash.
+{{ 'names'|of(c) }} AS MATERIALIZED (
     SELECT name COLLATE POSIX AS name, min(low) AS low, max(high) AS high
     FROM (
         SELECT unnest([n.label, array_to_string(n.labels[2:], ' > ')]) AS name, b.low, b.high
-        FROM node_{{ c.i }} AS n
-        JOIN below_{{ c.i }} AS b ON b.node = n.node
+        FROM {{ 'node'|of(c) }} AS n
+        JOIN {{ 'below'|of(c) }} AS b ON b.node = n.node
         WHERE NOT n.is_leaf
         UNION ALL
-        SELECT unnest([CASE WHEN value NOT IN (SELECT label FROM node_{{ c.i }} WHERE NOT is_leaf) THEN value END, '\' || value]), place, place
-        FROM leaf_{{ c.i }}
+        SELECT unnest([CASE WHEN value NOT IN (SELECT label FROM {{ 'node'|of(c) }} WHERE NOT is_leaf) THEN value END, '\' || value]), place, place
+        FROM {{ 'leaf'|of(c) }}
     )
     WHERE name IS NOT NULL
     GROUP BY ALL
 ),
 {% else %}
-leaf_{{ c.i }} AS MATERIALIZED (
+-- A row a value: its place.
+{{ 'leaf'|of(c) }} AS MATERIALIZED (
     SELECT value, (row_number() OVER (ORDER BY value ASC) - 1)::DOUBLE AS place
     FROM (SELECT DISTINCT v{{ c.i }} AS value FROM {{ c.raw }} WHERE v{{ c.i }} IS NOT NULL)
 ),
-names_{{ c.i }} AS MATERIALIZED (
-    SELECT value AS name, place AS low, place AS high FROM leaf_{{ c.i }}
+-- A row a published text: the first and the last place that it stands for.
+{{ 'names'|of(c) }} AS MATERIALIZED (
+    SELECT value AS name, place AS low, place AS high FROM {{ 'leaf'|of(c) }}
     UNION ALL
     SELECT published, min(place), max(place)
     FROM (
         SELECT published, place
         FROM (
             SELECT DISTINCT p{{ c.i }} AS published FROM {{ c.told }}
-            WHERE p{{ c.i }} <> '*' AND p{{ c.i }} NOT IN (SELECT value FROM leaf_{{ c.i }})
+            WHERE p{{ c.i }} <> '*' AND p{{ c.i }} NOT IN (SELECT value FROM {{ 'leaf'|of(c) }})
         )
-        CROSS JOIN leaf_{{ c.i }}
+        CROSS JOIN {{ 'leaf'|of(c) }}
         WHERE {{ covering() }}
     )
     GROUP BY published

@@ -15,17 +15,19 @@
     all leaves. -#}
 {% macro reading(c) %}
 {% if not c.is_number %}{{ leaves(c) }}{% endif %}
-read_{{ c.i }} AS MATERIALIZED (
+-- A row a published text: the least and the greatest value that it stands for.
+{{ 'read'|of(c) }} AS MATERIALIZED (
     SELECT p.published, {% if c.is_number %}low, high{% else %}n.low, n.high{% endif %}
     FROM (
         SELECT published{% if c.is_number %}, {{ ends(c) }}{% endif %}
         FROM (SELECT DISTINCT p{{ c.i }} AS published FROM {{ c.told }} WHERE p{{ c.i }} IS NOT NULL)
     ) AS p
-    {% if not c.is_number %}LEFT JOIN names_{{ c.i }} AS n ON n.name = p.published{% endif %}
+    {% if not c.is_number %}LEFT JOIN {{ 'names'|of(c) }} AS n ON n.name = p.published{% endif %}
 ),
-whole_{{ c.i }} AS MATERIALIZED (
-    {% if c.is_number %}SELECT min(low) AS low, max(high) AS high FROM read_{{ c.i }}
-    {% else %}SELECT min(place) AS low, max(place) AS high FROM leaf_{{ c.i }}
+-- One row: the least and the greatest value of the column.
+{{ 'whole'|of(c) }} AS MATERIALIZED (
+    {% if c.is_number %}SELECT min(low) AS low, max(high) AS high FROM {{ 'read'|of(c) }}
+    {% else %}SELECT min(place) AS low, max(place) AS high FROM {{ 'leaf'|of(c) }}
     {% endif %}
 ),
 {% endmacro %}
@@ -33,16 +35,16 @@ whole_{{ c.i }} AS MATERIALIZED (
 {% macro unfit(c) %}
         {% if c.rows %}
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ c.say.roots }}
-            WHEN count(*) <> (SELECT count(*) FROM node_{{ c.i }}) THEN {{ c.say.unreachable }}
+            WHEN count(*) <> (SELECT count(*) FROM {{ 'node'|of(c) }}) THEN {{ c.say.unreachable }}
             END FROM {{ 'hierarchy'|of(c) }}),
         (SELECT CASE WHEN max(n) > 1 THEN {{ c.say.siblings }} END
             FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(c) }} GROUP BY parent, label)),
         (SELECT CASE WHEN max(n) > 1 THEN {{ c.say.ambiguous }} END
-            FROM (SELECT count(*) AS n FROM leaf_{{ c.i }} GROUP BY value)),
+            FROM (SELECT count(*) AS n FROM {{ 'leaf'|of(c) }} GROUP BY value)),
         {% if not c.is_strange %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ c.say.uncovered }} END FROM (
             SELECT DISTINCT v{{ c.i }} FROM {{ c.raw }}
-            WHERE v{{ c.i }} IS NOT NULL AND v{{ c.i }} NOT IN (SELECT value FROM leaf_{{ c.i }}))),
+            WHERE v{{ c.i }} IS NOT NULL AND v{{ c.i }} NOT IN (SELECT value FROM {{ 'leaf'|of(c) }}))),
         {% endif %}
         {% endif %}
         {% if c.is_number %}
@@ -50,7 +52,7 @@ whole_{{ c.i }} AS MATERIALIZED (
         {% endif %}
         {% if c.is_number or c.rows or not c.is_strange %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ c.say.unread }} END
-            FROM read_{{ c.i }} WHERE (low IS NULL OR high IS NULL OR low > high) AND published <> '*'),
+            FROM {{ 'read'|of(c) }} WHERE (low IS NULL OR high IS NULL OR low > high) AND published <> '*'),
         {% endif %}
 {% endmacro %}
 {#- What is wrong with the tables themselves. -#}

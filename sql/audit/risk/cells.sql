@@ -2,6 +2,7 @@
 
 {#- Records that nothing here tells apart: v_i of each column, who they are of where a person is known, how many. -#}
 {% macro raw_cells(r) %}
+-- A row a combination of raw values of a table: how many records have it.
 {{ r.name }} AS MATERIALIZED (
     SELECT {% for c in r.attributes %}{{ c.value }} AS v{{ c.i }}, {% endfor %}{% if r.person %}{{ r.person }} AS person, {% endif %}count(*) AS records
     FROM {{ r.source }}
@@ -26,7 +27,7 @@ SELECT
     END AS {{ end }}{{ c.i }}{% endfor %}{% endfor %}
 FROM {{ classes }} AS k
 {% for c in attributes %}
-LEFT JOIN read_{{ c.i }} AS r{{ c.i }} ON r{{ c.i }}.published = k.q{{ c.q }}
+LEFT JOIN {{ 'read'|of(c) }} AS r{{ c.i }} ON r{{ c.i }}.published = k.q{{ c.q }}
 {% endfor %}
 {% endmacro %}
 {#- Whether the cell t lies in the class k. CASE, as a join on many inequalities would sort. -#}

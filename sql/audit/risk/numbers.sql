@@ -5,9 +5,11 @@
 {% include 'audit/anonymity/path.sql' %},
 {% set told %}{% for q in quasi %}q{{ loop.index0 }} AS {{ sql('p', loop.index0) }}{% if not loop.last %}, {% endif %}{% endfor %}{% endset %}
 {% if attributes %}
+-- A row a class: what it publishes.
 told_cells AS MATERIALIZED (SELECT {{ told }} FROM classes),
 {% endif %}
 {% if others %}
+-- A row a class: what it publishes of the columns of the population.
 other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.q }} AS p{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
 {% endif %}
 {% for r in raws %}
@@ -21,17 +23,20 @@ other_told AS MATERIALIZED (SELECT {% for c in others %}q{{ c.q }} AS p{{ c.i }}
 {% for c in others %}
 {{ reading(c) }}
 {% endfor %}
+-- A row a class: the least and the greatest value that each column may have.
 class_ends AS MATERIALIZED ({{ ends_of(others, sql('classes')) }}),
+-- A row a combination of values in the population: how many people have it.
 other_tuples AS MATERIALIZED (
     SELECT {% for c in others %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}{% if raws[-1].person %}t.person{% else %}sum(t.records)::BIGINT AS records{% endif %}
     FROM other_cells AS t
     {% for c in others if not c.is_number %}
-    LEFT JOIN leaf_{{ c.i }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
+    LEFT JOIN {{ 'leaf'|of(c) }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
     {% endfor %}
     {# What is missing is missing; what no hierarchy knows fits no node. #}
     WHERE true{% for c in others if not c.is_number %} AND (t.v{{ c.i }} IS NULL OR l{{ c.i }}.place IS NOT NULL){% endfor %}
     GROUP BY ALL
 ),
+-- A row a class: how many people of the population may be in it.
 fits AS MATERIALIZED (
     SELECT k.class_id, {% if raws[-1].person %}count(DISTINCT t.person){% else %}sum(t.records)::BIGINT{% endif %} AS people
     FROM other_tuples AS t
@@ -42,7 +47,8 @@ fits AS MATERIALIZED (
 ),
 {% endif %}
 {% if sample %}
-{# The classes of least hash of what they publish: whatever the order of the rows, and as many as are asked for. #}
+-- A row a class that is looked at. The classes of least hash of what they publish: whatever the order of the rows,
+-- and as many as are asked for.
 drawn AS MATERIALIZED (
     SELECT class_id
     FROM classes
@@ -51,6 +57,7 @@ drawn AS MATERIALIZED (
     ) <= greatest(ceil(round(count(*) OVER () * {{ sample }}, 9)), 1)
 ),
 {% endif %}
+-- One row: the first reason why the tables do not fit together, or NULL.
 misfit AS MATERIALIZED (
     SELECT coalesce(
         {{ moved(sources) }}
@@ -67,11 +74,13 @@ misfit AS MATERIALIZED (
     ) AS message
 ),
 {% for n in numbers %}
+-- A row a class: the number that is asked for.
 value_{{ n.number }} AS MATERIALIZED (
     SELECT k.*, round({% if sample %}v.value{% else %}coalesce(v.value, 0){% endif %}, 12)::DOUBLE AS value
     FROM classes AS k
     LEFT JOIN ({{ value(n) }}) AS v USING (class_id)
 ),
+-- One row: that number over all classes.
 total_{{ n.number }} AS MATERIALIZED (
     SELECT round(
         {% if n.total == 'highest' %}max(value)
@@ -82,6 +91,7 @@ total_{{ n.number }} AS MATERIALIZED (
         {% endif %}, 9)::DOUBLE AS value
     FROM value_{{ n.number }}
 ),
+-- A row a class that the total comes from.
 driver_{{ n.number }} AS MATERIALIZED (
     SELECT v.*
     FROM value_{{ n.number }} AS v
@@ -92,6 +102,7 @@ driver_{{ n.number }} AS MATERIALIZED (
         {%- else %}v.value > 0{% endif %}
 ),
 {% endfor %}
+-- A row a class and a number of it that is shown.
 shown AS (
     {% for n in numbers %}
     {% set by %}value DESC, records DESC{% for q in quasi %}, q{{ loop.index0 }} ASC NULLS LAST{% endfor %}{% endset %}

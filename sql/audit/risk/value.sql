@@ -19,7 +19,7 @@ LEFT JOIN fits AS f USING (class_id)
 WHERE greatest(k.size, coalesce(f.people, 0)) <= 1
 {% elif n.of in ('literal', 'dominant') %}
 SELECT h.class_id, {% if n.of == 'literal' %}avg{% else %}max{% endif %}(greatest(1, h.size) / k.size) AS value
-FROM held_{{ n.i }} AS h
+FROM {{ 'held'|of(sensitive[n.i]) }} AS h
 JOIN classes AS k USING (class_id)
 WHERE h.value IS NOT NULL
 GROUP BY h.class_id
@@ -31,15 +31,15 @@ SELECT
     CASE
         WHEN d.size {% if ties %}={% else %}>{% endif %} (
             SELECT {% if ties %}max(size){% else %}coalesce(list_sort(list(size), 'DESC', 'NULLS LAST')[2], 0){% endif %}
-            FROM held_{{ n.i }} AS h
+            FROM {{ 'held'|of(sensitive[n.i]) }} AS h
             WHERE h.class_id = d.class_id AND h.value IS NOT NULL
         ) THEN d.size::DOUBLE / d.everywhere
         ELSE 0
     END AS value
 FROM (
     SELECT h.class_id, h.size, sum(h.size) OVER () AS everywhere
-    FROM held_{{ n.i }} AS h
-    JOIN (SELECT value FROM overall_{{ n.i }} WHERE value IS NOT NULL ORDER BY size DESC, value ASC LIMIT 1) AS m
+    FROM {{ 'held'|of(sensitive[n.i]) }} AS h
+    JOIN (SELECT value FROM {{ 'overall'|of(sensitive[n.i]) }} WHERE value IS NOT NULL ORDER BY size DESC, value ASC LIMIT 1) AS m
         ON m.value = h.value
     {% if sample %}SEMI JOIN drawn USING (class_id){% endif %}
 ) AS d
@@ -57,13 +57,13 @@ GROUP BY class_id
 SELECT k.class_id, 0.0::DOUBLE{% for c in attributes %} + {{ c.influence }} * coalesce(s{{ c.i }}.raised, 0){% endfor %} AS value
 FROM classes AS k
 {% for c in attributes %}
-LEFT JOIN shift_{{ c.i }} AS s{{ c.i }} ON s{{ c.i }}.published = k.q{{ c.i }}
+LEFT JOIN {{ 'shift'|of(c) }} AS s{{ c.i }} ON s{{ c.i }}.published = k.q{{ c.i }}
 {% endfor %}
 {% else %}
 SELECT k.class_id, 1 AS value
 FROM classes AS k
 {% for c in attributes %}
-LEFT JOIN shift_{{ c.i }} AS s{{ c.i }} ON s{{ c.i }}.published = k.q{{ c.i }}
+LEFT JOIN {{ 'shift'|of(c) }} AS s{{ c.i }} ON s{{ c.i }}.published = k.q{{ c.i }}
 {% endfor %}
 WHERE {% for c in attributes %}coalesce(s{{ c.i }}.is_vague OR s{{ c.i }}.width > {{ w }}, false){% if not loop.last %} OR {% endif %}{% endfor %}
 {% endif %}
@@ -73,7 +73,7 @@ WHERE {% for c in attributes %}coalesce(s{{ c.i }}.is_vague OR s{{ c.i }}.width 
     A number without a hierarchy has no levels: its width stands for them. A category without one has two: the value, and
     whatever stands for several. -#}
 {% macro shift(c) %}
-shift_{{ c.i }} AS MATERIALIZED (
+{{ 'shift'|of(c) }} AS MATERIALIZED (
     {% if c.is_number %}
     SELECT published, CASE WHEN published = '*' THEN 1 ELSE width END AS raised, width, is_vague
     FROM (
@@ -83,7 +83,7 @@ shift_{{ c.i }} AS MATERIALIZED (
                 - CASE WHEN is_below THEN least(r.low, d.low) ELSE r.low END) / nullif(d.high - d.low, 0)), 0) AS width
         FROM (
             SELECT *, starts_with(published, '<=') OR starts_with(published, '[<=') AS is_below, regexp_matches(published, '(?:^|, )>=') AS is_above
-            FROM read_{{ c.i }}
+            FROM {{ 'read'|of(c) }}
         ) AS r
         CROSS JOIN (SELECT min(v{{ c.i }}) AS low, max(v{{ c.i }}) AS high FROM {{ c.raw }}) AS d
     )
@@ -94,28 +94,28 @@ shift_{{ c.i }} AS MATERIALIZED (
         {% if c.is_numeric %}
         any_value((TRY_CAST(b.value AS DOUBLE) - TRY_CAST(a.value AS DOUBLE)) / nullif(d.high - d.low, 0)){% else %}NULL::DOUBLE{% endif %} AS width,
         r.published = '*' OR any_value(n.depth = 1 AND NOT n.is_leaf) AS is_vague
-    FROM read_{{ c.i }} AS r
+    FROM {{ 'read'|of(c) }} AS r
     JOIN (
-        SELECT unnest([label, array_to_string(labels[2:], ' > ')]) AS name, len(labels) AS depth, false AS is_leaf FROM node_{{ c.i }} WHERE NOT is_leaf
+        SELECT unnest([label, array_to_string(labels[2:], ' > ')]) AS name, len(labels) AS depth, false AS is_leaf FROM {{ 'node'|of(c) }} WHERE NOT is_leaf
         UNION ALL
-        SELECT unnest([CASE WHEN value NOT IN (SELECT label FROM node_{{ c.i }} WHERE NOT is_leaf) THEN value END, '\' || value]), 0, true FROM leaf_{{ c.i }}
+        SELECT unnest([CASE WHEN value NOT IN (SELECT label FROM {{ 'node'|of(c) }} WHERE NOT is_leaf) THEN value END, '\' || value]), 0, true FROM {{ 'leaf'|of(c) }}
         UNION ALL
         {# Whatever the root is called. #}
-        SELECT CASE WHEN label <> '*' THEN '*' END, 1, false FROM node_{{ c.i }} WHERE parent IS NULL
+        SELECT CASE WHEN label <> '*' THEN '*' END, 1, false FROM {{ 'node'|of(c) }} WHERE parent IS NULL
     ) AS n ON n.name = r.published
     {% if c.is_numeric %}
-    LEFT JOIN leaf_{{ c.i }} AS a ON a.place = r.low
-    LEFT JOIN leaf_{{ c.i }} AS b ON b.place = r.high
+    LEFT JOIN {{ 'leaf'|of(c) }} AS a ON a.place = r.low
+    LEFT JOIN {{ 'leaf'|of(c) }} AS b ON b.place = r.high
     CROSS JOIN (SELECT min(TRY_CAST(v{{ c.i }} AS DOUBLE)) AS low, max(TRY_CAST(v{{ c.i }} AS DOUBLE)) AS high FROM {{ c.raw }}) AS d
     {% endif %}
-    CROSS JOIN (SELECT max(len(labels)) AS levels FROM node_{{ c.i }}) AS t
+    CROSS JOIN (SELECT max(len(labels)) AS levels FROM {{ 'node'|of(c) }}) AS t
     GROUP BY r.published
     {% else %}
     SELECT
         r.published, CASE WHEN l.value IS NULL THEN {% if norm %}1{% else %}0.5{% endif %} ELSE 0 END::DOUBLE AS raised,
         NULL::DOUBLE AS width, r.published = '*' AS is_vague
-    FROM read_{{ c.i }} AS r
-    LEFT JOIN leaf_{{ c.i }} AS l ON r.published IN (l.value, '\' || l.value)
+    FROM {{ 'read'|of(c) }} AS r
+    LEFT JOIN {{ 'leaf'|of(c) }} AS l ON r.published IN (l.value, '\' || l.value)
     {% endif %}
 ),
 {% endmacro %}

@@ -1,7 +1,7 @@
 {#- profile('table'): one row a column.
     source -> value_i -> fact -> judged -> slotted -> counted -> best. -#}
 WITH
-{# The source is read once. #}
+-- A row a record: The source is read once.
 source AS MATERIALIZED (
     SELECT {% for c in columns %}{{ c.value }} AS c{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}
     FROM {{ source }}

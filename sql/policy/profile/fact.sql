@@ -1,9 +1,11 @@
 {#- What is counted of each column: value_i (a row a value), spread_i (numbers), looks_i (texts), fact (a row a column). -#}
 {% for c in columns %}
+-- A row a value of a column: how many records have it.
 value_{{ c.i }} AS MATERIALIZED (SELECT c{{ c.i }} AS value, count(*) AS records FROM source GROUP BY c{{ c.i }}),
 {% if c.number %}
-{# Fences as John Tukey's far out ones: 3 times the middle half beyond it. Where half of the values are equal, the middle
-   90 % or 98 % are taken; where even these are, every other value is outside. #}
+-- One row: the fences of a column of numbers. Fences as John Tukey's far out ones: 3 times the middle half beyond it.
+-- Where half of the values are equal, the middle 90 % or 98 % are taken; where even these are, every other value is
+-- outside.
 spread_{{ c.i }} AS MATERIALIZED (
     SELECT
         CASE WHEN q[4] > q[3] THEN 50 WHEN q[5] > q[2] THEN 90 WHEN q[6] > q[1] THEN 98 ELSE 0 END AS middle,
@@ -15,6 +17,7 @@ spread_{{ c.i }} AS MATERIALIZED (
         WHERE number IS NOT NULL
     )
 ),
+-- One row: how many values are outside of these.
 outside_{{ c.i }} AS MATERIALIZED (
     SELECT
         any_value(middle) AS middle,
@@ -26,7 +29,8 @@ outside_{{ c.i }} AS MATERIALIZED (
 ),
 {% endif %}
 {% endfor %}
-{# Texts beside the forms that values can have; all columns at once, as preparing a pattern costs more than comparing it. #}
+-- A row a text of a column: Texts beside the forms that values can have; all columns at once, as preparing a pattern
+-- costs more than comparing it.
 sampled AS MATERIALIZED (
     {% for c in columns if c.is_text %}
     (
@@ -41,6 +45,7 @@ sampled AS MATERIALIZED (
     SELECT NULL::INTEGER AS place, NULL::VARCHAR AS value WHERE false
     {% endfor %}
 ),
+-- A row a column: what its texts look like.
 looks AS MATERIALIZED (
     SELECT
         place,
@@ -59,11 +64,14 @@ looks AS MATERIALIZED (
     FROM sampled
     GROUP BY place
 ),
+-- A row a hierarchy and a leaf of it.
 leaf AS MATERIALIZED (
     SELECT DISTINCT name, label COLLATE POSIX AS label
     FROM ({% for l in leaves %}({{ l }}){% if not loop.last %} UNION ALL {% endif %}{% endfor %})
 ),
+-- A row a column and a hierarchy of a like name.
 affinity AS MATERIALIZED ({{ affinities }}),
+-- A row a column and a hierarchy: how many of its values are leaves.
 covered AS (
     SELECT n.place, n.name, n.covered, coalesce(a.affinity, 0) AS affinity, t.leaves
     FROM (
@@ -79,7 +87,7 @@ covered AS (
     JOIN (SELECT name, count(*) AS leaves FROM leaf GROUP BY name) AS t USING (name)
     LEFT JOIN affinity AS a ON a.place = n.place AND a.name = n.name
 ),
-{# The hierarchy that covers most; of equals the one that is named like the column, then the smallest. #}
+-- A row a column: The hierarchy that covers most; of equals the one that is named like the column, then the smallest.
 hierarchy AS MATERIALIZED (
     SELECT place, name, covered, affinity
     FROM covered
@@ -87,6 +95,7 @@ hierarchy AS MATERIALIZED (
         PARTITION BY place ORDER BY covered DESC, affinity DESC, leaves ASC, name ASC
     ) = 1
 ),
+-- A row a column: all that was counted.
 fact AS MATERIALIZED (
     SELECT
         f.*,

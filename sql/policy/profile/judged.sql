@@ -1,5 +1,6 @@
 {#- A role for each column, with the reason: by its name where its values do not contradict, else by its values. What
     neither tells is withheld. -#}
+-- A row a column: shares of what was counted.
 measured AS (
     SELECT
         f.*,
@@ -21,7 +22,8 @@ measured AS (
     FROM fact AS f
     LEFT JOIN hierarchy AS h USING (place)
 ),
-{# Keys that repeat may tell persons apart: those named after a person before numbers for life before any other. #}
+-- A row a column: Keys that repeat may tell persons apart: those named after a person before numbers for life before
+-- any other.
 keyed AS (
     SELECT
         *,
@@ -34,6 +36,7 @@ keyed AS (
         END AS person_rank
     FROM measured
 ),
+-- A row a column: its place among those that may tell persons apart.
 ranked AS MATERIALIZED (
     SELECT
         *,
@@ -42,11 +45,11 @@ ranked AS MATERIALIZED (
         ) = 1 END AS is_person
     FROM keyed
 ),
-{# The column whose values are counted as persons; none where no column is one. #}
+-- One row: The column whose values are counted as persons; none where no column is one.
 chosen AS MATERIALIZED (SELECT place FROM ranked WHERE is_person),
 {%- set who %}{% if keys %}CASE (SELECT place FROM chosen) {% for c in keys %}WHEN {{ c.i }} THEN CASE WHEN c{{ c.i }} IS NOT NULL THEN hash(c{{ c.i }}) END {% endfor %}END{% else %}NULL{% endif %}{% endset %}
 {%- set people %}CASE WHEN EXISTS (FROM chosen) THEN count(DISTINCT who) ELSE count(*) END{% endset %}
-{# Of what could be published as it is: records with values of few records, or of few persons. #}
+-- A row a column: Of what could be published as it is: records with values of few records, or of few persons.
 few AS MATERIALIZED (
     {% for c in neutral %}
     SELECT {{ c.i }} AS place, coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE }}), 0)::BIGINT AS in_few
@@ -60,6 +63,7 @@ few AS MATERIALIZED (
     SELECT NULL::INTEGER AS place, 0 AS in_few WHERE false
     {% endfor %}
 ),
+-- A row a column: the proposed role, and why.
 decided AS MATERIALIZED (
     SELECT
         r.*, in_few,
@@ -123,7 +127,7 @@ decided AS MATERIALIZED (
     FROM ranked AS r
     LEFT JOIN few USING (place)
 ),
-{# Columns that would be published as they are single out together whom none of them singles out. #}
+-- One row: Columns that would be published as they are single out together whom none of them singles out.
 together AS MATERIALIZED (
     {% if neutral %}
     SELECT coalesce(sum(records) FILTER (WHERE people < {{ limits.RARE }}), 0)::BIGINT AS in_few
@@ -139,6 +143,7 @@ together AS MATERIALIZED (
     SELECT 0 AS in_few
     {% endif %}
 ),
+-- A row a column: the role that is proposed in the end.
 judged AS MATERIALIZED (
     SELECT
         * EXCLUDE (in_few),
