@@ -189,3 +189,29 @@ def test_explain_gives_the_text_of_every_function_in_a_statement(six: Any) -> No
     with pytest.raises(dbanon.DbanonError, match="calls a table function"):
         dbanon.explain(six, "SELECT 1")
     assert session.of_connection(six).explained is None
+
+
+CALLS: dict[str, dict[str, object]] = {
+    "anonymity": {},
+    "attack": {"kind": "homogeneity", "source": "six"},
+    "disclosure": {},
+    "exposure": {},
+    "influence": {},
+    "k_anonymity": {},
+    "profile": {},
+    "reidentification": {},
+    "risk": {},
+    "t_closeness": {"emd": "hierarchical", "hierarchies": {"disease": "Flu;x;*\nHIV;x;*\nCancer;y;*"}},
+    "uniqueness": {},
+    "hierarchy_problems": {},
+}
+
+
+@pytest.mark.parametrize("function", CALLS)
+def test_other_functions_can_be_read_as_well(six: Any, function: str) -> None:
+    positional = ["six"] * len(table_functions()[function].positional)
+    query, runs = explained(six, function, *positional, **CALLS[function])
+    assert not re.search(r"\n[ \t]*\n", query)
+    assert len(relations(query)) > 0
+    assert [name for name, comment in relations(query) if not comment.startswith("-- ")] == []
+    assert bound(query) == runs

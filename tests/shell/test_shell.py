@@ -654,3 +654,14 @@ def test_a_long_statement_says_how_far_it_has_come() -> None:
         shell.close()
     lines = screen.getvalue().split("\r\x1b[K")
     assert lines[1:] == ["2 s, Ctrl-C stops it ", "3 s, 40% done, Ctrl-C stops it ", "", "2 s, Ctrl-C stops it "]
+
+
+def test_plan_shows_what_the_functions_of_a_statement_run(shell: Any) -> None:
+    assert shell.script([".plan SELECT age FROM kacpc('patients', k=2) WHERE age <> '>';\n"])
+    said = out(shell)
+    assert said.startswith("-- What kacpc runs.\nWITH RECURSIVE\n-- The source, read once:")
+    assert '"age: domain" AS MATERIALIZED (' in said
+    shell.script([".plan SELECT 1"])
+    assert "a statement that calls a table function" in told(shell)
+    shell.script([".plan"])
+    assert ".plan SELECT ..." in told(shell)

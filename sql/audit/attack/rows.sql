@@ -1,6 +1,7 @@
 {#- attack('release', kind=..., source=...): one row a guess, the surest first. -#}
 {% include 'audit/attack/path.sql' %}
 {% include body %},
+-- One row: the first reason to give no answer, or NULL.
 stop AS (SELECT coalesce(m.message, {% if calls_python %}(SELECT message FROM failed){% else %}NULL{% endif %}) AS message FROM misfit AS m)
 SELECT
     f.attribute, f.class, f.records, f.guess, f.confidence, f.prior, f.observed, f.who, f.note
