@@ -562,6 +562,7 @@ ELSEWHERE = {
     "NotDuckDB": "test_alchemy_engine.py",
     "AmbiguousValue": "test_hierarchy.py",
     "NotOneCall": "test_statements.py",
+    "NotStored": "test_read.py",
     "OpenTransaction": "test_materialized.py",
     "PersonLeftOut": "test_alchemy_selectable.py",
     "PolicyDrift": "test_alchemy_selectable.py",
