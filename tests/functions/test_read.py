@@ -120,6 +120,11 @@ def test_null_stays_null(con: Any) -> None:
         assert one(con, call) is None, call
 
 
+def test_a_hierarchy_that_is_not_stored_is_named(con: Any) -> None:
+    with pytest.raises(duckdb.Error, match="covers: no hierarchy 'zip55' is stored"):
+        one(con, "covers('Boston', '02138', 'zip55')")
+
+
 def test_every_function_returns_the_type_that_it_says(con: Any) -> None:
     for function in scalar_functions.FUNCTIONS:
         for form in function.forms:
