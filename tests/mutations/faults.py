@@ -178,8 +178,8 @@ FAULTS = {
     # Versions and files
     "a refresh is not held against the version before": Fault(
         "dbanon/views/version.py",
-        "short += _delta(cursor, entry, making.old, made)",
-        "_delta(cursor, entry, making.old, made)",
+        "short += _delta(cursor, entry, making.old, publication)",
+        "_delta(cursor, entry, making.old, publication)",
         ("tests/views/test_refresh.py",),
     ),
     "other releases of the same people are not looked at": Fault(
