@@ -59,9 +59,12 @@ def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
     def change(name: str, old: str, new: str) -> None:
         assert old in resources.sql(name), "the mutant no longer applies"
         made = template._templates.__wrapped__()
-        made.loader = jinja2.FunctionLoader(
-            lambda asked: resources.sql(asked).replace(old, new) if asked == name else resources.sql(asked)
-        )
+        real = resources.sql
+
+        def read(asked: str) -> str:
+            return template._whole_lines(real(asked).replace(old, new) if asked == name else real(asked))
+
+        made.loader = jinja2.FunctionLoader(read)
         monkeypatch.setattr(template, "_templates", cache(lambda: made))
 
     return change
@@ -179,8 +182,8 @@ POLICY = {
     ),
     "the grid is not snapped to": (
         "release/part/number.sql",
-        "{%- if not q.grid -%} {{ value }}",
-        "{%- if true -%} {{ value }}",
+        "{%- if q.grid -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
+        "{%- if false -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
     ),
 }
 
