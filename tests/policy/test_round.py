@@ -406,3 +406,9 @@ def test_python_takes_it(con: Any) -> None:
         duckdb.sql("SELECT 20 + i AS age FROM range(10) AS r (i)").df(), k=5, qi=["age"], round={"age": 10}
     )
     assert set(made.release["age"]) == {"[20, 29]"}
+
+
+def test_weeks_begin_on_monday(con: Any) -> None:
+    con.execute("CREATE TABLE w AS SELECT DATE '2024-01-03' + (i % 3)::INTEGER AS day FROM range(6) AS r (i)")
+    rows = con.execute("FROM kacpc('w', k := 6, qi := ['day'], grid := {'day': 'week'})").fetchall()
+    assert rows == [("[2024-01-01, 2024-01-07]", 1)] * 6

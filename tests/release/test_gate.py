@@ -184,6 +184,11 @@ def test_no_broken_clustering_gets_through(people: Any, spoil: Any, function: st
         refuses(people, shaped(shape, function))
 
 
+def test_a_class_of_one_record_too_few_is_refused(people: Any, spoil: Any) -> None:
+    spoil(SPOILED["a class of two"])
+    refuses(people, shaped("*", "kacpc"))
+
+
 @pytest.mark.parametrize(("threads", "how"), [(1, "one row dropped"), (4, "a class of one")])
 @pytest.mark.parametrize("function", KINDS)
 def test_no_outer_query_gets_past_the_gate(people: Any, spoil: Any, function: str, threads: int, how: str) -> None:

@@ -206,6 +206,7 @@ def test_rows_that_are_spoiled_on_the_way_out_are_noticed(people: Any, spoil: An
         refused(people, "kacpc_metrics")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("what", POLICY)
 def test_a_template_that_forgets_the_policy_is_noticed(people: Any, spoil: Any, what: str) -> None:
     spoil(*POLICY[what])
