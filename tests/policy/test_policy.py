@@ -1024,3 +1024,10 @@ def test_a_temporary_view_over_a_table_with_a_policy_needs_one_of_its_own(view: 
         con.execute(f"CREATE TEMP VIEW seen AS {view}")
         with pytest.raises(duckdb.Error, match="has no policy of its own and reads"):
             con.execute("FROM kacpc('seen', k = 2, qi = ['age'], sensitive = ['pid'])").fetchall()
+
+
+def test_a_call_cannot_publish_a_quasi_identifier_as_it_is(con: Any) -> None:
+    con.execute("CREATE TABLE q AS SELECT i % 2 AS age, i % 3 AS zip FROM range(12) AS r (i)")
+    dbanon.declare(con, "q", age="quasi", zip="quasi")
+    with pytest.raises(duckdb.Error, match="would loosen the policy"):
+        con.execute("FROM kacpc('q', k := 2, qi := ['zip'], other := ['age'])")
