@@ -25,6 +25,7 @@ from dbanon.views.ledger import Entry
 
 OLD = " before refresh"
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
+_PACKAGE = Path(__file__).parents[1]
 
 
 class DisclosureWarning(UserWarning):
@@ -219,7 +220,7 @@ def _measured(cursor: Any, entry: Entry, publication: Publication) -> dict[str, 
 def _warn(message: str) -> None:
     """Warns at the line that called the package, from Python or by a statement."""
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and Path(frame.f_code.co_filename).parent == Path(__file__).parent:
+    while frame.f_back is not None and Path(frame.f_code.co_filename).is_relative_to(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, DisclosureWarning, stacklevel=level)
 
