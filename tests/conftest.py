@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -36,6 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts jobs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     scale.choose(config.getoption("exhaustive"), int((config.getoption("part") or "0").split("/")[0]))
 
 

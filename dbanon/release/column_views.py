@@ -12,6 +12,7 @@ from dbanon.hierarchy.storage import Hierarchy
 from dbanon.models.demand import Demand
 from dbanon.policy.attribute import Attribute
 from dbanon.release.hierarchy_messages import tree_messages
+from dbanon.release.named_column import NamedColumn
 from dbanon.release.number_column import NumberColumn, number_column
 from dbanon.release.passthrough_column import PassthroughColumn
 from dbanon.release.publication import Publication
@@ -22,7 +23,7 @@ from dbanon.sqltext.template import later, message
 
 
 @dataclass(frozen=True)
-class TreeColumn:
+class TreeColumn(NamedColumn):
     """A column of categories: a quasi-identifier, which is published as nodes of its tree, or a sensitive column whose
     values have an order there.
 
@@ -42,19 +43,9 @@ class TreeColumn:
     is_number: ClassVar[bool] = False
 
     @property
-    def column(self) -> Sql:
-        """The column of the source."""
-        return identifier(self.plain)
-
-    @property
-    def label(self) -> Sql:
-        """Its name as a text."""
-        return text(self.plain)
-
-    @property
     def value(self) -> Sql:
         """How it is read."""
-        return Sql(f"CAST({self.column} AS VARCHAR) COLLATE POSIX")
+        return Sql(f"CAST({self.name} AS VARCHAR) COLLATE POSIX")
 
     @property
     def type(self) -> Sql:

@@ -112,8 +112,8 @@ def _all_parameters() -> tuple[Parameter, ...]:
 
 
 def _unnamed(call: Call) -> Sql:
-    """The answer where no function is named: MissingArgument."""
-    return Sql(f"SELECT {text(call.text('function'))}")
+    """Raises MissingArgument: without a function's name there is nothing to explain."""
+    return text(call.text("function"))
 
 
 def _function(

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dbanon.policy.attribute import Attribute
+from dbanon.release.named_column import NamedColumn
 from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.quote import Sql, identifier, text
 
 
 @dataclass(frozen=True)
-class NumberColumn:
+class NumberColumn(NamedColumn):
     """A quasi-identifier of numbers, dates or times, which is published as intervals.
 
     `value` reads it and `type` is what it is compared in; `scale` and `wide` are the step and the widest type of
@@ -43,16 +44,6 @@ class NumberColumn:
     drawn: bool
 
     is_number: ClassVar[bool] = True
-
-    @property
-    def column(self) -> Sql:
-        """The column of the source."""
-        return identifier(self.plain)
-
-    @property
-    def label(self) -> Sql:
-        """Its name as a text."""
-        return text(self.plain)
 
 
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.release.named_column import NamedColumn
+from dbanon.sqltext.quote import Sql
 
 _TEXT_IS_VALUE = re.compile(
     r"^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*|VARCHAR|BOOLEAN|DATE|TIMESTAMP|UUID|ENUM\(.*)$"
@@ -16,7 +17,7 @@ _TAGGED = re.compile(r"\b(UNION\(|VARIANT\b)")
 
 
 @dataclass(frozen=True)
-class PassthroughColumn:
+class PassthroughColumn(NamedColumn):
     """A column that is published as it is, sensitive or other; `check_rare` where values of few records are refused."""
 
     i: int
@@ -26,16 +27,6 @@ class PassthroughColumn:
     check_rare: bool
     say_rare: Sql
     say_rare_left: Sql
-
-    @property
-    def name(self) -> Sql:
-        """The published column."""
-        return identifier(self.plain)
-
-    @property
-    def label(self) -> Sql:
-        """Its name as a text."""
-        return text(self.plain)
 
     @property
     def value(self) -> Sql:

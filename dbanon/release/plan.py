@@ -9,6 +9,7 @@ from dbanon.release import column_views, measures, messages
 from dbanon.release.cluster_request import cluster_request
 from dbanon.release.column_views import QuasiColumn, SensitiveColumn, TreeColumn
 from dbanon.release.gate_rules import GateRules, rules
+from dbanon.release.named_column import NamedColumn
 from dbanon.release.passthrough_column import PassthroughColumn
 from dbanon.release.publication import Continuity, Publication
 from dbanon.release.published_schema import Part, PublishedSchema, published_schema
@@ -18,21 +19,11 @@ from dbanon.sqltext.template import fill, fill_text
 
 
 @dataclass(frozen=True)
-class PublishedColumn:
+class PublishedColumn(NamedColumn):
     """One column as it is published, and what it is made from."""
 
     plain: str
     expression: Sql
-
-    @property
-    def name(self) -> Sql:
-        """The column."""
-        return identifier(self.plain)
-
-    @property
-    def label(self) -> Sql:
-        """Its name as a text."""
-        return text(self.plain)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ SELECT
     c.size AS {{ names.size }}
     {% if person %}, c.persons AS {{ names.persons }}{% endif %}
     {% for q in quasi %}
-    , {{ counted(sql('(SELECT class_id, value, size::BIGINT AS size FROM ', 'published values'|of(q), ')')) }} AS {{ q.column }}
+    , {{ counted(sql('(SELECT class_id, value, size::BIGINT AS size FROM ', 'published values'|of(q), ')')) }} AS {{ q.name }}
     {% endfor %}
     {% if suppress %}, c.reason AS {{ names.suppressed }}{% endif %}
     {% for u in unchanged if u.is_sensitive %}

@@ -22,7 +22,7 @@ leaving AS MATERIALIZED (
 released AS (
     SELECT
         {{ class_id }} AS class_id
-        {% if noise %}{% for q in quasi %}, {{ q.column }} AS p{{ q.i }}{% endfor %}{% endif %}
+        {% if noise %}{% for q in quasi %}, {{ q.name }} AS p{{ q.i }}{% endfor %}{% endif %}
         {% for u in unchanged %}, {{ u.name }} AS u{{ u.i }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}
         , len({{ copies }}) AS size
     FROM leaving
