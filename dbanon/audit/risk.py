@@ -224,7 +224,8 @@ FUNCTIONS = (
         "disclosure",
         ("release",),
         (SOURCE, QI, SENSITIVE, PERSON, CLASSES),
-        "Risk that a sensitive value is guessed from a class: by its values, and by the dominant one (S1, Eq. 13).",
+        "Risk that a sensitive value is guessed from a class: by its values, and by the dominant one "
+        "(Majeed et al. 2024, Eq. 13).",
         handler=partial(statement, groups=("disclosure",)),
         example=Example("SELECT name, value, worst FROM disclosure('safe', source = 'patients');", SAFE),
     ),
@@ -235,8 +236,8 @@ FUNCTIONS = (
             *(SOURCE, QI, SENSITIVE, PERSON, CLASSES, _TIES, _SAMPLE),
             Parameter("seed", Integer(0, SEEDS), "Another seed, another sample.", 0),
         ),
-        "Share of the table's most frequent sensitive value that lies in classes where it leads (paper S1, Eq. 15); "
-        "NULL where it does not occur in the sample.",
+        "Share of the table's most frequent sensitive value that lies in classes where it leads "
+        "(Majeed et al. 2024, Eq. 15); NULL where it does not occur in the sample.",
         handler=partial(statement, groups=("exposure",)),
         example=Example("SELECT value, classes FROM exposure('safe', source = 'patients', ties = 'count');", SAFE),
     ),
@@ -244,7 +245,8 @@ FUNCTIONS = (
         "distortion",
         ("release",),
         (SOURCE, QI, HIERARCHIES, _INFLUENCE, _NORM),
-        "Average level to which quasi-identifiers were generalized, weighted by influence (paper S1, Eq. 16).",
+        "Average level to which quasi-identifiers were generalized, weighted by influence "
+        "(Majeed et al. 2024, Eq. 16).",
         handler=partial(statement, groups=("distortion",)),
         example=Example(
             "SELECT value FROM distortion('safe', source = 'patients', influence = {'sex': 0.2, 'zip': 1.5});", SAFE
@@ -254,7 +256,8 @@ FUNCTIONS = (
         "infeasible_classes",
         ("release",),
         (SOURCE, QI, HIERARCHIES, _W),
-        "Number of classes that queries are badly answered on: suppressed, open or wide values (paper S1, Eq. 17).",
+        "Number of classes that queries are badly answered on: suppressed, open or wide values "
+        "(Majeed et al. 2024, Eq. 17).",
         handler=partial(statement, groups=("infeasible_classes",)),
         example=Example("SELECT value, worst FROM infeasible_classes('safe', source = 'patients', w = 0.3);", SAFE),
     ),

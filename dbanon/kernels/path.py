@@ -1,8 +1,8 @@
 """The best classes along a line: records in a fixed order are cut where the whole loss is least.
 
 For one number in ascending order this is the exact univariate microaggregation of Hansen and Mukherjee (2003); for
-tuples in an order it is its multivariate form (Domingo-Ferrer, Martinez-Balleste, Mateo-Sanz and Sebe 2006), here with
-the loss of generalization.
+tuples in an order it is its multivariate form (Domingo-Ferrer et al. 2006), here with the loss of
+generalization.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Influence of quasi-identifiers on a sensitive attribute: how much worse the trees of a random forest predict it when
-the values of one column are shuffled (S1, section 3.3, Equations 2-8).
+the values of one column are shuffled (Majeed et al. 2024, section 3.3, Equations 2-8).
 
-A random forest follows from codes, counts and a seed alone: each tree has a stream of its own, and the order of equal
-records does not matter. Codes are ranks (leaf order for categories, NULL last), and trees do not look further.
+A random forest (Breiman 2001) follows from codes, counts and a seed alone: each tree has a stream of its own, and the
+order of equal records does not matter. Codes are ranks (leaf order for categories, NULL last), and trees do not look
+further.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ class Influence:
     test_accuracy: float
 
     def scores(self, how: str) -> Floats:
-        """One score an attribute, never below 0. S1 prints sigma / zeta (Eq. 5), which is greatest where an attribute
-        tells least; its text, and the usual importance of a forest, is zeta / sigma."""
+        """One score an attribute, never below 0. The paper prints sigma / zeta (Eq. 5), which is greatest where an
+        attribute tells least; its text, and the usual importance of a forest, is zeta / sigma."""
         if how == "mean":
             found = self.zeta
         else:

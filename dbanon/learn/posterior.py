@@ -18,7 +18,7 @@ def posteriors(sizes: Sequence[int], limits: Sequence[int], held: int) -> list[f
     """For each side, the chance that one of its records has the value, if some side has more of them than its limit.
 
     `held` records of all sides together have the value, and any of them as likely as any others. None where no side
-    can have too many, or hardly ever has. Wong, Fu, Wang and Pei 2007, section 4. O(sides * held^2).
+    can have too many, or hardly ever has. Wong et al. 2007, section 4. O(sides * held^2).
     """
     records = sum(sizes)
     if held >= records:

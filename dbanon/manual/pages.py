@@ -11,7 +11,7 @@ from dbanon.errors import DbanonError
 from dbanon.files import writing
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
-from dbanon.manual import command_page, function_page, metric_page
+from dbanon.manual import bibliography, command_page, function_page, metric_page
 from dbanon.manual.command_page import Commands
 from dbanon.manual.function_page import SCALARS, block, prose, table
 from dbanon.manual.mistakes import Mistake, documented, mistakes
@@ -19,22 +19,25 @@ from dbanon.manual.mistakes import Mistake, documented, mistakes
 
 def pages(commands: Commands) -> dict[str, str]:
     """All pages by their path below the manual's folder."""
-    functions = {f"functions/{name}.md": function_page.page(name) for name in function_page.names()}
-    return {
+    citing = {
         "index.md": _index(),
         "parameters.md": function_page.common(),
         "metrics.md": metric_page.page(),
         "commands.md": command_page.page(commands),
         "errors.md": _errors(),
-        **functions,
+        **{f"functions/{name}.md": function_page.page(name) for name in function_page.names()},
     }
+    linked = {
+        path: bibliography.linked(text, "../" * path.count("/") + "bibliography.md") for path, text in citing.items()
+    }
+    return linked | {"bibliography.md": bibliography.page()}
 
 
 def topics(commands: Commands) -> dict[str, str]:
-    """What `dbanon docs NAME` prints, by lower-case name: pages, and sections about one command, metric or error."""
+    """What `dbanon docs NAME` prints, by lower-case name: pages, and sections of pages about one thing."""
     every = pages(commands)
     sections = {PurePosixPath(path).stem.lower(): text for path, text in every.items()}
-    for path in ("commands.md", "errors.md", "metrics.md"):
+    for path in ("commands.md", "errors.md", "metrics.md", "bibliography.md"):
         for section in re.split(r"^(?=## )", every[path], flags=re.MULTILINE)[1:]:
             title = section.split("\n")[0].removeprefix("## ").removeprefix("dbanon ")
             sections.setdefault(title.lower(), section.rstrip() + "\n")
@@ -78,7 +81,7 @@ def _index() -> str:
         "Anonymization that lives in the database. The examples run on the database that `dbanon demo` makes, in "
         "`dbanon shell dbanon_demo.duckdb` or on `con = dbanon.connect('dbanon_demo.duckdb')`.",
         "- [Parameters of every algorithm](parameters.md)\n- [Commands](commands.md)\n- [Metrics](metrics.md)\n"
-        "- [Errors](errors.md)",
+        "- [Errors](errors.md)\n- [Bibliography](bibliography.md)",
         "## Functions that publish",
         "Each has two more, for the equivalence classes and the measures of the same release.",
         table(("function", "gives", "", ""), (_publishing(f) for f in every.values() if f.kind == "release")),

@@ -1,5 +1,5 @@
-"""t-closeness: the distribution of sensitive values in a class is close to that of the whole table (Li, Li and
-Venkatasubramanian 2007). A NULL is a category of its own."""
+"""t-closeness: the distribution of sensitive values in a class is close to that of the whole table (Li et al.
+2007). A NULL is a category of its own."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MODEL = Model(
         ),
     ),
     chooses="emd",
-    source="Li, Li and Venkatasubramanian 2007",
+    source="Li et al. 2007",
     function="t_closeness",
     gives="earth mover's distance of a class from the whole table",
     example="",

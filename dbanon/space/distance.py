@@ -31,7 +31,7 @@ class Table(Protocol):
 
 
 def kacpc(space: Space, k: int, prune_unused: bool) -> list[Table]:
-    """DistN and DistC of the KACPC paper (S0, Eq. 3-5), weighted; summed they are DistR (Eq. 6).
+    """DistN and DistC of the KACPC paper (Wang et al. 2022, Eq. 3-5), weighted; summed they are DistR (Eq. 6).
 
     NULL is at distance 1 from every number and at the attribute's greatest distance from every category. Building
     costs O(nodes) an attribute, a row O(values).
@@ -60,7 +60,7 @@ def _kacpc_factory(attribute: Attribute, prune_unused: bool) -> _Factory:
 
 @dataclass(frozen=True)
 class _NumberDistance:
-    """|a - b| / D (S0, Eq. 3)."""
+    """|a - b| / D (Wang et al. 2022, Eq. 3)."""
 
     attribute: Number
 
@@ -108,7 +108,7 @@ class Axis:
 
 
 class _CategoryDistance:
-    """Dist(a, g) * Dist(b, g) with g the lowest common ancestor (S0, Eq. 4-5)."""
+    """Dist(a, g) * Dist(b, g) with g the lowest common ancestor (Wang et al. 2022, Eq. 4-5)."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -117,7 +117,7 @@ class _CategoryDistance:
         self.levels = int(tree.depth.max()) + 1
 
     def one_way(self, depth: int, ancestor: int) -> float:
-        """Dist(v, g) for a node v at `depth` and its ancestor g (S0, Eq. 4). Scalar floats: array powers may differ."""
+        """Dist(v, g) for a node v at `depth` and its ancestor g (Eq. 4). Scalar floats: array powers may differ."""
         height = self.levels - int(self.depth[ancestor])
         own = self.levels - depth
         leaves = self.tree.leaves

@@ -1,5 +1,5 @@
-{#- t-closeness: the earth mover's distance of a class from the whole table (Li, Li and Venkatasubramanian 2007). A
-    sensitive NULL is a category of its own. -#}
+{#- t-closeness: the earth mover's distance of a class from the whole table (Li et al. 2007). A sensitive
+    NULL is a category of its own. -#}
 {% macro measure(name, of, settings) %}
 {% if name == 'equal' %}{{ equal(of) }}
 {% elif name == 'ordered' %}{{ ordered(of, of.places) }}

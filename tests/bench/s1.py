@@ -1,4 +1,4 @@
-"""The tables of the similarity-and-diversity paper (S1), as far as they can be rebuilt: `python -m tests.bench.s1`.
+"""The tables of Majeed et al. 2024, as far as they can be rebuilt: `python -m tests.bench.s1`.
 
 Tables 4 to 6 and Figures 10 to 14 (attacks, disclosure D, exposure E, distortion DM, infeasible classes IQR) for SimDiv
 and the methods it is compared with, our numbers beside the paper's, and whether the claimed order holds: the proposed
@@ -49,14 +49,14 @@ ATTACKS = {"I": ("prediction", "accuracy"), "II": ("reconstruction", "success")}
 NOT_REBUILT = """What could not be rebuilt:
 - Attributes and hierarchies are not published. Ours have the paper's numbers of levels where the data allow it.
 - Influence in DM: the paper's is not normalized and not published; ours averages 1. Only methods can be compared.
-- MWCK, RKA and ELD are reconstructed from descriptions; RKA publishes classes, without noise. S1 names neither l (2 for
-  two sensitive values, else 3) nor an algorithm for it (a Mondrian).
+- MWCK, RKA and ELD are reconstructed from descriptions; RKA publishes classes, without noise. The paper names neither l
+  (2 for two sensitive values, else 3) nor an algorithm for it (a Mondrian).
 - Bkseq (B) is not to be had. Tables 5 and 6 have numbers of careplans (C) and diabetes (D) only; Figures 10 to 14 are
   images without numbers, so of Adult (A) only the order can be judged. Table 6 does not say which block is which.
 - IQR: which widths are too wide is not said; ours is more than half of a column's range.
-- Attacks: S1 says neither k nor the auxiliary data; ours are those of attack_summary() at one k. On Adult and diabetes
-  it reports accuracies far below those of guessing the most frequent value, which needs no attack.
-- S1's numbers are averages over runs of which nothing is said; ours are of one seed."""
+- Attacks: the paper says neither k nor the auxiliary data; ours are those of attack_summary() at one k. On Adult and
+  diabetes it reports accuracies far below those of guessing the most frequent value, which needs no attack.
+- The paper's numbers are averages over runs of which nothing is said; ours are of one seed."""
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ COUNTRIES = space.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 
 
 
 def figure_9(ages: space.Attribute | None = None) -> Space:
-    """The six rows of S1, Figure 9, in canonical order: 1 (75, Greenland, Leukemia), 2 (75, Canada, Rhinitis),
+    """The six rows of the paper's Figure 9, in canonical order: 1 (75, Greenland, Leukemia), 2 (75, Canada, Rhinitis),
     5 and 6 (77, Canada, Rhinitis), 3 (78, Belize, Leukemia), 4 (80, Belize, Leukemia)."""
     number = space.Number(np.array([0.0, 2, 3, 5]), True, magnitudes=np.array([75.0, 77, 78, 80]))
     codes = [np.array([0, 0, 1, 1, 2, 3], np.int32), np.array([0, 1, 1, 1, 2, 2], np.int32)]

@@ -79,7 +79,7 @@ class Table:
 
 
 def adjust(table: Table, clusters: list[list[int]], centers: Sequence[Center], k: int, order: Sequence[int]) -> None:
-    """ADJUST (S2, Figure 4); ties of farthest: the first record leaves."""
+    """ADJUST (three-variants paper, Figure 4); ties of farthest: the first record leaves."""
     moved = set()
     for c, cluster in enumerate(clusters):
         while len(cluster) > k:
@@ -109,7 +109,7 @@ Assign: TypeAlias = Callable[[list[Center]], list[list[int]]]
 
 
 def _rounds(table: Table, seeds: Sequence[int], assign: Assign) -> tuple[list[list[int]], list[Center]]:
-    """S2, Figure 1: until no center changes or the centers are those of an earlier round, or for ROUNDS."""
+    """Figure 1: until no center changes or the centers are those of an earlier round, or for ROUNDS."""
     centers = [table.center([seed]) for seed in seeds]
     earlier = [centers]
     while True:
@@ -129,7 +129,7 @@ def _to_nearest(table: Table, centers: list[Center]) -> list[list[int]]:
 
 
 def no1(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """S2, Figure 4."""
+    """Three-variants paper, Figure 4."""
 
     def assign(centers: list[Center]) -> list[list[int]]:
         clusters = _to_nearest(table, centers)
@@ -140,7 +140,7 @@ def no1(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
 
 
 def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """S2, Figure 3."""
+    """Three-variants paper, Figure 3."""
 
     def assign(centers: list[Center]) -> list[list[int]]:
         clusters: list[list[int]] = [[] for _ in centers]
@@ -153,7 +153,7 @@ def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
 
 
 def no3(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """S2, Figure 2."""
+    """Three-variants paper, Figure 2."""
     clusters, centers = _rounds(table, seeds, lambda centers: _to_nearest(table, centers))
     adjust(table, clusters, centers, k, order)
     return clusters

@@ -1,4 +1,4 @@
-"""Measures of a release as plain loops over its records, from the definitions of the papers S0, S2, S3 and S4.
+"""Measures of a release as plain loops over its records, from the definitions of the papers.
 
 Nothing is shared with the package. Records are lists of original values, groups (classes, or clusters as formed) lists
 of record numbers. NULL is None: a group of NULLs loses nothing, one that mixes NULL and values all of the attribute.
@@ -97,7 +97,7 @@ def total_loss(
     kind: str,
     bare: bool = False,
 ) -> float:
-    """S2 Eq. 1-2, S4 Def. 5-6 (edges); the NCP form (leaves); S3 Eq. 7 as a sum (numbers)."""
+    """Three-variants paper, Eq. 1-2 (edges); the NCP form (leaves); review, Eq. 7 as a sum (numbers)."""
     total = []
     for j, a in enumerate(attributes):
         if kind != "numbers" or isinstance(a, Number):
@@ -108,7 +108,7 @@ def total_loss(
 
 
 def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any], unit: float | None = None) -> float:
-    """S2 Eq. 4 of one attribute and group, over the range of the column; 0 or 1 from the mode for a category.
+    """Three-variants paper, Eq. 4, of one attribute and group: over the column's range; 0 or 1 from a category's mode.
 
     `unit` instead of the range: the raw form.
     """
@@ -132,7 +132,7 @@ def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any
 def divergence(
     records: Sequence[Sequence[Any]], attributes: Sequence[Attribute], groups: Groups, bare: bool = False
 ) -> float:
-    """S3 Eq. 11 in nats: records of a group are spread evenly over the cells of what it publishes."""
+    """Review, Eq. 11, in nats: records of a group are spread evenly over the cells of what it publishes."""
     columns = list(zip(*records, strict=True))
     density = Counter[tuple[Any, ...]]()
     distinct = Counter(tuple(r) for r in records)

@@ -367,7 +367,7 @@ def test_less_noise_is_nearer(sick: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_mr_mondrian_imitates_the_paper(sick: Any) -> None:
-    """Ages below zero, as in S1's Figure 8; categories stay those of Mondrian's classes."""
+    """Ages below zero, as in Figure 8 of Majeed et al. 2024; categories stay those of Mondrian's classes."""
     out = rows(sick, "FROM mr_mondrian('sick', k := 4, noise_epsilon := 1)")
     assert min(r["age"] for r in out if r["age"] is not None) < 0
     classes = rows(sick, "FROM mr_mondrian_classes('sick', k := 4)")

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 MANUAL = ROOT / "docs" / "manual"
-GUIDES = sorted((ROOT / "docs").glob("*.md"))
+GUIDES = sorted(path for path in (ROOT / "docs").rglob("*.md") if MANUAL not in path.parents)
 """The pages written by hand, beside the README."""
 
 

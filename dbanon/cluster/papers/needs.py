@@ -1,5 +1,5 @@
-"""Needs-based generalization (S1, section 3.5, Algorithm 4): clusters of little diversity publish influential
-attributes at a higher level than their records need."""
+"""Needs-based generalization (Majeed et al. 2024, section 3.5, Algorithm 4): clusters of little diversity publish
+influential attributes at a higher level than their records need."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def raised(space: Space, labels: Ints, k: int, influence: Floats, needs: Needs) 
 
 
 def diversities(sensitive: Sensitive, groups: list[Ints], normalized: bool) -> Floats:
-    """Shannon index of each group's sensitive values (S1, Equation 12); normalized: over ln(min(values that occur,
-    group size)), the greatest there can be. A NULL is a value."""
+    """Shannon index of each group's sensitive values (Majeed et al. 2024, Equation 12); normalized: over ln(min(values
+    that occur, group size)), the greatest there can be. A NULL is a value."""
     group = np.repeat(np.arange(len(groups)), [len(g) for g in groups])
     values = sensitive.values + 1
     cells, counts = np.unique(group * values + sensitive.codes[np.concatenate(groups)], return_counts=True)

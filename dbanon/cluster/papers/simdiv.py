@@ -1,4 +1,4 @@
-"""SimDiv: similarity- and diversity-based clustering with influence (S1, sections 3.1-3.5, Algorithms 1-4).
+"""SimDiv: similarity- and diversity-based clustering with influence (Majeed et al. 2024, sections 3.1-3.5).
 
 Records are ranked by their cosine similarity to all others, sliced, each slice gives a center, and centers gather the
 records that make their clusters most diverse and stay most alike; `dbanon.cluster.papers.needs` publishes clusters of
@@ -48,7 +48,7 @@ def resolved(options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """SimDiv (S1, Algorithms 1-3): floor(n/k) clusters of k records, and fewer than k residuals.
+    """SimDiv (Majeed et al. 2024, Algorithms 1-3): floor(n/k) clusters of k records, and fewer than k residuals.
 
     Each cluster, in the order of the slices, takes the record of greatest alpha_pr * diversity + beta_ut * cosine to
     its center among those of at least `t_cs` to it (none: among all); the last one, while all sensitive values are
@@ -142,15 +142,15 @@ def _residuals(rest: Ints, unit: Floats, tuple_of: Ints, seeds: Ints, labels: In
 
 
 def _most(k: int, cap: str) -> float:
-    """Greatest size of a cluster that residuals join. S1 names three factors "depending on k"; which is for which k is
-    this project's choice."""
+    """Greatest size of a cluster that residuals join. The paper names three factors "depending on k"; which is for
+    which k is this project's choice."""
     by_k = "half" if k <= 10 else "third" if k <= 100 else "quarter"
     part = {"half": 2, "third": 3, "quarter": 4, "none": 0}[by_k if cap == "by_k" else cap]
     return k + math.ceil(k / part) if part else math.inf
 
 
 def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[str, object]) -> tuple[Ints, Ints]:
-    """Needs-based generalization (S1, Algorithm 4): see `dbanon.cluster.papers.needs`."""
+    """Needs-based generalization (Majeed et al. 2024, Algorithm 4): see `dbanon.cluster.papers.needs`."""
     settings = resolved(options)
     needs = Needs(
         least=settings["t_div"],
@@ -173,7 +173,7 @@ register(
         title="SimDiv: similarity- and diversity-based clustering with influence",
         family="assign",
         run=simdiv,
-        source="Similarity-and-diversity paper (S1), Algorithms 1-4",
+        source="Majeed et al. 2024, Algorithms 1-4",
         evidence="SEED",
         deterministic=False,
         complexity="O(n^2 / k + n * distinct sensitive values) time, O(n) memory; and the forest",

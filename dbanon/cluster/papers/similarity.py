@@ -1,4 +1,4 @@
-"""Similarity of records as the cosine of their vectors (S1, section 3.1, Equation 9), and the order that it gives.
+"""Similarity of records as the cosine of their vectors (Majeed et al. 2024, Equation 9), and the order that it gives.
 
 Vectors: a number is its value, with a hierarchy too, a date or time its distance from the first, a category its code in
 leaf order (`cs_scale = 'minmax'`: all from 0 to 1); a NULL is 0 among numbers and the code after the last among

@@ -1,4 +1,4 @@
-{#- Minimality, bounded (Wong, Fu, Wang and Pei 2007): whoever knows everybody's quasi-identifiers and that the algorithm cuts a class
+{#- Minimality, bounded (Wong et al. 2007): whoever knows everybody's quasi-identifiers and that the algorithm cuts a class
     as long as k and the model allow it, knows of every cut that k alone would allow that some side of it breaks the model.
     One cut is looked at at a time, as strict Mondrian makes it: numbers at the lower median, categories by the children of
     the published node, missing values from the others; and only where one sensitive value alone can be what breaks it. -#}

@@ -1,5 +1,5 @@
-{#- Prediction (paper S1, Attack I): a random forest learns the sensitive value from the release and guesses that of people whose
-    records it has not seen, from their quasi-identifiers mapped into the classes of the release: the narrowest that they fit. -#}
+{#- Prediction (Majeed et al. 2024, Attack I): a random forest learns the sensitive value from the release and
+    guesses that of people whose records it has not seen, from their quasi-identifiers mapped into the classes of the release: the narrowest that they fit. -#}
 {%- from 'audit/risk/cells.sql' import ends_of, inside -%}
 {# From 0 to 1 of what occurs; -1 where missing. #}
 {% macro scaled(value, c, open) -%}

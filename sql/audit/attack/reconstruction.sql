@@ -1,5 +1,5 @@
-{#- Reconstruction (paper S1, Attack II): a guess of a record's quasi-identifiers, any value of what is published being equally
-    likely, and of its sensitive value, as frequent as in its class. -#}
+{#- Reconstruction (Majeed et al. 2024, Attack II): a guess of a record's quasi-identifiers, any value of what is
+    published being equally likely, and of its sensitive value, as frequent as in its class. -#}
 {% for c in attributes %}
 {# How many values of the column's domain (leaves of its hierarchy, else values of the source) a class may stand for. #}
 {% if c.is_number %}

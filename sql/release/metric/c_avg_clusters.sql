@@ -1,6 +1,6 @@
 -- what: Normalized average size of the clusters as formed: records / clusters / k; 1 is ideal.
 -- better: lower
--- source: review of clustering methods (S3), Equation 13
+-- source: review of clustering methods, Equation 13
 -- place: 92
 -- of: classes, noise
 -- custodian: classes

@@ -1,6 +1,6 @@
 -- what: How far what is published of a column is from the values of the same cluster: numbers in their order, over the column's range; categories by half the sum of differing shares. Average over records.
 -- better: lower
--- source: Wasserstein distance; total variation
+-- source: Rubner et al. 2000
 -- place: 105
 -- of: noise
 -- custodian: noise

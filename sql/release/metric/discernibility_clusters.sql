@@ -1,6 +1,6 @@
 -- what: Discernibility of the clusters as formed: sum of their squared sizes.
 -- better: lower
--- source: review of clustering methods (S3), Equation 10, first part
+-- source: review of clustering methods, Equation 10, first part
 -- place: 121
 -- of: classes, noise
 -- custodian: classes

@@ -1,6 +1,6 @@
 -- what: Kullback-Leibler divergence in nats: from the distribution of the original quasi-identifiers to that of a reader who spreads each record evenly over the cells of its class.
 -- better: lower
--- source: review of clustering methods (S3), Equation 11
+-- source: review of clustering methods, Equation 11
 -- place: 128
 -- needs: divergence
 -- custodian: classes

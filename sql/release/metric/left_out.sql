@@ -1,6 +1,6 @@
 -- what: Records left out before clustering: beyond `bounds`, or alike in all that is published to one that is kept (drop_duplicates).
 -- better: lower
--- source: similarity-and-diversity paper (S1), preprocessing
+-- source: Majeed et al. 2024, preprocessing
 -- place: 22
 -- needs: prepared
 SELECT detail, value FROM (VALUES (NULL, NULL)

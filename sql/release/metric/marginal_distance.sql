@@ -1,6 +1,6 @@
 -- what: The same over the whole column, whatever the cluster: what a count or an average by this column alone is off by.
 -- better: lower
--- source: Wasserstein distance; total variation
+-- source: Rubner et al. 2000
 -- place: 106
 -- of: noise
 -- custodian: noise

@@ -1,6 +1,6 @@
 -- what: Square error of a number in its own unit (dates and times: days): squared distance to the mean of its class.
 -- better: lower
--- source: three-variants paper (S2), Equation 4
+-- source: three-variants paper, Equation 4
 -- place: 126
 -- needs: number
 -- custodian: classes

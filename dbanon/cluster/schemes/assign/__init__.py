@@ -9,9 +9,9 @@ weight; a NULL is at distance 1 from every value and 0 from a NULL. Distances, a
 first record in canonical order and to the earlier cluster. The mean of a number leaves NULLs out (a cluster of nothing
 else has NULL); a NULL can be the mode; NULLs and values have nothing but the root in common.
 
-Clusters are of quasi-identifiers alone. S2 clusters on sensitive values too, but a release must not depend on them
-through anything but its privacy model: the canonical order leaves them out, and a Space has them only where a model
-needs them.
+Clusters are of quasi-identifiers alone. The three-variants paper clusters on sensitive values too, but a release must
+not depend on them through anything but its privacy model: the canonical order leaves them out, and a Space has them
+only where a model needs them.
 
 Groups have k records. Where persons are counted, or sensitive values are tested, those that miss the model are merged
 afterwards.

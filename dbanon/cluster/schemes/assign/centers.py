@@ -128,8 +128,8 @@ class Work:
             labels[rest] = near[self.tuple_of[rest]]
 
     def adjust(self, labels: Ints) -> None:
-        """ADJUST (S2, Figure 4): clusters of more than k records give away those farthest from their centers, which go
-        to the nearest cluster of fewer than k while there is one, and to the nearest of all then."""
+        """ADJUST (three-variants paper, Figure 4): clusters of more than k records give away those farthest from their
+        centers, which go to the nearest cluster of fewer than k while there is one, and to the nearest of all then."""
         from dbanon.kernels import assign as kernels
 
         free = np.empty(len(self.centers), np.int64)

@@ -1,4 +1,4 @@
-"""Algorithms No. 1 to 3 of S2: k-means in rounds, with clusters adjusted to k records."""
+"""Algorithms No. 1 to 3 of the three-variants paper: k-means in rounds, with clusters adjusted to k records."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def _nearest(work: Work) -> Callable[[], Ints]:
 
 
 def no1(work: Work) -> Ints:
-    """Algorithm No. 1 of S2 (Figures 1 and 4): k-means whose clusters are adjusted to k records in every round.
+    """Algorithm No. 1 (Figures 1 and 4): k-means whose clusters are adjusted to k records in every round.
 
     floor(n/k) random records are the first centers. In each round all records go to the nearest center, ADJUST moves
     records until every cluster has k, and the centers become the means and modes of that; until the centers are those
     of an earlier round (none moved, or the partition is a repeated one), or for `rounds` rounds. O(rounds * n^2 / k)
     time at worst, O(n) memory.
 
-    S2 ends when no center changes, which need never be: on Adult centers still move after 100 rounds, for a precision
-    that is 0.002 above that of 30.
+    The paper ends when no center changes, which need never be: on Adult centers still move after 100 rounds, for a
+    precision that is 0.002 above that of 30.
     """
     nearest = _nearest(work)
 
@@ -77,7 +77,7 @@ def no1(work: Work) -> Ints:
 
 
 def no2(work: Work) -> Ints:
-    """Algorithm No. 2 of S2 (Figure 3): k-means in which a cluster of k records is closed while others have fewer.
+    """Algorithm No. 2 (Figure 3): k-means in which a cluster of k records is closed while others have fewer.
 
     As No. 1 without ADJUST: in each round the records, in canonical order, go to the nearest center among the clusters
     of fewer than k records while there is one, and to the nearest of all then. O(rounds * n^2 / k) time at worst, O(n)
@@ -94,7 +94,7 @@ def no2(work: Work) -> Ints:
 
 
 def no3(work: Work) -> Ints:
-    """Algorithm No. 3 of S2 (Figure 2): plain k-means, and ADJUST once, at the end.
+    """Algorithm No. 3 (Figure 2): plain k-means, and ADJUST once, at the end.
 
     Starts, and ends its rounds, as No. 1. A cluster without records keeps its center. O(rounds * n^2 / k) time at
     worst, O(n) memory.
@@ -117,7 +117,7 @@ for _number, _title, _method in (
             title=_title,
             family="assign",
             run=centers_first(f"kmeans_no{_number}", _method),
-            source=f"S2, Algorithm No. {_number}",
+            source=f"three-variants paper, Algorithm No. {_number}",
             evidence="SEED",
             deterministic=False,
             complexity="O(rounds * n^2 / k) time at worst, O(n) memory",

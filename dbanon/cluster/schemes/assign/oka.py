@@ -66,7 +66,7 @@ register(
         title="One-pass k-means (OKA)",
         family="assign",
         run=centers_first("oka", oka),
-        source="Lin and Wei 2008; baseline of the papers S0 and S2",
+        source="Lin and Wei 2008; baseline of Wang et al. 2022 and the three-variants paper",
         evidence="LIT",
         deterministic=False,
         complexity="O(n^2 / k) time at worst, O(n) memory",

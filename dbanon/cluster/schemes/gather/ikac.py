@@ -28,7 +28,8 @@ class FarthestFromAll:
 
 
 def ikac(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """IKAC, the improved clustering (also IKA, IKC), reconstructed from S0 section 4.1 and S3.
+    """IKAC, the improved clustering (also IKA, IKC), reconstructed from Wang et al. 2022, section 4.1, and the
+    review of clustering methods.
 
     The first centroid is a random record (`first = 'far-from-random'`: the record farthest from one), every later one
     the record with the greatest average distance to all earlier centroids; each takes its k - 1 nearest records, and
@@ -49,7 +50,7 @@ register(
         title="IKAC: improved clustering for k-anonymity",
         family="gather",
         run=ikac,
-        source="as the KACPC paper (S0), section 4.1, and S3 describe it",
+        source="Zheng et al. 2018, as Wang et al. 2022, section 4.1, and the review of clustering methods describe it",
         evidence="RECON",
         deterministic=False,
         complexity="O(distinct tuples * n / k) time, O(n) memory",

@@ -19,8 +19,8 @@ from dbanon.space.space import Ints, Space
 
 @dataclass(frozen=True)
 class NearestToAll:
-    """KACPC's seeds (S0, section 4.1): first the record nearest to the modal record, then the record with the least
-    summed distance to all earlier seeds."""
+    """KACPC's seeds (Wang et al. 2022, section 4.1): first the record nearest to the modal record, then the record with
+    the least summed distance to all earlier seeds."""
 
     space: Space
     sign: int = 1
@@ -40,7 +40,7 @@ def modal(space: Space) -> list[int]:
 
 
 def kacpc(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """KACPC, k-anonymity by center point clustering (S0, Algorithm 1, Equations 3-6).
+    """KACPC, k-anonymity by center point clustering (Wang et al. 2022, Algorithm 1, Equations 3-6).
 
     Starts at the densest point and moves outward. floor(n/k) clusters of k records, up to k-1 leftovers joined to the
     clusters with the nearest centroids. With persons or another model, a cluster takes nearest records until the model
@@ -56,7 +56,7 @@ register(
         title="KACPC: k-anonymity by center point clustering",
         family="gather",
         run=kacpc,
-        source="KACPC paper (S0), Algorithm 1, Equations 1-6",
+        source="Wang et al. 2022, Algorithm 1, Equations 1-6",
         evidence="SEED",
         deterministic=True,
         complexity="O(distinct tuples * n / k) time, O(n) memory",
@@ -65,7 +65,7 @@ register(
             Parameter(
                 "prune_unused",
                 Flag(),
-                "Leave hierarchy leaves that do not occur out of the distances (S0's example needs it).",
+                "Leave hierarchy leaves that do not occur out of the distances (the KACPC paper's example needs it).",
                 True,
             ),
         ),

@@ -36,7 +36,7 @@ class _Squares:
 
 
 def mdav(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """MDAV-generic (Domingo-Ferrer and Torra 2005; S0's fastest baseline), published as intervals.
+    """MDAV-generic (Domingo-Ferrer and Torra 2005; the fastest baseline of Wang et al. 2022), published as intervals.
 
     The record farthest from the average record of what is left takes the k - 1 nearest, then the record farthest from
     it does; the last k to 2k - 1 are a cluster. Distance: squared differences of numbers over their range (or standard
@@ -101,7 +101,7 @@ register(
         title="MDAV-generic",
         family="gather",
         run=mdav,
-        source="Domingo-Ferrer and Torra 2005; baseline of the KACPC paper (S0)",
+        source="Domingo-Ferrer and Torra 2005; baseline of Wang et al. 2022",
         evidence="LIT",
         deterministic=True,
         complexity="O(n^2 / k) time without the index, O(n) memory",

@@ -66,7 +66,7 @@ register(
         title="ELD: effective l-diversity by clustering",
         family="greedy",
         run=eld,
-        source="S1's reference 30, its abstract",
+        source="Zheng et al. 2019, its abstract",
         evidence="RECON",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",

@@ -13,10 +13,10 @@ from dbanon.space.space import Ints, Space
 
 
 def gaa_cp(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """GAA-CP, reconstructed from its abstract and S0's description (Journal of Software 28(2), 2017).
+    """GAA-CP, reconstructed from the abstract of Jiang et al. 2017 and what Wang et al. 2022 say of it.
 
     Greedy growth by the loss of merging a record into the cluster, where a category loses the share of leaves below
-    the common ancestor (NCP). With `next = 'random'` (default) it is S4's algorithm with that loss; `next = 'far'`
+    the common ancestor (NCP). With `next = 'random'` (default) it is `kmembers_random` with that loss; `next = 'far'`
     begins at the record farthest from the seed before. O(n^2) without the index, O(n) memory.
     """
     rule = FAR if options["next"] == "far" else RANDOM
@@ -29,7 +29,7 @@ register(
         title="GAA-CP: greedy algorithm based on clustering and partition",
         family="greedy",
         run=gaa_cp,
-        source="Journal of Software 28(2), 2017, as S0 describes it",
+        source="Jiang et al. 2017, its abstract, and as Wang et al. 2022 describe it",
         evidence="RECON",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",

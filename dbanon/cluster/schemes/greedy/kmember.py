@@ -11,7 +11,7 @@ from dbanon.space.space import Ints, Space
 
 
 def kmember(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """Greedy k-member (Byun, Kamra, Bertino and Li 2007).
+    """Greedy k-member (Byun et al. 2007).
 
     Each cluster begins at the record farthest from the seed before (the first from a random record) and takes the
     record that raises the information loss least, k - 1 times. Sizes k to 2k - 1. O(n^2) evaluations without the
@@ -21,10 +21,10 @@ def kmember(space: Space, constraint: Constraint, options: Mapping[str, object],
 
 
 def kmembers_random(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """k-members with random seeds (S4, Table III).
+    """k-members with random seeds (k-members paper, Table III).
 
-    As k-member, but each cluster begins at a random record. S4 states O(n); every step looks at all records that are
-    left, so it is O(n^2) without the index. O(n) memory.
+    As k-member, but each cluster begins at a random record. The paper states O(n); every step looks at all records
+    that are left, so it is O(n^2) without the index. O(n) memory.
     """
     return greedy(space, constraint, options, check, RANDOM, "edges")
 
@@ -35,7 +35,7 @@ register(
         title="Greedy k-member",
         family="greedy",
         run=kmember,
-        source="Byun, Kamra, Bertino and Li 2007; S2 and S4",
+        source="Byun et al. 2007; baseline of the three-variants paper",
         evidence="LIT",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",
@@ -48,7 +48,7 @@ register(
         title="k-members with random seeds",
         family="greedy",
         run=kmembers_random,
-        source="k-members paper (S4), Table III",
+        source="k-members paper, Table III",
         evidence="SEED",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",

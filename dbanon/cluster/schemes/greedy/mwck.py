@@ -16,7 +16,7 @@ from dbanon.space.space import Ints, Number, Space
 
 
 def mwck(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """MWCK, mixed-feature weighted clustering for k-anonymity, reconstructed from what S1 says of it.
+    """MWCK, mixed-feature weighted clustering for k-anonymity, reconstructed from what Majeed et al. 2024 say of it.
 
     k-member with weights by what columns say: the entropy of each column's values (numbers: in `bins` equal intervals)
     over the greatest that as many values can have, scaled so that the weights of d columns sum to d, times the declared
@@ -55,7 +55,7 @@ register(
         title="MWCK: mixed-feature weighted clustering for k-anonymity",
         family="greedy",
         run=mwck,
-        source="S1's reference 28, as the similarity-and-diversity paper (S1) describes it",
+        source="Qian et al. 2021, as Majeed et al. 2024 describe it",
         evidence="RECON",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",

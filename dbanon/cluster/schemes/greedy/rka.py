@@ -15,8 +15,8 @@ from dbanon.space.space import Ints, Space
 
 
 def rka(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """RKA, random k-anonymous, reconstructed from what S1 says of it: k-member's clusters, within which values are
-    hidden in noise and shuffled.
+    """RKA, random k-anonymous, reconstructed from what Majeed et al. 2024 say of it: k-member's clusters, within
+    which values are hidden in noise and shuffled.
 
     By default the intervals and nodes of the clusters are published: k-anonymous, without noise. `release = 'noise'`
     publishes values (see `hidden`): not k-anonymous for who looks at the rows. O(n^2) without the index, O(n) memory.
@@ -37,7 +37,7 @@ register(
         title="RKA: random k-anonymous",
         family="greedy",
         run=rka,
-        source="S1's reference 29, as the similarity-and-diversity paper (S1) describes it",
+        source="Song et al. 2019, as Majeed et al. 2024 describe it",
         evidence="RECON",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",

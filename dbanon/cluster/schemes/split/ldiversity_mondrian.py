@@ -27,8 +27,8 @@ register(
         title="l-diverse strict Mondrian",
         family="split",
         run=ldiversity_mondrian,
-        source="Machanavajjhala et al. 2006 on LeFevre et al. 2006 (base 'incognito': 2005); baseline of S1, which "
-        "names no algorithm and no l",
+        source="Machanavajjhala et al. 2006 on LeFevre et al. 2006 (base 'incognito': LeFevre et al. 2005); baseline "
+        "of Majeed et al. 2024, who name no algorithm and no l",
         evidence="LIT-m",
         deterministic=True,
         complexity="O(n log n) time, O(n) memory; base 'incognito': O(n) time a node, exponential in the columns",

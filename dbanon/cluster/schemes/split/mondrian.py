@@ -15,7 +15,7 @@ from dbanon.space.space import Ints, Space
 
 
 def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
-    """Multidimensional Mondrian (LeFevre, DeWitt and Ramakrishnan 2006).
+    """Multidimensional Mondrian (LeFevre et al. 2006).
 
     The part is cut at the attribute of greatest normalized width (times its weight) that has an allowable cut:
     numbers at the lower median, categories by the children of the lowest common ancestor, NULLs from values first.
@@ -47,7 +47,7 @@ register(
         title="Multidimensional Mondrian",
         family="split",
         run=mondrian,
-        source="LeFevre, DeWitt and Ramakrishnan 2006; baseline of the papers S1 and S3",
+        source="LeFevre et al. 2006; the baseline of many papers, such as Majeed et al. 2024",
         evidence="LIT-m",
         deterministic=True,
         complexity="O(n log n) time, O(n) memory",

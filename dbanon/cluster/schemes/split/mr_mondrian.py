@@ -17,7 +17,7 @@ from dbanon.space.space import Ints, Space
 
 def imitated(options: Mapping[str, object]) -> Noise | None:
     """The noise of `mr_mondrian`: numbers with a scale of the table's range over epsilon, beyond that range too, as
-    S1's Figure 8 shows them; each is shuffled within its class."""
+    Figure 8 of Majeed et al. 2024 shows them; each is shuffled within its class."""
     epsilon = options["noise_epsilon"]
     if epsilon is None:
         return None
@@ -27,9 +27,9 @@ def imitated(options: Mapping[str, object]) -> Noise | None:
 def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
     """MRMondrian, strict Mondrian run level by level, as map and reduce do it.
 
-    All parts of a level are cut before any part of the next: the classes are those of `mondrian`. S1 shows negative
-    ages under this name; they are noise, which no Mondrian adds: `noise_epsilon` imitates them. O(n log n) time for
-    balanced cuts, O(n) memory.
+    All parts of a level are cut before any part of the next: the classes are those of `mondrian`. Majeed et al. 2024
+    show negative ages under this name; they are noise, which no Mondrian adds: `noise_epsilon` imitates them. O(n
+    log n) time for balanced cuts, O(n) memory.
     """
     labels = np.full(space.rows, -1, np.int64)
     level = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
@@ -53,7 +53,7 @@ register(
         title="Strict Mondrian, level by level",
         family="split",
         run=mr_mondrian,
-        source="S1's reference 45 on LeFevre, DeWitt and Ramakrishnan 2006",
+        source="Zhang et al. 2022 on LeFevre et al. 2006",
         evidence="LIT-m",
         deterministic=True,
         complexity="O(n log n) time, O(n) memory",

@@ -1,0 +1,1 @@
+"""What the documentation and the code cite, by topic: papers, standards, data and tools."""
