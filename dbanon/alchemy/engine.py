@@ -16,6 +16,7 @@ from dbanon import attach, errors, session
 from dbanon.alchemy import policy
 from dbanon.alchemy.element import CreateQueryTable, QueryName
 from dbanon.alchemy.raw import raw_connection
+from dbanon.files import storage
 from dbanon.sqltext.quote import qualified
 
 _LOCK = threading.Lock()
@@ -54,6 +55,13 @@ def _attach(dbapi_connection: Any, *_: object) -> None:
     except KeyError:
         with _LOCK:
             attach(raw)
+
+
+def _not_opened(context: Any) -> None:
+    """Raises NewerDatabase where the dialect could not open the file for that."""
+    newer = storage.refused(context.original_exception, context.engine.url.database)
+    if newer is not None:
+        raise newer
 
 
 # --- anonymized queries -------------------------------------------------------------------------------------
@@ -117,6 +125,7 @@ def _returned(dbapi_connection: Any, record: Any) -> None:
 
 _LISTENERS: dict[str, Callable[..., Any]] = {
     "connect": _attach,
+    "handle_error": _not_opened,
     "checkout": _attach,
     "checkin": _returned,
     "before_execute": _before_execute,

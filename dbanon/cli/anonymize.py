@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from dbanon.cli.common import errors_as_messages, improvement, parameter, progress, searched
-from dbanon.files import reading, writing
+from dbanon.files import reading, storage, writing
 from dbanon.sqltext.quote import identifier, text
 
 READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
@@ -37,6 +37,7 @@ _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bo
 @click.option(
     "--improve", metavar="MOVES|TIME", help="Lower the loss by a search: 20000, or 5s (Ctrl-C: the best so far)."
 )
+@click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -54,6 +55,7 @@ def anonymize(
     other: Sequence[str],
     given: Sequence[str],
     improve: str | None,
+    storage_version: str | None,
     force: bool,
     as_json: bool,
     quiet: bool,
@@ -82,7 +84,7 @@ def anonymize(
         parameters = dict(parameter(p) for p in given) | improvement(improve)
         materialize(con, name, algorithm, "input", k=k, progress=searched(step), **parameters)
         step("Writing")
-        files = handouts.publish(con, name, output, classes=True, overwrite=force)
+        files = handouts.publish(con, name, output, classes=True, storage_version=storage_version, overwrite=force)
         metrics = dict(con.execute(f"SELECT metric, value FROM {identifier(name + '_metrics')}").fetchall())
         unnamed = _unnamed(con, parameters)
     if unnamed and not quiet:
@@ -145,7 +147,8 @@ def _load(con: Any, source: Path, table: str | None) -> list[Path]:
         return [source]
     if table is None:
         raise click.BadParameter("name the table of the database.", param_hint="--table")
-    con.raw.execute(f"ATTACH {text(str(source))} AS origin (READ_ONLY, TYPE duckdb)")
+    with storage.opening(source):
+        con.raw.execute(f"ATTACH {text(str(source))} AS origin (READ_ONLY, TYPE duckdb)")
     parts = table.split(".")
     con.raw.execute(f"CREATE TABLE input AS FROM origin.{'.'.join(identifier(p) for p in parts)}")
     have = con.raw.execute(

@@ -145,7 +145,7 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 @click.option("--release", required=True, help="Name of the release.")
 @click.option("--to", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
 @click.option("--classes", is_flag=True, help="Give out the classes too.")
-@click.option("--storage-version", help="Oldest DuckDB that shall open a .duckdb file, such as v1.2.0.")
+@click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 def publish(database: Path, release: str, to: str, classes: bool, storage_version: str | None, overwrite: bool) -> None:
     """Write a release to a file of its own, to hand out."""

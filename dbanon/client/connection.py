@@ -19,6 +19,7 @@ import duckdb
 from dbanon import errors, session
 from dbanon.engine import cells
 from dbanon.engine.install import attach
+from dbanon.files import storage
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
 from dbanon.sqltext.builtin import bound
@@ -30,7 +31,7 @@ Progress = Callable[[float, float], None]
 
 
 def connect(database: str | Path = ":memory:", *, progress: Progress | None = None, **options: Any) -> Connection:
-    """Opens a database as `duckdb.connect` does (same options) and attaches dbanon to it.
+    """Opens a database as `duckdb.connect` does (same options) and attaches dbanon to it; NewerDatabase.
 
     `progress` is called by what takes long and can say how far it has come: `improve`, and the forests of `influence`
     and `attack`. It is called while a statement runs, so it must not use the connection.
@@ -39,7 +40,8 @@ def connect(database: str | Path = ":memory:", *, progress: Progress | None = No
     ...     con.sql("SELECT name FROM algorithms() WHERE family = 'search'").fetchall()
     [('best',)]
     """
-    raw = duckdb.connect(str(database), **options)
+    with storage.opening(database):
+        raw = duckdb.connect(str(database), **options)
     try:
         return Connection(raw, progress)
     except BaseException:  # Ctrl-C, too, must not leave the file open

@@ -9,7 +9,7 @@ import numpy as np
 
 from dbanon import errors
 from dbanon.client.connection import Connection, connect
-from dbanon.files import writing
+from dbanon.files import storage, writing
 from dbanon.policy.declare import declare, load_hierarchy
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _pick(random: np.random.Generator, weights: Any) -> Any:
 
 
 def build(path: Path, *, overwrite: bool = False) -> Connection:
-    """Makes the demo database and opens it; it appears whole or not at all.
+    """Makes the demo database, for every DuckDB to open, and opens it; it appears whole or not at all.
 
     Raises TargetExists for a file that is there: one that this made is replaced if `overwrite`, with all that somebody
     added to it, and any other file never.
@@ -153,7 +153,7 @@ def is_demo(path: Path) -> bool:
 
 
 def _fill(path: Path) -> None:
-    with connect(path) as con:
+    with connect(path, config={"storage_compatibility_version": storage.WIDEST}) as con:
         _patients(con)
 
 

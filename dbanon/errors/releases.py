@@ -244,6 +244,17 @@ class TargetNotLocal(DbanonError):
         )
 
 
+class NewerType(DbanonError):
+    """A column that DuckDBs which shall read the file do not know the type of."""
+
+    def __init__(self, function: str, column: str, type_: str, needed: str, version: str) -> None:
+        super().__init__(
+            f"{function}: {column} has the type {type_}, which DuckDB reads from {needed} on, and the file is written "
+            f"for {version} and later. Nothing was written. Hint: storage_version = '{needed}', or leave the column "
+            "out of the release."
+        )
+
+
 class NotWritten(DbanonError):
     """A file or a database that could not be written: a full disk, a missing right, too long a name."""
 

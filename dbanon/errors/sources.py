@@ -85,6 +85,18 @@ class RemoteFile(DbanonError):
         )
 
 
+class NewerDatabase(DbanonError):
+    """A database file that a newer DuckDB than the one that is installed wrote."""
+
+    def __init__(self, path: str, installed: str, version: str, reads: str) -> None:
+        super().__init__(
+            f"{path}: a newer DuckDB wrote it (storage version {version}) than the one that is installed: DuckDB "
+            f"{installed} reads {reads}. Hint: pip install --upgrade duckdb; where another package holds DuckDB back, "
+            "the newer one can copy the database to a file that this one reads: ATTACH 'copy.duckdb' AS copied "
+            "(STORAGE_VERSION 'v1.0.0'); COPY FROM DATABASE ... TO copied."
+        )
+
+
 class ReadOnly(DbanonError):
     """The policy and the hierarchies of a read-only database cannot be written."""
 

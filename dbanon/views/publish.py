@@ -19,7 +19,7 @@ import duckdb
 
 from dbanon import errors, session
 from dbanon.engine import install
-from dbanon.files import drafts, writing
+from dbanon.files import drafts, storage, writing
 from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.sqltext import names
@@ -45,10 +45,11 @@ def publish(
 
     `source` is the path of a database, or an attached connection. `to` ends in .duckdb (tables NAME, NAME_metrics and
     NAME_certificate), in .parquet or .csv (the release there, `_metrics` and `_certificate` beside it), or is a folder
-    (the same by the release's name, in Parquet). `classes` adds NAME_classes; `storage_version`, such as 'v1.2.0', is
-    the oldest DuckDB that shall open a .duckdb file. Each file appears whole or not at all, the release last, and a
-    folder that is new with all of its files at once; the certificate names the SHA-256 of the others, which `verify`
-    compares. Existing files are refused unless `overwrite`. So is a release that is not what it was when it was made.
+    (the same by the release's name, in Parquet). `classes` adds NAME_classes; `storage_version` is the oldest DuckDB
+    that shall read a .duckdb file: v1.0.0, unless a column has a type that needs a newer one (NewerType). Each file
+    appears whole or not at all, the release last, and a folder that is new with all of its files at once; the
+    certificate names the SHA-256 of the others, which `verify` compares. Existing files are refused unless `overwrite`.
+    So is a release that is not what it was when it was made.
 
     A recipient sees the published columns with their roles, the algorithm and the version of dbanon, the model and its
     parameters, what was achieved, how many records were left out and why (with the released ones that is the size of
@@ -66,7 +67,7 @@ def publish(
         handout = _Handout(current, cursor, entry, files)
         with writing.written("publish", to), files.drafts() as written:
             if files.form == ".duckdb":
-                handout.database(written[""], storage_version)
+                handout.database(written[""], storage_version or storage.WIDEST)
             else:
                 handout.tables(written)
         return [files.final[kind] for kind in files.final if kind != "_classes" or classes]
@@ -145,8 +146,8 @@ class _Handout:
     def __init__(self, current: Session, cursor: Any, entry: Entry, files: _Files) -> None:
         self.session, self.cursor, self.entry, self.files = current, cursor, entry, files
 
-    def database(self, draft: Path, storage_version: str | None) -> None:
-        """A database with a table each, from Parquet files that are gone afterwards."""
+    def database(self, draft: Path, storage_version: str) -> None:
+        """A database with a table each, from Parquet files that are gone afterwards; NewerType."""
         name = self.entry.name
         classes = identifier(f"{name}_classes") if self.files.classes else None
         parts = {ending: draft.with_name(f"{draft.name}{ending}.part") for ending in (*self._endings(), "_certificate")}
@@ -156,6 +157,7 @@ class _Handout:
                 lines = certificate.lines(Place(identifier(name), identifier(f"{name}_metrics"), classes))
                 for ending in self._endings():
                     types[ending] = self._columns(ending)
+                    storage.check("publish", types[ending], storage_version)
                     columns = joined(f"{_carried(n, t)} AS {identifier(n)}" for n, t in types[ending].items())
                     self._copy(Sql(f"SELECT {columns} FROM {self._in_order(ending)}"), parts[ending])
                 self._copy(certificates.rows(lines), parts["_certificate"])
@@ -270,17 +272,16 @@ except duckdb.Error as error:
 _SETTINGS: dict[str, str] = {}
 
 
-def _write(draft: Path, shown: str, storage_version: str | None, tables: list[str]) -> None:
+def _write(draft: Path, shown: str, storage_version: str, tables: list[str]) -> None:
     """Makes a database in a process of its own.
 
     Pages of a database are written as they lie in memory, gaps included: in this process, where the source was read,
     a few bytes of it can be in them.
     """
-    older = "" if storage_version is None else f" (STORAGE_VERSION {text(storage_version)})"
     job = {
         "path": sys.path,
         "settings": _SETTINGS,
-        "attach": f"ATTACH {text(str(draft.resolve()))} AS handout{older}",
+        "attach": f"ATTACH {text(str(draft.resolve()))} AS handout (STORAGE_VERSION {text(storage_version)})",
         "tables": tables,
     }
     ended = subprocess.run(  # noqa: S603
@@ -294,7 +295,10 @@ def _write(draft: Path, shown: str, storage_version: str | None, tables: list[st
 @contextlib.contextmanager
 def _opened(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath]]:
     """The session, a cursor and the search path of a connection, or of a database file that is opened to be read."""
-    own = duckdb.connect(str(source), read_only=True) if isinstance(source, (str, Path)) else None
+    own = None
+    if isinstance(source, (str, Path)):
+        with storage.opening(source):
+            own = duckdb.connect(str(source), read_only=True)
     try:
         connection = install.attach(own) if own is not None else source
         current = session.of_connection(getattr(connection, "raw", connection))

@@ -530,6 +530,8 @@ ELSEWHERE = {
     "NothingShared": "test_query_error.py",
     "DemoExists": "test_targets.py",
     "NotWritten": "test_publish.py",
+    "NewerDatabase": "test_storage.py",
+    "NewerType": "test_storage.py",
     "RemoteFile": "test_files.py",
     "TargetNotLocal": "test_targets.py",
     "ReleaseChanged": "test_publish.py",

@@ -115,6 +115,14 @@ MISTAKES: tuple[Mistake, ...] = (
         'dbanon.publish(con, "safe", "s3://bucket/safe.csv")',
         *SAFE,
     ),
+    python(
+        errors.NewerType("publish", "note", "VARIANT", "v1.5.0", "v1.0.0"),
+        "with dbanon.connect() as ward:\n"
+        '    ward.execute("CREATE TABLE visits AS SELECT i % 9 AS age, (i % 2)::VARIANT AS note FROM range(99) r(i)")\n'
+        '    dbanon.declare(ward, "visits", age="quasi", note="other")\n'
+        '    dbanon.materialize(ward, "safe_visits", "kacpc", "visits", k=10)\n'
+        '    dbanon.publish(ward, "safe_visits", "visits.duckdb")',
+    ),
     Mistake(
         errors.NotWritten("out.duckdb", "the disk is full"),
         when="It comes when the disk is full, or the folder cannot be written.",

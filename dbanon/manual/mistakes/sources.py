@@ -47,6 +47,10 @@ MISTAKES: tuple[Mistake, ...] = (
         errors.RemoteFile("kacpc", "https://example.org/patients.csv", "httpfs"),
         "FROM kacpc('https://example.org/patients.csv', k = 10);",
     ),
+    Mistake(
+        errors.NewerDatabase("clinic.duckdb", "1.5.6", "69", "64 and 68"),
+        when="It comes when a database is opened that a newer DuckDB made.",
+    ),
     python(
         errors.ReadOnly("declare", "clinic"),
         'import duckdb\n\nwith duckdb.connect("clinic.duckdb") as clinic:\n'

@@ -1,0 +1,157 @@
+"""Which DuckDB reads a file that is written, and what is said of a file that a newer one wrote."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+from support.documents import small_demo
+
+import dbanon
+from dbanon import errors
+from dbanon.alchemy import install
+from dbanon.cli import main
+from dbanon.files import storage
+
+READ_BY_1_4 = 67
+"""The newest storage version that DuckDB 1.4 reads."""
+
+
+def storage_version(path: Path) -> int:
+    """As the header of a database file has it."""
+    header = path.read_bytes()[8:20]
+    assert header[:4] == b"DUCK"
+    return int.from_bytes(header[4:12], "little")
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("clinic") / "clinic.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute(
+            "CREATE TABLE visits AS SELECT 20 + i % 9 AS age, (i % 2)::VARCHAR AS note, 'x' AS d FROM range(90) r(i)"
+        )
+        dbanon.declare(con, "visits", age="quasi", note="other")
+        dbanon.materialize(con, "safe", "kacpc", "visits", k=5)
+    return path
+
+
+def test_files_that_go_out_are_read_by_duckdb_1_4(clinic: Path, tmp_path: Path) -> None:
+    dbanon.publish(clinic, "safe", tmp_path / "published.duckdb", classes=True)
+    order = ["anonymize", str(clinic), "--table", "visits", "-k", "5", "-o", str(tmp_path / "anonymized.duckdb")]
+    assert CliRunner().invoke(main, order).exit_code == 0
+    small_demo(tmp_path / "demo.duckdb")
+    for path in sorted(tmp_path.glob("*.duckdb")):
+        assert storage_version(path) == 64 <= READ_BY_1_4, path.name
+    with dbanon.connect(tmp_path / "demo.duckdb") as con:
+        con.execute("CREATE TABLE safe AS FROM kacpc('patients', k=10); CHECKPOINT")
+    assert storage_version(tmp_path / "demo.duckdb") == 64, "whoever works with the demo does not make it newer"
+
+
+def test_another_storage_version_on_the_command_line(clinic: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "a.duckdb", tmp_path / "b.duckdb"
+    for order in (
+        ["publish", str(clinic), "--release", "safe", "--to", str(first)],
+        ["anonymize", str(clinic), "--table", "visits", "-k", "5", "-o", str(second)],
+    ):
+        result = CliRunner().invoke(main, [*order, "--storage-version", "v1.2.0"])
+        assert result.exit_code == 0, result.output
+    assert storage_version(first) == storage_version(second) == 65
+
+
+@pytest.mark.parametrize("type_", ["VARIANT", "STRUCT(a VARIANT, b INTEGER)[]", "MAP(VARCHAR, VARIANT)"])
+def test_a_type_that_needs_a_newer_one(type_: str) -> None:
+    types = {"age": "VARCHAR", "note": type_}
+    for older in ("v1.0.0", "v1.4.4"):
+        with pytest.raises(errors.NewerType, match=r"note has the type VARIANT, .* from v1\.5\.0 on"):
+            storage.check("publish", types, older)
+    for newer in ("v1.5.0", "v2.0.0", "latest"):
+        storage.check("publish", types, newer)
+
+
+def test_a_variant_is_published_for_duckdb_1_5_only(tmp_path: Path) -> None:
+    out = tmp_path / "out.duckdb"
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE visits AS SELECT i % 9 AS age, (i % 2)::VARIANT AS note FROM range(90) r(i)")
+        dbanon.declare(con, "visits", age="quasi", note="other")
+        dbanon.materialize(con, "safe", "kacpc", "visits", k=5)
+        for asked in ({}, {"storage_version": "v1.4.0"}):
+            with pytest.raises(errors.NewerType, match=r"storage_version = 'v1\.5\.0'"):
+                dbanon.publish(con, "safe", out, **asked)
+        assert list(tmp_path.iterdir()) == []
+        dbanon.publish(con, "safe", out, storage_version="v1.5.0")
+    assert storage_version(out) == 68
+    with duckdb.connect(out, read_only=True) as plain:
+        assert plain.execute("SELECT count(*), any_value(typeof(note)) FROM safe").fetchall() == [(90, "VARIANT")]
+
+
+@pytest.mark.parametrize("type_", ["TIMESTAMPTZ_NS", "TIMESTAMPTZ_NS[]", "STRUCT(variant INTEGER, s TIMESTAMPTZ_NS)"])
+def test_a_type_that_only_duckdb_2_reads(type_: str) -> None:
+    """DuckDB 2.0 writes it to older files without a word, and older versions then read nothing of the table."""
+    with pytest.raises(errors.NewerType, match="TIMESTAMPTZ_NS"):
+        storage.check("publish", {"seen": type_}, "v1.5.0")
+    storage.check("publish", {"seen": type_}, "v2.0.0")
+
+
+@pytest.mark.parametrize("type_", ["VARCHAR", "STRUCT(variant INTEGER)", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS"])
+def test_other_types_need_no_newer_version(type_: str) -> None:
+    storage.check("publish", {"variant": type_}, storage.WIDEST)
+
+
+# --- files of a newer DuckDB ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def newer(tmp_path: Path) -> Path:
+    """A database that says of itself that a DuckDB wrote it which is not there yet."""
+    path = tmp_path / "newer.duckdb"
+    duckdb.connect(path).close()
+    data = bytearray(path.read_bytes())
+    checksum, before = struct.unpack_from("<QQ", data)
+    struct.pack_into("<I", data, 12, 1234)  # the version, in the first word after the checksum
+    after = struct.unpack_from("<Q", data, 8)[0]
+    for word in (before, after):  # the checksum adds up the words of a block, each for itself
+        checksum ^= word * 0xBF58476D1CE4E5B9 % 2**64
+    struct.pack_into("<Q", data, 0, checksum)
+    path.write_bytes(data)
+    with pytest.raises(duckdb.IOException, match="version number 1234"):
+        duckdb.connect(path)
+    return path
+
+
+def test_a_file_of_a_newer_duckdb_says_what_helps(newer: Path, tmp_path: Path) -> None:
+    def opened_by_sqlalchemy() -> Any:
+        return install(sa.create_engine(f"duckdb:///{newer}")).connect()
+
+    says = rf"newer\.duckdb: a newer DuckDB wrote it \(storage version 1234\).* {duckdb.__version__} reads .*Hint"
+    for opens in (
+        lambda: dbanon.connect(newer),
+        lambda: dbanon.connect(str(newer), read_only=True),
+        lambda: dbanon.publish(newer, "safe", tmp_path / "out.csv"),
+        opened_by_sqlalchemy,
+    ):
+        with pytest.raises(errors.NewerDatabase, match=says):
+            opens()
+    for order in (
+        ["releases", str(newer)],
+        ["publish", str(newer), "--release", "safe", "--to", str(tmp_path / "out.csv")],
+        ["anonymize", str(newer), "--table", "t", "-k", "5", "-o", str(tmp_path / "out.csv")],
+        ["shell", str(newer), "-c", "SELECT 1"],
+    ):
+        result = CliRunner().invoke(main, order)
+        assert result.exit_code == 1 and "a newer DuckDB wrote it" in result.output
+    assert list(tmp_path.iterdir()) == [newer]
+
+
+def test_other_errors_of_opening_are_duckdbs(tmp_path: Path) -> None:
+    (tmp_path / "text.duckdb").write_text("no database")
+    with pytest.raises(duckdb.Error, match="not a valid DuckDB"):
+        dbanon.connect(tmp_path / "text.duckdb")
+    engine = install(sa.create_engine(f"duckdb:///{tmp_path / 'text.duckdb'}"))
+    with pytest.raises(sa.exc.DBAPIError, match="not a valid DuckDB"):
+        engine.connect()
