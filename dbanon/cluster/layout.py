@@ -28,12 +28,14 @@ ORDERS = 16
 
 @dataclass(frozen=True)
 class Layout:
-    """Arrays of a space: terms and data (dbanon.kernels.loss), model (dbanon.kernels.groups), lines
-    (dbanon.kernels.rebuild); codes (items, attributes), block (items,) and, by row, the item."""
+    """Arrays of a space: terms and data (dbanon.kernels.loss), model (the two forms of dbanon.kernels.groups), lines
+    (dbanon.kernels.rebuild); codes (items, attributes), block (items,) and, by row, the item. `mode` is 0 where k
+    records are enough, 1 where models judge records, 2 where persons are counted or columns judged apart."""
 
     terms: Ints
     data: Ints
-    model: tuple[Any, ...]
+    mode: int
+    model: tuple[Any, Any]
     lines: tuple[Any, ...]
     codes: Codes
     item_of: Ints
@@ -42,7 +44,10 @@ class Layout:
     @property
     def scratch(self) -> tuple[Any, Any]:
         """What kernels that judge groups write to."""
-        rules = self.model[3]
+        asked, apart = self.model
+        if asked is None and apart is None:
+            return np.zeros(0, np.int64), np.zeros(2)
+        rules = apart[1] if asked is None else asked[2]
         return np.zeros(int(rules[0][-1]), np.int64), np.zeros(2 * max(int(rules[5][-1]), 1))
 
     @property
@@ -54,7 +59,7 @@ class Layout:
     def most(self) -> int:
         """Most records of a class that is looked for: one of twice the least can be cut without loss, unless a model
         judges more than their number."""
-        return 2 * self.least - 1 if self.model[0] == 0 else SOUGHT * self.least
+        return 2 * self.least - 1 if self.mode == 0 else SOUGHT * self.least
 
 
 def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
@@ -70,7 +75,8 @@ def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
     elif mode == 2:
         item_of, codes = np.arange(space.rows), space.codes[tuple_of]
     model = _model(space, constraint, mode, item_of, len(codes))
-    return Layout(terms, data, model, _lines(space), np.ascontiguousarray(codes, np.int32), item_of, constraint.least)
+    codes = np.ascontiguousarray(codes, np.int32)
+    return Layout(terms, data, mode, model, _lines(space), codes, item_of, constraint.least)
 
 
 def _mode(space: Space, constraint: Constraint) -> int:
@@ -128,18 +134,16 @@ def _arrays(term: Term) -> tuple[list[Ints], int, int]:
 # --- the privacy model ------------------------------------------------------------------------------------
 
 
-def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, ...]:
-    k = constraint.k
-    nothing, none = np.zeros(0, np.int64), np.zeros((0, items), np.int64)
+def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
+    if mode == 0:
+        return None, None
     rules = model_rules(space, constraint.models) if constraint.models else _no_rules()
-    values = np.zeros((0, items), np.int32)
-    if mode == 1:
-        values = np.zeros((len(space.sensitive), items), np.int32)
-        for s, sensitive in enumerate(space.sensitive):
-            values[s, item_of] = sensitive.codes
-    if mode < 2:
-        return mode, k, values, rules, (none, nothing, nothing), (none, nothing)
-    return mode, k, values, rules, *_people(space, constraint)
+    if mode == 2:
+        return None, (constraint.k, rules, *_people(space, constraint))
+    values = np.zeros((len(space.sensitive), items), np.int32)
+    for s, sensitive in enumerate(space.sensitive):
+        values[s, item_of] = sensitive.codes
+    return (constraint.k, values, rules), None
 
 
 def _no_rules() -> tuple[Any, ...]:

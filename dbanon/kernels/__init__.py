@@ -11,7 +11,7 @@ from dbanon.kernels.greedy import greedy_steps
 from dbanon.kernels.models import first_fit, gather_models, meets
 from dbanon.kernels.path import cut_all
 from dbanon.kernels.rebuild import class_losses, sweep
-from dbanon.kernels.search import gather_steps, scan, search
+from dbanon.kernels.search import gather_steps, search
 from dbanon.kernels.tree import add_records, build_boxes, gather_up
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "greedy_steps",
     "mdav_steps",
     "meets",
-    "scan",
     "search",
     "sweep",
 ]

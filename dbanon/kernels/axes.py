@@ -98,14 +98,3 @@ def axes_bound(node, boxes, axis, ask, state, sign):
             here = max(axis_value(a, first, axis, ask, state), axis_value(a, last, axis, ask, state))
             bound -= max(here, null) if to == lengths[a] else here
     return bound
-
-
-@kernel
-def add_axis(a, axis_codes, axis, ask, state, sums):
-    """Adds the function of an axis to a sum of every tuple."""
-    values = np.empty(axis[2][a] + 1, np.int64)
-    for code in range(axis[2][a]):
-        values[code] = axis_value(a, code, axis, ask, state)
-    values[-1] = state[a, 3]
-    for t in range(len(sums)):
-        sums[t] += values[axis_codes[t, a]]

@@ -12,36 +12,43 @@ from dbanon.kernels.path import NEVER
 
 
 @kernel
-def carve(records, m, goal, other, codes, terms, data, asked, counts, extra, low, high):
+def carve(records, m, goal, other, codes, terms, data, asked, apart, counts, extra, low, high):
     """Takes the first `goal` of records[:m] that can make a class together to the front, the others behind them in
     their order; gives the loss of both, or NEVER where either misses the model. `other` is scratch."""
-    mode, values, rules = asked[0], asked[2], asked[3]
-    at = rules[0]
-    distinct = np.zeros(len(values), np.int64)
+    columns = 0
+    if asked is not None:
+        columns = len(asked[1])
+    distinct = np.zeros(columns, np.int64)
     counts[:] = 0
-    taken, left = 0, 0
+    taken, left = np.int64(0), np.int64(0)
     for i in range(m):
         item = records[i]
         joins = taken < goal
-        if joins and mode == 1:
-            joins = may_join(item, values, counts, taken, goal, rules, distinct, extra)
+        if asked is not None:
+            values, rules = asked[1], asked[2]
+            joins = joins and may_join(item, values, counts, taken, goal, rules, distinct, extra)
+            if joins:
+                at = rules[0]
+                for s in range(columns):
+                    v = at[s] + values[s, item]
+                    if counts[v] == 0 and v < at[s + 1] - 1:
+                        distinct[s] += 1
+                    counts[v] += 1
         if joins:
-            for s in range(len(values)):
-                v = at[s] + values[s, item]
-                if counts[v] == 0 and v < at[s + 1] - 1:
-                    distinct[s] += 1
-                counts[v] += 1
             records[taken] = item
             taken += 1
         else:
             other[left] = item
             left += 1
-    records[taken:m] = other[:left]
+    for i in range(left):
+        records[taken + i] = other[i]
     if taken < goal:
         return NEVER
-    if not holds(records, 0, taken, asked, counts, extra) or not holds(records, taken, m, asked, counts, extra):
-        return NEVER
-    return run_loss(records, 0, taken, codes, terms, data, low, high) + run_loss(
+    front = np.int64(0)
+    for first, end in ((front, taken), (taken, m)):
+        if not holds(records, first, end, asked, apart, counts, extra):
+            return NEVER
+    return run_loss(records, front, taken, codes, terms, data, low, high) + run_loss(
         records, taken, m, codes, terms, data, low, high
     )
 

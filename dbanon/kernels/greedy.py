@@ -30,9 +30,10 @@ def begin_state(seed, few, axis, axis_codes, terms, state, ask):
             state[j, 0] = state[j, 1] = node_of[value_at[j] + code]
         else:
             state[j, 0] = state[j, 1] = code
-    for a in range(len(axis[2])):
-        ask[2][2 * a] = 0
-        ask[0][a] = ask[1][a] = axis[0][axis[1][a] + axis_codes[seed, a]]
+    if axis is not None:
+        for a in range(len(axis[2])):
+            ask[2][2 * a] = 0
+            ask[0][a] = ask[1][a] = axis[0][axis[1][a] + axis_codes[seed, a]]
 
 
 @kernel
@@ -56,9 +57,10 @@ def join(t, few, axis, axis_codes, terms, state, ask, changed):
             state[j, 0], changed[j] = code, 1
         elif code > state[j, 1]:
             state[j, 1], changed[j] = code, 1
-    for a in range(len(axis[2])):
-        place = axis[0][axis[1][a] + axis_codes[t, a]]
-        ask[0][a], ask[1][a] = min(ask[0][a], place), max(ask[1][a], place)
+    if axis is not None:
+        for a in range(len(axis[2])):
+            place = axis[0][axis[1][a] + axis_codes[t, a]]
+            ask[0][a], ask[1][a] = min(ask[0][a], place), max(ask[1][a], place)
 
 
 @kernel
@@ -193,8 +195,9 @@ def inside(t, few, axis, axis_codes, terms, state, ask):
                 return False
         elif code < now or code > state[j, 1]:
             return False
-    for a in range(len(axis[2])):
-        place = axis[0][axis[1][a] + axis_codes[t, a]]
-        if place < ask[0][a] or place > ask[1][a]:
-            return False
+    if axis is not None:
+        for a in range(len(axis[2])):
+            place = axis[0][axis[1][a] + axis_codes[t, a]]
+            if place < ask[0][a] or place > ask[1][a]:
+                return False
     return True

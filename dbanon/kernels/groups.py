@@ -1,10 +1,13 @@
 """Whether a group of records meets the whole privacy model, whatever it counts.
 
-`asked` is (mode, k, values, rules, pairs, people): mode 0 asks for k records only; 1 for k records and the models of
-`rules` (see `dbanon.kernels.models`) over `values` (columns, items); 2 counts distinct persons, or judges a column
-within equal values of the others. Then an item is a record, `pairs` is (id (columns, items), part and value by id) with
-an id for each combination of part, value and person, and `people` (id (columns + 1, items), part by id) one for each of
-part and person; -1 where the person is unknown. The last row of `people` has the whole group as the part.
+What a model asks comes in two forms, `asked` and `apart`, of which one is None at least; what is None is not
+compiled, and where both are, k records are enough.
+
+`asked` is (k, values, rules): k records and the models of `rules` (see `dbanon.kernels.models`) over `values` (columns,
+items). `apart` is (k, rules, pairs, people): distinct persons count, or a column is judged within equal values of the
+others. Then an item is a record, `pairs` is (id (columns, items), part and value by id) with an id for each combination
+of part, value and person, and `people` (id (columns + 1, items), part by id) one for each of part and person; -1 where
+the person is unknown. The last row of `people` has the whole group as the part.
 """
 
 from __future__ import annotations
@@ -13,29 +16,30 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel
 from dbanon.kernels.models import meets, meets_column
+from dbanon.kernels.sorting import sort_values
 
 
 @kernel
-def holds(items, first, end, asked, counts, extra):
+def holds(items, first, end, asked, apart, counts, extra):
     """Whether the records items[first:end] are a group that meets the model; counts and extra are scratch."""
-    mode, k, values, rules = asked[0], asked[1], asked[2], asked[3]
-    if end - first < k:
-        return False
-    if mode == 0:
-        return True
-    if mode == 2:
-        return _holds_apart(items, first, end, asked, counts, extra)
-    at = rules[0]
-    counts[:] = 0
-    for i in range(first, end):
-        for s in range(len(values)):
-            counts[at[s] + values[s, items[i]]] += 1
-    return meets(counts, end - first, rules, extra)
+    if asked is not None:
+        k, values, rules = asked
+        if end - first < k:
+            return False
+        at = rules[0]
+        counts[:] = 0
+        for i in range(first, end):
+            for s in range(len(values)):
+                counts[at[s] + values[s, items[i]]] += 1
+        return meets(counts, end - first, rules, extra)
+    if apart is not None:
+        return _holds_apart(items, first, end, apart, counts, extra)
+    return True
 
 
 @kernel
-def _holds_apart(items, first, end, asked, counts, extra):
-    k, rules, pairs, people = asked[1], asked[3], asked[4], asked[5]
+def _holds_apart(items, first, end, apart, counts, extra):
+    k, rules, pairs, people = apart
     columns = len(pairs[0])
     ids = np.empty(end - first, np.int64)
     if _distinct(items, first, end, people[0][columns], ids) < k:
@@ -66,12 +70,12 @@ def _holds_apart(items, first, end, asked, counts, extra):
 @kernel
 def _distinct(items, first, end, of, ids):
     """Distinct ids of some items but -1, ascending, in `ids`; gives their number."""
-    n = 0
+    n = np.int64(0)
     for i in range(first, end):
         if of[items[i]] >= 0:
             ids[n] = of[items[i]]
             n += 1
-    ids[:n] = np.sort(ids[:n])
+    sort_values(ids, n)
     kept = 0
     for i in range(n):
         if i == 0 or ids[i] != ids[i - 1]:

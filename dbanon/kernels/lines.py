@@ -70,20 +70,3 @@ def far(item, center, codes, terms, data):
         x, y = codes[item, a], codes[center, a]
         total += lost(a, min(x, y), max(x, y), terms, data)
     return total
-
-
-@kernel
-def sort_entries(places, items, counts, n):
-    """Sorts entries by place, then item (Shell 1959)."""
-    gap = 1
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            place, item, count = places[i], items[i], counts[i]
-            j = i
-            while j >= gap and (places[j - gap] > place or (places[j - gap] == place and items[j - gap] > item)):
-                places[j], items[j], counts[j] = places[j - gap], items[j - gap], counts[j - gap]
-                j -= gap
-            places[j], items[j], counts[j] = place, item, count
-        gap //= 3

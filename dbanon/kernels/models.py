@@ -13,6 +13,7 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel
 from dbanon.kernels.search import add_near, ask_near, search
+from dbanon.kernels.sorting import sort_values
 from dbanon.kernels.tree import add_records
 
 EPS = 1e-12
@@ -77,13 +78,14 @@ def meets_column(s, counts, size, total, rules, extra):
     if table[s, 1] > 1 and (known == 0 or np.exp(np.log(known) - logs / known) < table[s, 1] - EPS):
         return False
     if table[s, 3] > 0:
-        ranked = np.sort(counts[begin : end - 1])[::-1]
+        ranked = counts[begin : end - 1].copy()
+        sort_values(ranked, len(ranked))
         tail = np.int64(0)
-        for i in range(int(table[s, 3]) - 1, len(ranked)):
+        for i in range(len(ranked) - int(table[s, 3]) + 1):
             tail += ranked[i]
         if tail == 0 or not greatest / tail < table[s, 2]:
             return False
-    return not (table[s, 5] >= 0 and distance(s, counts, total, 0, rules, extra) > table[s, 4] + EPS)
+    return not (table[s, 5] >= 0 and distance(s, counts, total, np.int64(0), rules, extra) > table[s, 4] + EPS)
 
 
 @kernel
@@ -158,7 +160,7 @@ def gather_models(
                     counts[:] = 0
                     distinct[:] = 0
                     chosen = np.empty(goal, np.int64)
-                    size = 0
+                    size = np.int64(0)
                     for turn in range(-1, size_found):
                         row = first if turn < 0 else head[found[turn]]
                         rest = 1 if turn < 0 else taken[turn]

@@ -23,7 +23,7 @@ PLACES = 64
 
 
 @kernel
-def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra, low, high, total, back):
+def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, low, high, total, back):
     """Cuts items[:m] (one a record) into runs of `least` to `most` records that meet the model with the least loss.
 
     total[i] is the least loss of the first i records, back[i] where the last of their runs begins. A run that misses
@@ -32,8 +32,6 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra
     attributes) time.
     """
     step = max(least // PLACES, 1)
-    mode, values, rules = asked[0], asked[2], asked[3]
-    at = rules[0]
     for i in range(min(least, m + 1)):
         total[i] = NEVER
     total[0] = 0
@@ -46,7 +44,7 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra
             loss = widen(loss, items[i], codes, low, high, terms, data)
         if i + 1 >= least:
             value = loss * (i + 1)
-            if mode > 0 and not holds(items, 0, i + 1, asked, counts, extra):
+            if not holds(items, np.int64(0), i + 1, asked, apart, counts, extra):
                 value = np.int64(NEVER) if penalty < 0 else value + penalty * (i + 1)
             total[i + 1], back[i + 1] = value, 0
     for i in range(2 * least, m + 1):
@@ -55,7 +53,7 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra
             continue  # too few would be left, or no place to cut
         best, where = np.int64(NEVER), -1
         loss = np.int64(0)
-        if mode == 1:
+        if asked is not None:
             counts[:] = 0
         last = max(i - most, 0)
         for j in range(i - 1, last - 1, -1):
@@ -65,17 +63,19 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra
                 loss = widen(loss, items[j], codes, low, high, terms, data)
             if loss * least >= best:
                 break
-            if mode == 1:
+            if asked is not None:
+                at, values = asked[2][0], asked[1]
                 for s in range(len(values)):
                     counts[at[s] + values[s, items[j]]] += 1
             if i - j < least or total[j] >= NEVER:
                 continue
             value = total[j] + loss * (i - j)
-            if value < best and mode > 0:
-                if mode == 1:
-                    held = meets(counts, i - j, rules, extra)
-                else:
-                    held = holds(items, j, i, asked, counts, extra)
+            if value < best:
+                held = True
+                if asked is not None:
+                    held = meets(counts, i - j, asked[2], extra)
+                if apart is not None:
+                    held = holds(items, j, i, asked, apart, counts, extra)
                 if not held:
                     value = np.int64(NEVER) if penalty < 0 else value + penalty * (i - j)
             if value < best:
@@ -85,12 +85,12 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra
 
 
 @kernel
-def cut_all(items, least, most, penalty, codes, terms, data, asked, counts, extra, labels):
+def cut_all(items, least, most, penalty, codes, terms, data, asked, apart, counts, extra, labels):
     """Labels of all records by their place on the line; gives the number of classes and the loss."""
     m = len(items)
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int32)
     low, high = np.empty(codes.shape[1], np.int64), np.empty(codes.shape[1], np.int64)
-    loss = cut(items, m, least, most, penalty, codes, terms, data, asked, counts, extra, low, high, total, back)
+    loss = cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, low, high, total, back)
     end, made = m, 0
     while end > 0:
         labels[back[end] : end] = made

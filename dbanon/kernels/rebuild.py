@@ -10,9 +10,10 @@ import numpy as np
 
 from dbanon.kernels.carve import carve
 from dbanon.kernels.jit import kernel
-from dbanon.kernels.lines import below, draw_line, far, place_on, sort_entries
+from dbanon.kernels.lines import below, draw_line, far, place_on
 from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.path import NEVER, cut
+from dbanon.kernels.sorting import sort_entries
 
 CARVED = 20
 """Of 100 small sets, so many are carved where a model judges more than the number of records."""
@@ -94,19 +95,23 @@ def line_up(items, starts, classes, blocks, line, codes, terms, lines, state):
     for c in range(classes):
         entry = starts[c] + below(starts[c + 1] - starts[c], state)
         where[c] = place_on(line, items[entry], codes, terms, lines)
-    order = np.argsort(where, kind="mergesort")
+    order, scratch = np.empty(classes, np.int32), np.zeros(classes, np.int32)
+    for i in range(classes):
+        order[i] = i
+    sort_entries(where, order, scratch, classes)
     if len(blocks) > 0:
-        block = np.empty(classes, np.int64)
         for i in range(classes):
-            block[i] = blocks[items[starts[order[i]]]]
-        order = order[np.argsort(block, kind="mergesort")]
+            where[i], scratch[i] = blocks[items[starts[order[i]]]], order[i]
+            order[i] = i
+        sort_entries(where, order, scratch, classes)
+        return scratch
     return order
 
 
 @kernel
 def sweep(
     items, counts, starts, sizes, classes, blocks, width, near, first_set, moves, least, most, largest,
-    codes, terms, data, asked, lines, state, new_items, new_counts, new_starts, new_sizes,
+    codes, terms, data, asked, apart, lines, state, new_items, new_counts, new_starts, new_sizes,
 ):  # fmt: skip
     """Classes in the order of a random line are taken `width` at a time; each set that loses anything is dissolved and
     cut along a line of its own: one around a record of it in `near` of 100 cases, else a random one. It stays rebuilt
@@ -127,11 +132,15 @@ def sweep(
         np.empty(largest, np.int64),
     )
     records, other = np.empty(largest, np.int32), np.empty(largest, np.int32)
-    total, back = np.empty(largest + 1, np.int64), np.empty(largest + 1, np.int64)
+    total, back = np.empty(largest + 1, np.int64), np.empty(largest + 1, np.int32)
     cuts = np.empty(largest // least + 2, np.int64)
-    at, nodes = asked[3][0], asked[3][5]
-    tally, extra = np.zeros(at[len(at) - 1], np.int64), np.zeros(2 * max(nodes[len(nodes) - 1], 1), np.float64)
-    made, saved, done = 0, np.int64(0), 0
+    judges, room, branches = False, np.int64(0), np.int64(1)
+    if asked is not None:
+        judges, room, branches = True, asked[2][0][-1], max(asked[2][5][-1], np.int64(1))
+    if apart is not None:
+        judges, room, branches = True, apart[1][0][-1], max(apart[1][5][-1], np.int64(1))
+    tally, extra = np.zeros(room, np.int64), np.zeros(2 * branches, np.float64)
+    made, saved, done = np.int64(0), np.int64(0), 0
     new_starts[0] = 0
     i = 0
     while i < classes:
@@ -142,7 +151,7 @@ def sweep(
             block_of = blocks[items[starts[order[i]]]]
             while blocks[items[starts[order[i + some - 1]]]] != block_of:
                 some -= 1
-        m, before, after = 0, np.int64(0), np.int64(NEVER)
+        m, before, after = np.int64(0), np.int64(0), np.int64(NEVER)
         for c in order[i : i + some]:
             m += sizes[c]
         if i >= first_set and done < moves and 2 * least <= m <= largest:
@@ -151,7 +160,7 @@ def sweep(
         if before > 0:
             done += 1
             n = take_set(order[i:], some, items, counts, starts, pool_items, pool_counts)
-            carved = asked[0] > 0 and (m > 8 * least or below(100, state) < CARVED)
+            carved = judges and (m > 8 * least or below(100, state) < CARVED)
             if carved or below(100, state) < near:
                 center = pool_items[below(n, state)]
                 for e in range(n):
@@ -162,13 +171,28 @@ def sweep(
                     places[e] = place_on(line, pool_items[e], codes, terms, lines)
             sort_entries(places, pool_items, pool_counts, n)
             spread(pool_items, pool_counts, n, records)
-            if carved:
+            if carved and (asked is not None or apart is not None):
                 goal = least + below(max((m >> (1 + below(4, state))) - least, 1), state)
-                after = carve(records, m, goal, other, codes, terms, data, asked, tally, extra, low, high)
+                after = carve(records, m, goal, other, codes, terms, data, asked, apart, tally, extra, low, high)
                 back[m], back[goal] = goal, 0
             else:
                 after = cut(
-                    records, m, least, most, -1, codes, terms, data, asked, tally, extra, low, high, total, back
+                    records,
+                    m,
+                    least,
+                    most,
+                    np.int64(-1),
+                    codes,
+                    terms,
+                    data,
+                    asked,
+                    apart,
+                    tally,
+                    extra,
+                    low,
+                    high,
+                    total,
+                    back,
                 )
         if before > 0 and after <= before:
             saved += before - after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.axes import add_axis, add_place, axes_bound, axis_state
+from dbanon.kernels.axes import add_place, axes_bound, axis_state
 from dbanon.kernels.jit import kernel
 from dbanon.kernels.tree import add_records
 
@@ -64,10 +64,11 @@ def search(tree, few, axis, flat, ask, sign, records, found, taken):
         tree[10],
     )
     offsets, present = few[1], few[2]
-    levels, axes = len(offsets), len(axis[2])
-    state = axis_state(axis, ask)
+    levels, axes = len(offsets), 0
     rest = np.zeros(levels + 1, np.int64)
-    if axes > 0:
+    if axis is not None:
+        axes = len(axis[2])
+        state = axis_state(axis, ask)
         rest[levels] = axes_bound(np.int64(0), boxes, axis, ask, state, sign)
     for j in range(levels - 1, -1, -1):
         end = offsets[j + 1] if j + 1 < levels else len(flat)
@@ -79,7 +80,7 @@ def search(tree, few, axis, flat, ask, sign, records, found, taken):
         rest[j] = rest[j + 1] + smallest
     room = min(records, len(leaf_left)) + 1
     sums, whose = np.empty(room, np.int64), np.empty(room, np.int64)
-    size, held = 0, np.int64(0)
+    size, held = np.int64(0), np.int64(0)
     depth = 512
     stack = np.empty((depth, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, rest[0], 0
@@ -116,7 +117,7 @@ def search(tree, few, axis, flat, ask, sign, records, found, taken):
             total = own
             if below < levels or axes == 0:
                 total += rest[below]
-            else:
+            elif axis is not None:
                 total += axes_bound(child, boxes, axis, ask, state, sign)
             if held >= records and (total > sums[0] or (total == sums[0] and first[child] > whose[0])):
                 continue
@@ -138,27 +139,6 @@ def search(tree, few, axis, flat, ask, sign, records, found, taken):
 
 
 @kernel
-def scan(few, axis, axis_codes, flat, ask, sign, leaf_left):
-    """The first tuple left with the least (greatest) sum, by a pass over all of them."""
-    codes, offsets = few[0], few[1]
-    state = axis_state(axis, ask)
-    levels, axes = len(offsets), len(axis[2])
-    least, where = np.int64(0), -1
-    sums = np.zeros(len(leaf_left), np.int64)
-    for a in range(axes):
-        add_axis(a, axis_codes, axis, ask, state, sums)
-    for t in range(len(leaf_left)):
-        if leaf_left[t] == 0:
-            continue
-        total = sums[t]
-        for j in range(levels):
-            total += flat[offsets[j] + codes[t, j]]
-        if where < 0 or sign * total < least:
-            least, where = sign * total, t
-    return where
-
-
-@kernel
 def ask_near(seed, few, axis, axis_codes, tables, table_starts, flat, ask):
     """Fills a question with the distances to a tuple."""
     codes, offsets = few[0], few[1]
@@ -167,10 +147,11 @@ def ask_near(seed, few, axis, axis_codes, tables, table_starts, flat, ask):
         start = table_starts[j] + codes[seed, j] * width
         for i in range(width):
             flat[offsets[j] + i] = tables[start + i]
-    for a in range(len(axis[2])):
-        code = axis_codes[seed, a]
-        ask[2][2 * a] = 1 if code == axis[2][a] else 0
-        ask[0][a] = ask[1][a] = axis[0][axis[1][a] + code]
+    if axis is not None:
+        for a in range(len(axis[2])):
+            code = axis_codes[seed, a]
+            ask[2][2 * a] = 1 if code == axis[2][a] else 0
+            ask[0][a] = ask[1][a] = axis[0][axis[1][a] + code]
 
 
 @kernel
@@ -182,13 +163,14 @@ def add_near(seed, times, few, axis, axis_codes, tables, table_starts, flat, ask
         start = table_starts[j] + codes[seed, j] * width
         for i in range(width):
             flat[offsets[j] + i] += times * tables[start + i]
-    for a in range(len(axis[2])):
-        code = np.int64(axis_codes[seed, a])
-        if code == axis[2][a]:
-            ask[2][2 * a] += times
-        else:
-            ask[2][2 * a + 1] += times
-            add_place(axis, ask, a, code, times)
+    if axis is not None:
+        for a in range(len(axis[2])):
+            code = np.int64(axis_codes[seed, a])
+            if code == axis[2][a]:
+                ask[2][2 * a] += times
+            else:
+                ask[2][2 * a + 1] += times
+                add_place(axis, ask, a, code, times)
 
 
 @kernel
@@ -240,7 +222,7 @@ def gather_steps(
     """
     one, number = np.empty(2, np.int64), np.ones(2, np.int64)
     found, taken = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
-    used, made = 0, 0
+    used, made = np.int64(0), 0
     left, leaf_left = tree[2], tree[3]
     single, others = np.int64(1), np.int64(k - 1)
     while made < steps and left[0] >= k and used + k + 2 <= len(members):

@@ -64,6 +64,8 @@ class Index:
     """
 
     def __init__(self, space: Space, tables: Sequence[Table]) -> None:
+        from dbanon.kernels.axes import CHUNK
+
         self.left = space.counts.copy()
         self.records = int(self.left.sum())
         self.tables = tables
@@ -74,7 +76,7 @@ class Index:
         axes = [t for j in self._axes if isinstance(t := tables[j], Axis)]
         lengths = np.array([len(a.places) for a in axes], np.int64)
         places = np.concatenate([nothing(), *(np.append(a.places, 0) for a in axes)])
-        chunks = (lengths >> 9) + 1
+        chunks = (lengths >> CHUNK) + 1
         self.axis = (
             places,
             np.cumsum(lengths + 1) - (lengths + 1),
@@ -105,7 +107,7 @@ class Index:
     @property
     def arrays(self) -> tuple[Any, ...]:
         """The tree, the codes by table, the axes and the codes on them, as the kernels take them."""
-        return self.tree, self.by_table, self.axis, self.axis_codes
+        return self.tree, self.by_table, self.axis if self._axes else None, self.axis_codes
 
     @cached_property
     def apart(self) -> bool:
@@ -186,14 +188,32 @@ class Index:
 
     def _one(self, question: Question, sign: int) -> int:
         """The first question is answered by a pass over all tuples, which costs less than the tree."""
-        from dbanon import kernels
-
         if self._has_answered:
             return int(self._search(question, 1, sign)[0][0])
         self._has_answered = True
-        return int(
-            kernels.scan(self.by_table, self.axis, self.axis_codes, question.flat, question.axes, sign, self.left)
-        )
+        there = np.flatnonzero(self.left)
+        total = np.zeros(len(there), np.int64)
+        for j, offset in enumerate(self.by_table[1].tolist()):
+            total += question.flat[offset + self.by_table[0][there, j]]
+        for a in range(len(self._axes)):
+            total += self._on_axis(question, a)[self.axis_codes[there, a]]
+        return int(there[np.argmin(total) if sign > 0 else np.argmax(total)])
+
+    def _on_axis(self, question: Question, a: int) -> Ints:
+        """What a question says of each value of an axis, and of NULL."""
+        from dbanon.kernels.axes import CHUNK
+
+        begin, length, null = (int(self.axis[i][a]) for i in (1, 2, 3))
+        places, chunk = self.axis[0][begin : begin + length], self.axis[4][a] + (np.arange(length) >> CHUNK)
+        gone, there = question.missing[2 * a : 2 * a + 2].tolist()
+        if len(question.counts) == 0:
+            if gone:
+                return np.append(np.full(length, null, np.int64), 0)
+            away = np.maximum(question.low[a] - places, places - question.high[a])
+            return np.append(np.maximum(away, 0), null)
+        counts = question.counts[begin : begin + length] + question.count_chunks[chunk]
+        totals = question.totals[begin : begin + length] + question.total_chunks[chunk]
+        return np.append(places * (2 * counts - there) - 2 * totals + totals[-1] + gone * null, there * null)
 
     def _search(self, question: Question, records: int, sign: int) -> tuple[Ints, Ints]:
         from dbanon import kernels
@@ -202,9 +222,7 @@ class Index:
         tuples, counts = np.empty(records + 1, np.int64), np.empty(records + 1, np.int64)
         if records == 0:
             return tuples[:0], counts[:0]
-        size = kernels.search(
-            self.tree, self.by_table, self.axis, question.flat, question.axes, sign, records, tuples, counts
-        )
+        size = kernels.search(*self.arrays[:3], question.flat, question.axes, sign, records, tuples, counts)
         return tuples[:size], counts[:size]
 
     def remaining(self) -> Ints:

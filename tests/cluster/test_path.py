@@ -89,7 +89,7 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
         most,
         penalty,
         *problem.measure,
-        problem.model,
+        *problem.model,
         *problem.scratch,
         low,
         high,
@@ -276,7 +276,7 @@ def test_every_run_of_the_cut_meets_the_model_and_none_loses_less(model: str) ->
     ends, modes = [], set()
     for seed in range(40):
         made, built, order, problem = table_of(model, 60_000 + seed)
-        modes.add(problem.model[0])
+        modes.add(problem.mode)
         rng = random.Random(seed)
         rows = rng.sample(range(built.rows), min(rng.randint(1, 9), built.rows))
         rows = sorted(rows) if rng.random() < 0.5 else rows
@@ -330,7 +330,7 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
         rows = list(range(built.rows))
         items = problem.item_of.astype(np.int32)
         labels, penalty = np.full(len(rows), -7, np.int32), int(problem.terms[:, 2].sum())
-        given = (problem.least, problem.most, penalty, *problem.measure, problem.model, *problem.scratch)
+        given = (problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch)
         if len(rows) < problem.least:
             continue
         made, loss = kernels.cut_all(items, *given, labels)
@@ -358,12 +358,12 @@ def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
             first = rng.randrange(built.rows - size + 1)
             rows = list(range(first, first + size)) if turn % 2 else rng.sample(range(built.rows), size)
             items = problem.item_of[rows].astype(np.int32)
-            held = bool(holds(items, 0, size, problem.model, *scratch))
+            held = bool(holds(items, 0, size, *problem.model, *scratch))
             expected = bool(asked.holds(built, np.array(rows)))
             assert held == expected or (strict(made) and not held), (made, rows)
             if turn == 0:
                 assert expected == made.meets([order[r] for r in rows]), (made, rows)
-            mode = int(problem.model[0])
+            mode = int(problem.mode)
             found[mode, held] = found.get((mode, held), 0) + 1
     for mode in (0, 2) if model == "k" else (1, 2):
         assert found.get((mode, True), 0) >= 10
@@ -381,7 +381,7 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     asked = AtLeast(n // 3, (demanded(l=2),))
     problem = layout(built, asked, "top")
     labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())
-    given = (problem.least, problem.most, penalty, *problem.measure, problem.model, *problem.scratch)
+    given = (problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch)
     made, loss = kernels.cut_all(np.arange(n, dtype=np.int32), *given, labels)
     assert sorted(set(labels.tolist())) == list(range(made))
     assert loss / penalty == pytest.approx(n + sum(len(g) * (len(g) - 1) / (n - 1) for g in members(labels)))
@@ -396,5 +396,5 @@ def test_groups_hold_from_any_place_of_the_line() -> None:
         others = [rng.randrange(built.rows) for _ in range(3)]
         items = problem.item_of[rows].astype(np.int32)
         more = np.concatenate((problem.item_of[others], items[::-1], problem.item_of[others])).astype(np.int32)
-        args: tuple[Any, ...] = (problem.model, *problem.scratch)
+        args: tuple[Any, ...] = (*problem.model, *problem.scratch)
         assert holds(items, 0, len(rows), *args) == holds(more, 3, 3 + len(rows), *args)

@@ -100,11 +100,11 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
     spare = Classes.room(len(classes.items), problem.least, classes.number)
     largest = max(16 * problem.least, LARGEST)
-    batch = max(BATCH[problem.model[0]] // max(problem.least // 16, 1), 1)
-    widths = WIDTHS[problem.model[0]]
+    batch = max(BATCH[problem.mode] // max(problem.least // 16, 1), 1)
+    widths = WIDTHS[problem.mode]
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
         kernels.sweep(
-            *classes.arrays, 0, blocks, 1, 0, 0, 0, problem.least, problem.most, 1, *problem.measure, problem.model,
+            *classes.arrays, 0, blocks, 1, 0, 0, 0, problem.least, problem.most, 1, *problem.measure, *problem.model,
             problem.lines, state.copy(), *spare.arrays,
         )  # fmt: skip
     clock, idle, turn, saved = time.perf_counter(), 0, 0, 0
@@ -122,7 +122,7 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
         width = widths[turn % len(widths)]
         number, less, done = kernels.sweep(
             *classes.arrays, classes.number, blocks, width, NEAR, first, moves, problem.least,
-            problem.most, largest, *problem.measure, problem.model, problem.lines, state, *spare.arrays,
+            problem.most, largest, *problem.measure, *problem.model, problem.lines, state, *spare.arrays,
         )  # fmt: skip
         if done:  # else the classes keep their order, by which equal records are dealt: as many moves give the same
             spare.number = number

@@ -64,7 +64,7 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
                 best_labels[rows_of] = labels[np.argsort(records, kind="stable")]
         return tried[line]
 
-    work = space.rows * problem.most * (1 if problem.model[0] == 0 else JUDGING)
+    work = space.rows * problem.most * (1 if problem.mode == 0 else JUDGING)
     lines = max(WORK[str(options["effort"])] // max(work, 1), 1)
     many = [j for j, a in enumerate(space.attributes) if isinstance(a, Number) and a.values > MANY]
     if len(many) < 2:
@@ -123,7 +123,7 @@ def _cut(problem: Layout, line: Line, sizes: Ints) -> tuple[int, Codes, Codes]:
     labels = np.empty(len(records), np.int32)
     penalty = int(problem.terms[:, 2].sum())
     _, loss = kernels.cut_all(
-        records, problem.least, problem.most, penalty, *problem.measure, problem.model, *problem.scratch, labels
+        records, problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch, labels
     )
     return int(loss), labels, records
 

@@ -1,0 +1,54 @@
+"""What the first call compiles: each kernel once for its types, and nothing that the call does not need."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+CHILD = textwrap.dedent(
+    """
+    import json, sys
+    from numba.core import event
+    import dbanon
+
+    compiled = []
+
+    class Listener(event.Listener):
+        def on_start(self, event):
+            pass
+
+        def on_end(self, event):
+            function = event.data["dispatcher"].py_func
+            if function.__module__.startswith("dbanon."):
+                compiled.append((function.__name__, str(event.data["args"])))
+
+    con = dbanon.connect()
+    con.execute("CREATE TABLE t AS SELECT i % 7 AS a, i % 5 AS b, 'd' || i % 4 AS d FROM range(200) r (i)")
+    listener = Listener()
+    event.register("numba:compile", listener)
+    con.execute(f"FROM {sys.argv[1]}('t', k = 5, qi = ['a', 'b'])").fetchall()
+    print(json.dumps(compiled))
+    """
+)
+
+
+@pytest.mark.parametrize("function", ["kacpc", "best"])
+def test_the_first_call_compiles_each_kernel_once_and_no_model(function: str, tmp_path: Path) -> None:
+    cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", CHILD, function], capture_output=True, text=True, env=cold, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    compiled = json.loads(ended.stdout.splitlines()[-1])  # after a progress bar of DuckDB
+    names = {name for name, _ in compiled}
+    assert ("search" if function == "kacpc" else "sweep") in names
+    assert not names & {"meets_column", "may_join", "carve", "_holds_apart", "axes_bound", "axis_state"}
+    # `below` is short, and draws from a constant number of things in some places.
+    constants = [(name, types) for name, types in compiled if "Literal" in types and name != "below"]
+    assert constants == []
