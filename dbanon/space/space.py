@@ -204,8 +204,9 @@ class Space:
     """Distinct tuples in canonical order.
 
     codes (tuples, attributes); counts (tuples,); `starts[t]` is the first canonical row of tuple t; `persons`, if the
-    source declares persons, is the person of every canonical row (-1: unknown, never counts); `total` is the number of
-    records of the whole run, which distances are scaled by; `sensitive` are the columns that privacy models are about.
+    source declares persons and not all of them are known and have one record each, is the person of every canonical row
+    (-1: unknown, never counts); `total` is the number of records of the whole run, which distances are scaled by;
+    `sensitive` are the columns that privacy models are about.
     """
 
     attributes: tuple[Attribute, ...]
@@ -277,11 +278,19 @@ def build(
     counts = np.add.reduceat(of, first) if len(order) else of
     codes = np.stack([c[order[first]] for c in columns], axis=1).astype(np.int32)
     by_row = None if persons is None else np.repeat(persons[order], of).astype(np.int64)
+    if by_row is not None and _is_everybody_once(by_row):
+        by_row = None
     tested = tuple(
         _sensitive(np.repeat(column[order], of).astype(np.int32), values, tree, by_row)
         for column, values, tree in sensitive
     )
     return Space(tuple(attributes), np.ascontiguousarray(codes), counts, by_row, int(of.sum()), tested), order
+
+
+def _is_everybody_once(persons: Ints) -> bool:
+    """Whether persons are as good as records: all are known and nobody has two."""
+    ascending = np.sort(persons)
+    return bool((len(persons) == 0 or ascending[0] >= 0) and (ascending[1:] != ascending[:-1]).all())
 
 
 def _sensitive(codes: Codes, values: int, tree: Tree | None, persons: Ints | None) -> Sensitive:

@@ -152,13 +152,22 @@ def test_rows_of_some_tuples_in_the_order_of_the_tuples() -> None:
 
 
 def test_a_part_keeps_the_attributes_and_the_size_of_the_whole() -> None:
-    found, _ = made([0, 0, 1, 2, 2, 2], sizes=[3], persons=[4, 5, 6, 7, 8, 9])
+    found, _ = made([0, 0, 1, 2, 2, 2], sizes=[3], persons=[4, 5, 6, 7, 8, 5])
     part = found.part(np.array([0, 2]))
     assert part.attributes is found.attributes
     assert (part.codes.tolist(), part.counts.tolist()) == ([[0], [2]], [2, 3])
     assert (part.starts.tolist(), part.rows, part.total) == ([0, 2], 5, 6)
     assert part.persons is not None
-    assert part.persons.tolist() == [4, 5, 7, 8, 9]
+    assert part.persons.tolist() == [4, 5, 5, 7, 8]
+
+
+@pytest.mark.parametrize(
+    ("persons", "counted"), [([1, 2, 3], False), ([1, 2, 1], True), ([1, 2, -1], True), ([-1, -1, -1], True)]
+)
+def test_persons_are_counted_unless_each_has_one_record(persons: list[int], counted: bool) -> None:
+    """Then k records are k persons, and the shorter ways for records are taken."""
+    found, _ = made([0, 1, 2], sizes=[3], persons=persons)
+    assert (found.persons is not None) == counted
 
 
 # Trees
