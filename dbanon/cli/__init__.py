@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from typing import Any
-
 import click
 
 from dbanon import __version__
@@ -12,27 +9,29 @@ from dbanon.cli.anonymize import anonymize
 from dbanon.cli.browse import algorithms, hierarchy, policy
 from dbanon.cli.demo import demo
 from dbanon.cli.docs import docs
+from dbanon.cli.group import Commands
 from dbanon.cli.init import init
 from dbanon.cli.releases import certificate, doctor, drop, materialize, publish, refresh, releases, verify
-from dbanon.shell.command import INTERRUPTED, shell
+from dbanon.shell.command import shell
 
 
-class _Commands(click.Group):
-    """Commands that Ctrl-C ends with one line and the exit code that shells know it by."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            with contextlib.suppress(OSError):
-                click.echo("Interrupted.", err=True)
-            ctx.exit(INTERRUPTED)
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dbanon")
 def main() -> None:
-    """Anonymization that lives in the database."""
+    """Anonymization that lives in the database.
+
+    \b
+    Exit codes:
+      0    done
+      1    failed, or something was found to be wrong (doctor, policy, verify)
+      2    not understood: an option, a parameter or its value
+      3    refused, because privacy would suffer: nothing was released
+      4    busy: another process or connection has the database; try again
+      130  interrupted (Ctrl-C)
+
+    With --json the answer is one JSON document on stdout, an error too:
+    {"error": {"kind": "refused", "exit_code": 3, "message": ..., "hint": ...}}
+    """
 
 
 for command in (

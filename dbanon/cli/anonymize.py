@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,9 +10,13 @@ from typing import Any
 
 import click
 
-from dbanon.cli.common import errors_as_messages, improvement, parameter, progress, searched
+from dbanon.cli.common import AS_JSON, answer, errors_as_messages, progress, searched
+from dbanon.cli.parameters import improvement, parameter, parameters, together
 from dbanon.files import reading, storage, writing
 from dbanon.sqltext.quote import identifier, text
+
+DEFAULT = "best"
+"""The algorithm, where none is named: the least loss."""
 
 READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
 _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid")
@@ -22,9 +25,9 @@ _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bo
 @click.command("anonymize")
 @click.argument("source", metavar="INPUT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-o", "--output", required=True, help="A .parquet, .csv or .duckdb file, or a folder.")
-@click.option("-k", type=click.IntRange(min=2), required=True, help="Least records (persons) in a class.")
+@parameters
 @click.option("--table", help="The table, where INPUT is a DuckDB database.")
-@click.option("--algorithm", default="kacpc", show_default=True, help="See dbanon algorithms.")
+@click.option("--algorithm", help=f"See dbanon algorithms; default: {DEFAULT}.")
 @click.option("--policy", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Roles, as TOML or CSV.")
 @click.option(
     "--qi", multiple=True, metavar="COLUMN[=HIERARCHY]", help="A quasi-identifier; a hierarchy's name or file."
@@ -33,28 +36,26 @@ _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bo
 @click.option("--person", help="The column that tells people apart.")
 @click.option("--identifier", "identifiers", multiple=True, help="A column that identifies people; withheld.")
 @click.option("--other", multiple=True, help="A column that is published as it is.")
-@click.option("-p", "--parameter", "given", multiple=True, metavar="NAME=VALUE", help="l=2, or \"top={'age': 90}\".")
-@click.option(
-    "--improve", metavar="MOVES|TIME", help="Lower the loss by a search: 20000, or 5s (Ctrl-C: the best so far)."
-)
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
-@click.option("--json", "as_json", is_flag=True, help="Print the metrics as JSON.")
+@AS_JSON
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def anonymize(
     source: Path,
     output: str,
-    k: int,
+    k: int | None,
+    l: int | None,  # noqa: E741
+    t: float | None,
+    given: Sequence[str],
+    improve: str | None,
     table: str | None,
-    algorithm: str,
+    algorithm: str | None,
     policy: Path | None,
     qi: Sequence[str],
     sensitive: Sequence[str],
     person: str | None,
     identifiers: Sequence[str],
     other: Sequence[str],
-    given: Sequence[str],
-    improve: str | None,
     storage_version: str | None,
     force: bool,
     as_json: bool,
@@ -72,7 +73,9 @@ def anonymize(
     name = _name(output)
     roles = {"sensitive": sensitive, "identifier": identifiers, "other": other, "person": [person] if person else []}
     declared = _declared(policy, qi, roles)
+    algorithm, given = _algorithm(algorithm, given)
     with errors_as_messages():
+        asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
         read = [source, *([policy] if policy else []), *map(Path, _hierarchy_files(declared).values())]
         written = handouts.files_of(output, name)
         writing.apart("anonymize", written, read)
@@ -81,12 +84,11 @@ def anonymize(
         writing.apart("anonymize", written, _load(con, source, table))
         _declare(con, declared)
         step("Clustering and checking")
-        parameters = dict(parameter(p) for p in given) | improvement(improve)
-        materialize(con, name, algorithm, "input", k=k, progress=searched(step), **parameters)
+        materialize(con, name, algorithm, "input", progress=searched(step), **asked)
         step("Writing")
         files = handouts.publish(con, name, output, classes=True, storage_version=storage_version, overwrite=force)
         metrics = dict(con.execute(f"SELECT metric, value FROM {identifier(name + '_metrics')}").fetchall())
-        unnamed = _unnamed(con, parameters)
+        unnamed = _unnamed(con, asked)
     if unnamed and not quiet:
         click.echo(
             f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive "
@@ -94,9 +96,22 @@ def anonymize(
             err=True,
         )
     if as_json:
-        click.echo(json.dumps({"files": [str(f) for f in files], "metrics": metrics}))
+        answer({"files": [str(f) for f in files], "metrics": metrics, "withheld": unnamed}, as_json)
     elif not quiet:
         _tell(metrics, files)
+
+
+def _algorithm(option: str | None, given: Sequence[str]) -> tuple[str, list[str]]:
+    """The algorithm, which -p names too, and the other parameters."""
+    named = {"algorithm": option} if option else {}
+    others = []
+    for text_ in given:
+        name, value = parameter(text_, {})
+        if name != "algorithm":
+            others.append(text_)
+        elif named.setdefault(name, str(value)) != value:
+            raise click.BadParameter("algorithm is given twice, and differently.", param_hint="-p algorithm")
+    return named.get("algorithm", DEFAULT), others
 
 
 def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from dbanon import errors
-from dbanon.cli.common import DATABASE, errors_as_messages, opened, show
+from dbanon.cli.common import AS_JSON, DATABASE, answer, errors_as_messages, opened, rows, show
 from dbanon.files import writing
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import one_line
@@ -17,7 +16,7 @@ from dbanon.sqltext.quote import one_line
 @click.command("policy")
 @DATABASE
 @click.argument("table", required=False)
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+@AS_JSON
 @click.pass_context
 def policy(context: click.Context, database: Path, table: str | None, as_json: bool) -> None:
     """Show the policy of DATABASE (of one TABLE), and what is wrong in it. Exit code 1 if something is."""
@@ -50,7 +49,7 @@ def hierarchy() -> None:
 
 @hierarchy.command("list")
 @DATABASE
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+@AS_JSON
 def list_(database: Path, as_json: bool) -> None:
     """List the hierarchies that can be named, stored and shipped."""
     with errors_as_messages(), opened(database, read_only=True) as con:
@@ -61,13 +60,14 @@ def list_(database: Path, as_json: bool) -> None:
 @DATABASE
 @click.argument("name")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def load(database: Path, name: str, file: Path | None) -> None:
+@AS_JSON
+def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
     """Store an ARX file (value;level1;...;*) as the hierarchy NAME; without FILE, the shipped one."""
     from dbanon.policy.declare import load_hierarchy
 
     with errors_as_messages(), opened(database) as con:
         load_hierarchy(con, name) if file is None else load_hierarchy(con, name, file)
-    click.echo(f"{name} is stored.")
+    answer({"stored": name}, as_json, f"{name} is stored.")
 
 
 @hierarchy.command("save")
@@ -75,7 +75,8 @@ def load(database: Path, name: str, file: Path | None) -> None:
 @click.argument("name")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-def save(database: Path, name: str, file: Path, force: bool) -> None:
+@AS_JSON
+def save(database: Path, name: str, file: Path, force: bool, as_json: bool) -> None:
     """Write the hierarchy NAME as an ARX file."""
     from dbanon.policy.declare import save_hierarchy
 
@@ -85,28 +86,28 @@ def save(database: Path, name: str, file: Path, force: bool) -> None:
             raise errors.TargetExists(str(file), [str(file)], "hierarchy save")
     with errors_as_messages(), opened(database, read_only=True) as con:
         save_hierarchy(con, name, file)
-    click.echo(str(file))
+    answer({"files": [str(file)]}, as_json, str(file))
 
 
 @hierarchy.command("check")
 @DATABASE
+@AS_JSON
 @click.pass_context
-def check(context: click.Context, database: Path) -> None:
+def check(context: click.Context, database: Path, as_json: bool) -> None:
     """List stored hierarchies that are not one tree. Exit code 1 if there are any."""
     with errors_as_messages(), opened(database, read_only=True) as con:
-        found: list[Any] = con.execute("FROM hierarchy_problems()").fetchall()
-    for row in found:
-        click.echo(one_line(": ".join(str(cell) for cell in row if cell is not None)))
+        found = rows(con, "FROM hierarchy_problems()")
+    lines = [one_line(": ".join(str(cell) for cell in row.values() if cell is not None)) for row in found]
+    answer({"problems": found}, as_json, "\n".join(lines) or "No problems found.")
     if found:
         context.exit(1)
-    click.echo("No problems found.")
 
 
 @click.command("algorithms")
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+@AS_JSON
 def algorithms(as_json: bool) -> None:
     """List the algorithms."""
     from dbanon.client.connection import connect
 
     with errors_as_messages(), connect() as con:
-        show(con, "Algorithms", "SELECT name, title, family, evidence, deterministic FROM algorithms()", as_json)
+        show(con, "Algorithms", "FROM algorithms()", as_json, columns=("name", "title", "family"))

@@ -1,24 +1,28 @@
-"""What commands share: opening a database, reading parameters, errors as messages, tables on the screen."""
+"""What commands share: opening a database, errors as messages, answers as text or JSON, tables on the screen."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import click
 
 from dbanon import session
+from dbanon.cli.group import JSON
 from dbanon.cli.spelling import spelled
 from dbanon.engine import cells
+from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError, UnreadableValue
 from dbanon.files import writing
+from dbanon.shell.failure import failure
+from dbanon.shell.values import as_json as json_text
+from dbanon.shell.values import one_line
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; errors too.")
 
 
 def opened(database: Path, read_only: bool = False) -> Any:
@@ -46,6 +50,7 @@ def errors_as_messages() -> Iterator[None]:
             raise KeyboardInterrupt from None
         if isinstance(error, RuntimeError):
             raise
+        meant = outcome(error)
         if (kind := cells.quoted(error)) is not None:
             error = UnreadableValue(
                 context.info_name if context and context.info_name else "dbanon", ["the input"], kind
@@ -53,62 +58,77 @@ def errors_as_messages() -> Iterator[None]:
         said = str(error).split("\n")[0].removeprefix("Invalid Input Error: ")
         reason = None if isinstance(error, DbanonError) else writing.why(error)
         shown = said if reason is None else f"{reason[0].upper()}{reason[1:]}: {said}"
-        raise click.ClickException(spelled(shown, context)) from None
+        raise failure(spelled(shown, context), meant) from None
     finally:
         for warning in warned:
             click.echo(f"Warning: {spelled(str(warning.message), context)}", err=True)
 
 
-def parameter(given: str) -> tuple[str, Any]:
-    """`name=value`, the value being a SQL literal."""
-    import duckdb
-
-    name, equals, value = given.partition("=")
-    if not equals:
-        raise click.BadParameter(f"{given} is not NAME=VALUE.", param_hint="-p")
-    with duckdb.connect(config={"enable_external_access": "false"}) as scratch:
-        try:
-            read = scratch.execute(f"SELECT {value.lstrip('=')}").fetchall()
-        except duckdb.Error as error:
-            problem = str(error).split("\n")[0]
-            raise click.BadParameter(f"{value} is no SQL literal ({problem}).", param_hint="-p") from None
-    return name.strip().removesuffix(":").strip(), _plain(read[0][0])
+def answer(value: object, as_json: bool, text: str = "") -> None:
+    """Prints what a command did: as JSON, or in words ("": nothing)."""
+    if as_json:
+        click.echo(json_text(value))
+    elif text:
+        click.echo(text)
 
 
-def _plain(value: Any) -> Any:
-    """A value of DuckDB as parameters take it."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    return value if value is None or isinstance(value, (bool, int, float)) else str(value)
+def rows(con: Any, query: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+    """The rows of a query, by column."""
+    result = con.execute(query, list(values)) if values else con.execute(query)
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def show(con: Any, title: str, query: str, as_json: bool = False, values: Sequence[object] = ()) -> None:
-    """Prints the result of a query as a table, or as JSON, a list of objects."""
+def show(
+    con: Any,
+    title: str,
+    query: str,
+    as_json: bool = False,
+    values: Sequence[object] = (),
+    columns: Sequence[str] | None = None,
+) -> None:
+    """Prints the result of a query as a table, or as JSON, a list of objects. The table has those of `columns`
+    (default: all) that have a value anywhere; JSON has all."""
+    found = rows(con, query, values)
+    if as_json:
+        answer(found, as_json)
+        return
+    named = list(found[0]) if found and columns is None else list(columns or ())
+    table(title, [{n: row[n] for n in named if any(r[n] is not None for r in found)} for row in found])
+
+
+def table(title: str, found: Sequence[Mapping[str, object]]) -> None:
+    """Prints rows of the same columns as a table; where the screen is narrow, what is the same in all rows stands under
+    it."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    result = con.execute(query, list(values)) if values else con.execute(query)
-    names = [column[0] for column in result.description]
-    rows = result.fetchall()
-    if as_json:
-        click.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], default=str))
-        return
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for name in names:
-        table.add_column(name)
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    Console().print(table)
+    console = Console()
+    names = list(found[0]) if found else []
+    wide = {n: max(len(n), *(len(_cell(row[n])) for row in found)) + 2 for n in names}
+    same = [n for n in names if len(found) > 1 and len({_cell(row[n]) for row in found}) == 1]
+    same = same if sum(wide.values()) > console.width else []
+    made = Table(
+        title=title, title_justify="left", title_style="bold",
+        box=box.SIMPLE_HEAD, pad_edge=False,
+    )  # fmt: skip
+    for name in (n for n in names if n not in same):
+        numbers = all(isinstance(row[name], (int, float)) or row[name] is None for row in found)
+        made.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    for row in found:
+        made.add_row(*(_cell(value) for name, value in row.items() if name not in same))
+    console.print(made)
+    if same:
+        console.print(f"In all rows: {', '.join(f'{n} {_cell(found[0][n])}' for n in same)}.", highlight=False)
 
 
 def _cell(value: object) -> str:
+    from rich.markup import escape
+
     if isinstance(value, float):
         return f"{value:.6g}"
-    return "" if value is None else str(value)
+    return "" if value is None else escape(one_line(str(value)))
 
 
 @contextlib.contextmanager
@@ -124,13 +144,6 @@ def progress(quiet: bool) -> Iterator[Any]:
     ) as bar:  # fmt: skip
         task = bar.add_task("")
         yield lambda what: bar.update(task, description=what)
-
-
-def improvement(given: str | None) -> dict[str, int | str]:
-    """The parameter `improve` of --improve: a number of moves, or a time as text."""
-    if given is None:
-        return {}
-    return {"improve": int(given) if given.strip().isdecimal() else given}
 
 
 def searched(step: Callable[[str], None]) -> Callable[[float, float], None]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbanon.cli.common import errors_as_messages
+from dbanon.cli.common import AS_JSON, answer, errors_as_messages
 from dbanon.errors import near
+from dbanon.shell.failure import failure
 
 if TYPE_CHECKING:
     from dbanon.manual.command_page import Commands
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 @click.argument("name", default="index")
 @click.option("--to", type=click.Path(file_okay=False), help="Write all pages to this folder instead.")
 @click.option("--force", is_flag=True, help="Replace pages that are there.")
+@AS_JSON
 @click.pass_context
-def docs(context: click.Context, name: str, to: str | None, force: bool) -> None:
+def docs(context: click.Context, name: str, to: str | None, force: bool, as_json: bool) -> None:
     """Print what the manual says about NAME, a function, command, metric or error; without NAME its contents.
 
     The pages are Markdown.
@@ -29,14 +31,14 @@ def docs(context: click.Context, name: str, to: str | None, force: bool) -> None
     if to is None:
         found = pages.topics(commands)
         if name.lower() not in found:
-            raise click.ClickException(
+            raise failure(
                 f"the manual has nothing about '{name}'.{near(name, found)} Hint: dbanon docs lists its pages."
             )
-        click.echo(found[name.lower()], nl=False)
+        answer({"name": name.lower(), "text": found[name.lower()]}, as_json, found[name.lower()].rstrip("\n"))
         return
     with errors_as_messages():
         written = pages.write(to, commands, overwrite=force)
-    click.echo(f"{len(written)} pages are in {to}.")
+    answer({"folder": to, "pages": len(written)}, as_json, f"{len(written)} pages are in {to}.")
 
 
 def described(root: click.Command) -> Commands:

@@ -11,7 +11,9 @@ from typing import Any
 import click
 
 from dbanon import errors
+from dbanon.engine.outcomes import outcome
 from dbanon.policy import column_roles
+from dbanon.shell.failure import failure
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 
@@ -86,9 +88,10 @@ def _opened(database: Path) -> Iterator[Any]:
         con = connect(database)
     except Exception as error:
         why = str(error).split("\n")[0]
-        raise click.ClickException(
+        raise failure(
             f"{database} cannot be opened for writing: {why} Hint: close what has it open, and see that the file is "
-            "a DuckDB database that may be written."
+            "a DuckDB database that may be written.",
+            outcome(error),
         ) from None
     with con:
         try:
@@ -96,7 +99,7 @@ def _opened(database: Path) -> Iterator[Any]:
         except (click.ClickException, click.Abort):
             raise
         except Exception as error:
-            raise click.ClickException(str(error).removeprefix("Invalid Input Error: ")) from None
+            raise failure(str(error).removeprefix("Invalid Input Error: "), outcome(error)) from None
 
 
 def _path(con: Any) -> catalog.SearchPath:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from dbanon.cli.common import (
+    AS_JSON,
     DATABASE,
+    answer,
     errors_as_messages,
-    improvement,
     opened,
-    parameter,
     progress,
     searched,
     show,
 )
+from dbanon.cli.parameters import improvement, parameters, together
 from dbanon.sqltext.quote import one_line
 
 _COMPOSITION = click.option(
@@ -34,45 +36,50 @@ _COMPOSITION = click.option(
 @click.argument("name")
 @click.argument("algorithm")
 @click.argument("source")
-@click.option("-p", "--parameter", "given", multiple=True, metavar="NAME=VALUE", help="k=10, or \"qi=['age', 'zip']\".")
+@parameters
 @click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
 @_COMPOSITION
-@click.option(
-    "--improve", metavar="MOVES|TIME", help="Lower the loss by a search: 20000, or 5s (Ctrl-C: the best so far)."
-)
 @click.option("--allow-delta", is_flag=True, help="Publish though versions differ by too few; the ledger says so.")
 @click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
+@AS_JSON
 def materialize(
     database: Path,
     name: str,
     algorithm: str,
     source: str,
+    k: int | None,
+    l: int | None,  # noqa: E741
+    t: float | None,
     given: Sequence[str],
+    improve: str | None,
     key: Sequence[str],
     composition: str,
-    improve: str | None,
     allow_delta: bool,
     replace: bool,
+    as_json: bool,
 ) -> None:
-    """Publish SOURCE by ALGORITHM as the table NAME, with its classes and metrics. Values are SQL literals."""
+    """Publish SOURCE by ALGORITHM as the table NAME, with its classes and metrics.
+
+    -k 10 is -p k=10. What is no SQL literal after -p NAME= is text: nulls=drop, qi=age,zip.
+    """
     from dbanon.views import materialized
 
     with errors_as_messages():
-        parameters = dict(parameter(text_) for text_ in given) | improvement(improve)
-        with opened(database) as con, progress(False) as step:
-            made = materialized.materialize(
-                con,
-                name,
-                algorithm,
-                source,
-                key=list(key) or None,
-                composition=composition,
-                allow_delta=allow_delta,
-                replace=replace,
-                progress=searched(step),
-                **parameters,
-            )
-    _released(made)
+        asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
+    with errors_as_messages(), opened(database) as con, progress(as_json) as step:
+        made = materialized.materialize(
+            con,
+            name,
+            algorithm,
+            source,
+            key=list(key) or None,
+            composition=composition,
+            allow_delta=allow_delta,
+            replace=replace,
+            progress=searched(step),
+            **asked,
+        )
+    _released(made, as_json)
 
 
 @click.command()
@@ -85,8 +92,16 @@ def materialize(
 )
 @click.option("--if-stale", is_flag=True, help="Do nothing where the release is as its source, policy and hierarchies.")
 @_COMPOSITION
+@AS_JSON
 def refresh(
-    database: Path, name: str, recluster: bool, allow_delta: bool, erase: bool, if_stale: bool, composition: str
+    database: Path,
+    name: str,
+    recluster: bool,
+    allow_delta: bool,
+    erase: bool,
+    if_stale: bool,
+    composition: str,
+    as_json: bool,
 ) -> None:
     """Make the next version of the release NAME from its source as it is now."""
     from dbanon.views import materialized
@@ -96,42 +111,42 @@ def refresh(
         made = materialized.refresh(
             con, name, refresh=how, allow_delta=allow_delta, composition=composition, if_stale=if_stale, erase=erase
         )
-    _released(made)
+    _released(made, as_json)
 
 
 @click.command()
 @DATABASE
 @click.argument("name")
-def drop(database: Path, name: str) -> None:
+@AS_JSON
+def drop(database: Path, name: str, as_json: bool) -> None:
     """Drop the tables of the release NAME; the ledger keeps its versions."""
     from dbanon.views import materialized
 
     with errors_as_messages(), opened(database) as con:
         materialized.drop(con, name)
-    click.echo(f"{name} is dropped.")
+    answer({"dropped": name}, as_json, f"{name} is dropped.")
+
+
+_SHOWN = ("name", "version", "status", "source", "algorithm", "records", "suppressed", "achieved", "released_at")
 
 
 @click.command()
 @DATABASE
-def releases(database: Path) -> None:
+@AS_JSON
+def releases(database: Path, as_json: bool) -> None:
     """List every version of every release in the ledger."""
     with errors_as_messages(), opened(database, read_only=True) as con:
         columns = {row[0] for row in con.execute("DESCRIBE FROM releases()").fetchall()}
         if "version" not in columns:
-            click.echo("There are no releases.")
+            answer([], as_json, "There are no releases.")
             return
-        show(
-            con,
-            "Releases",
-            "SELECT name, version, status, source, algorithm, records, suppressed, achieved, released_at "
-            "FROM releases() ORDER BY ALL ASC NULLS LAST",
-        )
+        show(con, "Releases", "FROM releases() ORDER BY name ASC, version ASC", as_json, columns=_SHOWN)
 
 
 @click.command()
 @DATABASE
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@AS_JSON
 def certificate(database: Path, name: str, as_json: bool) -> None:
     """Show what the release NAME is, for its custodian, with SQL that computes each number anew."""
     from dbanon.views import certificate as certificates
@@ -147,7 +162,16 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 @click.option("--classes", is_flag=True, help="Give out the classes too.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
-def publish(database: Path, release: str, to: str, classes: bool, storage_version: str | None, overwrite: bool) -> None:
+@AS_JSON
+def publish(
+    database: Path,
+    release: str,
+    to: str,
+    classes: bool,
+    storage_version: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
     """Write a release to a file of its own, to hand out."""
     from dbanon.views import publish as handouts
 
@@ -155,41 +179,41 @@ def publish(database: Path, release: str, to: str, classes: bool, storage_versio
         made = handouts.publish(
             database, release, to, classes=classes, storage_version=storage_version, overwrite=overwrite
         )
-    for path in made:
-        click.echo(path)
+    answer({"files": [str(path) for path in made]}, as_json, "\n".join(map(str, made)))
 
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
+@AS_JSON
 @click.pass_context
-def verify(context: click.Context, path: Path) -> None:
+def verify(context: click.Context, path: Path, as_json: bool) -> None:
     """Compare published files with their certificate: PATH is the release (.parquet, .csv) or a folder."""
     from dbanon.views.verify import verify as compared
 
     with errors_as_messages():
         found = compared(path)
-    for problem in found:
-        click.echo(one_line(problem))
+    said = list(map(one_line, found))
+    answer({"problems": said}, as_json, "\n".join(said) or "The files are those of their certificate.")
     if found:
         context.exit(1)
-    click.echo("The files are those of their certificate.")
 
 
 @click.command()
 @DATABASE
+@AS_JSON
 @click.pass_context
-def doctor(context: click.Context, database: Path) -> None:
+def doctor(context: click.Context, database: Path, as_json: bool) -> None:
     """List what is not well: views that only work with dbanon, stale releases, policy and hierarchy problems."""
     from dbanon.views import doctor as examined
 
     with errors_as_messages(), opened(database, read_only=True) as con:
         found = examined.problems(con)
-    for problem in found:
-        click.echo(one_line(f"{problem.kind} {problem.about}: {problem.problem}"))
+    lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in found)
+    answer({"problems": [asdict(p) for p in found]}, as_json, lines or "No problems found.")
     if found:
         context.exit(1)
-    click.echo("No problems found.")
 
 
-def _released(made: Any) -> None:
-    click.echo(f"{made.name} version {made.version}: {made.records} records in {made.classes} classes.")
+def _released(made: Any, as_json: bool) -> None:
+    said = f"{made.name} version {made.version}: {made.records} records in {made.classes} classes."
+    answer(dict(vars(made)), as_json, said)

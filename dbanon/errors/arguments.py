@@ -10,6 +10,9 @@ from dbanon.errors.base import DbanonError, near
 class InvalidArgument(DbanonError):
     """A parameter's value is outside what it accepts."""
 
+    outcome = "usage"
+    words = r": [\w ]+ must be .+, got "
+
     def __init__(self, function: str, name: str, accepts: str, got: object) -> None:
         super().__init__(f"{function}: {name} must be {accepts}, got {got}.")
 
@@ -17,12 +20,18 @@ class InvalidArgument(DbanonError):
 class MissingArgument(DbanonError):
     """A required parameter was not given (or given as NULL)."""
 
+    outcome = "usage"
+    words = " is missing; it must be "
+
     def __init__(self, function: str, name: str, accepts: str, example: str) -> None:
         super().__init__(f"{function}: {name} is missing; it must be {accepts}. Hint: {example}.")
 
 
 class UnknownParameter(DbanonError):
     """A parameter name that the function does not have."""
+
+    outcome = "usage"
+    words = ": there is no parameter '"
 
     def __init__(self, function: str, name: str, known: Iterable[str]) -> None:
         known = list(known)
@@ -34,6 +43,9 @@ class UnknownParameter(DbanonError):
 class UnreadableArgument(DbanonError):
     """A positional argument that is not `name = literal`."""
 
+    outcome = "usage"
+    words = ": cannot read the argument "
+
     def __init__(self, function: str, text: str) -> None:
         super().__init__(
             f"{function}: cannot read the argument {text}. Hint: arguments after the table name are "
@@ -44,12 +56,18 @@ class UnreadableArgument(DbanonError):
 class RepeatedArgument(DbanonError):
     """The same parameter twice."""
 
+    outcome = "usage"
+    words = r" is given twice\. Hint: give it once"
+
     def __init__(self, function: str, name: str) -> None:
         super().__init__(f"{function}: {name} is given twice. Hint: give it once.")
 
 
 class UnknownAlgorithm(DbanonError):
     """An algorithm that is not registered."""
+
+    outcome = "usage"
+    words = "there is no algorithm '"
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         known = list(known)

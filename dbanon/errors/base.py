@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+Outcome = Literal["failed", "usage", "refused", "busy", "interrupted"]
+"""What an error means to whoever called: something failed; the call was not understood; privacy would suffer; another
+connection or process is in the way, and later may do; Ctrl-C."""
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -21,3 +26,8 @@ def listed(names: Iterable[object]) -> str:
 
 class DbanonError(Exception):
     """Base of all errors of this package. Nothing was released and nothing was changed."""
+
+    outcome: ClassVar[Outcome] = "failed"
+
+    words: ClassVar[str] = ""
+    """A pattern by which the message is known where DuckDB hands it on as text; "" where nothing follows from it."""

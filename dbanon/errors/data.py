@@ -40,6 +40,9 @@ class NotAPublishedForm(DbanonError):
 class KOutOfRange(DbanonError):
     """k cannot be met by the table."""
 
+    outcome = "refused"
+    words = r": k must be between 2 and \d+ \("
+
     def __init__(self, function: str, table: str, k: int, count: object, unit: str) -> None:
         super().__init__(
             f"{function}: k must be between 2 and {count} ({table} has {count} {unit}), got {k}. "
@@ -50,6 +53,9 @@ class KOutOfRange(DbanonError):
 class TooFew(DbanonError):
     """One record, or none that belongs to a known person: no k can be met."""
 
+    outcome = "refused"
+    words = "nobody can hide in a group of one"
+
     def __init__(self, function: str, table: str, count: object, unit: str) -> None:
         super().__init__(
             f"{function}: {table} has {count} {unit} to publish, and nobody can hide in a group of one. "
@@ -59,6 +65,9 @@ class TooFew(DbanonError):
 
 class TooSmallBlock(DbanonError):
     """max_level separates groups that cannot meet the privacy model."""
+
+    outcome = "refused"
+    words = "into groups that cannot meet "
 
     def __init__(self, function: str, model: str, rows: object, columns: Iterable[str]) -> None:
         super().__init__(
@@ -101,6 +110,9 @@ class TooManyLevels(DbanonError):
 class ModelNotMet(DbanonError):
     """The whole table, as one class, does not meet a privacy model: no grouping of it can be relied on to."""
 
+    outcome = "refused"
+    words = ": all records together do not meet "
+
     def __init__(self, function: str, model: str, column: str, best: str) -> None:
         super().__init__(
             f"{function}: all records together do not meet {model} on {column}; the most that they allow is {best}. "
@@ -130,6 +142,9 @@ class NoSensitiveHierarchy(DbanonError):
 
 class UnusedArgument(DbanonError):
     """A parameter that would be ignored."""
+
+    outcome = "usage"
+    words = " has no effect, because "
 
     def __init__(self, function: str, parameter: str, why: str) -> None:
         super().__init__(f"{function}: {parameter} has no effect, because {why}. Hint: leave it out.")
@@ -167,12 +182,18 @@ class NotFinite(DbanonError):
 class Interrupted(DbanonError):
     """Ctrl-C or interrupt() while clustering."""
 
+    outcome = "interrupted"
+    words = r": interrupted\. Nothing was released"
+
     def __init__(self, function: str) -> None:
         super().__init__(f"{function}: interrupted. Nothing was released.")
 
 
 class GateRefused(DbanonError):
     """The release gate found a released table that is not what it claims to be."""
+
+    outcome = "refused"
+    words = ": the release gate refused the result: "
 
     def __init__(self, function: str, what: str, count: object) -> None:
         super().__init__(

@@ -60,6 +60,9 @@ class PolicyDrift(DbanonError):
 class PersonLeftOut(DbanonError):
     """A query whose records cannot be counted by persons any more."""
 
+    outcome = "refused"
+    words = "so k would count records"
+
     def __init__(self, function: str, table: str, column: str) -> None:
         super().__init__(
             f"{function}: the query leaves out {table}.{column}, which tells people apart, so k would count records. "

@@ -93,6 +93,9 @@ class OpenTransaction(DbanonError):
 class NoiseNotKept(DbanonError):
     """A materialized anonymized view of noise."""
 
+    outcome = "refused"
+    words = r"cannot be kept\. Each refresh would draw other noise"
+
     def __init__(self, function: str, call: str, asked: str) -> None:
         super().__init__(
             f"{function}: a release with {asked} cannot be kept. Each refresh would draw other noise for the same "
@@ -104,6 +107,9 @@ class NoiseNotKept(DbanonError):
 class Busy(DbanonError):
     """Two connections change one release at once."""
 
+    outcome = "busy"
+    words = " was changed by another connection at the same time "
+
     def __init__(self, function: str, name: str, why: str) -> None:
         super().__init__(
             f"{function}: {name} was changed by another connection at the same time ({why}). Nothing was changed. "
@@ -113,6 +119,9 @@ class Busy(DbanonError):
 
 class DeltaRefused(DbanonError):
     """Versions whose difference shows too few people."""
+
+    outcome = "refused"
+    words = "could subtract them"
 
     def __init__(self, function: str, name: str, sets: int, beside: Sequence[str]) -> None:
         kept = "The old version stays" if function == "refresh" else "Nothing was changed"
@@ -129,6 +138,9 @@ class DeltaRefused(DbanonError):
 class NothingLeftToErase(DbanonError):
     """An erasure that leaves no class of a release."""
 
+    outcome = "refused"
+    words = "nothing would be left with erase = true"
+
     def __init__(self, name: str) -> None:
         super().__init__(
             f"refresh: somebody has left every class of {name}, and nothing would be left with erase = true. "
@@ -139,6 +151,9 @@ class NothingLeftToErase(DbanonError):
 class KeepRefused(DbanonError):
     """Classes that cannot be kept."""
 
+    outcome = "refused"
+    words = ": the classes of .* cannot be kept: "
+
     def __init__(self, name: str, why: str) -> None:
         super().__init__(
             f"refresh: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more records, "
@@ -148,6 +163,9 @@ class KeepRefused(DbanonError):
 
 class CompositionRefused(DbanonError):
     """Releases that together narrow people below k or l, or tell too few of them apart."""
+
+    outcome = "refused"
+    words = "candidate sets fall below k or l"
 
     def __init__(self, name: str, people: Mapping[str, int]) -> None:
         counts = ", ".join(f"{count} with {other}" for other, count in people.items())
@@ -160,6 +178,9 @@ class CompositionRefused(DbanonError):
 
 class CompositionUnchecked(DbanonError):
     """composition = 'refuse' where it cannot be known who is in two releases."""
+
+    outcome = "refused"
+    words = "composition = 'refuse', but nobody knows"
 
     def __init__(self, name: str, key: Sequence[str] | None, others: Mapping[str, Sequence[str] | None]) -> None:
         def told(of: Sequence[str] | None) -> str:
@@ -186,6 +207,9 @@ class CompositionUnknown(DbanonError):
 class ReleaseChanged(DbanonError):
     """Tables of a release that somebody changed."""
 
+    outcome = "refused"
+    words = " is not what was released: "
+
     def __init__(self, function: str, name: str, what: str) -> None:
         super().__init__(
             f"{function}: {name} is not what was released: {what}. Nothing was given out. "
@@ -195,6 +219,9 @@ class ReleaseChanged(DbanonError):
 
 class ReleaseUnsealed(DbanonError):
     """A release of which nobody knows whether it was changed."""
+
+    outcome = "refused"
+    words = " is what was released: an earlier version"
 
     def __init__(self, function: str, name: str) -> None:
         super().__init__(

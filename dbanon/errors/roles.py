@@ -42,6 +42,9 @@ class TwoRoles(DbanonError):
 class LoosensPolicy(DbanonError):
     """A call asks for less protection than the policy declares."""
 
+    outcome = "refused"
+    words = "which would loosen the policy"
+
     def __init__(self, function: str, table: str, column: str, declared: str, asked: str) -> None:
         super().__init__(
             f"{function}: {table}.{column} is declared {declared} in dbanon.policy and the call asks for {asked}, "
@@ -51,6 +54,9 @@ class LoosensPolicy(DbanonError):
 
 class CutsGrid(DbanonError):
     """A call's top, bottom or end of bounds lies within a cell of the grid that holds."""
+
+    outcome = "refused"
+    words = "lies within a cell of it, whose values would be told apart"
 
     def __init__(self, function: str, table: str, column: str, grid: str, setting: str, value: str) -> None:
         super().__init__(
@@ -64,6 +70,9 @@ class CutsGrid(DbanonError):
 class Undeclared(DbanonError):
     """A call asks for a column that the table's policy does not name."""
 
+    outcome = "refused"
+    words = "has no role, so it is withheld, and the call asks"
+
     def __init__(self, function: str, table: str, column: str, asked: str) -> None:
         super().__init__(
             f"{function}: {table} has a policy, in which {column} has no role, so it is withheld, and the call asks "
@@ -75,6 +84,9 @@ class Undeclared(DbanonError):
 
 class ViewOverPolicy(DbanonError):
     """A view without a policy reads a table that has one."""
+
+    outcome = "refused"
+    words = "a call must not publish through a view"
 
     def __init__(self, function: str, view: str, table: str, column: str) -> None:
         super().__init__(
@@ -150,6 +162,9 @@ class UniqueUnchanged(DbanonError):
 class RareTogether(DbanonError):
     """Several `other` columns would single people out together."""
 
+    outcome = "refused"
+    words = r"have the role other \(published unchanged\), and "
+
     def __init__(self, function: str, table: str, columns: Iterable[str], count: object, k: int) -> None:
         columns = list(columns) or [""]
         super().__init__(
@@ -169,6 +184,9 @@ class UnsupportedSetting(DbanonError):
 class RareOther(DbanonError):
     """An `other` column would single people out."""
 
+    outcome = "refused"
+    words = r"has the role other \(published unchanged\) and "
+
     def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
         super().__init__(
             f"{function}: {table}.{column} has the role other (published unchanged) and {count} of its values "
@@ -180,6 +198,9 @@ class RareOther(DbanonError):
 class RareLeft(DbanonError):
     """A published value of role other that few records have after outliers were left out."""
 
+    outcome = "refused"
+    words = "would be published unchanged, and without the outliers "
+
     def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
         super().__init__(
             f"{function}: {table}.{column} would be published unchanged, and without the outliers {count} of its "
@@ -190,6 +211,9 @@ class RareLeft(DbanonError):
 
 class PolicyChanged(DbanonError):
     """The policy differs between planning and execution."""
+
+    outcome = "busy"
+    words = "changed after this statement was planned"
 
     def __init__(self, function: str, table: str) -> None:
         super().__init__(

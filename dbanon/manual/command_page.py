@@ -26,8 +26,8 @@ def page(commands: Commands) -> str:
     """All commands."""
     parts = [
         "# Commands",
-        "`-h` and `--help` tell about each. The exit code is 0 when all went well, 1 after an error, "
-        "2 where the command was not understood.",
+        "`-h` and `--help` tell about each. The exit code is 0 when all went well, 1 where something failed, 2 where the "
+        "command was not understood, 3 where privacy would suffer, 4 where the database is busy, 130 after Ctrl-C.",
     ]
     for path, command in commands.walk():
         parts += _section(path, command)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from dbanon import __version__
+from dbanon.engine.outcomes import EXIT_CODES, outcome
 from dbanon.errors import DbanonError, MissingExtra
+from dbanon.shell.failure import failure
 
 if TYPE_CHECKING:
     from dbanon.client.connection import Connection
     from dbanon.shell.shell import Shell
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 
 @click.command()
@@ -33,7 +32,7 @@ INTERRUPTED = 130
 def shell(database: Path | None, texts: tuple[str, ...], readonly: bool, mode: str | None, no_history: bool) -> None:
     """Type SQL at a prompt, on DATABASE (made where it is missing) or in memory.
 
-    With -c or piped input there is no prompt. The exit code is 1 if a statement failed, which ends the run.
+    With -c or piped input there is no prompt, and a statement that fails ends the run with the exit code of its error.
     """
     from dbanon.shell.commands import Leave
     from dbanon.shell.shell import Shell
@@ -57,12 +56,12 @@ def shell(database: Path | None, texts: tuple[str, ...], readonly: bool, mode: s
             sources: list[Iterable[str]] = [text.splitlines(keepends=True) for text in texts]
             for lines in sources or [sys.stdin]:
                 if not run.script(lines):
-                    sys.exit(1)
+                    sys.exit(EXIT_CODES[run.failed])
         except Leave:
             return
         except KeyboardInterrupt:
             run.stopped()
-            sys.exit(INTERRUPTED)
+            sys.exit(EXIT_CODES["interrupted"])
         finally:
             run.close()
 
@@ -76,7 +75,7 @@ def _opened(database: Path | None, readonly: bool) -> Connection:
         connection = connect(database or ":memory:", read_only=readonly)
         connection.raw.execute("SET enable_progress_bar = false")  # it goes to where the rows go
     except (duckdb.Error, DbanonError) as error:
-        raise click.ClickException(str(error)) from None
+        raise failure(str(error), outcome(error)) from None
     return connection
 
 

@@ -14,7 +14,9 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from dbanon.client.connection import Connection
+from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError
+from dbanon.errors.base import Outcome
 from dbanon.shell import scan
 from dbanon.shell.commands import command
 from dbanon.shell.render import Page, Result, Row, render
@@ -50,6 +52,8 @@ class Shell:
         self.watched = watched
         self.reading = 0
         """How many `.read` are within each other."""
+        self.failed: Outcome = "failed"
+        """What the last error meant."""
         self.changed: Callable[[], None] = lambda: None
         """Called after every statement, which may have made or dropped tables."""
         width = None if watched else 1_000_000
@@ -168,6 +172,7 @@ class Shell:
 
     def fail(self, error: BaseException | str) -> None:
         """Writes an error as one block."""
+        self.failed = "failed" if isinstance(error, str) else outcome(error)
         first, *rest = _told(str(error)).split("\n")
         block = Text("Error: ", style="bold red")
         block.append(first, style="not bold default")

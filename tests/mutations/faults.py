@@ -241,8 +241,8 @@ FAULTS = {
     ),
     "an error ends with exit code 0": Fault(
         "dbanon/cli/common.py",
-        "raise click.ClickException(",
-        "raise click.exceptions.Exit(0) if True else click.ClickException(",
+        "raise failure(",
+        "raise click.exceptions.Exit(0) if True else failure(",
         ("tests/cli/test_cli.py",),
     ),
 }

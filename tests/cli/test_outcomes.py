@@ -1,0 +1,185 @@
+"""Exit codes tell what became of a command, --json answers with one document, whatever happens."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import click
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+import dbanon
+from dbanon import errors
+from dbanon.cli import main
+from dbanon.cli.common import answer
+from dbanon.engine.outcomes import EXIT_CODES, outcome
+from dbanon.errors import DbanonError
+from dbanon.manual.mistakes import documented, mistakes
+from dbanon.views import materialized
+
+
+@pytest.mark.parametrize("name", documented())
+def test_an_error_means_the_same_as_text_that_duckdb_hands_on(name: str) -> None:
+    kind = documented()[name]
+    assert kind.outcome in EXIT_CODES
+    assert bool(kind.words) == (kind.outcome != "failed")
+    error = mistakes()[name].error
+    assert outcome(error) == outcome(duckdb.InvalidInputException(f"Invalid Input Error: {error}")) == kind.outcome
+
+
+def test_a_new_error_means_that_something_failed() -> None:
+    class New(DbanonError):
+        pass
+
+    assert outcome(New("new")) == outcome(ValueError("x")) == outcome(duckdb.Error("x")) == "failed"
+    assert outcome(KeyboardInterrupt()) == "interrupted"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A database that no test changes."""
+    path = tmp_path_factory.mktemp("outcomes") / "clinic.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute(
+            "CREATE TABLE patients AS SELECT i AS pid, 20 + i % 40 AS age, ['a', 'b', 'c'][1 + i % 3] AS d, "
+            "IF(i = 0, 'rare', 'ward') AS ward FROM range(120) r(i)"
+        )
+        dbanon.declare(con, "patients", age="quasi", d="sensitive", ward="other", pid="person")
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=5, allow_rare=["ward"])
+    yield str(path)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+REFUSED = {
+    ("-k", "500", "-p", "allow_rare=ward"): "k must be between 2 and 120",
+    ("-k", "5", "-l", "4", "-p", "allow_rare=ward"): "all records together do not meet l = 4",
+    (
+        "-k",
+        "5",
+    ): "has the role other",
+    ("-k", "5", "-p", "allow_rare=ward", "-p", "sensitive=age"): "which would loosen the policy",
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_what_privacy_forbids_ends_with_3(shared: str, call: tuple[str, ...]) -> None:
+    plain = run("materialize", shared, "other", "kacpc", "patients", *call)
+    assert (plain.exit_code, plain.stdout) == (3, "")
+    assert REFUSED[call] in plain.stderr
+    told = run("materialize", shared, "other", "kacpc", "patients", *call, "--json")
+    assert told.exit_code == 3
+    error = json.loads(told.stdout)["error"]
+    assert (error["kind"], error["exit_code"]) == ("refused", 3)
+    assert f"Error: {error['message']} Hint: {error['hint']}" == plain.stderr.strip()
+
+
+def test_the_shell_ends_with_the_same_codes(shared: str) -> None:
+    def code(statement: str) -> int:
+        return run("shell", shared, "--readonly", "-c", statement).exit_code
+
+    assert code("FROM kacpc('patients', k=500, allow_rare=['ward'])") == 3
+    assert code("FROM kacpc('patients', k=1)") == 2
+    assert code("SELECT nope") == 1
+    assert code("SELECT 1") == 0
+
+
+def test_a_database_that_another_process_has_open_is_busy(shared: str) -> None:
+    holds = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", holds, shared], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        try:
+            assert other.stdout is not None and other.stdout.readline() == "open\n"
+            for command in (("releases", shared), ("refresh", shared, "safe"), ("init", shared, "patients", "--yes"),
+                            ("publish", shared, "--release", "safe", "--to", shared + ".csv"),
+                            ("shell", shared, "-c", "SELECT 1")):  # fmt: skip
+                result = run(*command)
+                assert result.exit_code == 4, (command, result.output)
+            assert json.loads(run("releases", shared, "--json").stdout)["error"]["kind"] == "busy"
+        finally:
+            other.kill()
+
+
+def test_a_refresh_at_the_same_time_is_busy(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refresh(*_: object, **__: object) -> None:
+        raise errors.Busy("refresh", "safe", "version 2 is there")
+
+    monkeypatch.setattr(materialized, "refresh", refresh)
+    assert run("refresh", shared, "safe").exit_code == 4
+
+
+def test_ctrl_c_ends_with_130(shared: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refresh(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(materialized, "refresh", refresh)
+    assert run("refresh", shared, "safe").exit_code == 130
+    told = run("refresh", shared, "safe", "--json")
+    assert told.exit_code == 130 and json.loads(told.stdout)["error"]["kind"] == "interrupted"
+
+
+def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from leaves(inner, (*path, name))
+    else:
+        yield path, command
+
+
+def test_every_command_that_takes_k_takes_it_in_the_same_ways_and_answers_json() -> None:
+    for path, command in leaves(main):
+        options = {option for p in command.params for option in p.opts}
+        if path not in (("shell",), ("init",), ("demo",)):  # the shell has --mode json, the others are for people
+            assert "--json" in options, path
+        if "-p" in options:
+            assert {"-k", "-l", "-t"} <= options, path
+
+
+def only(text: str) -> Any:
+    """The one document of an answer; NaN is none."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(word)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_the_answers_of_commands_are_json(shared: str, tmp_path: Path) -> None:
+    def answered(*arguments: str) -> Any:
+        result = run(*arguments, "--json")
+        assert result.exit_code == 0, result.output
+        return only(result.stdout)
+
+    (release,) = answered("releases", shared)
+    assert (release["name"], release["version"], release["records"]) == ("safe", 1, 120)
+    assert release["released_at"][:2] == "20"
+    assert set(answered("algorithms")[0]) >= {"name", "title", "family", "complexity"}
+    assert {"kind", "name"} == set(answered("hierarchy", "list", shared)[0])
+    assert answered("hierarchy", "check", shared) == {"problems": []}
+    assert answered("publish", shared, "--release", "safe", "--to", str(tmp_path / "safe.csv"))["files"]
+    assert answered("verify", str(tmp_path / "safe.csv")) == {"problems": []}
+    assert answered("docs", "kacpc")["text"].startswith("# ")
+    assert answered("certificate", shared, "safe")["release"]["version"]["value"] == "1"
+
+
+@pytest.mark.parametrize("call", [("nonsense",), ("releases",), ("releases", "missing.duckdb"), ("drop", "--nope")])
+def test_what_is_not_understood_is_json_where_that_is_asked_for(call: tuple[str, ...]) -> None:
+    result = run(*call, "--json")
+    assert result.exit_code == 2
+    assert only(result.stdout)["error"]["kind"] == "usage"
+
+
+def test_values_that_json_has_not_are_null_or_text(capsys: pytest.CaptureFixture[str]) -> None:
+    answer({"a": [float("nan"), float("-inf"), 1.5, None], "b": Decimal("1.50"), "c": datetime.date(2020, 1, 2)}, True)
+    assert only(capsys.readouterr().out) == {"a": [None, None, 1.5, None], "b": "1.50", "c": "2020-01-02"}

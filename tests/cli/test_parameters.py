@@ -1,0 +1,130 @@
+"""Parameters on the command line: `-k 10` is `-p k=10`, what is no SQL literal is text, and nothing is evaluated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from dbanon import errors
+from dbanon.cli import main
+from dbanon.cli.parameters import parameter, together
+from dbanon.functions.registry import table_functions
+
+KINDS = {p.name: p.kind for p in table_functions()["kacpc"].parameters}
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ("k=10", 10),
+        ("t=0.25", 0.25),
+        ("qi=['age','zip']", ["age", "zip"]),
+        ("qi=age,zip", ["age", "zip"]),
+        ("qi= age , zip ", ["age", "zip"]),
+        ("qi=age", ["age"]),
+        ("qi='a,b'", "a,b"),
+        ("qi=2020", ["2020"]),
+        ("qi=1,2", ["1", "2"]),
+        ("other=user", ["user"]),
+        ("other=current_date", ["current_date"]),
+        ("weights={'age': 2.5}", {"age": 2.5}),
+        ("weights=influence", "influence"),
+        ("hierarchies=MAP {'zip': 'zip5'}", {"zip": "zip5"}),
+        ("escape=true", True),
+        ("l=NULL", None),
+        ("nulls=drop", "drop"),
+        ("nulls='drop'", "drop"),
+        ("top={'born': DATE '2000-01-01'}", {"born": "2000-01-01"}),
+        ("K := 10", 10),
+        ("k => 10", 10),
+        ("c=1e-3", 0.001),
+        ("person=patient number", "patient number"),
+    ],
+)
+def test_a_value_is_a_literal_or_else_text(given: str, value: object) -> None:
+    assert parameter(given, KINDS) == (given.split("=")[0].rstrip(": ").lower(), value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["10 LIMIT 0", "5; DROP TABLE x", "1 FROM range(3)", "now()", "read_text('/etc/passwd')", "1 + 1", "nan", "-", "*",
+     "getenv('HOME')", "1; SELECT 2", "x\x00y", "ü" * 5000],
+)  # fmt: skip
+def test_nothing_but_a_literal_is_evaluated(value: str) -> None:
+    assert parameter(f"nulls={value}", KINDS) == ("nulls", value)
+
+
+@pytest.mark.parametrize("given", ["k", "", "=5", "k=", "qi=['age'", "k=(SELECT 1)", "k=$1", 'qi="age"', "qi=[now()]"])
+def test_what_is_no_parameter_is_one_clear_error(given: str) -> None:
+    with pytest.raises(click.BadParameter, match=r"NAME=VALUE|no SQL literal"):
+        parameter(given, KINDS)
+
+
+def test_giving_one_twice_differently_is_refused_however_it_is_given() -> None:
+    def asked(*given: str, **options: object) -> dict[str, Any]:
+        return together("kacpc", given, **options)
+
+    assert asked("k=5", k=5, l=None) == asked("k=5", "K=5") == asked(k=5) == {"k": 5}
+    for wrong in (lambda: asked("k=5", k=6), lambda: asked("k=5", "K=6"), lambda: asked("improve=10", improve="5s")):
+        with pytest.raises(click.BadParameter, match="given twice, and differently"):
+            wrong()
+    with pytest.raises(errors.UnknownAlgorithm, match="Did you mean 'kacpc'"):
+        together("kacp", ())
+    for name in ("source", "key", "name", "replace", "connection", "progress"):  # parameters of Python, not of a call
+        with pytest.raises(errors.UnknownParameter):
+            asked(f"{name}=x")
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> str:
+    path = tmp_path / "people.csv"
+    rows = "\n".join(f"{20 + i % 40},0{i % 7},{'abc'[i % 3]}" for i in range(120))
+    path.write_text(f"age,zip,disease\n{rows}\n")
+    return str(path)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.iterdir() if "certificate" not in p.name}
+
+
+def test_options_and_parameters_mean_the_same(people: str, tmp_path: Path) -> None:
+    roles = ("--qi", "age", "--qi", "zip", "--sensitive", "disease", "--quiet")
+    calls = (
+        ("-k", "5", "-l", "2", "-t", "0.5", "--algorithm", "kacpc", "-p", "nulls='drop'", "-p", "qi=['age', 'zip']"),
+        ("-p", "k=5", "-p", "l=2", "-p", "t=0.5", "-p", "algorithm=kacpc", "-p", "nulls=drop", "-p", "qi=age,zip"),
+    )
+    made = []
+    for number, call in enumerate(calls):
+        folder = tmp_path / str(number)
+        result = CliRunner().invoke(main, ["anonymize", people, *call, *roles, "-o", str(folder / "safe.csv")])
+        assert result.exit_code == 0, result.output
+        made.append(files(folder))
+    assert made[0] == made[1] and len(made[0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ((), "k is missing; it must be an integer of at least 2. Hint: -k 10."),
+        (("-k", "1"), "1 is not an integer of at least 2"),
+        (("-k", "ten"), "ten is not an integer"),
+        (("-k", "99999999999"), "99999999999 is not an integer of at most"),
+        (("-k", "5", "-t", "nan"), "nan is not a number from 0 to 1"),
+        (("-k", "5", "-p", "k=6"), "k is given twice, and differently"),
+        (("-k", "5", "-p", "algorithm=best", "--algorithm", "kacpc"), "algorithm is given twice, and differently"),
+        (("-k", "5", "-p", "nulls=dorp"), "nulls must be one of 'keep', 'drop', 'error', got 'dorp'"),
+        (("-k", "5", "-p", "kk=3"), "no parameter 'kk'"),
+        (("-k", "5", "-p", "top=90"), "top must be"),
+        (("-k", "5", "-p", "algorithm=bset"), "there is no algorithm 'bset'. Did you mean 'best'?"),
+    ],
+)
+def test_a_mistake_is_one_error_with_exit_code_2(people: str, tmp_path: Path, call: tuple[str, ...], says: str) -> None:
+    out = tmp_path / "out" / "safe.csv"
+    result = CliRunner().invoke(main, ["anonymize", people, *call, "--qi", "age", "-o", str(out)])
+    assert result.exit_code == 2, result.output
+    assert says in result.stderr and result.stdout == ""
+    assert not out.parent.exists()
