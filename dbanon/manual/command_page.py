@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from inspect import cleandoc
 
 import click
 
@@ -26,8 +27,7 @@ def page(commands: Commands) -> str:
     """All commands."""
     parts = [
         "# Commands",
-        "`-h` and `--help` tell about each. The exit code is 0 when all went well, 1 where something failed, 2 where the "
-        "command was not understood, 3 where privacy would suffer, 4 where the database is busy, 130 after Ctrl-C.",
+        "`-h` and `--help` tell about each.",
     ]
     for path, command in commands.walk():
         parts += _section(path, command)
@@ -48,7 +48,7 @@ def _section(path: str, command: click.Command) -> Iterator[str]:
     context = click.Context(command, info_name=path)
     yield f"## {path}"
     yield f"```sh\n{' '.join([path, *command.collect_usage_pieces(context)])}\n```"
-    yield "\n\n".join(prose(" ".join(part.split())) for part in (command.help or "").split("\n\n"))
+    yield "\n\n".join(map(_paragraph, cleandoc(command.help or "").split("\n\n")))
     records = [
         record
         for parameter in command.params
@@ -57,3 +57,10 @@ def _section(path: str, command: click.Command) -> Iterator[str]:
     ]
     if records:
         yield table(("option", "meaning"), ((f"`{prose(option)}`", prose(help_)) for option, help_ in records))
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph of a command's help; one whose lines click leaves as they are is a block."""
+    if text.startswith("\b"):
+        return f"```text{text[1:].rstrip()}\n```"
+    return prose(" ".join(text.split()))

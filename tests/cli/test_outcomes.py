@@ -63,7 +63,7 @@ def run(*arguments: str) -> Result:
 
 REFUSED = {
     ("-k", "500", "-p", "allow_rare=ward"): "k must be between 2 and 120",
-    ("-k", "5", "-l", "4", "-p", "allow_rare=ward"): "all records together do not meet l = 4",
+    ("-k", "5", "-l", "4", "-p", "allow_rare=ward"): "all records together do not meet -l 4",
     (
         "-k",
         "5",
