@@ -160,15 +160,18 @@ class Certificate:
         """Where the release stands beside its source."""
         schema = "" if self.entry.schema == "main" else self.entry.schema
         release, classes, metrics = (qualified(schema, self.entry.name + e) for e in ledger.TABLES)
-        key = joined([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
-        members = f"(FROM {SCHEMA}.membership WHERE (schema_name, release, version) = ({key}))"
-        return Place(release, metrics, classes, Sql(members))
+        return Place(release, metrics, classes, self._members(Sql(f"{SCHEMA}.membership")))
 
     @property
     def full(self) -> Place:
         """The same with the database's name, to be read from wherever the connection is."""
         release, classes, metrics = (self.entry.table(e) for e in ledger.TABLES)
-        return Place(release, metrics, classes, self.entry.members)
+        return Place(release, metrics, classes, self._members(qualified(self.entry.database, SCHEMA, "membership")))
+
+    def _members(self, table: Sql) -> Sql:
+        """The version's rows of the membership."""
+        key = joined([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
+        return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}))")
 
     def recompute(self, at: Place) -> Recompute:
         """The SQL of the numbers, at a place."""

@@ -131,7 +131,7 @@ class Recompute:
         if base == "dropped":
             if self.of.suppressed:
                 return self._left_out("null")
-            return self._members("coalesce(sum(records), 0)", "class_id IS NULL")
+            return self._members("coalesce(sum(records), 0)", "class_id IS NULL AND held IS NOT TRUE")
         if base == "homogeneous_share":
             return self._homogeneous([c for c in self.of.sensitive if detail in ("", c[0])])
         if base == "rare_sensitive_values" and self.of.persons is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from support import documents
+from support import dbt, documents
 
 import dbanon
 from dbanon.cli import main
@@ -32,8 +33,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Reader:
     """Somebody who types what a page shows, in the folder of the demo database."""
 
-    def __init__(self) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.patch = patch
         self.names: dict[str, Any] = {"dbanon": dbanon, "con": dbanon.connect(DATABASE), "__name__": "page"}
+
+    def save(self, file: str, code: str) -> None:
+        """Writes a file that a page shows."""
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text(code, encoding="utf-8")
 
     def type(self, language: str, code: str) -> None:
         if language == "sql":
@@ -44,11 +51,24 @@ class Reader:
         elif language == "sh":
             self.names["con"].close()
             for line in code.splitlines():
-                result = CliRunner().invoke(main, shlex.split(line.removeprefix("dbanon ")))
-                assert result.exit_code == 0, f"{line}\n{result.output}"
+                self.run(*shlex.split(line))
             self.names["con"] = dbanon.connect(DATABASE)
         else:
             assert language == "text", f"a block of {language or 'no language'} is run by no test"
+
+    def run(self, program: str, *given: str) -> None:
+        """Types a command."""
+        if program == "alembic":
+            from alembic.config import main as alembic
+
+            alembic(given)
+        elif program == "dbt":
+            assert given == ("build",)
+            dbt.build(self.patch)
+        else:
+            assert program == "dbanon", program
+            result = CliRunner().invoke(main, given)
+            assert result.exit_code == 0, f"{given}\n{result.output}"
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
@@ -56,15 +76,23 @@ class Reader:
 def test_the_code_of_a_page_runs_in_order(
     small: Path, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code = documents.blocks(page)
-    if not code:
+    steps = documents.steps(page)
+    if page.stem == "alembic":
+        pytest.importorskip("duckdb_sqlalchemy")
+    if not steps:
         return
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     shutil.copy(small, DATABASE)
-    reader = Reader()
-    for language, block in code:
-        reader.type(language, block)
+    reader = Reader(monkeypatch)
+    for file, language, code in steps:
+        if file:
+            reader.save(file, code)
+        else:
+            reader.type(language, code)
     reader.names["con"].close()
+    for file, _, _ in steps:  # what a page makes is no module of another page
+        sys.modules.pop(Path(file).stem, None)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,11 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 MANUAL = ROOT / "docs" / "manual"
 GUIDES = sorted(path for path in (ROOT / "docs").rglob("*.md") if MANUAL not in path.parents)
 """The pages written by hand, beside the README."""
+
+_BLOCK = re.compile(
+    r"(?:^`(?P<file>[\w./-]+\.\w+)`:\n\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def small_demo(path: Path) -> Path:
@@ -31,8 +37,16 @@ def text(page: Path) -> str:
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """The code blocks of a page in order, each with its language."""
-    return re.findall(r"^```(\w*)\n(.*?)^```$", text(page), re.DOTALL | re.MULTILINE)
+    """The code blocks of a page in order, those in lists too, each with its language."""
+    return [(found["language"], textwrap.dedent(found["code"])) for found in _BLOCK.finditer(text(page))]
+
+
+def steps(page: Path) -> list[tuple[str, str, str]]:
+    """The code blocks of a page in order: the file that one is shown as (a line before it says so), language, code."""
+    return [
+        (found["file"] or "", found["language"], textwrap.dedent(found["code"]))
+        for found in _BLOCK.finditer(text(page))
+    ]
 
 
 def statements(code: str) -> list[str]:
@@ -54,4 +68,4 @@ def links(page: Path) -> list[str]:
 
 
 def _without_code(page: Path) -> str:
-    return re.sub(r"^```.*?^```$", "", text(page), flags=re.DOTALL | re.MULTILINE)
+    return _BLOCK.sub("", text(page))

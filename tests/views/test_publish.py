@@ -321,6 +321,26 @@ def test_rows_of_a_file_stand_in_the_order_of_the_release_whatever_the_settings(
     assert len(found) == 150000 and (found[1:] >= found[:-1]).all()
 
 
+def test_what_an_erasure_leaves_can_be_handed_out(tmp_path: Path) -> None:
+    """Nine are held back, which is not the same as left out for a NULL."""
+    with dbanon.connect() as con:
+        con.execute(
+            "CREATE TABLE patients AS SELECT i AS pid, 20 + i // 2 AS age, 'Flu' AS disease FROM range(40) r (i)"
+        )
+        con.execute("INSERT INTO patients VALUES (40, NULL, 'Flu')")
+        dbanon.declare(con, "patients", pid="person", age="quasi", disease="sensitive")
+        dbanon.materialize(con, "safe", "kacpc", "patients", k=10, nulls="drop")
+        con.execute("DELETE FROM patients WHERE pid = 0")
+        with pytest.warns(dbanon.DisclosureWarning, match="9 records are held back"):
+            dbanon.refresh(con, "safe", erase=True)
+        dbanon.publish(con, "safe", tmp_path / "safe.parquet")
+        dbanon.refresh(con, "safe")
+        dbanon.publish(con, "safe", tmp_path / "safe.parquet", overwrite=True)
+        left = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
+    assert dbanon.verify(tmp_path / "safe.parquet") == []
+    assert dict(left).items() >= {("for a NULL", "1"), ("held back since an erasure", "9")}
+
+
 def test_an_overwritten_file_leaves_no_certificate_of_the_one_before(clinic: Path, tmp_path: Path) -> None:
     """Certificates were called out_certificate.txt once; that of another file, or a text of the user, stays."""
     out, old = tmp_path / "out.csv", tmp_path / "out_certificate.txt"
