@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -93,6 +95,39 @@ def test_the_code_of_a_page_runs_in_order(
     reader.names["con"].close()
     for file, _, _ in steps:  # what a page makes is no module of another page
         sys.modules.pop(Path(file).stem, None)
+
+
+@pytest.mark.parametrize(
+    ("codes", "ends", "calls"),
+    [
+        ([], 0, ["refresh", "publish", "verify", "doctor"]),
+        ([4, 4, 0], 0, ["refresh", "refresh", "refresh", "publish", "verify", "doctor"]),
+        ([4] * 5, 4, ["refresh"] * 5),
+        ([3], 3, ["refresh"]),
+        ([0, 1], 1, ["refresh", "publish"]),
+        ([0, 0, 1], 1, ["refresh", "publish", "verify"]),
+        ([0, 0, 0, 1], 1, ["refresh", "publish", "verify", "doctor"]),
+    ],
+)
+def test_the_nightly_job_ends_with_the_code_of_what_stopped_it(
+    codes: list[int], ends: int, calls: list[str], tmp_path: Path
+) -> None:
+    """The script of the page, with a `dbanon` that notes what it is given and ends as it is told."""
+    steps = documents.steps(documents.ROOT / "docs" / "how-to" / "nightly-job.md")
+    (script,) = (code for file, _, code in steps if file == "nightly.sh")
+    by_hand = {line for file, language, code in steps if language == "sh" and not file for line in code.splitlines()}
+    (tmp_path / "nightly.sh").write_text(script)
+    (tmp_path / "codes").write_text("".join(f"{code}\n" for code in codes))
+    (tmp_path / "dbanon").write_text(
+        '#!/bin/sh\necho "dbanon $*" >> calls\ncode=$(head -1 codes)\nsed -i 1d codes\nexit ${code:-0}\n'
+    )
+    (tmp_path / "dbanon").chmod(0o755)
+    given = ["sh", "nightly.sh", "dbanon_demo.duckdb", "safe_patients", "safe_patients.parquet"]
+    places = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "WAIT": "0"}
+    assert subprocess.run(given, cwd=tmp_path, env=places, check=False).returncode == ends
+    typed = (tmp_path / "calls").read_text().splitlines()
+    assert [line.split()[1] for line in typed] == calls
+    assert set(typed) <= by_hand
 
 
 @pytest.mark.parametrize(
