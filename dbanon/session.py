@@ -107,6 +107,8 @@ class Session:
     """Where there is one, classes are improved for its time."""
     told: Told | None = None
     """What is told how far a search or a forest has come."""
+    reviewed: Callable[[list[str]], None] | None = None
+    """What is told, in lines of text, what the first release of a name will publish, before it does."""
 
     def cursor(self) -> Any:
         """A cursor of the planner's own; it sees committed state only."""

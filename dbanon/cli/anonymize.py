@@ -12,6 +12,7 @@ import click
 
 from dbanon.cli.common import AS_JSON, answer, errors_as_messages, progress, searched
 from dbanon.cli.parameters import improvement, parameter, parameters, together
+from dbanon.cli.review import before_files
 from dbanon.files import reading, storage, writing
 from dbanon.sqltext.quote import identifier, text
 
@@ -84,6 +85,7 @@ def anonymize(
         writing.apart("anonymize", written, _load(con, source, table))
         _declare(con, declared)
         step("Clustering and checking")
+        con.reviewed = before_files(source, quiet or as_json or any(map(Path.exists, written)))
         materialize(con, name, algorithm, "input", progress=searched(step), **asked)
         step("Writing")
         files = handouts.publish(con, name, output, classes=True, storage_version=storage_version, overwrite=force)

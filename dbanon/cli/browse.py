@@ -8,6 +8,8 @@ import click
 
 from dbanon import errors
 from dbanon.cli.common import AS_JSON, DATABASE, answer, errors_as_messages, opened, rows, show
+from dbanon.cli.review import reviews
+from dbanon.cli.review import show as show_review
 from dbanon.files import writing
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import one_line
@@ -19,20 +21,28 @@ from dbanon.sqltext.quote import one_line
 @AS_JSON
 @click.pass_context
 def policy(context: click.Context, database: Path, table: str | None, as_json: bool) -> None:
-    """Show the policy of DATABASE (of one TABLE), and what is wrong in it. Exit code 1 if something is."""
+    """Show what the policy of DATABASE (of one TABLE) publishes, generalizes and withholds, and what is wrong in it.
+
+    Whom the values that are published as they are make unique, and flat hierarchies, come with the statement that
+    changes that: FROM policy_review('TABLE') has one for each column. --json gives the rows of the policy. Exit code 1
+    if something is wrong in the policy.
+    """
     with errors_as_messages(), opened(database, read_only=True) as con:
-        show(
-            con,
-            "Policy",
-            bound(
-                "SELECT schema_name, table_name, column_name, role, hierarchy, weight, min_level, max_level, top, "
-                "bottom, grid FROM dbanon.policy "
-                "WHERE ? IS NULL OR ? IN (table_name, schema_name || '.' || table_name) "
-                "ORDER BY ALL ASC NULLS LAST"
-            ),
-            as_json,
-            [table] * 2,
-        )
+        if as_json:
+            show(
+                con,
+                "Policy",
+                bound(
+                    "SELECT * FROM dbanon.policy "
+                    "WHERE ? IS NULL OR ? IN (table_name, schema_name || '.' || table_name) "
+                    "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
+                ),
+                as_json,
+                [table] * 2,
+            )
+        else:
+            for name, found in reviews(con, table).items():
+                show_review(found, name)
         problems = con.execute("SELECT problem, statement FROM policy_problems()").fetchall()
     for problem, statement in problems:
         click.echo(one_line(problem), err=True)

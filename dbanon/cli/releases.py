@@ -20,6 +20,9 @@ from dbanon.cli.common import (
     show,
 )
 from dbanon.cli.parameters import improvement, parameters, together
+from dbanon.cli.review import before_release, reviews
+from dbanon.cli.review import show as show_review
+from dbanon.policy.review import as_objects
 from dbanon.sqltext.quote import one_line
 
 _COMPOSITION = click.option(
@@ -41,6 +44,7 @@ _COMPOSITION = click.option(
 @_COMPOSITION
 @click.option("--allow-delta", is_flag=True, help="Publish though versions differ by too few; the ledger says so.")
 @click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
+@click.option("--quiet", is_flag=True, help="No review of what the first release of a name publishes, no progress.")
 @AS_JSON
 def materialize(
     database: Path,
@@ -56,6 +60,7 @@ def materialize(
     composition: str,
     allow_delta: bool,
     replace: bool,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Publish SOURCE by ALGORITHM as the table NAME, with its classes and metrics.
@@ -66,7 +71,8 @@ def materialize(
 
     with errors_as_messages():
         asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
-    with errors_as_messages(), opened(database) as con, progress(as_json) as step:
+    with errors_as_messages(), opened(database) as con, progress(quiet or as_json) as step:
+        con.reviewed = before_release(quiet or as_json)
         made = materialized.materialize(
             con,
             name,
@@ -203,13 +209,22 @@ def verify(context: click.Context, path: Path, as_json: bool) -> None:
 @AS_JSON
 @click.pass_context
 def doctor(context: click.Context, database: Path, as_json: bool) -> None:
-    """List what is not well: views that only work with dbanon, stale releases, policy and hierarchy problems."""
+    """Review DATABASE: what releases of its tables would publish, and what is not well.
+
+    Not well are views that only work with dbanon, stale releases, policy and hierarchy problems. Exit code 1 if
+    something is.
+    """
     from dbanon.views import doctor as examined
 
     with errors_as_messages(), opened(database, read_only=True) as con:
+        tables = reviews(con)
         found = examined.problems(con)
+    if not as_json:
+        for name, rows in tables.items():
+            show_review(rows, name)
+    every = {name: as_objects(rows) for name, rows in tables.items()}
     lines = "\n".join(one_line(f"{p.kind} {p.about}: {p.problem}") for p in found)
-    answer({"problems": [asdict(p) for p in found]}, as_json, lines or "No problems found.")
+    answer({"tables": every, "problems": [asdict(p) for p in found]}, as_json, lines or "No problems found.")
     if found:
         context.exit(1)
 

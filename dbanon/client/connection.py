@@ -68,6 +68,15 @@ class Connection:
     def progress(self, told: Progress | None) -> None:
         self._session.told = told
 
+    @property
+    def reviewed(self) -> Callable[[list[str]], None] | None:
+        """What is told, in lines of text, what the first release of a name will publish, before it does."""
+        return self._session.reviewed
+
+    @reviewed.setter
+    def reviewed(self, told: Callable[[list[str]], None] | None) -> None:
+        self._session.reviewed = told
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.raw, name)
         return self._withholding(found) if name in _FETCHING else found

@@ -25,8 +25,11 @@ Place = tuple[str, str, str]
 """Database, schema and name of a table or view."""
 
 
-def statement(call: Call) -> Sql:
-    """The SQL of policy_problems(): every attached database's policy as committed; values are counted when it runs."""
+def statement(call: Call, place: Place | None = None) -> Sql:
+    """The SQL of policy_problems(): every attached database's policy as committed; values are counted when it runs.
+
+    `place` is a table, for problems of its rows alone.
+    """
     known: list[Sequence[str | None]] = []
     relations: dict[Sql, tuple[Relation, list[Declared]]] = {}
     for database in call.attached():
@@ -35,6 +38,8 @@ def statement(call: Call) -> Sql:
         places = catalog.relations(call.cursor, database)
         seen: dict[tuple[str, ...], str] = {}
         for row, hierarchy in _stored(call, database):
+            if place is not None and (database != place[0] or not stored_policy.applies(place, row.schema, row.table)):
+                continue
             about = [place for place in places if stored_policy.applies(place, row.schema, row.table)]
             found = [*_role_problems(call, row, hierarchy), *_place_problems(call, about, row)]
             for place in about:

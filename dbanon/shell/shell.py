@@ -63,6 +63,8 @@ class Shell:
         self._waiting = False
         self._done: float | None = None
         connection.progress = self._come
+        if watched:
+            connection.reviewed = self._reviewed
 
     def close(self) -> None:
         """Ends the shell; the connection stays open."""
@@ -164,6 +166,10 @@ class Shell:
     def print(self, made: RenderableType) -> None:
         """Writes what rich can write."""
         self.console.print(made, soft_wrap=False, width=None if self.watched else PLAIN_WIDTH)
+
+    def _reviewed(self, lines: list[str]) -> None:
+        """Writes what the first release of a name will publish."""
+        self.console.print(Text(harmless("\n".join(lines)), style="dim"), soft_wrap=True)
 
     def code(self, text: str) -> None:
         """Writes SQL, to be copied: lines are not broken."""

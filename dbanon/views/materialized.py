@@ -23,7 +23,7 @@ from dbanon.source import catalog, schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.views import changes, erasure, ledger, related
+from dbanon.views import changes, erasure, first_release, ledger, related
 from dbanon.views.ledger import TABLES, Entry
 from dbanon.views.version import INTERRUPTED, OLD, DisclosureWarning, Making, Release, build, current_release
 
@@ -73,6 +73,8 @@ def materialize(
         taken = _taken(cursor, target)
         if taken and not (replace and published):
             raise errors.ReleaseExists("materialize", name, taken, bool(published))
+        if not earlier and current.reviewed is not None:
+            current.reviewed(first_release.lines(Call.of(*asked), publication, name))
         given = timed_search.counted("materialize", current, cursor, publication, given)
         publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, place))
         of, kept = publication.source, _durable(publication.source, source)

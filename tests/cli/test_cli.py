@@ -80,7 +80,7 @@ def test_another_definition_and_a_warning(clinic: str) -> None:
     assert "--allow-delta" in refused(*replaced, code=3)
     done(*replaced, "--allow-delta")
     other = ("materialize", clinic, "two", "kacpc", "patients", "-p", "k=4", "-p", "weights={'zip': 9}", "--key", "pid")
-    refused(*other, "--composition", "refuse", code=3)
+    refused(*other, "--composition", "refuse", "--quiet", code=3)
     result = run(*other)
     assert result.exit_code == 0 and "Warning: two: beside other releases of the same people" in result.stderr
 

@@ -77,9 +77,10 @@ def test_the_command_exits_with_1_if_there_are_problems(clinic: Any, tmp_path: P
     path = str(tmp_path / "clinic.duckdb")
     clinic.close()
     well = CliRunner().invoke(main, ["doctor", path])
-    assert (well.exit_code, well.output) == (0, "No problems found.\n")
+    assert well.exit_code == 0
+    assert well.output.splitlines()[-1] == "No problems found."
     with dbanon.connect(path) as con:
         con.execute("CREATE VIEW live AS SELECT * FROM kacpc('patients', k=4)")
     ill = CliRunner().invoke(main, ["doctor", path])
     assert ill.exit_code == 1
-    assert ill.output.startswith("view live: calls kacpc(), which a plain DuckDB does not have.")
+    assert ill.output.splitlines()[-1].startswith("view live: calls kacpc(), which a plain DuckDB does not have.")

@@ -1,0 +1,43 @@
+"""The review before the first release of a name: what its call publishes, generalizes and withholds, and what stands
+out. Who wants to see it is told on the session; see `Session.reviewed`."""
+
+from __future__ import annotations
+
+from dbanon.functions.call import Call
+from dbanon.policy import review
+from dbanon.policy.review import Reviewed
+from dbanon.release import plan
+from dbanon.release.publication import Publication
+from dbanon.source import stored_policy
+from dbanon.source.stored_policy import Settings
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import one_line, text
+
+CALL = "withhold = ['{}'] in the call"
+"""What withholds a column that only the call publishes."""
+
+
+def review_of(call: Call, publication: Publication) -> list[review.Row]:
+    """The rows of the review of a call, by the roles that its columns have in the end."""
+    source = publication.source
+    declared = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
+    settings = {quasi.column: quasi.settings for quasi in publication.roles.quasi}
+    columns = []
+    for name, role in plan.roles(publication).items():
+        row = declared.get(name)
+        said = role if role != "withheld" else row.declared.role.lower() if row is not None else None
+        if role == "withheld" and said not in (None, "identifier"):
+            said = "by the call"
+        is_calls = row is None and role not in ("withheld", "person")
+        columns.append(
+            Reviewed(name, source.columns[name], said, settings.get(name, Settings()), row, CALL if is_calls else "")
+        )
+    rows: list[review.Row] = call.cursor.execute(bound(review.reviewed(call, source, columns))).fetchall()
+    return rows
+
+
+def lines(call: Call, publication: Publication, name: str) -> list[str]:
+    """The same as lines of text, under the name of the release."""
+    shown = publication.source.shown
+    made = review.lines(review_of(call, publication), f"First release of {shown} as {name}")
+    return [*made, one_line(f"  FROM policy_review({text(shown)}) has a statement that changes each.")]

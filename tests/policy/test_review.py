@@ -1,0 +1,230 @@
+"""policy_review() says what a release would publish and what stands out, and its statements change that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import dbanon
+from dbanon.cli import main
+from dbanon.policy import review
+from dbanon.sqltext.quote import identifier, text
+
+Rows = list[tuple[str, str | None, str, str | None]]
+
+
+def reviewed(con: Any, table: str = "t") -> Rows:
+    rows: Rows = con.execute(f"FROM policy_review({text(table)})").fetchall()
+    return rows
+
+
+def about(rows: Rows, topic: str) -> dict[str | None, str]:
+    return {column: finding for t, column, finding, _ in rows if t == topic}
+
+
+def changes(rows: Rows, topic: str, column: str | None = None) -> str:
+    [statement] = [s for t, c, _, s in rows if (t, c) == (topic, column)]
+    assert statement is not None
+    return statement
+
+
+@pytest.fixture
+def clinic(con: Any) -> Any:
+    """Visits of 50 persons; the ward of every tenth visit is its own."""
+    con.execute(
+        "CREATE TABLE t AS SELECT i // 4 AS patient, i AS visit, 20 + i % 50 AS age, "
+        "DATE '1950-01-01' + i::INT AS born, "
+        "lpad((i % 90)::VARCHAR, 5, '0') AS zip, ['red', 'green', 'blue', 'grey'][i % 4 + 1] AS colour, "
+        "['F', 'M'][i % 2 + 1] AS sex, ['flu', 'cold'][i % 2 + 1] AS disease, "
+        "CASE WHEN i % 10 = 0 THEN 'ward ' || i ELSE 'ward' END AS ward, 'x' AS extra FROM range(200) r (i)"
+    )
+    dbanon.load_hierarchy(con, "colours", [[c, "*"] for c in ("red", "green", "blue", "grey")])
+    dbanon.declare(
+        con, "t", patient="person", visit="identifier", age={"role": "quasi", "top": 60}, born="quasi", zip="quasi",
+        colour=("quasi", "colours"), sex={"role": "quasi", "hierarchy": "sex"}, disease="sensitive", ward="other",
+    )  # fmt: skip
+    return con
+
+
+def test_each_column_is_in_the_review_with_how_it_is_published(clinic: Any) -> None:
+    rows = reviewed(clinic)
+    assert rows[0] == ("source", None, "200 records of 50 persons", None)
+    assert about(rows, "as it is") == {"disease": "sensitive, 2 values", "ward": "other, 21 values"}
+    assert about(rows, "generalized") == {
+        "age": "ranges, >=60", "born": "ranges by month", "zip": "as it is or *", "colour": "hierarchy colours",
+        "sex": "hierarchy sex",
+    }  # fmt: skip
+    assert about(rows, "withheld") == {"patient": "person", "visit": "identifier", "extra": "no role"}
+    assert [row[0] for row in rows] == sorted((row[0] for row in rows), key=("source", *review.TOPICS).index)
+
+
+def test_who_is_unique_by_unchanged_columns_is_counted_as_records_and_persons(clinic: Any) -> None:
+    alone = clinic.execute(
+        "SELECT count(*), count(DISTINCT p) FROM (SELECT any_value(patient) AS p FROM t GROUP BY disease, ward "
+        "HAVING count(DISTINCT patient) = 1)"
+    ).fetchall()[0]
+    assert alone == (20, 20)
+    rows = reviewed(clinic)
+    assert about(rows, "unique") == {
+        None: "20 of 200 records (10.0 %) and 20 of 50 persons (40.0 %) are alone with what is published as it is: "
+        "disease, ward"
+    }
+    clinic.execute(changes(rows, "unique"))
+    assert about(reviewed(clinic), "unique")[None].startswith("0 of 200 records (0.0 %) and 0 of 50 persons (0.0 %)")
+
+
+def test_flat_hierarchies_are_found_and_built(clinic: Any) -> None:
+    rows = reviewed(clinic)
+    assert about(rows, "flat") == {
+        "zip": "no hierarchy; 90 values are right under *: as they are, or *",
+        "colour": "4 of 4 values of hierarchy colours are right under *: as they are, or *",
+    }
+    clinic.execute(changes(rows, "flat", "zip"))
+    rows = reviewed(clinic)
+    assert about(rows, "flat").keys() == {"colour"}
+    assert about(rows, "generalized")["zip"] == "hierarchy zip"
+
+
+def test_problems_of_the_policy_are_those_of_the_table_alone(clinic: Any) -> None:
+    clinic.execute("CREATE TABLE other AS SELECT 1 AS a")
+    clinic.execute(
+        "INSERT INTO dbanon.policy (table_name, column_name, role) "
+        "VALUES ('t', 'nothing', 'quasi'), ('other', 'b', 'quasi')"
+    )
+    problems = [(c, f) for t, c, f, _ in reviewed(clinic) if t == "problem"]
+    assert {column for column, _ in problems} == {"nothing", "disease, ward"}
+
+
+@pytest.mark.parametrize(
+    ("topic", "column", "after"),
+    [
+        ("as it is", "ward", {"withheld": "no role"}),
+        ("generalized", "born", {"generalized": "ranges by quarter"}),
+        ("generalized", "age", {"generalized": "ranges by 5, >=60"}),
+        ("generalized", "sex", {"generalized": "hierarchy sex, from level 1"}),
+        ("withheld", "extra", {"generalized": "as it is or *"}),
+    ],
+)
+def test_the_statement_of_a_finding_changes_it(clinic: Any, topic: str, column: str, after: dict[str, str]) -> None:
+    clinic.execute(changes(reviewed(clinic), topic, column))
+    found = {t: f for t, c, f, _ in reviewed(clinic) if c == column and t != "flat"}
+    assert found == after
+    assert clinic.execute("SELECT count(*) > 0 FROM kacpc('t', k=2, withhold=['ward'])").fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("odd", ["x'); DROP TABLE t; --", 'a "b" {{ q }}', "é\n;"])
+def test_statements_are_right_for_every_name(con: Any, odd: str) -> None:
+    con.execute("CREATE SCHEMA ward")
+    made = f"i % 9 AS {identifier(odd)}, i AS o, lpad((i % 40)::VARCHAR, 4, '0') AS z"
+    con.execute(f"CREATE TABLE ward.{identifier(odd)} AS SELECT {made} FROM range(80) r (i)")
+    source = f"ward.{identifier(odd)}"
+    dbanon.declare(con, source, **{odd: "quasi", "o": "other", "z": "quasi"})
+    for topic, column in (("generalized", odd), ("as it is", "o"), ("flat", "z")):
+        con.execute(changes(reviewed(con, source), topic, column))
+    rows = reviewed(con, source)
+    assert about(rows, "generalized") == {odd: "ranges by 5", "z": "hierarchy z"}
+    assert about(rows, "withheld") == {"o": "no role"}
+    assert "\n" not in "".join(review.lines(rows, odd))
+
+
+def test_no_cell_is_quoted(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT 'SECRET' || i AS ward, 'SECRET' || i AS zip FROM range(9) r (i)")
+    dbanon.declare(con, "t", ward="other", zip="quasi")
+    assert "SECRET" not in str(reviewed(con))
+
+
+def test_the_text_fits_eighty_columns_and_one_screen(clinic: Any) -> None:
+    made = review.lines(reviewed(clinic), "t")
+    assert len(made) <= 24
+    assert [line for line in made if len(line) > 80 and not line.startswith("    ")] == []
+
+
+# --- on the command line and in the shell ----------------------------------------------------------------
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "clinic.duckdb"
+    with dbanon.connect(made) as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT 20 + i % 40 AS age, i AS pid, ['a', 'b'][i % 2 + 1] AS d FROM range(80) r (i)"
+        )
+        dbanon.declare(con, "t", age="quasi", pid="person", d="sensitive")
+    return made
+
+
+def test_a_first_release_is_reviewed_and_no_later_one(path: Path) -> None:
+    call = ("materialize", path, "safe", "mondrian", "t", "-p", "k=4")
+    first = run(*call)
+    assert first.stdout.startswith("safe version 1")
+    said = first.stderr.splitlines()
+    assert said[:4] == [
+        "First release of t as safe: 80 records of 80 persons",
+        "  as it is    d (sensitive, 2 values)",
+        "  generalized age (ranges)",
+        "  withheld    pid (person)",
+    ]
+    assert "First release" not in run("refresh", path, "safe", "--recluster").stderr
+    assert "First release" not in run(*call, "--replace").stderr
+    assert run("materialize", path, "silent", "mondrian", "t", "-p", "k=4", "--quiet").stderr == ""
+
+
+def test_the_review_is_of_the_roles_that_the_call_has(path: Path) -> None:
+    said = run("materialize", path, "safe", "mondrian", "t", "-p", "k=4", "-p", "withhold=['d']").stderr
+    assert "as it is    nothing" in said and "d (by the call)" in said
+
+
+def test_a_file_is_reviewed_before_it_is_there(tmp_path: Path) -> None:
+    source, out = tmp_path / "people.csv", tmp_path / "safe.csv"
+    source.write_text("age,d,pid\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]},{i}\n" for i in range(80)))
+    call = ("anonymize", source, "-k", 4, "--qi", "age", "--sensitive", "d", "-o", out)
+    said = run(*call).stderr
+    assert said.startswith("First release of people.csv as safe: 80 records\n")
+    assert "--identifier COLUMN withholds a column" in said and "dbanon.policy" not in said
+    assert "First release" not in run(*call, "--force").stderr
+    out.unlink()
+    assert run(*call, "--quiet", "--force").stderr == ""
+
+
+def test_policy_and_doctor_show_the_review(path: Path) -> None:
+    import json
+
+    for command in ("policy", "doctor"):
+        result = run(command, path)
+        assert result.exit_code == 0, result.output
+        assert result.stdout.startswith("t: 80 records of 80 persons\n  as it is    d (sensitive, 2 values)\n")
+        assert len(result.stdout.splitlines()) <= 24
+    found = json.loads(run("doctor", path, "--json").stdout)
+    assert found["problems"] == []
+    assert found["tables"]["t"][1]["column_name"] == "d"
+    assert run("policy", path, "nowhere").stdout == ""
+    with dbanon.connect(path) as con:
+        con.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('gone', 'a', 'quasi')")
+    for command in ("policy", "doctor"):
+        result = run(command, path)
+        assert result.exit_code == 1
+        assert "orphan: there is no table or view 'gone'" in result.output
+    ill = run("doctor", path, "--json")
+    assert (ill.exit_code, json.loads(ill.stdout)["problems"][0]["kind"]) == (1, "policy")
+
+
+def test_a_watched_shell_shows_the_review_and_a_script_does_not(path: Path) -> None:
+    import io
+
+    from dbanon.shell.shell import Shell
+
+    for watched in (True, False):
+        out = io.StringIO()
+        with dbanon.connect(path) as con:
+            shell = Shell(con, out, out, mode="table", watched=watched)
+            name = f"safe_{watched}".lower()
+            assert shell.run(f"CREATE MATERIALIZED ANONYMIZED VIEW {name} AS SELECT * FROM kacpc('t', k = 4)")
+            shell.close()
+        assert ("First release of t as safe_true" in out.getvalue()) == watched
