@@ -10,6 +10,9 @@ from dbanon.functions.parameters import Parameter
 from dbanon.models.model import Floats, Form, Listed, Metric, Model, Rules, Settings, shares
 from dbanon.space.space import Sensitive
 
+MOST = 50.0
+"""Above this a value may be as frequent as it can: shares are at least 2^-63, and e^50 is above 2^63."""
+
 
 def _shift(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floats) -> Floats:
     """The greatest |ln(p / q)| of a value of the table; infinite where a class does not have the value."""
@@ -21,7 +24,8 @@ def _shift(settings: Settings, sensitive: Sensitive, counts: Floats, sizes: Floa
 def _rules(settings: Settings, sensitive: Sensitive) -> Rules:
     """All values must be there, none too often; that one may be too rare is left to the measure."""
     values = int((sensitive.share[:-1] > 0).sum())
-    return Rules(least=values, most=sensitive.share * np.exp(settings["delta_disclosure"]), exact=False)
+    gain = np.exp(min(settings["delta_disclosure"], MOST))
+    return Rules(least=values, most=sensitive.share * gain, exact=False)
 
 
 MODEL = Model(

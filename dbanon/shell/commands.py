@@ -251,7 +251,7 @@ COMMANDS = {
         Command(
             ".plan",
             ".plan SELECT ...",
-            "What the functions in a statement run, with a comment on every step.",
+            "The commented SQL of the functions in a statement.",
             _plan,
             1,
             1,

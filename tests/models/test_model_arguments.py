@@ -102,7 +102,7 @@ UNUSED = {
     "emd := 'equal'": "emd has no effect, because t is not given",
     "l := 2, emd := 'ordered'": "emd has no effect, because t is not given",
     "likeness := 'enhanced'": "likeness has no effect, because beta is not given",
-    "multi := 'joint'": "multi has no effect, because none of l, t, alpha, p, beta is given",
+    "multi := 'joint'": "multi has no effect, because none of l, t, alpha, p, beta, delta_disclosure is given",
 }
 
 
