@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from dbanon import errors
+from dbanon.audit import ledgered
 from dbanon.audit.parameters import QI
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions.call import Call
@@ -313,6 +314,9 @@ def measured(call: Call) -> Sql:
     """The SQL of a call; errors are those of `statement`, and UnknownTable."""
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
+    entry = ledgered.found(call, source)
+    if entry is not None and ledgered.unchanged(call, entry, call.options["qi"] is None) is not None:
+        policy = policy._replace(declared=ledgered.declared_of_release(call, entry, source))
     return statement(call.function.name, source, policy, call.options, partial(prepare.order, call, source))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from dbanon import errors
-from dbanon.audit import pairing, released
+from dbanon.audit import ledgered, pairing, released
 from dbanon.audit.attack_kinds import KINDS, Attack
 from dbanon.audit.pairing import Pair
 from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
@@ -32,16 +33,18 @@ def statement(call: Call) -> Sql:
 
     Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, NoSensitive,
     NoSensitiveHierarchy, UnsupportedPerson, UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument,
-    UnusedArgument, MissingExtra.
+    UnusedArgument, MissingExtra, and of a release of the ledger what `released.resolved` and `released.hierarchies`
+    raise.
     """
     function, options = call.function.name, call.options
     kind = KINDS[str(options["kind"])]
     _check(function, kind, options)
     judges = kind.guesses == "sensitive"
-    tables = released.resolved(call, judges=judges, counts_persons=False)
+    tables = released.resolved(call, judges=judges, counts_persons=False, needs_source=True)
+    bounds = _bounds(call, tables, kind)
     if judges and not tables.sensitive:
         raise errors.NoSensitive(function, tables.release.shown, kind.name)
-    own = pairing.hierarchies(function, tables.source, tables.qi, tables.declared, options, others=tables.sensitive)
+    own = released.hierarchies(call, tables, others=tables.sensitive)
     attributes = [
         replace(
             pairing.attribute(call, tables.release, tables.source, Pair(i, column, published, own.get(column))), q=i
@@ -57,10 +60,10 @@ def statement(call: Call) -> Sql:
         "attributes": attributes,
         "people": tables.source.sql,
         "who": _who(call, tables, tables.source, tables.qi),
-        "threshold": literal(_threshold(kind, options)),
+        "threshold": literal(_threshold(kind, options, bounds.alpha)),
         "above": kind.name == "minimality" and options["threshold"] is None,
-        "alpha": literal(_alpha(options)),
-        "k": options["k"],
+        "alpha": literal(bounds.alpha),
+        "k": bounds.k,
         "seed": options["seed"],
         "train": literal(options.number("train")),
         "request": as_json(
@@ -117,24 +120,39 @@ def _check(function: str, kind: Attack, options: Options) -> None:
             raise errors.UnusedArgument(function, name, f"it is not about {kind.name}")
     if kind.name == "linkage" and options["register"] is None:
         raise errors.MissingArgument(function, "register", "a table's name", "register = 'citizens'")
-    if kind.name == "minimality" and options["alpha"] is None and options["l"] is None:
-        raise errors.MissingArgument(function, "alpha", "a number above 0 and at most 1, or l", "alpha = 0.5")
     if kind.name == "minimality" and options["alpha"] is not None and options["l"] is not None:
         raise errors.UnusedArgument(function, "l", "alpha is given")
 
 
-def _threshold(kind: Attack, options: Options) -> float:
+def _threshold(kind: Attack, options: Options, alpha: float) -> float:
     """The confidence from which on somebody counts as exposed."""
     given = options.number("threshold")
     if given is not None:
         return given
-    return _alpha(options) if kind.name == "minimality" else kind.threshold
+    return alpha if kind.name == "minimality" else kind.threshold
 
 
-def _alpha(options: Options) -> float:
-    """The greatest share that the release lets a value have in a class; l: one in l, as the paper counts."""
-    least = options.whole("l")
-    return 1 / least if least is not None else options.number("alpha") or 1.0
+class _Bounds(NamedTuple):
+    """What the algorithm of a release kept to: least records in a class (None: those of its smallest), and the greatest
+    share of a value in a class."""
+
+    k: int | None = None
+    alpha: float = 1.0
+
+
+def _bounds(call: Call, tables: Tables, kind: Attack) -> _Bounds:
+    """What a minimality attack takes for granted, by the call and the ledger; l: one in l, as the paper counts.
+
+    Raises MissingArgument, ContradictsLedger.
+    """
+    if kind.name != "minimality":
+        return _Bounds()
+    k, least = ledgered.made_with(call, tables.entry, "k"), call.options.number("l")
+    alpha = 1 / least if least is not None else ledgered.made_with(call, tables.entry, "alpha")
+    if alpha is None:
+        accepts = "a number above 0 and at most 1, or l"
+        raise errors.MissingArgument(tables.function, "alpha", accepts, "alpha = 0.5")
+    return _Bounds(None if k is None else int(k), alpha)
 
 
 def _has_person(call: Call, tables: Tables) -> bool:
@@ -217,9 +235,7 @@ _PARAMETERS = (
     Parameter(
         "source",
         Text("a table's name"),
-        "The table that was released: whom the attacker looks for, and what is true.",
-        required=True,
-        example="source = 'patients'",
+        "The table that was released: whom the attacker looks for, and what is true; default: that of the ledger.",
     ),
     QI,
     SENSITIVE,
@@ -241,10 +257,12 @@ _PARAMETERS = (
         "alpha for minimality, exclusive; else 0.5. skewness: least gain over the whole table, default 0.2.",
     ),
     Parameter("facts", Integer(0), "background: how many sensitive values the attacker can rule out.", 1),
-    Parameter("k", Integer(1), "minimality: the k of the release; default: its smallest class."),
+    Parameter("k", Integer(1), "minimality: the k of the release; default: that of the ledger, or its smallest class."),
     Parameter("l", Integer(2), "minimality: the release lets no value have a share above 1 / l in a class."),
     Parameter(
-        "alpha", Real(0, 1, above=True), "minimality: the release lets no value have a greater share in a class."
+        "alpha",
+        Real(0, 1, above=True),
+        "minimality: the release lets no value have a greater share in a class; default: that of the ledger.",
     ),
     Parameter("seed", Integer(0, SEEDS), "prediction: another seed, another split and forest.", 1),
     Parameter(
@@ -264,7 +282,7 @@ FUNCTIONS = (
         "Whom or which class an attack exposes: guess, how sure the attacker is, without the release, how often right.",
         handler=statement,
         example=Example(
-            "SELECT guess, confidence, who FROM attack('safe', kind = 'homogeneity', source = 'patients') LIMIT 5;",
+            "SELECT guess, confidence, who FROM attack('safe', kind = 'homogeneity') LIMIT 5;",
             SAFE,
         ),
     ),
@@ -275,7 +293,7 @@ FUNCTIONS = (
         "What an attack gains in all, beside guessing the most frequent value and the same attack on the raw data.",
         handler=statement,
         example=Example(
-            "SELECT name, value, on_raw FROM attack_summary('safe', kind = 'reconstruction', source = 'patients');",
+            "SELECT name, value, on_raw FROM attack_summary('safe', kind = 'reconstruction');",
             SAFE,
         ),
     ),

@@ -8,7 +8,7 @@ from dbanon.functions.parameters import Parameter
 SOURCE = Parameter(
     "source",
     Text("a table's name"),
-    "The table that was released: its policy says what the columns are; default: that of the release.",
+    "The table that was released, whose policy says what the columns are; default: by the ledger, else the release.",
 )
 QI = Parameter("qi", Columns(), "The columns whose values make the classes; default: the declared quasi-identifiers.")
 SENSITIVE = Parameter(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from dbanon import errors
-from dbanon.audit import pairing
+from dbanon.audit import pairing, released
 from dbanon.audit.pairing import Pair
+from dbanon.audit.parameters import SOURCE
 from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import SEEDS, Columns, Integer, PerColumn, Real, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
-from dbanon.source import catalog, stored_policy
-from dbanon.sqltext.quote import Sql, literal, text
+from dbanon.sqltext.quote import Sql, literal
 from dbanon.sqltext.template import fill, message
 
 MOST = 3
@@ -21,22 +19,19 @@ MOST = 3
 
 
 def statement(call: Call) -> Sql:
-    """The SQL of `query_error(release, source, ...)`.
+    """The SQL of `query_error(release, ...)`.
 
-    Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, UnsupportedType,
-    UnsupportedSetting, UnknownHierarchy.
+    Raises UnsupportedType, UnsupportedSetting, UnknownHierarchy, and what `released.resolved` and
+    `released.hierarchies` raise.
     """
     function, options = call.function.name, call.options
-    find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.local)
-    release, source = find(call.text("release")), find(call.text("source"))
-    declared, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
-    columns = pairing.columns(function, release, source, declared, options.listed("qi"))
-    hierarchies = pairing.hierarchies(function, source, columns, declared, options)
+    tables = released.resolved(call, judges=False, counts_persons=False, needs_source=True)
+    release, source = tables.release, tables.source
+    hierarchies = released.hierarchies(call, tables)
     attributes = [
         pairing.attribute(call, release, source, Pair(i, column, published, hierarchies.get(column)))
-        for i, (column, published) in enumerate(columns.items())
+        for i, (column, published) in enumerate(tables.qi.items())
     ]
-    fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}
     return Sql(
         fill(
             "audit/query_error/error.sql",
@@ -49,7 +44,7 @@ def statement(call: Call) -> Sql:
             seed=options["seed"],
             selectivity=literal(options.number("selectivity")),
             sanity=literal(options.number("sanity")),
-            sources=[pairing.stands(function, s) | fingerprints for s in (source, release)],
+            sources=[{**pairing.stands(function, s), **tables.fingerprints} for s in (source, release)],
             say={
                 "empty": message(errors.EmptySource(function, source.shown)),
                 "empty_release": message(errors.EmptySource(function, release.shown)),
@@ -61,8 +56,9 @@ def statement(call: Call) -> Sql:
 FUNCTIONS = (
     TableFunction(
         "query_error",
-        ("release", "source"),
+        ("release",),
         (
+            SOURCE,
             Parameter("queries", Integer(1, 10**6), "How many random queries, one to three predicates in turn.", 1000),
             Parameter("seed", Integer(0, SEEDS), "Another seed, other queries.", 1),
             Parameter(
@@ -84,6 +80,7 @@ FUNCTIONS = (
         ),
         "Relative error of random counts and averages on a release against its source, by number of predicates.",
         handler=statement,
-        example=Example("SELECT * FROM query_error('safe', 'patients', queries = 100, seed = 1);", SAFE),
+        example=Example("SELECT * FROM query_error('safe', queries = 100, seed = 1);", SAFE),
+        placed=("source",),
     ),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from dbanon import errors
-from dbanon.audit import anonymity, pairing
+from dbanon.audit import anonymity, ledgered, pairing
 from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.functions.call import Call
 from dbanon.policy.column_roles import ROLES
@@ -16,6 +16,7 @@ from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.views.ledger import Entry
 
 _PASSTHROUGH = (None, "sensitive")
 """What a column may be in a call (None: it is in no list) and still count among those published as they are."""
@@ -23,7 +24,7 @@ _PASSTHROUGH = (None, "sensitive")
 
 @dataclass(frozen=True)
 class Tables:
-    """A release, the table it is judged by (itself where no source is given), and what their columns are.
+    """A release, the table it is judged by (itself where there is no source), and what their columns are.
 
     `qi` are SQL for what was published of the quasi-identifiers, by their name in the source; `sensitive` and `person`
     are columns of the release.
@@ -39,20 +40,37 @@ class Tables:
     fingerprints: Mapping[str, object]
     passthrough: tuple[str, ...] = ()
     """Columns of the release that are published as they are: sensitive and other."""
+    entry: Entry | None = None
+    """What the ledger says of the release, where it says what the columns are."""
+
+    @property
+    def has_source(self) -> bool:
+        """Whether there is another table that the release is judged by."""
+        return self.source is not self.release
 
 
-def resolved(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables:
-    """What a call is about; `judges`: sensitive columns matter; `counts_persons`: a person column of the release, too.
+@dataclass(frozen=True)
+class _Pair:
+    """A release and the table it is judged by, what the columns of that are, and where that is said."""
 
-    Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared.
+    release: Source
+    source: Source
+    declared: Sequence[Declared]
+    entry: Entry | None = None
+
+
+def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_source: bool = False) -> Tables:
+    """What a call is about; `judges`: sensitive columns matter; `counts_persons`: a person column of the release, too;
+    `needs_source`: nothing can be said without one.
+
+    What the call does not say of a release is taken from the ledger, else from the policy. Raises UnknownTable,
+    UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, NotTheRelease, SourceGone, ContradictsLedger and
+    MissingArgument.
     """
     function, options = call.function.name, call.options
-    find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.local)
-    release = find(call.text("release"))
-    given = options.text("source")
-    source = release if given is None else find(given)
-    declared, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
-    qi = pairing.columns(function, release, source, declared, options.listed("qi"))
+    pair = paired(call, needs_source)
+    release, source, declared = pair.release, pair.source, pair.declared
+    qi = _quasi(call, pair)
     judged = options.listed("sensitive")
     sensitive = _released(function, release, source, declared, "sensitive", judged) if judges else ()
     person = options.text("person")
@@ -70,10 +88,50 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True) -> Tables
     )
     every = dict.fromkeys(name for names in named for name in names)
     passthrough = tuple(name for name in every if roles.get(name.lower()) in _PASSTHROUGH)
+    _, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
     fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}
-    return Tables(
-        function, release, source, declared, qi, sensitive, next(iter(persons), None), fingerprints, passthrough
-    )
+    person = next(iter(persons), None)
+    return Tables(function, release, source, declared, qi, sensitive, person, fingerprints, passthrough, pair.entry)
+
+
+def paired(call: Call, needs_source: bool) -> _Pair:
+    """The release and the source of a call. Errors are those of `resolved`."""
+    function, options = call.function.name, call.options
+    find = partial(catalog.resolve, function, cursor=call.cursor, path=call.path, local=call.session.local)
+    release = find(call.text("release"))
+    name = options.text("source")
+    given = None if name is None else find(name)
+    entry = ledgered.found(call, release)
+    if entry is not None and given is None:
+        entry = ledgered.unchanged(call, entry, needs_source or options["qi"] is None)
+    if entry is not None:
+        source = ledgered.chosen(call, entry, given)
+        if source is None and (needs_source or (function == "risk" and options["qi"] is None)):
+            raise ledgered.gone(call, entry)
+        return _Pair(release, source or release, ledgered.declared(entry), entry)
+    if given is None and needs_source:
+        raise errors.MissingArgument(function, "source", "a table's name", "source = 'patients'")
+    source = given or release
+    return _Pair(release, source, stored_policy.policy_of(source, call.cursor).declared)
+
+
+def _quasi(call: Call, pair: _Pair) -> dict[str, Sql]:
+    """What was published of the quasi-identifiers, by their name in the source."""
+    function, given = call.function.name, call.options.listed("qi")
+    if pair.entry is not None and pair.source is pair.release:
+        return ledgered.columns(function, pair.entry, pair.release, given)
+    return pairing.columns(function, pair.release, pair.source, pair.declared, given)
+
+
+def hierarchies(call: Call, tables: Tables, others: Sequence[str] = ()) -> dict[str, tuple[str, str | None]]:
+    """(hierarchy, how the call named it) of the columns that have one; `others`: columns that may have one, too.
+
+    Raises HierarchiesChanged, UnknownColumn, UnsupportedSetting.
+    """
+    declared = tables.declared
+    if tables.entry is not None:
+        declared = ledgered.with_hierarchies(call, tables.entry, tables.source, declared)
+    return pairing.hierarchies(tables.function, tables.source, tables.qi, declared, call.options, others)
 
 
 def _released(

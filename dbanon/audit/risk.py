@@ -35,23 +35,21 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     """The SQL of `risk(release, ...)` and of the functions that give some of its numbers.
 
     Raises UnknownTable, UnknownColumn, UnknownRole, TwoRoles, NoPolicy, NothingShared, NoSensitive, UnsupportedPerson,
-    UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument, UnusedArgument.
+    UnsupportedType, UnsupportedSetting, UnknownHierarchy, MissingArgument, UnusedArgument, and what `released.resolved`
+    and `released.hierarchies` raise of a release of the ledger.
     """
     function, options = call.function.name, call.options
     judging = "disclosure" in groups or "exposure" in groups
-    tables = released.resolved(call, judges=judging)
+    tables = released.resolved(call, judges=judging, needs_source=function in _OF_THE_SOURCE)
     if judging and not tables.sensitive and function != "risk":
         raise errors.NoSensitive(function, tables.release.shown, function)
-    groups = _possible(call, tables, groups)
+    groups = _possible(tables, groups)
     population = _population(call, tables)
     fraction = options.number("fraction")
     if population is not None and fraction is not None:
         raise errors.UnusedArgument(function, "fraction", "a population is given")
-    hierarchies = (
-        pairing.hierarchies(function, tables.source, tables.qi, tables.declared, options)
-        if "hierarchies" in options
-        else {}
-    )
+    compared = population is not None or any(g in _OF_THE_SOURCE for g in groups)
+    hierarchies = released.hierarchies(call, tables) if compared or options.get("hierarchies") else {}
     threshold = options.number("threshold") or 0.0
     sample = float(options.get("sample", 1.0))
     weights = _weights(call, tables)
@@ -92,11 +90,9 @@ def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
     )
 
 
-def _possible(call: Call, tables: Tables, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """The numbers that can be told of what a call is about; MissingArgument where a function gives no other."""
-    if call.options["source"] is None:
-        if call.function.name in _OF_THE_SOURCE:
-            raise errors.MissingArgument(call.function.name, "source", "a table's name", "source = 'patients'")
+def _possible(tables: Tables, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """The numbers that can be told of what a call is about."""
+    if not tables.has_source:
         groups = tuple(g for g in groups if g not in _OF_THE_SOURCE)
     return groups if tables.passthrough else tuple(g for g in groups if g != "together")
 
@@ -195,7 +191,7 @@ FUNCTIONS = (
             ),
         ),
         example=Example(
-            "SELECT name, sensitive, value, classes, records FROM risk('safe', source = 'patients', threshold = 0.1);",
+            "SELECT name, sensitive, value, classes, records FROM risk('safe', threshold = 0.1);",
             SAFE,
         ),
     ),
@@ -206,9 +202,7 @@ FUNCTIONS = (
         "Risk that a record is told to be somebody's: prosecutor, journalist, marketer; highest, average, share above "
         "a threshold.",
         handler=partial(statement, groups=("reidentification",)),
-        example=Example(
-            "SELECT name, value FROM reidentification('safe', source = 'patients', fraction = 0.01);", SAFE
-        ),
+        example=Example("SELECT name, value FROM reidentification('safe', fraction = 0.01);", SAFE),
     ),
     TableFunction(
         "uniqueness",
@@ -216,9 +210,7 @@ FUNCTIONS = (
         (SOURCE, QI, PERSON, CLASSES, HIERARCHIES, _POPULATION),
         "Share of records alone in their class, and with a population table, of those that fit one person of it.",
         handler=partial(statement, groups=("uniqueness",)),
-        example=Example(
-            "SELECT name, value FROM uniqueness('safe', source = 'patients', population = 'patients');", SAFE
-        ),
+        example=Example("SELECT name, value FROM uniqueness('safe', population = 'patients');", SAFE),
     ),
     TableFunction(
         "disclosure",
@@ -227,7 +219,7 @@ FUNCTIONS = (
         "Risk that a sensitive value is guessed from a class: by its values, and by the dominant one "
         "(Majeed et al. 2024, Eq. 13).",
         handler=partial(statement, groups=("disclosure",)),
-        example=Example("SELECT name, value, worst FROM disclosure('safe', source = 'patients');", SAFE),
+        example=Example("SELECT name, value, worst FROM disclosure('safe');", SAFE),
     ),
     TableFunction(
         "exposure",
@@ -239,7 +231,7 @@ FUNCTIONS = (
         "Share of the table's most frequent sensitive value that lies in classes where it leads "
         "(Majeed et al. 2024, Eq. 15); NULL where it does not occur in the sample.",
         handler=partial(statement, groups=("exposure",)),
-        example=Example("SELECT value, classes FROM exposure('safe', source = 'patients', ties = 'count');", SAFE),
+        example=Example("SELECT value, classes FROM exposure('safe', ties = 'count');", SAFE),
     ),
     TableFunction(
         "distortion",
@@ -248,9 +240,7 @@ FUNCTIONS = (
         "Average level to which quasi-identifiers were generalized, weighted by influence "
         "(Majeed et al. 2024, Eq. 16).",
         handler=partial(statement, groups=("distortion",)),
-        example=Example(
-            "SELECT value FROM distortion('safe', source = 'patients', influence = {'sex': 0.2, 'zip': 1.5});", SAFE
-        ),
+        example=Example("SELECT value FROM distortion('safe', influence = {'sex': 0.2, 'zip': 1.5});", SAFE),
     ),
     TableFunction(
         "infeasible_classes",
@@ -259,6 +249,6 @@ FUNCTIONS = (
         "Number of classes that queries are badly answered on: suppressed, open or wide values "
         "(Majeed et al. 2024, Eq. 17).",
         handler=partial(statement, groups=("infeasible_classes",)),
-        example=Example("SELECT value, worst FROM infeasible_classes('safe', source = 'patients', w = 0.3);", SAFE),
+        example=Example("SELECT value, worst FROM infeasible_classes('safe', w = 0.3);", SAFE),
     ),
 )

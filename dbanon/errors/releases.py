@@ -230,6 +230,49 @@ class ReleaseUnsealed(DbanonError):
         )
 
 
+class NotTheRelease(DbanonError):
+    """A table of the name and the columns of a release, which has other rows."""
+
+    def __init__(self, function: str, name: str, what: str) -> None:
+        super().__init__(
+            f"{function}: {name} is not the release of that name any more: {what}. Nothing is taken from the ledger. "
+            "Hint: refresh the release to have it as it was; to measure the table as it is, say in the call what its "
+            "columns are (qi = [...]) and, where the function takes one, its source."
+        )
+
+
+class SourceGone(DbanonError):
+    """A release whose source is not there, and a call that needs it."""
+
+    def __init__(self, function: str, name: str, source: str) -> None:
+        super().__init__(
+            f"{function}: {name} was released from {source}, which is not there any more, or lacks columns that were "
+            "released. Hint: source = '...' names a table with the rows that it was released from."
+        )
+
+
+class ContradictsLedger(DbanonError):
+    """A call about a release that says something else of it than the ledger."""
+
+    def __init__(self, function: str, name: str, parameter: str, known: str, given: str) -> None:
+        super().__init__(
+            f"{function}: by the ledger {name} was released with {parameter} = {known}, and the call says "
+            f"{parameter} = {given}. Hint: leave {parameter} out; to hold its rows against something else, copy them, "
+            f"CREATE TABLE copied AS FROM {name}."
+        )
+
+
+class HierarchiesChanged(DbanonError):
+    """A release whose hierarchies are not those of its making any more."""
+
+    def __init__(self, function: str, name: str) -> None:
+        super().__init__(
+            f"{function}: the hierarchies that are declared or stored now are not those that {name} was released with, "
+            "so that it cannot be told by them what its values stand for. Hint: name those that it was released with, "
+            "hierarchies = {'column': 'hierarchy'}, or refresh it."
+        )
+
+
 class TargetExists(DbanonError):
     """Files that would be overwritten."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dbanon.functions import arguments, literals
 from dbanon.functions.call import Call
+from dbanon.functions.registry import table_functions
 from dbanon.session import Session
 from dbanon.sqltext.builtin import bound
 
@@ -17,7 +18,8 @@ def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> 
         session.recorded.append(call)
         return "SELECT 1"
     name = call["function"]
-    given = arguments.merged(name, call["slots"] or (), dict(call["named"] or {}))
+    placed = table_functions()[name].placed
+    given = arguments.merged(name, call["slots"] or (), dict(call["named"] or {}), placed)
     with session.cursor() as cursor:
         if call["positional"] or call["named"]:
             literals.refuse(name, cursor)

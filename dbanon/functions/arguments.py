@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from dbanon import errors
 
@@ -42,13 +43,15 @@ _SLOT = re.compile(
 )
 
 
-def slot(function: str, text: str) -> tuple[str, object] | None:
-    """`(name, value)` of one positional slot; None where the slot is empty."""
+def slot(function: str, text: str, placed: str | None = None) -> tuple[str, object] | None:
+    """`(name, value)` of one positional slot; None where the slot is empty. A text alone is the value of `placed`."""
     branch = _SLOT.fullmatch(text)
     text = branch["given"] if branch else text
     if text == "NULL":
         return None
     try:
+        if placed is not None and (alone := _Reader(text).text_alone()) is not None:
+            return placed, alone
         return _Reader(text).comparison()
     except ValueError:
         raise errors.UnreadableArgument(function, _plain(text)) from None
@@ -97,6 +100,14 @@ class _Reader:
             self.tokens.append((match.lastgroup, match[match.lastgroup]))
             at = match.end()
         self.at = 0
+
+    def text_alone(self) -> str | None:
+        """The text that this is and nothing else; None where it is another expression."""
+        if self.peek()[1] == "(":  # a comparison
+            return None
+        value = self.value()
+        inner = value.inner if isinstance(value, _Cast) else value
+        return inner if isinstance(inner, str) and self.at == len(self.tokens) else None
 
     def comparison(self) -> tuple[str, object]:
         """`(name = value)` and nothing after it."""
@@ -258,12 +269,15 @@ def _plain_value(value: object, fields: tuple[str, ...]) -> object:
     return value
 
 
-def merged(function: str, slots: Sequence[str], named_values: dict[str, object]) -> dict[str, object]:
-    """All arguments of a call by name; RepeatedArgument when one is given twice."""
+def merged(
+    function: str, slots: Sequence[str], named_values: dict[str, object], placed: Sequence[str] = ()
+) -> dict[str, object]:
+    """All arguments of a call by name; RepeatedArgument when one is given twice. `placed` are names of the first slots,
+    whose values may be texts without a name."""
     given = {name: value for name, value in named_values.items() if value is not None}
     seen = set(given)
-    for text in slots:
-        found = slot(function, text)
+    for text, place in zip_longest(slots, placed[: len(slots)]):
+        found = slot(function, text, place)
         if found is None:
             continue
         name, value = found

@@ -43,6 +43,8 @@ class TableFunction:
     algorithm: str | None = None
     kind: str | None = None
     narrowed: Callable[[Mapping[str, object]], TableFunction] | None = None
+    placed: tuple[str, ...] = ()
+    """Parameters, the first ones, that may be given by their place alone, as texts."""
 
     @property
     def captured(self) -> tuple[str, ...]:

@@ -180,6 +180,11 @@ def hierarchy_fingerprint(publication: Publication, cursor: Any) -> str:
     used = {a.quasi.column: a.hierarchy for a in publication.attributes if a.hierarchy is not None} | dict(
         publication.orders
     )
+    return fingerprint_of(used, cursor)
+
+
+def fingerprint_of(used: Mapping[str, Hierarchy], cursor: Any) -> str:
+    """A text that changes when a hierarchy of these columns does."""
     every = "md5(coalesce(string_agg(r::VARCHAR, chr(10) ORDER BY r::VARCHAR COLLATE POSIX ASC), ''))"
     queries = [f"SELECT {every} FROM ({relation.rows(hierarchy)}) AS r" for _, hierarchy in sorted(used.items())]
     pieces = [cursor.execute(query).fetchall()[0][0] for query in queries]

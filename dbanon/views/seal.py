@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dbanon.source import catalog
@@ -22,12 +22,12 @@ LEDGER = (
 """What the ledger says of a version and never changes."""
 
 
-def of_tables(cursor: Any, entry: Entry) -> dict[str, str]:
-    """The hashes (SHA-256) of the tables of a version, by their endings: of names and types of the columns, and of the
+def of_tables(cursor: Any, entry: Entry, endings: Sequence[str] = TABLES) -> dict[str, str]:
+    """The hashes (SHA-256) of tables of a version, by their endings: of names and types of the columns, and of the
     rows in their order. O(rows) time."""
     found = {}
     with _settled(cursor):
-        for ending in TABLES:
+        for ending in endings:
             columns = catalog.columns_of(cursor, (entry.database, entry.schema, entry.name + ending))
             found[ending] = _of(cursor, entry.table(ending), columns)
     return found
@@ -40,18 +40,19 @@ def of_ledger(cursor: Any, database: str, row: Sql) -> str:
         return _of(cursor, row, {name: types[name] for name in LEDGER})
 
 
-def broken(cursor: Any, entry: Entry) -> list[str] | None:
-    """What of a version is not as it was made; None where no hashes were kept, as by earlier versions of dbanon."""
+def broken(cursor: Any, entry: Entry, endings: Sequence[str] = TABLES) -> list[str] | None:
+    """What of a version, of its tables with these endings, is not as it was made; None where no hashes were kept, as by
+    earlier versions of dbanon."""
     kept = _kept(cursor, entry)
     if kept is None:
         return None
     there = catalog.relations(cursor, entry.database)
-    missing = [entry.name + e for e in TABLES if (entry.database, entry.schema, entry.name + e) not in there]
+    missing = [entry.name + e for e in endings if (entry.database, entry.schema, entry.name + e) not in there]
     if missing:
         return [f"table {name} is missing" for name in missing]
     said = [
         f"table {entry.name + ending} has other rows, another order or other columns than it was made with"
-        for ending, hashed in of_tables(cursor, entry).items()
+        for ending, hashed in of_tables(cursor, entry, endings).items()
         if kept.get(ending) != hashed
     ]
     if kept.get("ledger") != of_ledger(cursor, entry.database, _ledger_row(entry)):

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from support import documents
 
@@ -55,24 +56,38 @@ def test_ten_statements_lead_from_a_csv_to_a_file(small: Path, tmp_path: Path, m
     from dbanon.cli import main
 
     monkeypatch.chdir(tmp_path)
-    shutil.copy(small, "dbanon_demo.duckdb")
-    statements, command = blocks("")
-    with dbanon.connect("dbanon_demo.duckdb") as con:
+    with duckdb.connect(str(small), read_only=True) as con:
         con.execute("COPY patients TO 'patients.csv'")
-        given = documents.statements(statements)
-        assert len(given) == 10
+    statements, command = blocks("")
+    given = documents.statements(statements)
+    assert len(given) == 10
+    with dbanon.connect("visits.duckdb") as con:
         results = [con.execute(s).fetchall() for s in given]
-        assert results[3] == []
-        assert len(results[4]) == 10
+        assert results[4] == []
+        assert len(results[5]) == 10
+        assert len(results[9]) == 3
     result = CliRunner().invoke(main, command.split()[1:])
     assert result.exit_code == 0, result.output
     assert (tmp_path / "safe_visits.parquet").exists()
 
 
+def test_the_ten_statements_can_be_typed_into_the_shell(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from dbanon.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect(str(small), read_only=True) as con:
+        con.execute("COPY patients TO 'patients.csv'")
+    result = CliRunner().invoke(main, ["shell", "visits.duckdb"], input=blocks("")[0])
+    assert result.exit_code == 0, result.output
+    assert "kind,predicates,queries" in result.output
+
+
 @pytest.mark.exhaustive
 def test_the_tour_works_on_a_connection_that_was_only_attached(small: Path, tmp_path: Path) -> None:
-    import duckdb
-
     shutil.copy(small, tmp_path / "tour.duckdb")
     con = dbanon.attach(duckdb.connect(str(tmp_path / "tour.duckdb")))
     for block in blocks("sql"):

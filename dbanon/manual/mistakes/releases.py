@@ -100,6 +100,31 @@ MISTAKES: tuple[Mistake, ...] = (
         *SAFE,
         "UPDATE dbanon.release SET hashes = NULL;",
     ),
+    sql(
+        errors.NotTheRelease(
+            "risk", "safe", "table safe has other rows, another order or other columns than it was made with"
+        ),
+        "FROM risk('safe');",
+        *SAFE,
+        "DELETE FROM safe WHERE class_id = 1;",
+    ),
+    sql(
+        errors.SourceGone("query_error", "safe_few", "few"),
+        "FROM query_error('safe_few');",
+        *_VISITS,
+        "DROP TABLE few;",
+    ),
+    sql(
+        errors.ContradictsLedger("risk", "safe_few", "source", "few", "patients"),
+        "FROM risk('safe_few', source = 'patients');",
+        *_VISITS,
+    ),
+    sql(
+        errors.HierarchiesChanged("distortion", "safe"),
+        "FROM distortion('safe');",
+        *SAFE,
+        "UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip';",
+    ),
     python(
         errors.TargetExists("out.duckdb", ["out.duckdb"]),
         'dbanon.publish(con, "safe", "out.duckdb")\ndbanon.publish(con, "safe", "out.duckdb")',

@@ -1,0 +1,247 @@
+"""Functions about a release take from the ledger what it was made from and what its columns were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+
+pytestmark = pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+
+TREE = [["02138", "021**", "*"], ["02139", "021**", "*"], ["03010", "030**", "*"], ["03011", "030**", "*"]]
+VISITS = (
+    "CREATE TABLE {name} AS SELECT i AS pid, 20 + (i * 7) % 40 AS age, ['F', 'M'][1 + i % 2] AS sex, "
+    "['02138', '02139', '03010', '03011'][1 + (i // 3) % 4] AS zip, "
+    "['Flu', 'HIV', 'Cold'][1 + (i // 5) % 3] AS disease FROM range(120) AS r (i)"
+)
+RISKS = ("risk", "reidentification", "uniqueness", "disclosure", "exposure", "distortion", "infeasible_classes")
+SENSITIVE = ("risk", "disclosure", "exposure")
+
+
+def clinic(con: Any) -> None:
+    """A table with a policy, and a release `safe` of it."""
+    con.execute(VISITS.format(name="visits"))
+    dbanon.load_hierarchy(con, "zips", TREE)
+    roles: dict[str, Any] = {"age": "quasi", "sex": "quasi", "zip": ("quasi", "zips"), "disease": "sensitive"}
+    dbanon.declare(con, "visits", pid="identifier", **roles)
+    dbanon.materialize(con, "safe", "kacpc", "visits", k=5, alpha=0.9, key="pid")
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Any]:
+    """One that no test changes."""
+    with dbanon.connect() as con:
+        clinic(con)
+        yield con
+
+
+@pytest.fixture
+def made(con: Any) -> Any:
+    """One that is the test's own, on a connection that was only attached."""
+    clinic(con)
+    return con
+
+
+def rows(con: Any, call: str) -> list[Any]:
+    return con.execute(f"FROM {call}").fetchall()
+
+
+def refused(con: Any, call: str) -> str:
+    with pytest.raises(duckdb.Error) as caught:
+        rows(con, call)
+    return str(caught.value).split("\n")[0]
+
+
+@pytest.mark.parametrize("function", RISKS)
+def test_risk_of_a_release_needs_neither_source_nor_roles(shared: Any, function: str) -> None:
+    told = "source = 'visits', qi = ['age', 'sex', 'zip']" + ", sensitive = ['disease']" * (function in SENSITIVE)
+    found = rows(shared, f"{function}('safe')")
+    assert found and found == rows(shared, f"{function}('safe', {told})") == rows(shared.raw, f"{function}('safe')")
+
+
+KINDS = ("homogeneity", "skewness", "background", "reconstruction", "downcoding", "minimality", "prediction")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_attack_on_a_release_needs_its_kind_alone(shared: Any, kind: str) -> None:
+    more = ", k = 5, alpha = 0.9" if kind == "minimality" else ""
+    for function in ("attack", "attack_summary"):
+        found = rows(shared, f"{function}('safe', kind = '{kind}')")
+        assert found == rows(shared, f"{function}('safe', kind = '{kind}', source = 'visits'{more})")
+        assert found or function == "attack"
+
+
+def test_the_error_of_queries_in_every_form_of_the_call(shared: Any) -> None:
+    few = "selectivity = 0.5"
+    expected = rows(shared, f"query_error('safe', source = 'visits', {few}, queries = 9)")
+    assert len(expected) > 3
+    for con in (shared, shared.raw):
+        assert rows(con, f"query_error('safe', queries = 9, {few})") == expected
+        assert rows(con, f"query_error('safe', 'visits', queries = 9, {few})") == expected
+    prepared = "FROM query_error(?, ?, queries := ?, selectivity := 0.5)"
+    assert shared.raw.execute(prepared, ["safe", "visits", 9]).fetchall() == expected
+    assert "source is given twice" in refused(shared, "query_error('safe', 'visits', source = 'visits')")
+    assert "cannot read the argument 30" in refused(shared, "query_error('safe', 30)")
+    assert "cannot read the argument 'visits'" in refused(shared, "query_error('safe', 'visits', 'visits')")
+
+
+def test_measures_of_models_know_the_columns_of_a_release(shared: Any) -> None:
+    judged = "qi = ['age', 'sex', 'zip'], sensitive = ['disease']"
+    for function in ("anonymity", "alpha_k"):
+        assert rows(shared, f"{function}('safe')") == rows(shared, f"{function}('safe', {judged})")
+    assert min(row[2] for row in rows(shared, "k_anonymity('safe')")) >= 5
+    assert len(rows(shared, "k_anonymity('safe', qi = ['sex'])")) < 4, "what is given wins"
+
+
+def test_what_the_call_says_otherwise_than_the_ledger_is_refused(made: Any) -> None:
+    made.execute(VISITS.format(name="others"))
+    for call in ("query_error('safe', 'others')", "disclosure('safe', source = 'others')"):
+        said = refused(made, call)
+        assert "safe was released with source = visits, and the call says source = others" in said
+    assert "released with k = 5, and the call says k = 7" in refused(made, "attack('safe', kind = 'minimality', k = 7)")
+    assert "with alpha = 0.9" in refused(made, "attack('safe', kind = 'minimality', alpha = 0.5)")
+    made.execute("CREATE TABLE copied AS FROM safe")
+    assert rows(made, "distortion('copied', source = 'visits')") == rows(made, "distortion('safe')")
+
+
+def test_a_release_of_a_schema_with_an_odd_name(con: Any) -> None:
+    con.execute(f"CREATE SCHEMA lab; {VISITS.format(name='visits')}")
+    dbanon.declare(con, "visits", age="quasi", disease="sensitive")
+    dbanon.materialize(con, 'lab."Odd name"', "kacpc", "visits", k=10, intervals="bounds")
+    expected = rows(con, """disclosure('lab."Odd name"', source = 'visits')""")
+    for name in ('LAB."odd NAME"', 'memory.lab."Odd name"'):
+        assert rows(con, f"disclosure('{name}')") == expected
+    con.execute("USE lab")
+    assert rows(con, "disclosure('\"Odd name\"')") == expected
+    con.execute("USE main; ALTER TABLE visits RENAME TO gone")
+    assert rows(con, """disclosure('lab."Odd name"')""") == expected, "of age_min and age_max without the source"
+
+
+@pytest.mark.exhaustive
+def test_a_release_of_an_attached_database(con: Any, tmp_path: Path) -> None:
+    with dbanon.connect(tmp_path / "clinic.duckdb") as file:
+        clinic(file)
+        expected = rows(file, "distortion('safe')")
+    con.execute(VISITS.format(name="visits"))  # another table of that name
+    con.execute(f"ATTACH '{tmp_path / 'clinic.duckdb'}' AS clinic (READ_ONLY)")
+    assert rows(con, "distortion('clinic.main.safe')") == expected
+    assert rows(con, "distortion('clinic.safe', source = 'clinic.visits')") == expected
+    assert "source = visits, and the call says" in refused(con, "distortion('clinic.safe', source = 'visits')")
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ("DELETE FROM safe WHERE class_id = 1", "table safe has other rows"),
+        ("CREATE OR REPLACE TABLE safe AS FROM safe ORDER BY class_id DESC", "another order"),
+        ("UPDATE dbanon.release SET roles = replace(roles, 'sensitive', 'quasi')", "the ledger says something else"),
+    ],
+)
+def test_a_table_that_is_not_the_release_any_more(made: Any, change: str, said: str) -> None:
+    made.execute(change)
+    for call in ("risk('safe')", "attack('safe', kind = 'homogeneity')", "k_anonymity('safe')"):
+        assert "safe is not the release of that name any more" in refused(made, call)
+    assert said in refused(made, "disclosure('safe')")
+    assert rows(made, "disclosure('safe', qi = ['age', 'zip'], sensitive = ['disease'])"), "as of any table"
+
+
+def test_a_table_of_other_columns_is_no_release(made: Any) -> None:
+    made.execute("CREATE OR REPLACE TABLE safe AS SELECT age, sex, disease FROM safe")
+    assert "no quasi-identifier is declared for safe" in refused(made, "risk('safe')")
+    assert "source is missing" in refused(made, "attack('safe', kind = 'homogeneity')")
+    assert "source is missing" in refused(made, "query_error('safe')")
+
+
+@pytest.mark.exhaustive
+def test_a_dropped_release_is_none_and_a_new_version_is_one(made: Any) -> None:
+    dbanon.refresh(made, "safe", refresh="recluster", allow_delta=True)
+    assert made.execute("SELECT version, status FROM releases()").fetchall() == [(1, "replaced"), (2, "published")]
+    assert rows(made, "disclosure('safe')") == rows(made, "disclosure('safe', source = 'visits')")
+    dbanon.drop(made, "safe")
+    made.execute("CREATE TABLE safe AS FROM kacpc('visits', k = 5)")
+    assert "no quasi-identifier is declared for safe" in refused(made, "risk('safe')")
+
+
+def test_roles_are_those_of_the_release(made: Any) -> None:
+    before = {f: rows(made, f"{f}('safe')") for f in ("disclosure", "distortion", "k_anonymity")}
+    made.execute("UPDATE dbanon.policy SET role = 'other' WHERE column_name = 'disease'")
+    made.execute("DELETE FROM dbanon.policy WHERE column_name = 'sex'")
+    assert {f: rows(made, f"{f}('safe')") for f in before} == before
+    assert rows(made, "disclosure('safe', source = 'visits')") == before["disclosure"]
+
+
+def test_what_is_declared_of_the_released_table_itself_decides(made: Any) -> None:
+    dbanon.declare(made, "safe", age="quasi", disease="sensitive")
+    assert rows(made, "disclosure('safe')") == rows(made, "disclosure('safe', qi = ['age'], sensitive = ['disease'])")
+
+
+def test_other_hierarchies_than_those_of_the_release_are_refused(made: Any) -> None:
+    before = rows(made, "distortion('safe')")
+    made.execute("UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip'")
+    for call in ("risk('safe')", "attack('safe', kind = 'downcoding')", "query_error('safe')"):
+        assert "not those that safe was released with" in refused(made, call)
+    assert rows(made, "disclosure('safe')"), "which needs none"
+    assert rows(made, "distortion('safe', hierarchies = {'zip': 'zips'})") == before
+    made.execute("UPDATE dbanon.policy SET hierarchy = 'zips' WHERE column_name = 'zip'")
+    assert rows(made, "distortion('safe')") == before
+    made.execute("UPDATE dbanon.hierarchy SET label = 'other**' WHERE label = '030**'")
+    assert "not those that safe was released with" in refused(made, "distortion('safe')")
+
+
+def test_hierarchies_of_the_call_that_made_it_count(con: Any) -> None:
+    con.execute(VISITS.format(name="visits"))
+    dbanon.load_hierarchy(con, "zips", TREE)
+    dbanon.declare(con, "visits", zip="quasi")
+    dbanon.materialize(con, "safe", "kacpc", "visits", k=35, hierarchies={"zip": "zips"}, key="pid")
+    assert {row[0] for row in con.execute("SELECT zip FROM safe").fetchall()} <= {"021**", "030**", "*"}
+    copied = "distortion('copied', source = 'visits', hierarchies = {'zip': 'zips'})"
+    con.execute("CREATE TABLE copied AS FROM safe")
+    assert rows(con, "distortion('safe')") == rows(con, copied)
+
+
+def test_a_source_that_is_gone(made: Any) -> None:
+    before = rows(made, "distortion('safe')")
+    made.execute("ALTER TABLE visits RENAME TO archive")
+    for call in ("risk('safe')", "attack('safe', kind = 'homogeneity')", "query_error('safe')"):
+        said = refused(made, call)
+        assert "safe was released from visits, which is not there any more" in said and "source = '...'" in said
+    for function in ("disclosure", "k_anonymity"):
+        assert rows(made, f"{function}('safe')")
+    assert rows(made, "distortion('safe', source = 'archive')") == before, "what was released is known, where it is not"
+    made.execute("CREATE TABLE visits AS SELECT pid, age FROM archive")
+    assert "or lacks columns that were released" in refused(made, "distortion('safe')")
+
+
+def test_a_release_of_a_view_and_of_a_file(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    con.execute(VISITS.format(name="visits"))
+    con.execute("CREATE VIEW old AS FROM visits WHERE age > 30; COPY visits TO 'visits.parquet'")
+    for name, source in (("safe_old", "old"), ("safe_file", "visits.parquet")):
+        dbanon.materialize(con, name, "kacpc", source, k=5, qi=["age", "sex"], sensitive=["disease"])
+    assert rows(con, "distortion('safe_old')") == rows(con, "distortion('safe_old', source = 'old')")
+    assert "source = old, and the call says" in refused(con, "disclosure('safe_old', source = 'visits')")
+    expected = rows(con, "distortion('safe_file')")
+    assert expected == rows(con, f"distortion('safe_file', source = '{tmp_path / 'visits.parquet'}')")
+    (tmp_path / "visits.parquet").unlink()
+    assert "visits.parquet, which is not there any more" in refused(con, "distortion('safe_file')")
+
+
+@pytest.mark.exhaustive
+def test_a_copy_elsewhere_is_measured_as_any_table(made: Any, tmp_path: Path) -> None:
+    dbanon.publish(made, "safe", tmp_path / "out.duckdb")
+    with dbanon.connect(tmp_path / "out.duckdb", read_only=True) as con:
+        assert "no quasi-identifier is declared for safe" in refused(con, "disclosure('safe')")
+        assert rows(con, "disclosure('safe', qi = ['age', 'sex', 'zip'], sensitive = ['disease'])")
+
+
+def test_a_temporary_table_of_the_name_of_a_source_is_not_taken_for_it(made: Any) -> None:
+    before = rows(made, "distortion('safe')")
+    made.execute("CREATE TEMP TABLE visits AS FROM memory.main.visits LIMIT 30")
+    assert rows(made, "distortion('safe')") == before
+    assert "also names a temporary table" in refused(made, "distortion('safe', source = 'visits')")
+    made.execute("DROP TABLE temp.visits")
