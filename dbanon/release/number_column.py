@@ -18,8 +18,8 @@ class NumberColumn(NamedColumn):
 
     `value` reads it and `type` is what it is compared in; `scale` and `wide` are the step and the widest type of
     decimals. Interval ends have the type `end_type` and lie between its two limits; `months` is the length of a
-    calendar grid. `magnitude` is the value that the algorithm computes with, and `drawn` says that values are
-    published, not intervals.
+    calendar grid, and `unit` what its texts name: a month, a quarter or a year (None: days). `magnitude` is the value
+    that the algorithm computes with, and `drawn` says that values are published, not intervals.
     """
 
     i: int
@@ -35,6 +35,7 @@ class NumberColumn(NamedColumn):
     bottom: Sql | None
     grid: Sql | None
     months: int | None
+    unit: str | None
     is_week: bool
     end_type: Sql
     low_limit: Sql
@@ -45,8 +46,14 @@ class NumberColumn(NamedColumn):
 
     is_number: ClassVar[bool] = True
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether what is published are texts of days or of longer units of the calendar."""
+        return self.family.is_calendar and not self.drawn
+
 
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
+_UNITS = {"month": "month", "quarter": "quarter", "year": "year", "decade": "year", "century": "year"}
 
 
 def number_column(attribute: Attribute, family: Family, i: int, say: Mapping[str, Sql], drawn: bool) -> NumberColumn:
@@ -77,6 +84,7 @@ def number_column(attribute: Attribute, family: Family, i: int, say: Mapping[str
         bottom=coded(settings.bottom),
         grid=grid,
         months=_MONTHS.get(attribute.grid or "") if calendar else None,
+        unit=_UNITS.get(attribute.grid or "") if calendar else None,
         is_week=attribute.grid == "week",
         end_type=_end_type(attribute),
         low_limit=low_limit,

@@ -10,6 +10,7 @@ from dbanon.release.cluster_request import cluster_request
 from dbanon.release.column_views import QuasiColumn, SensitiveColumn, TreeColumn
 from dbanon.release.gate_rules import GateRules, rules
 from dbanon.release.named_column import NamedColumn
+from dbanon.release.number_column import NumberColumn
 from dbanon.release.passthrough_column import PassthroughColumn
 from dbanon.release.publication import Continuity, Publication
 from dbanon.release.published_schema import Part, PublishedSchema, published_schema
@@ -20,10 +21,11 @@ from dbanon.sqltext.template import fill, fill_text
 
 @dataclass(frozen=True)
 class PublishedColumn(NamedColumn):
-    """One column as it is published, and what it is made from."""
+    """One column as it is published, and what it is made from; `is_dated`: texts of days, months, quarters or years."""
 
     plain: str
     expression: Sql
+    is_dated: bool = False
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
         [u.plain for u in unchanged],
         call.intervals,
     )
-    released = {q.plain: _published(schema.quasi[q.plain], "r.", q.i) for q in quasi}
+    released = {q.plain: _published(schema.quasi[q.plain], "r.", q) for q in quasi}
     released |= {u.plain: [PublishedColumn(u.plain, Sql(f"r.u{u.i}"))] for u in unchanged}
     trees = [*(q for q in quasi if isinstance(q, TreeColumn)), *(s.tree for s in tested if s.tree is not None)]
     columns = Columns(
@@ -210,7 +212,7 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
         unchanged=unchanged,
         tested=tested,
         output=tuple(column for name in call.source.columns for column in released.get(name, ())),
-        quasi_output=tuple(column for q in quasi for column in _published(schema.quasi[q.plain], "", q.i)),
+        quasi_output=tuple(column for q in quasi for column in _published(schema.quasi[q.plain], "", q)),
         check_together=sum(u.check_rare for u in unchanged) > 1,
         tie_by=column_views.tie_by(call, unchanged),
         flat_count=sum(not a.is_number and a.hierarchy is None for a in call.attributes),
@@ -218,11 +220,14 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
     return columns, Names.of(schema)
 
 
-def _published(parts: Sequence[Part], of: str, i: int | Sql) -> list[PublishedColumn]:
+def _published(parts: Sequence[Part], of: str, q: QuasiColumn) -> list[PublishedColumn]:
     """The published columns of one quasi-identifier; `of` qualifies what they are made from."""
+    i, is_dated = q.i, isinstance(q, NumberColumn) and q.is_dated
     pair = f"CASE WHEN {of}low{i} IS NOT NULL THEN {{'low': {of}low{i}, 'high': {of}high{i}}} END"
     expressions = {"value": f"{of}p{i}", "low": f"{of}low{i}", "high": f"{of}high{i}", "pair": pair}
-    return [PublishedColumn(part.name, Sql(expressions[part.part])) for part in parts]
+    return [
+        PublishedColumn(part.name, Sql(expressions[part.part]), is_dated and part.part == "value") for part in parts
+    ]
 
 
 def _reading(call: Publication, columns: Columns) -> Reading:

@@ -17,6 +17,10 @@ CASE
         form.begins(form.first(text, form.moment)), form.ends_at(form.last(text, form.moment), 86399999999),
         form.begins(asked), form.ends_at(asked, 86399999999)
     ) }}
+    WHEN regexp_full_match({{ asked }}, '{{ form.moment }}') AND {{ form.is_in_units(text) }} THEN {{ within(
+        form.begins(form.low_day(text, false)), form.ends_at(form.high_day(text, false), 86399999999),
+        form.begins(asked), form.ends_at(asked, 86399999999)
+    ) }}
     ELSE false
 END
 {% endmacro %}

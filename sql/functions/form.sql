@@ -7,25 +7,59 @@
 {% set clock %}[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?{% endset %}
 {% set day %}[0-9]{4,7}-[0-9]{2}-[0-9]{2}(?: \(BC\))?{% endset %}
 {% set moment %}(?:{{ day }}(?: {{ clock }})?|{{ clock }}){% endset %}
-{#- The strict ends: an open end is none. Groups point, ge, le, low, high, slow, shigh. -#}
-{% macro ends(value, token) -%}
-    regexp_extract(CAST({{ value }} AS VARCHAR), '^(?:({{ token }})|>=({{ token }})|<=({{ token }})|\[(?:<={{ token }}|({{ token }})), (?:>={{ token }}|({{ token }}))[\])]|\{''low'': ''?({{ token }})''?, ''high'': ''?({{ token }})''?\})$', ['point', 'ge', 'le', 'low', 'high', 'slow', 'shigh'])
+{% set unit %}[0-9]{4}(?:-(?:0[1-9]|1[0-2]|Q[1-4]))?{% endset %}
+{#- Whether a published date is one of months, quarters and years: `2020-03`, `[1926, 1934]`. -#}
+{% macro is_in_units(text) -%}
+    regexp_full_match({{ text }}, '(?:>=|<=)?{{ unit }}|\[(?:<=)?{{ unit }}, (?:>=)?{{ unit }}\]')
 {%- endmacro %}
+{#- A published date or time with the days of its months, quarters and years, other texts as they are: releases had days
+    before, and what both mean is read alike. `[1926, 1934]` is also what a column of numbers publishes: this is for
+    whoever knows that it is none. -#}
+{% macro in_days(text) -%}
+    CASE
+        WHEN NOT {{ is_in_units(text) }} THEN {{ text }}
+        WHEN starts_with({{ text }}, '<') THEN {{ low_day(text, true) }}
+        WHEN starts_with({{ text }}, '>') THEN {{ high_day(text, true) }}
+        ELSE '[' || {{ low_day(text, true) }} || ', ' || {{ high_day(text, true) }} || ']'
+    END
+{%- endmacro %}
+{#- Of such a text: its first and its last day. An open end is its bound, of `<=1930` the last day, of `>=1990` the first. -#}
+{% macro low_day(text, signed) -%}
+    {% set token %}regexp_extract({{ text }}, '[0-9Q-]+'){% endset %}
+    CASE WHEN contains({{ text }}, '<=') THEN {% if signed %}'<=' || {% endif %}{{ last_day(token) }} ELSE {{ first_day(token) }} END
+{%- endmacro %}
+{% macro high_day(text, signed) -%}
+    {% set token %}regexp_extract({{ text }}, '([0-9Q-]+)\]?$', 1){% endset %}
+    CASE WHEN contains({{ text }}, '>=') THEN {% if signed %}'>=' || {% endif %}{{ first_day(token) }} ELSE {{ last_day(token) }} END
+{%- endmacro %}
+{#- The first and the last day of a month, a quarter or a year, as texts. -#}
+{% macro first_day(token) -%}
+    left(replace(replace(replace(replace({{ token }}, 'Q1', '01'), 'Q2', '04'), 'Q3', '07'), 'Q4', '10') || '-01-01', 10)
+{%- endmacro %}
+{% macro last_day(token) -%}
+    last_day(TRY_CAST(left(replace(replace(replace(replace({{ token }}, 'Q1', '03'), 'Q2', '06'), 'Q3', '09'), 'Q4', '12') || '-12', 7) || '-01' AS DATE))::VARCHAR
+{%- endmacro %}
+{#- The groups of the form that a text has, one after another: those of the other forms are empty. Nothing, if it has none. -#}
+{% macro taken(value, forms) -%}
+    regexp_replace(CAST({{ value }} AS VARCHAR), '(?s)^(?:{{ forms }})$|^.*$', '\1\2\3')
+{%- endmacro %}
+{#- The texts of the strict ends: an open end is none. -#}
 {% macro low_text(value, token) -%}
-    (({{ ends(value, token) }}).point || ({{ ends(value, token) }}).ge || ({{ ends(value, token) }}).low || ({{ ends(value, token) }}).slow)
+    {% set forms %}(?:>=)?({{ token }})|\[({{ token }}), (?:>=)?{{ token }}[\])]|\{''low'': ''?({{ token }})''?, ''high'': ''?{{ token }}''?\}{% endset %}
+    {{ taken(value, forms) }}
 {%- endmacro %}
 {% macro high_text(value, token) -%}
-    (({{ ends(value, token) }}).point || ({{ ends(value, token) }}).le || ({{ ends(value, token) }}).high || ({{ ends(value, token) }}).shigh)
+    {% set forms %}(?:<=)?({{ token }})|\[(?:<=)?{{ token }}, ({{ token }})[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?({{ token }})''?\}{% endset %}
+    {{ taken(value, forms) }}
 {%- endmacro %}
 {#- The same where an open end is its bound, as top and bottom coding mean it. -#}
-{% macro coded(value, token) -%}
-    regexp_extract(CAST({{ value }} AS VARCHAR), '^(?:(?:>=|<=)?({{ token }})|\[(?:<=)?({{ token }}), (?:>=)?({{ token }})[\])]|\{''low'': ''?({{ token }})''?, ''high'': ''?({{ token }})''?\})$', ['point', 'low', 'high', 'slow', 'shigh'])
-{%- endmacro %}
 {% macro coded_low(value, token) -%}
-    (({{ coded(value, token) }}).point || ({{ coded(value, token) }}).low || ({{ coded(value, token) }}).slow)
+    {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?({{ token }}), (?:>=)?{{ token }}[\])]|\{''low'': ''?({{ token }})''?, ''high'': ''?{{ token }}''?\}{% endset %}
+    {{ taken(value, forms) }}
 {%- endmacro %}
 {% macro coded_high(value, token) -%}
-    (({{ coded(value, token) }}).point || ({{ coded(value, token) }}).high || ({{ coded(value, token) }}).shigh)
+    {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?{{ token }}, (?:>=)?({{ token }})[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?({{ token }})''?\}{% endset %}
+    {{ taken(value, forms) }}
 {%- endmacro %}
 {#- The ends' texts as values. A time of day is one of 1970-01-01. -#}
 {% macro as_number(token) -%} TRY_CAST({{ token }} AS DOUBLE) {%- endmacro %}

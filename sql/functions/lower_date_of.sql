@@ -1,3 +1,4 @@
 {#- The lower end of a published date or time. -#}
 {%- import 'functions/form.sql' as form -%}
-{{ form.as_moment(form.low_text(sql('published'), form.moment)) }}
+{% set days %}{{ form.in_days(sql('CAST(published AS VARCHAR)')) }}{% endset %}
+{{ form.as_moment(form.low_text(days, form.moment)) }}

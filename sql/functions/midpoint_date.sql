@@ -1,8 +1,9 @@
 {#- The middle of a published date or time. -#}
 {%- import 'functions/form.sql' as form -%}
+{% set days %}{{ form.in_days(sql('CAST(published AS VARCHAR)')) }}{% endset %}
 make_timestamp(
     (
-        {{ form.begins(form.low_text(sql('published'), form.moment)) }}
-        + {{ form.begins(form.high_text(sql('published'), form.moment)) }}
+        {{ form.begins(form.low_text(days, form.moment)) }}
+        + {{ form.begins(form.high_text(days, form.moment)) }}
     ) // 2
 )

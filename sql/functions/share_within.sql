@@ -18,10 +18,11 @@
 {% set c %}{{ form.as_number(from_text) }}{% endset %}
 {% set d %}{{ form.as_number(to_text) }}{% endset %}
 {% set whole %}(NOT regexp_matches({{ text }}, '[.e)]')){% endset %}
+{% set days %}{{ form.in_days(text) }}{% endset %}
 coalesce(
     {{ share(a, b, c, d, sql(whole, '::INTEGER'), sql('CASE WHEN ', whole, ' THEN ceil(', c, ') ELSE ', c, ' END'), sql('CASE WHEN ', whole, ' THEN floor(', d, ') ELSE ', d, ' END')) }},
-    {% set a %}{{ form.begins(form.coded_low(text, form.moment)) }}{% endset %}
-    {% set b %}{{ form.ends_at(form.coded_high(text, form.moment), 86400000000) }}{% endset %}
+    {% set a %}{{ form.begins(form.coded_low(days, form.moment)) }}{% endset %}
+    {% set b %}{{ form.ends_at(form.coded_high(days, form.moment), 86400000000) }}{% endset %}
     {% set c %}{{ form.begins(from_text) }}{% endset %}
     {% set d %}{{ form.ends_at(to_text, 86400000000) }}{% endset %}
     {{ share(a, b, c, d, 0, c, d) }}

@@ -1,6 +1,7 @@
 {#- Who is in which cluster and class of a release that is made: NULL for records that are left out. Never published.
     Of records that are published alike it is not told, and does not matter, which is which; where classes are kept, people
     are said to be where they were. -#}
+{%- import 'functions/form.sql' as form -%}
 {%- from 'release/part/row.sql' import row_hash, value_hash, cells, person_key, same_group with context -%}
 {% include 'release/part/path.sql' %},
 -- A row a record that is released: its cluster and its class.
@@ -25,9 +26,10 @@ member AS MATERIALIZED (
         LEFT JOIN generalized AS g USING (cluster)
     ) AS p ON p.gid = e.gid AND e.place BETWEEN p.first AND p.last
 ),
--- A row a class: a hash of what it publishes.
+-- A row a class: a hash of what it publishes, with dates in days: versions of which one names the months or years that
+-- the other spelled out publish the same.
 label_of AS MATERIALIZED (
-    SELECT DISTINCT class_id, md5_number_lower(row('dbanon 1'{% for c in quasi_output %}, {{ c.label }}, {{ c.expression }}{% endfor %})::VARCHAR) AS label_hash
+    SELECT DISTINCT class_id, md5_number_lower(row('dbanon 1'{% for c in quasi_output %}, {{ c.label }}, {% if c.is_dated %}{{ form.in_days(c.expression) }}{% else %}{{ c.expression }}{% endif %}{% endfor %})::VARCHAR) AS label_hash
     FROM generalized
 )
 SELECT

@@ -41,4 +41,4 @@ def test_every_time_on_the_day_of_the_bound_is_at_the_bound(con: Any) -> None:
         "SELECT DISTINCT begun, class_id FROM kacpc('stays', k := 3, qi := ['begun'], grid := {'begun': 'month'}, "
         "bottom := {'begun': '2000-03-15'}) ORDER BY class_id"
     ).fetchall()
-    assert [begun for begun, _ in rows] == ["<=2000-03-15", "[2000-05-01, 2000-05-31]"]
+    assert [begun for begun, _ in rows] == ["<=2000-03-15", "2000-05"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -448,10 +449,10 @@ def test_top_and_bottom_code_the_extremes(clinic: Any) -> None:
 
 def test_top_and_bottom_take_dates(clinic: Any) -> None:
     top = both(clinic, "born", {"top": "1981-06-01"}, "top := {'born': '1981-06-01'}")
-    assert any(">=1981-06-01" in value for value in top)
+    assert any(">=1981-06" in value for value in top)
     assert not any("1982" in value for value in top)
     bottom = both(clinic, "born", {"bottom": "1981-06-30"}, "bottom := {'born': '1981-06-30'}")
-    assert any("<=1981-06-30" in value for value in bottom)
+    assert any("<=1981-06" in value for value in bottom)
     assert not any("1980" in value for value in bottom)
 
 
@@ -459,9 +460,9 @@ def test_grid_snaps_interval_ends_outward(clinic: Any) -> None:
     ends = {"[20, 24]", "[25, 29]", "[20, 29]"}
     assert both(clinic, "age", {"grid": 5}, "grid := {'age': 5}") <= ends
     assert both(clinic, "born", {"grid": "year"}, "grid := {'born': 'year'}") <= {
-        f"[{a}-01-01, {b}-12-31]" for a in range(1980, 1984) for b in range(a, 1984)
+        f"[{a}, {b}]" if a < b else str(a) for a in range(1980, 1984) for b in range(a, 1984)
     }
-    assert both(clinic, "born", {"grid": "decade"}, "grid := {'born': 'decade'}") == {"[1980-01-01, 1989-12-31]"}
+    assert both(clinic, "born", {"grid": "decade"}, "grid := {'born': 'decade'}") == {"[1980, 1989]"}
 
 
 def test_dates_snap_to_months_unless_told_otherwise(clinic: Any) -> None:
@@ -471,9 +472,7 @@ def test_dates_snap_to_months_unless_told_otherwise(clinic: Any) -> None:
     dbanon.declare(clinic, "patients", born="quasi")
     refused(clinic, "k := 3, grid := {'born': 'none'}", "would loosen the policy")
     for value in values(clinic, "born"):
-        low, high = (clinic.execute("SELECT ?::DATE", [end]).fetchall()[0][0] for end in value[1:-1].split(", "))
-        assert low.day == 1
-        assert high.day >= 28
+        assert re.fullmatch(r"\d{4}-\d{2}|\[\d{4}-\d{2}, \d{4}-\d{2}\]", value), value
 
 
 def test_min_level_lifts_and_max_level_limits(clinic: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from oracle import dates
 
 import dbanon
 from dbanon.engine import udf
@@ -327,8 +328,7 @@ def key(value: Value) -> float:
 
 def read(text: str, like: Value) -> Value:
     """An end of an interval, without its mark."""
-    bare = text.removeprefix(">=").removeprefix("<=")
-    return datetime.date.fromisoformat(bare) if isinstance(like, datetime.date) else type(like)(bare)
+    return type(like)(text.removeprefix(">=").removeprefix("<="))
 
 
 def published_ends(row: Row, column: str, form: str, like: Value) -> tuple[Value, Value] | None:
@@ -341,6 +341,10 @@ def published_ends(row: Row, column: str, form: str, like: Value) -> tuple[Value
         return None if both is None else (both["low"], both["high"])
     if row[column] == "*":
         return None
+    if isinstance(like, datetime.date):
+        days = dates.ends(row[column])
+        assert None not in days
+        return days
     match = re.fullmatch(r"\[(.*), (.*)\]", row[column])
     low, high = match.groups() if match else (row[column], row[column])
     return read(low, like), read(high, like)
@@ -359,7 +363,9 @@ def number_scope(row: Row, column: str, asked: Asked, values: Iterable[Value]) -
         return Scope(shown, frozenset(kept), key(most) - key(least))
     (low, high), (bottom, top) = ends, (asked.end(column, "bottom"), asked.end(column, "top"))
     below, above = bottom is not None and low <= bottom, top is not None and high >= top
-    if top is not None and low >= top:
+    if isinstance(low, datetime.date):  # by months, as no call says otherwise
+        shown = dates.text([low, high], "month")
+    elif top is not None and low >= top:
         shown = f">={top}"
     elif bottom is not None and high <= bottom:
         shown = f"<={bottom}"

@@ -18,6 +18,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from oracle import dates
 from oracle.reference import Attribute, Category, Number, Tree, check_release, eloss_precision, flat
 
 import dbanon
@@ -535,8 +536,9 @@ def test_dates_are_published_in_whole_months_by_default(con: Any) -> None:
         }
         for row in release:
             for name in qi:
-                low, high = (datetime.date.fromisoformat(d) for d in re.findall(r"\d{4}-\d\d-\d\d", row[name]))
-                assert row[name] == f"[{low}, {high}]"
+                low, high = dates.ends(row[name])
+                assert low is not None and high is not None
+                assert row[name] == dates.text([low, high], "month")
                 assert low.day == 1
                 assert (high + datetime.timedelta(days=1)).day == 1
                 assert low <= source[row["uid"]][("born", "seen").index(name)] <= high

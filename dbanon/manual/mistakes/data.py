@@ -21,7 +21,11 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     sql(
         errors.NotAPublishedForm(
-            "query_error", "vague", "birth_date", 1, "2020-01-31, [2020-01-01, 2020-01-31], and the same of times"
+            "query_error",
+            "vague",
+            "birth_date",
+            1,
+            "2020-01-31, [2020-01-01, 2020-01-31], 2020-01, 2020-Q1, [1926, 1934], and the same of times",
         ),
         "FROM query_error('vague', 'patients', qi = ['birth_date']);",
         "CREATE TABLE vague AS SELECT 'about 1950' AS birth_date FROM patients;",

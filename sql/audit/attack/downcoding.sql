@@ -1,6 +1,7 @@
 {#- Downcoding, bounded (Cohen 2022): whoever knows that intervals are tight and nodes are lowest common ancestors knows that
     somebody has each end, and that two children are occupied. A column is attacked only if that is so of all its classes.
     Confidence is the posterior of one record where the records of a class were drawn alike from what is published. -#}
+{%- import 'functions/form.sql' as form -%}
 {% macro hit(c) -%}
     {% if c.is_number %}e.v{{ c.i }} IN (g.low, g.high){% else %}e.v{{ c.i }} BETWEEN g.low AND g.high{% endif %}
 {%- endmacro %}
@@ -40,8 +41,8 @@ alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GR
         SELECT
             *, {% if c.step == 1 %}2 / (high - low + 1){% else %}0.0::DOUBLE{% endif %} AS prior,
             {# Both forms: [25, 29] and {'low': 25, 'high': 29}. #}
-            regexp_extract(published, '^[^-0-9]*(.*?)''?, ', 1) AS first, regexp_extract(published, ', [^-0-9]*(.*?)''?[\])}]$', 1) AS last
-        FROM {{ 'part'|of(c) }}
+            regexp_extract(said, '^[^-0-9]*(.*?)''?, ', 1) AS first, regexp_extract(said, ', [^-0-9]*(.*?)''?[\])}]$', 1) AS last
+        FROM (SELECT *, {% if c.is_moment %}{{ form.in_days(sql('published')) }}{% else %}published{% endif %} AS said FROM {{ 'part'|of(c) }})
     )
 ),
 {% elif c.rows %}

@@ -4,7 +4,14 @@
 {%- from 'audit/query_error/leaves.sql' import leaves -%}
 {% macro ends(c) -%}
     {% for end in ('low', 'high') -%}
-    {% set token %}{% if loop.first %}{{ form.coded_low(sql('published'), form.moment if c.is_moment else form.number) }}{% else %}{{ form.coded_high(sql('published'), form.moment if c.is_moment else form.number) }}{% endif %}{% endset %}
+    {%- set token -%}
+    {%- if c.is_moment -%}
+    {% set days %}{{ form.in_days(sql('published')) }}{% endset %}
+    {% if loop.first %}{{ form.coded_low(days, form.moment) }}{% else %}{{ form.coded_high(days, form.moment) }}{% endif %}
+    {%- else -%}
+    {% if loop.first %}{{ form.coded_low(sql('published'), form.number) }}{% else %}{{ form.coded_high(sql('published'), form.number) }}{% endif %}
+    {%- endif -%}
+    {%- endset -%}
     {%- if not c.is_moment %}TRY_CAST(TRY_CAST({{ token }} AS {{ c.through }}) AS DOUBLE)
     {%- elif loop.first %}{{ form.begins(token) }} / {{ c.unit }}
     {%- else %}{{ form.ends_at(token, c.last) }} / {{ c.unit }}

@@ -76,22 +76,45 @@
 {% macro block(q, value) -%} ({{ month_of(value) }} - {{ month_of(value) }} % {{ q.months }}) {%- endmacro %}
 {% macro month_start(month) -%} make_date({{ month }} // 12 - 8000000, {{ month }} % 12 + 1, 1) {%- endmacro %}
 
-{#- The published text of an interval: `25`, `[25, 29]`, `[85, >=90]`, `<=18`. -#}
+{#- The published text of an interval: `25`, `[25, 29]`, `[85, >=90]`, `<=18`. Of whole months, quarters or years it says
+    these: `2020-03`, `[1926, 1934]`, `[1985, >=1990]`. -#}
 {% macro interval_text(q, low, high) -%}
+    {%- if q.unit -%}
+    CASE WHEN {{ is_whole(q, low, high) }} THEN {{ ends_text(q, low, high, true) }} ELSE {{ ends_text(q, low, high, false) }} END
+    {%- else -%} {{ ends_text(q, low, high, false) }} {%- endif -%}
+{%- endmacro %}
+{% macro ends_text(q, low, high, in_units) -%}
     {%- set from_text -%}
-        {%- if q.bottom -%} CASE WHEN {{ low }} <= {{ q.bottom }} THEN '<=' || {{ q.bottom }}::VARCHAR ELSE {{ low }}::VARCHAR END
-        {%- else -%} {{ low }}::VARCHAR {%- endif -%}
+        {%- if q.bottom -%} CASE WHEN {{ low }} <= {{ q.bottom }} THEN '<=' || {{ said(q, q.bottom, in_units) }} ELSE {{ said(q, low, in_units) }} END
+        {%- else -%} {{ said(q, low, in_units) }} {%- endif -%}
     {%- endset -%}
     {%- set to_text -%}
-        {%- if q.top -%} CASE WHEN {{ high }} >= {{ q.top }} THEN '>=' || {{ q.top }}::VARCHAR ELSE {{ high }}::VARCHAR END
-        {%- else -%} {{ high }}::VARCHAR {%- endif -%}
+        {%- if q.top -%} CASE WHEN {{ high }} >= {{ q.top }} THEN '>=' || {{ said(q, q.top, in_units) }} ELSE {{ said(q, high, in_units) }} END
+        {%- else -%} {{ said(q, high, in_units) }} {%- endif -%}
     {%- endset -%}
     CASE
-        {%- if q.top %} WHEN {{ low }} >= {{ q.top }} THEN '>=' || {{ q.top }}::VARCHAR {% endif -%}
-        {%- if q.bottom %} WHEN {{ high }} <= {{ q.bottom }} THEN '<=' || {{ q.bottom }}::VARCHAR {% endif %}
-        WHEN {{ low }} = {{ high }} THEN {{ low }}::VARCHAR
+        {%- if q.top %} WHEN {{ low }} >= {{ q.top }} THEN '>=' || {{ said(q, q.top, in_units) }} {% endif -%}
+        {%- if q.bottom %} WHEN {{ high }} <= {{ q.bottom }} THEN '<=' || {{ said(q, q.bottom, in_units) }} {% endif %}
+        WHEN {{ said(q, low, in_units) if in_units else low }} = {{ said(q, high, in_units) if in_units else high }} THEN {{ said(q, low, in_units) }}
         ELSE '[' || {{ from_text }} || ', ' || {{ to_text }} || ']'
     END
+{%- endmacro %}
+{#- The text of an end: of a day, or of the unit that it is in. -#}
+{% macro said(q, end, in_units) -%}
+    {%- if not in_units -%} {{ end }}::VARCHAR
+    {%- elif q.unit == 'year' -%} left({{ end }}::VARCHAR, 4)
+    {%- elif q.unit == 'quarter' -%} left({{ end }}::VARCHAR, 5) || 'Q' || quarter({{ end }})::VARCHAR
+    {%- else -%} left({{ end }}::VARCHAR, 7) {%- endif -%}
+{%- endmacro %}
+{#- Whether both ends are those of units, in years of four digits. Of a coded end that is what lies beyond it, and at it
+    where it is top: `<=1930` is up to 1930-12-31, `>=1990` from 1990-01-01. -#}
+{% macro is_whole(q, low, high) -%}
+    {%- set from_day -%} {%- if q.bottom -%} CASE WHEN {{ low }} <= {{ q.bottom }} THEN TRY({{ q.bottom }} + 1) ELSE {{ low }} END {%- else -%} {{ low }} {%- endif -%} {%- endset -%}
+    {%- set to_day -%} {%- if q.top -%} CASE WHEN {{ high }} >= {{ q.top }} THEN {{ q.top }} ELSE TRY({{ high }} + 1) END {%- else -%} TRY({{ high }} + 1) {%- endif -%} {%- endset -%}
+    ({{ low }} >= DATE '0001-01-01' AND {{ high }} <= DATE '9999-12-31' AND {{ begins_unit(q, from_day) }} AND {{ begins_unit(q, to_day) }})
+{%- endmacro %}
+{% macro begins_unit(q, day) -%}
+    day({{ day }}) = 1{% if q.unit == 'year' %} AND month({{ day }}) = 1{% elif q.unit == 'quarter' %} AND month({{ day }}) % 3 = 1{% endif %}
 {%- endmacro %}
 
 {#- What a cluster publishes whose least and greatest codes are low and high, and its loss (KACPC paper, Eq. 1, first

@@ -1,0 +1,267 @@
+"""Dates under a grid of the calendar: whole months, quarters and years are published by name, and read back as days."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import duckdb
+import pytest
+from oracle import dates
+from support.scale import some
+
+import dbanon
+from dbanon.release import messages, plan
+
+GRIDS = ("day", "week", "month", "quarter", "year", "decade", "century")
+BOUNDS: tuple[tuple[date | None, date | None], ...] = (
+    (None, None),
+    (date(1990, 1, 1), date(1930, 12, 31)),
+    (date(1990, 5, 17), date(1930, 6, 30)),
+    (date(1975, 4, 1), None),
+)
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    connection = dbanon.connect()
+    yield connection
+    connection.close()
+
+
+def people(con: Any, type_: str = "DATE", first: date = date(1920, 1, 5), seed: int = 3) -> dict[int, date]:
+    """A table people (uid, born), and its days by uid."""
+    rng = random.Random(seed)
+    born = {uid: first + timedelta(days=rng.randrange(30_000)) for uid in range(60)}
+    con.execute(f"CREATE OR REPLACE TABLE people (uid INTEGER, born {type_})")
+    con.executemany("INSERT INTO people VALUES (?, ?)", list(born.items()))
+    return born
+
+
+def released(con: Any, grid: str, *, k: int = 6, more: str = "") -> list[tuple[int, str, int]]:
+    """uid, born and class_id of every released row, in the order of the release."""
+    call = f"kacpc('people', k := {k}, qi := ['born'], other := ['uid'], allow_rare := ['uid'], "
+    return con.execute(f"SELECT uid, born, class_id FROM {call}grid := {{'born': '{grid}'}}{more})").fetchall()
+
+
+def bounds(top: date | None, bottom: date | None) -> str:
+    return "".join(
+        f", {name} := {{'born': '{day}'}}" for name, day in (("top", top), ("bottom", bottom)) if day is not None
+    )
+
+
+@pytest.mark.parametrize("type_", some(("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS")))
+@pytest.mark.parametrize(("top", "bottom"), BOUNDS)
+def test_every_class_publishes_the_text_that_plain_python_writes(
+    con: Any, type_: str, top: date | None, bottom: date | None
+) -> None:
+    born = people(con, type_)
+    for grid in some(GRIDS, 3):
+        rows = released(con, grid, more=bounds(top, bottom))
+        classes: dict[int, list[date]] = {}
+        for uid, _, number in rows:
+            classes.setdefault(number, []).append(born[uid])
+        assert {(number, text) for _, text, number in rows} == {
+            (number, dates.text(days, grid, top, bottom)) for number, days in classes.items()
+        }
+
+
+def test_the_classes_of_a_year_grid_are_numbered_by_their_years(con: Any) -> None:
+    con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
+    assert [text for _, text, _ in released(con, "year", k=3)] == ["1926"] * 3 + ["1930"] * 3 + ["1934"] * 3
+    assert {text for _, text, _ in released(con, "quarter", k=6)} == {"[1926-Q1, 1934-Q1]"}
+    assert {text for _, text, _ in released(con, "month", k=6)} == {"[1926-03, 1934-03]"}
+    assert {text for _, text, _ in released(con, "decade", k=6)} == {"[1920, 1939]"}
+    typed = con.execute(
+        "SELECT DISTINCT born_min, born_max FROM kacpc('people', k=6, qi=['born'], withhold=['uid'], "
+        "grid={'born': 'year'}, intervals='bounds')"
+    ).fetchall()
+    assert typed == [(date(1926, 1, 1), date(1934, 12, 31))]
+    ((pair,),) = con.execute(
+        "SELECT DISTINCT born FROM kacpc('people', k=6, qi=['born'], withhold=['uid'], grid={'born': 'year'}, "
+        "intervals='struct')"
+    ).fetchall()
+    assert pair == {"low": date(1926, 1, 1), "high": date(1934, 12, 31)}
+
+
+def test_years_that_have_not_four_digits_are_published_as_days(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE people (uid INTEGER, born DATE); INSERT INTO people VALUES (1, '0044-03-15 (BC)'), "
+        "(2, '0014-08-19'), (3, '0044-03-15'), (4, '0054-10-13'), (5, '9998-03-01'), (6, '9999-05-05'), "
+        "(7, '9999-06-06'), (8, '12024-01-31')"
+    )
+    texts = [text for _, text, _ in released(con, "year", k=2)]
+    assert [texts[0], texts[2], texts[4], texts[6]] == [
+        "[0044-01-01 (BC), 0014-12-31]", "[0044, 0054]", "[9998, 9999]", "[9999-01-01, 12024-12-31]",
+    ]  # fmt: skip
+    read = con.execute(
+        "SELECT covers(r.born, p.born) AND p.born >= lower_date_of(r.born) AND p.born <= upper_date_of(r.born) "
+        "FROM (SELECT unnest(?) AS uid, unnest(?) AS born) AS r JOIN people AS p USING (uid)",
+        [[1, 2, 3, 4, 5, 6, 7, 8], texts],
+    ).fetchall()
+    assert read == [(True,)] * 8
+
+
+def pairs(con: Any) -> list[tuple[str, str]]:
+    """Texts that are published under every grid and bound, and the same in days, as they were published before."""
+    found = {}
+    people(con)
+    for grid in some(GRIDS[:1:-1], 3):
+        for top, bottom in BOUNDS[:3]:
+            for _, text, _ in released(con, grid, more=bounds(top, bottom)):
+                found[text] = in_days(text)
+    return sorted(found.items())
+
+
+def in_days(text: str) -> str:
+    """A text with the days that it says; an open end is its bound."""
+    first, pair, last = text.strip("[]").partition(", ")
+    names = [first, last] if pair else [first]
+    said = [(name, name.lstrip("<>=")) for name in names]
+    days = [dates.ends(bare)[(name is not said[0][0] and name[0] != ">") or name[0] == "<"] for name, bare in said]
+    spelled = [f"{name[:2] if name[0] in '<>' else ''}{day}" for (name, _), day in zip(said, days, strict=True)]
+    if not pair:
+        return spelled[0] if first[0] in "<>" or first.count("-") == 2 else f"[{days[0]}, {dates.ends(first)[1]}]"
+    return f"[{', '.join(spelled)}]"
+
+
+def test_every_function_reads_years_as_it_reads_their_days(con: Any) -> None:
+    texts = pairs(con)
+    assert {">=1990", "<=1930"} <= {text for text, _ in texts}
+    con.execute("CREATE TABLE said (named VARCHAR, days VARCHAR)")
+    con.executemany("INSERT INTO said VALUES (?, ?)", texts)
+    asked = (
+        "lower_date_of({0})", "upper_date_of({0})", "midpoint_date({0})", "covers({0}, d)", "covers({0}, d::TIMESTAMP)",
+        "share_within({0}, d, DATE '1950-06-01')", "share_within({0}, DATE '1931-02-03', d)",
+    )  # fmt: skip
+    for function in asked:
+        differ = con.execute(
+            f"SELECT named, days, d FROM said, (SELECT DATE '1919-12-31' + i::INTEGER * 97 AS d FROM range(330) r(i)) "
+            f"WHERE {function.format('named')} IS DISTINCT FROM {function.format('days')}"
+        ).fetchall()
+        assert differ == [], function
+    for text, low, high in con.execute("SELECT named, lower_date_of(named), upper_date_of(named) FROM said").fetchall():
+        assert (low and low.date(), high and high.date()) == dates.ends(text)
+
+
+def test_the_value_that_is_asked_for_tells_years_from_numbers(con: Any) -> None:
+    """`[1926, 1934]` is published of birth years that are numbers, too: nothing but what is asked says which."""
+    read = con.execute(
+        "SELECT lower_of('[1926, 1934]'), lower_date_of('[1926, 1934]'), covers('[1926, 1934]', 1934), "
+        "covers('[1926, 1934]', 1935), covers('[1926, 1934]', DATE '1934-12-31'), covers('[1926, 1934]', DATE "
+        "'1935-01-01'), share_within('[1926, 1934]', 1926, 1928), share_within('1926', DATE '1926-01-01', '1926-07-02')"
+    ).fetchall()[0]
+    assert read[:6] == (1926, datetime(1926, 1, 1), True, False, True, False)
+    assert read[6:] == (pytest.approx(1 / 3), pytest.approx(183 / 365))
+    none = ["[1926, 1934)", "1926-13", "1926-Q5", "192", "19266", "[1926,1934]", "[1926, 1934-01-01]", "1926 ", "1926s"]
+    for text in none:
+        assert con.execute(
+            "SELECT lower_date_of($t), upper_date_of($t), midpoint_date($t), covers($t, DATE '1926-05-05')", {"t": text}
+        ).fetchall() == [(None, None, None, False)]
+
+
+def test_a_column_of_birth_years_and_one_of_birth_dates_publish_the_same_and_are_read_by_their_types(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE people AS SELECT make_date(1926 + i, 1, 1) AS born, 1926 + i AS year, 'x' AS ward "
+        "FROM range(12) r(i)"
+    )
+    for column, grid in (("born", "grid := {'born': 'year'}, "), ("year", "")):
+        call = f"kacpc('people', k := 4, qi := ['{column}'], {grid}sensitive := ['ward'])"
+        con.execute(f"CREATE OR REPLACE TABLE by_{column} AS SELECT {column}, ward FROM {call}")
+    texts = [con.execute(f"SELECT DISTINCT {c} FROM by_{c} ORDER BY 1").fetchall() for c in ("born", "year")]
+    assert texts[0] == texts[1] == [("[1926, 1929]",), ("[1930, 1933]",), ("[1934, 1937]",)]
+    for column in ("born", "year"):
+        found = con.execute(
+            f"FROM risk('by_{column}', source := 'people', qi := ['{column}'], sensitive := ['ward'])"
+        ).fetchall()
+        assert found
+        assert con.execute(f"FROM query_error('by_{column}', 'people', qi := ['{column}'], queries := 40)").fetchall()
+
+
+def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    """From now on plans publish one text in place of another."""
+    real = plan.statement
+
+    def statement(request: plan.Publication) -> str:
+        text = real(request)
+        start = text.index("published AS MATERIALIZED (\n    SELECT\n        g.class_id")
+        at = text.index("g.p0", start)
+        return f"{text[:at]}CASE WHEN g.p0 = '{old}' THEN '{new}' ELSE g.p0 END AS p0{text[at + 4 :]}"
+
+    monkeypatch.setattr(plan, "statement", statement)
+
+
+UNCOVERED, FINER = (messages.GATE[name][0] for name in ("uncovered", "finer"))
+
+
+@pytest.mark.parametrize(
+    ("grid", "old", "new", "why"),
+    some(
+        (
+            ("year", "1930", "1931", UNCOVERED),
+            ("year", "1930", "1930-Q1", UNCOVERED),
+            ("year", "1930", "[1930-02, 1930-05]", UNCOVERED),
+            ("year", "1930", "[1930-01-01, 1930-06-30]", FINER),
+            ("year", "1930", "[1930, 1929]", UNCOVERED),
+            ("year", "1930", "1930-03-01", FINER),
+            ("decade", "[1930, 1939]", "[1930, 1934]", FINER),
+            ("quarter", "1930-Q1", "1930-Q2", UNCOVERED),
+            ("quarter", "1930-Q1", "1930-03", UNCOVERED),
+            ("month", "1930-03", "1930-02", UNCOVERED),
+            ("month", "1930-03", "1930-03-01", FINER),
+        )
+    ),
+)
+def test_the_gate_refuses_a_unit_that_is_not_of_the_grid(
+    con: Any, monkeypatch: pytest.MonkeyPatch, grid: str, old: str, new: str, why: str
+) -> None:
+    con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
+    assert old in {text for _, text, _ in released(con, grid, k=3)}
+    spoiled(monkeypatch, old, new)
+    with pytest.raises(duckdb.Error) as refused:
+        released(con, grid, k=3)
+    assert why in str(refused.value)
+
+
+def test_the_gate_refuses_years_beyond_top(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    con.execute("CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 3 * 4, 3, 1) AS born FROM range(9) r(i)")
+    more = ", top := {'born': '1934-01-01'}"
+    assert ">=1934" in {text for _, text, _ in released(con, "year", k=3, more=more)}
+    for new in ("1934", "[1934, >=1935]", ">=1935"):
+        spoiled(monkeypatch, ">=1934", new)
+        with pytest.raises(duckdb.Error) as refused:
+            released(con, "year", k=3, more=more)
+        assert any(why in str(refused.value) for why in (FINER, UNCOVERED)), new
+        monkeypatch.undo()
+
+
+LABELS = {7255277896655588326, 12114972000004623842, 13576746298150869073}
+"""Of 1926, 1930 and 1934 in the ledger, as they were when these were published as days."""
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.views.version.DisclosureWarning")
+@pytest.mark.parametrize("how", some(["keep", "recluster"]))
+def test_a_version_with_days_and_one_with_years_are_held_against_each_other(con: Any, how: str) -> None:
+    """Whoever has both versions can subtract the one who came, however the years are spelled."""
+    con.execute(
+        "CREATE TABLE people AS SELECT i AS uid, make_date(1926 + i // 4 * 4, 3, 1) AS born, 'd' || (i % 4) AS ill "
+        "FROM range(12) r(i)"
+    )
+    dbanon.declare(con, "people", uid="person", born={"role": "quasi", "grid": "year"}, ill="sensitive")
+    con.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('people', k=4)")
+    assert {label for (label,) in con.execute("SELECT label_hash FROM dbanon.membership").fetchall()} == LABELS
+    for table in ("safe", "safe_classes"):
+        for year in (1926, 1930, 1934):
+            days = f"[{year}-01-01, {year}-12-31]"
+            con.execute(f"UPDATE {table} SET born = ? WHERE born = ?", [days, str(year)])
+    con.execute("INSERT INTO people VALUES (100, '1930-05-05', 'd1')")
+    with pytest.raises(dbanon.DbanonError, match="1 sets of records of safe would come or go"):
+        dbanon.refresh(con, "safe", refresh=how)
+    con.execute("INSERT INTO people SELECT 100 + i, '1930-06-06', 'd' || (i % 4) FROM range(1, 4) r(i)")
+    dbanon.refresh(con, "safe", refresh=how)
+    assert con.execute("SELECT born, count(*) FROM safe GROUP BY ALL ORDER BY ALL").fetchall() == [
+        ("1926", 4), ("1930", 8), ("1934", 4),
+    ]  # fmt: skip
+    assert {label for (label,) in con.execute("SELECT label_hash FROM dbanon.membership").fetchall()} == LABELS
