@@ -314,7 +314,8 @@ def measured(call: Call) -> Sql:
     """The SQL of a call; errors are those of `statement`, and UnknownTable."""
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
-    entry = ledgered.found(call, source)
+    said = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive"))
+    entry = None if said else ledgered.found(call, source)  # the ledger costs a reading of the table
     if entry is not None and ledgered.unchanged(call, entry, call.options["qi"] is None) is not None:
         policy = policy._replace(declared=ledgered.declared_of_release(call, entry, source))
     return statement(call.function.name, source, policy, call.options, partial(prepare.order, call, source))

@@ -245,4 +245,29 @@ FAULTS = {
         "raise click.exceptions.Exit(0) if True else failure(",
         ("tests/cli/test_cli.py",),
     ),
+    # What is known of a release, and what goes out
+    "a table of other rows is taken for the release": Fault(
+        "dbanon/audit/ledgered.py",
+        'seal.broken(call.cursor, entry, endings=("",))',
+        "None",
+        ("tests/audit/test_ledgered.py",),
+    ),
+    "another source than that of the release is taken": Fault(
+        "dbanon/audit/ledgered.py",
+        "    if not _same(own, given):\n",
+        "    if False:\n",
+        ("tests/audit/test_ledgered.py",),
+    ),
+    "hierarchies that have changed are read by": Fault(
+        "dbanon/audit/ledgered.py",
+        "_fingerprint(call, entry, named) != entry.hierarchy_fingerprint",
+        "False",
+        ("tests/audit/test_ledgered.py",),
+    ),
+    "files go out in the newest storage version": Fault(
+        "dbanon/views/publish.py",
+        "storage_version or storage.WIDEST",
+        'storage_version or "latest"',
+        ("tests/files/test_storage.py", "tests/views/test_publish.py"),
+    ),
 }
