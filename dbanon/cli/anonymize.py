@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from dbanon.cli.common import AS_JSON, answer, errors_as_messages, progress, searched
+from dbanon.cli.common import AS_JSON, answer, errors_as_messages, headlines, progress, rows, searched
 from dbanon.cli.parameters import improvement, parameter, parameters, together
 from dbanon.cli.review import before_files
 from dbanon.files import reading, storage, writing
@@ -80,7 +80,7 @@ def anonymize(
         read = [source, *([policy] if policy else []), *map(Path, _hierarchy_files(declared).values())]
         written = handouts.files_of(output, name)
         writing.apart("anonymize", written, read)
-    with errors_as_messages(), connect() as con, progress(quiet or as_json) as step:
+    with errors_as_messages(), connect() as con, progress(quiet) as step:
         step("Reading")
         writing.apart("anonymize", written, _load(con, source, table))
         _declare(con, declared)
@@ -89,7 +89,7 @@ def anonymize(
         materialize(con, name, algorithm, "input", progress=searched(step), **asked)
         step("Writing")
         files = handouts.publish(con, name, output, classes=True, storage_version=storage_version, overwrite=force)
-        metrics = dict(con.execute(f"SELECT metric, value FROM {identifier(name + '_metrics')}").fetchall())
+        measured = rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
         unnamed = _unnamed(con, asked)
     if unnamed and not quiet:
         click.echo(
@@ -97,10 +97,12 @@ def anonymize(
             "or --other to publish them, with --identifier to leave them out knowingly.",
             err=True,
         )
+    metrics = {row["metric"]: row["value"] for row in measured}
     if as_json:
         answer({"files": [str(f) for f in files], "metrics": metrics, "withheld": unnamed}, as_json)
     elif not quiet:
         _tell(metrics, files)
+        click.echo(headlines(measured, _rest(files, name)))
 
 
 def _algorithm(option: str | None, given: Sequence[str]) -> tuple[str, list[str]]:
@@ -114,6 +116,12 @@ def _algorithm(option: str | None, given: Sequence[str]) -> tuple[str, list[str]
         elif named.setdefault(name, str(value)) != value:
             raise click.BadParameter("algorithm is given twice, and differently.", param_hint="-p algorithm")
     return named.get("algorithm", DEFAULT), others
+
+
+def _rest(files: Sequence[Path], name: str) -> str:
+    """Where the other measures are."""
+    beside = [file for file in files if file.stem == f"{name}_metrics"]
+    return f"in {beside[0]}" if beside else f"FROM {identifier(name + '_metrics')}, in {files[0]}"
 
 
 def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:

@@ -17,6 +17,7 @@ from dbanon.engine import cells
 from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError, UnreadableValue
 from dbanon.files import writing
+from dbanon.release.headline import brief, headline
 from dbanon.shell.failure import failure
 from dbanon.shell.values import as_json as json_text
 from dbanon.shell.values import one_line
@@ -97,6 +98,22 @@ def show(
     table(title, [{n: row[n] for n in named if any(r[n] is not None for r in found)} for row in found])
 
 
+WIDTH = 80
+"""Columns of a terminal that nobody has made wider."""
+
+
+def headlines(measured: Sequence[Mapping[str, Any]], rest: str) -> str:
+    """The measures of a release that are worth reading first, a line each, and how to see the `rest`."""
+    chosen = [measured[i] for i in headline([row["metric"] for row in measured])]
+    name = max(len(row["metric"]) for row in chosen)
+    value = max(len(_cell(row["value"])) for row in chosen)
+    room = WIDTH - name - value - 6
+    lines = [
+        f"  {row['metric']:{name}}  {_cell(row['value']):>{value}}  {brief(row['description'], room)}" for row in chosen
+    ]
+    return "\n".join([*lines, f"  {len(measured) - len(chosen)} more: {rest}"])
+
+
 def table(title: str, found: Sequence[Mapping[str, object]]) -> None:
     """Prints rows of the same columns as a table; where the screen is narrow, what is the same in all rows stands under
     it."""
@@ -131,17 +148,23 @@ def _cell(value: object) -> str:
     return "" if value is None else escape(one_line(str(value)))
 
 
+COMPILING = "Compiling what the algorithm runs: once in this environment, for some seconds."
+
+
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Any]:
-    """A line on the terminal that says what is being done and for how long; nothing elsewhere."""
+    """A line on the terminal that says what is being done and for how long. What is compiled first is said anywhere."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
-    with Progress(
+    from dbanon.kernels.jit import compiling
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    bar = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
         disable=quiet or not console.is_terminal,
-    ) as bar:  # fmt: skip
+    )  # fmt: skip
+    with bar, compiling(lambda: None if quiet else console.print(COMPILING)):
         task = bar.add_task("")
         yield lambda what: bar.update(task, description=what)
 

@@ -71,7 +71,7 @@ def materialize(
 
     with errors_as_messages():
         asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
-    with errors_as_messages(), opened(database) as con, progress(quiet or as_json) as step:
+    with errors_as_messages(), opened(database) as con, progress(quiet) as step:
         con.reviewed = before_release(quiet or as_json)
         made = materialized.materialize(
             con,
@@ -112,7 +112,8 @@ def refresh(
     """Make the next version of the release NAME from its source as it is now."""
     from dbanon.views import materialized
 
-    with errors_as_messages(), opened(database) as con:
+    with errors_as_messages(), opened(database) as con, progress(False) as step:
+        con.progress = searched(step)
         how = "recluster" if recluster else "keep"
         made = materialized.refresh(
             con, name, refresh=how, allow_delta=allow_delta, composition=composition, if_stale=if_stale, erase=erase

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from dbanon import errors
 from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page, metric_page
+from dbanon.release.headline import brief, headline
 from dbanon.shell.render import MODES
 from dbanon.sqltext.builtin import bound
 
@@ -213,6 +215,32 @@ def _plan(shell: Shell, words: list[str]) -> None:
     shell.code(explain(shell.connection, words[0]))
 
 
+def _metrics(shell: Shell, words: list[str]) -> None:
+    match = _OF.fullmatch(words[0])
+    name, arguments = (match["name"], match["arguments"] or "") if match else ("", "")
+    function = table_functions().get(name.lower()) if arguments else None
+    if match is None or (arguments and (function is None or function.kind not in ("release", "classes", "metrics"))):
+        raise errors.UnreadableCommand(f".metrics {words[0]}", ".metrics best('patients', k=10), or a release's name")
+    quote = '"' if name.endswith('"') else ""
+    plain = name.removesuffix(quote).removesuffix("_classes").removesuffix("_metrics")
+    of = f"FROM {plain}_metrics{quote}{arguments}"
+    names, types, rows = shell.rows_of(f"SELECT metric, value, description {of}")
+    chosen = [rows[i] for i in headline([str(row[0]) for row in rows])]
+    if shell.mode == "table" and shell.watched:
+        room = max(shell.console.width - max((len(str(row[0])) for row in chosen), default=0) - 26, 20)
+        chosen = [(metric, value, brief(str(said), room)) for metric, value, said in chosen]
+    shell.write(names, types, chosen)
+    if shell.watched:
+        shell.say(f"{len(rows) - len(chosen)} more: {of};")
+
+
+_OF = re.compile(
+    r"""(?:select\s+\*\s+)?(?:from\s+)?(?P<name>(?:[\w.]|"(?:[^"]|"")+")+)\s*(?P<arguments>\(.*\))?""",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A call of a function that publishes, or the name of a release."""
+
+
 # --- the rest --------------------------------------------------------------------------------------------
 
 
@@ -246,6 +274,15 @@ COMMANDS = {
             _help,
             0,
             1,
+        ),
+        Command(
+            ".metrics",
+            ".metrics FUNCTION(...)|RELEASE",
+            "The eight measures to look at first, of a call such as best('patients', k=10) or of a release.",
+            _metrics,
+            1,
+            1,
+            takes_sql=True,
         ),
         Command(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
         Command(

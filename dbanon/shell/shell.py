@@ -123,6 +123,17 @@ class Shell:
         """The rows of a query of the shell's own."""
         return self._worker.run(lambda: list(self.connection.raw.execute(query, parameters or []).fetchall()))
 
+    def rows_of(self, query: str) -> tuple[tuple[str, ...], tuple[str, ...], list[Row]]:
+        """Names, types and rows of a query as somebody would type it, functions of ours included."""
+        self._worker.run(lambda: self.connection.execute(query))
+        described = self.connection.description or []
+        names, types = tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
+        return names, types, [row for chunk in self._chunks() for row in chunk]
+
+    def write(self, names: tuple[str, ...], types: tuple[str, ...], rows: Sequence[Row]) -> None:
+        """Writes rows as results are written."""
+        render(Result(names, types, iter([rows])), self.mode, self.page)
+
     def quiet(self, query: str) -> list[Row] | None:
         """The same at once; None where it fails, as in a transaction that was aborted."""
         try:
