@@ -170,5 +170,5 @@ def progress(quiet: bool) -> Iterator[Any]:
 
 
 def searched(step: Callable[[str], None]) -> Callable[[float, float], None]:
-    """Shows how far a search has come."""
-    return lambda done, saved: step(f"Improving: {done:.0%} of the search, {saved:.1%} less loss")
+    """Shows how far clustering and a search have come."""
+    return lambda done, saved: step(f"Clustering: {done:.0%} of the work" + f", {saved:.1%} less loss" * (saved > 0))

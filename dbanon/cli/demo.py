@@ -43,7 +43,7 @@ def demo(database: Path, force: bool, k: int | None, l: int | None, t: float | N
     if as_json:
         answer({"database": str(database), "metrics": {row["metric"]: row["value"] for row in measured}}, as_json)
         return
-    click.echo(f"{database}: 20,000 made-up patients, with a policy and hierarchies. One of them:")
+    click.echo(f"{database}: 20,000 made-up patients and their policy. One of them:")
     click.echo(_lines(raw))
     click.echo(f"Some as they are released, FROM {ALGORITHM}{call}:")
     click.echo(_lines(released))

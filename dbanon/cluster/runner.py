@@ -12,6 +12,7 @@ from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.after.improve import Budget, Progress, Search, improved
 from dbanon.cluster.after.outliers import left_out
 from dbanon.cluster.after.repair import merged
+from dbanon.cluster.progress import Work
 from dbanon.cluster.registry import Algorithm, Check
 from dbanon.models.constraint import AtLeast
 from dbanon.space.space import Ints, Space, Tree
@@ -30,13 +31,18 @@ class Names:
 class Refinement:
     """What is done to finished clusters. At most a share `suppress` of the records is left out, where that lowers the
     average loss of the others. Then a search of as many moves as `budget` says (default: the algorithm) lowers the
-    loss (`heights`: of inner nodes, top or edges) and calls `progress`."""
+    loss (`heights`: of inner nodes, top or edges). `progress` is called by the search and by algorithms that know how
+    far they have come."""
 
     suppress: float = 0.0
     heights: str = "top"
     budget: Budget | None = None
     progress: Progress | None = None
 
+
+A_SECOND = 100_000
+"""Moves that take about a second, and records that take about as long to be clustered by algorithms that say how far
+they have come."""
 
 AS_THEY_ARE = Refinement()
 NAMELESS = Names()
@@ -63,8 +69,16 @@ def run(
     _agreed(space, names)
     blocks = _blocks(space, constraint, names)
 
+    own = algorithm.ability(OwnSearch)
+    budget = refinement.budget or Budget(own.moves(space, constraint, options) if own else 0)
+    stretch = _Stretch(refinement.progress, budget, space.rows)
+    clustered = 0
+
     def cluster(part: Space, rows: Ints) -> Ints:
-        labels = algorithm.run(part, constraint, {**options, "heights": heights}, check)
+        nonlocal clustered
+        work = stretch.work(check, clustered, clustered + part.rows)
+        clustered += part.rows
+        labels = algorithm.run(part, constraint, {**options, "heights": heights}, work)
         if labels.shape != rows.shape or (labels < 0).any():
             raise ValueError(f"{algorithm.name} gave labels of shape {labels.shape} for {len(rows)} records")
         return labels
@@ -78,13 +92,39 @@ def run(
 
     whole, share = repair(space, clusters), refinement.suppress
     labels = _numbered(left_out(space, constraint, clusters, whole, share, repair) if share else whole)
-    own = algorithm.ability(OwnSearch)
-    budget = refinement.budget or Budget(own.moves(space, constraint, options) if own else 0)
-    budget.progress = refinement.progress or budget.progress
+    if refinement.progress is not None:
+        budget.progress = stretch.searched
     if budget.moves == 0 and budget.seconds is None:
         return labels
     search = Search(heights, budget, int(str(options.get("seed", 0))), _numbers(space, blocks))
     return improved(space, constraint, labels, search, repair, check)
+
+
+class _Stretch:
+    """How far clustering and the search after it have come together; where the algorithm says nothing, the search."""
+
+    def __init__(self, progress: Progress | None, budget: Budget, rows: int) -> None:
+        moves = budget.moves if budget.seconds is None else int(budget.seconds * A_SECOND)
+        self._progress, self._rows = progress, rows
+        self._before = rows / max(moves + rows, 1)
+        self._said = False
+
+    def work(self, check: Check, first: int, last: int) -> Check:
+        """The check of clustering the records from `first` to `last`."""
+        if self._progress is None:
+            return check
+        return Work(check, self._clustered, self._before * first / self._rows, self._before * last / self._rows)
+
+    def _clustered(self, share: float) -> None:
+        self._said = True
+        if self._progress is not None:
+            self._progress(share, 0.0)
+
+    def searched(self, done: float, saved: float) -> None:
+        """So much of the search is done, and of the loss gone."""
+        if self._progress is not None:
+            before = self._before if self._said else 0.0
+            self._progress(before + (1 - before) * done, saved)
 
 
 def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:

@@ -422,6 +422,17 @@ def test_read_runs_a_file_up_to_its_first_error(shell: Any, tmp_path: Path) -> N
     assert "not UTF-8" in told(shell)
 
 
+@pytest.mark.parametrize("of", ["kacpc('patients', k=4)", "FROM kacpc_classes('patients', k = 4);", "safe", '"safe"'])
+def test_metrics_are_the_eight_to_look_at_first(shell: Any, of: str) -> None:
+    shell.run("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=4)")
+    assert shell.run(f".metrics {of}")
+    lines = out(shell).splitlines()
+    assert lines[0] == "metric,value,description" and len(lines) == 9
+    assert lines[1].startswith("records,8.0,") and lines[3].startswith("k,4.0,")
+    for wrong in ("", "risk('patients')", "kacpc('patients', k=4) WHERE true", "nothing"):
+        assert not shell.run(f".metrics {wrong}")
+
+
 def test_quit_leaves(shell: Any) -> None:
     for line in (".quit", ".exit", ".q"):
         with pytest.raises(Leave):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from dbanon.cluster import progress
 from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.entries import Classes
 from dbanon.cluster.layout import Layout, layout
@@ -36,6 +37,10 @@ MANY = 64
 """Numbers of more values are coarsened in some lines, where there are several of them."""
 
 
+LINES = 0.2
+"""Share of the time that lines take, where Mondrian is tried too."""
+
+
 def best(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
     """The best of several starts: the records in a line are cut into classes with the least loss of all cuts, as
     multivariate microaggregation by Hansen and Mukherjee's method does (Domingo-Ferrer et al. 2006), here with the loss
@@ -50,6 +55,7 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     problem = layout(space, constraint, str(options.get("heights", "top")))
     rows_of = np.argsort(problem.item_of, kind="stable")
     sizes = np.bincount(problem.item_of, minlength=len(problem.codes))
+    whole = progress.work(check)
     tried: dict[Line, int] = {}
     best_labels, least = np.zeros(space.rows, np.int64), -1
 
@@ -62,6 +68,7 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
                 least = tried[line]
                 best_labels = np.empty(space.rows, np.int64)
                 best_labels[rows_of] = labels[np.argsort(records, kind="stable")]
+            whole.come(len(tried) / lines * (LINES if many else 1))
         return tried[line]
 
     work = space.rows * problem.most * (1 if problem.mode == 0 else JUDGING)
@@ -78,7 +85,7 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
             if len(tried) < lines and loss_of(other) < value:
                 line, value, better = other, tried[other], True
     if many:
-        split = mondrian(space, constraint, {}, check)
+        split = mondrian(space, constraint, {}, whole.part(LINES, 1))
         everything = np.arange(space.rows)
         if Classes.of(problem, split, everything).loss(problem) < least:
             return split

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dbanon.cluster import progress
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.schemes.split.cut import Part, first_cut
 from dbanon.functions.parameter_types import Flag
@@ -28,16 +29,19 @@ def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object]
     """
     strict = bool(options.get("strict", True))
     labels = np.full(space.rows, -1, np.int64)
-    work = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
-    clusters = 0
-    while work:
+    parts = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
+    whole, clusters, placed = progress.work(check), 0, 0
+    while parts:
         check()
-        part = work.pop()
+        part = parts.pop()
         sides = first_cut(space, constraint, part, strict)
-        work.extend(reversed(sides))
+        parts.extend(reversed(sides))
         if not sides:
-            labels[part.rows()] = clusters
+            rows = part.rows()
+            labels[rows] = clusters
             clusters += 1
+            placed += len(rows)
+            whole.come(placed / space.rows)
     return labels
 
 

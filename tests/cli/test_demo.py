@@ -1,0 +1,78 @@
+"""`dbanon demo` fits one screen, ends with statements that work, and says when it compiles."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import common, main
+from dbanon.kernels import jit
+from dbanon.release.headline import MOST, brief, headline
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """What the demo printed, and the database that it made."""
+    path = str(tmp_path_factory.mktemp("demo") / "demo.duckdb")
+    result = CliRunner().invoke(main, ["demo", "--database", path])
+    assert result.exit_code == 0, result.output
+    return result.stdout.replace(path, "dbanon_demo.duckdb"), path
+
+
+def test_the_demo_is_one_screen(shown: tuple[str, str]) -> None:
+    lines = shown[0].splitlines()
+    assert len(lines) <= 23 and max(map(len, lines)) <= 80
+    assert re.search(r"\n  precision +0\.8\d+  Share of", shown[0])
+
+
+@pytest.mark.exhaustive
+def test_the_statements_that_the_demo_ends_with_work(shown: tuple[str, str]) -> None:
+    statements = shown[0].rstrip().splitlines()[-3:]
+    assert shown[0].splitlines()[-4] == "Try, in dbanon shell dbanon_demo.duckdb"
+    assert all(line.startswith("  ") and line.endswith(";") for line in statements)
+    (more,) = re.findall(r"^  \d+ more: (FROM .*);$", shown[0], re.MULTILINE)
+    with dbanon.connect(shown[1]) as con:
+        for statement in (*statements, more):
+            assert con.execute(statement.strip()).fetchall()
+
+
+def test_the_headline_has_eight_rows_and_the_measures_of_the_models() -> None:
+    names = ["c_avg", "records", "k_all", "k", "homogeneous_share", "homogeneous_share:d", "t_closeness:d", "classes",
+             "risk_highest", "precision", "gcp", "risk_average", "suppressed:outlier"]  # fmt: skip
+    assert [names[i] for i in headline(names)] == [
+        "records", "classes", "k", "t_closeness:d", "precision", "k_all", "suppressed:outlier", "homogeneous_share"
+    ]  # fmt: skip
+    assert len(headline(names)) == MOST and headline(["c_avg"]) == []
+    assert brief("Achieved k: least records.", 40) == "Achieved k"
+
+
+def test_what_is_compiled_first_is_said_once_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def twice(n: int) -> int:
+        return 2 * n
+
+    with common.progress(False):
+        made = jit.kernel(twice)
+        assert made(3) == 6 and made(3.0) == 6.0
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", common.COMPILING + "\n")
+    with common.progress(False):
+        assert made(4) == 8
+    with common.progress(True):
+        assert made(True) == 2
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.exhaustive
+def test_the_demo_answers_json_and_takes_models(tmp_path: Path) -> None:
+    path = str(tmp_path / "demo.duckdb")
+    result = CliRunner().invoke(main, ["demo", "--database", path, "-k", "20", "-l", "3", "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["database"] == path and told["metrics"]["k"] >= 20 and told["metrics"]["l_diversity:disease"] >= 3
