@@ -92,17 +92,22 @@ def anonymize(
         measured = rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
         unnamed = _unnamed(con, asked)
     if unnamed and not quiet:
-        click.echo(
-            f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive "
-            "or --other to publish them, with --identifier to leave them out knowingly.",
-            err=True,
-        )
+        _review(unnamed)
     metrics = {row["metric"]: row["value"] for row in measured}
     if as_json:
         answer({"files": [str(f) for f in files], "metrics": metrics, "withheld": unnamed}, as_json)
     elif not quiet:
         _tell(metrics, files)
         click.echo(headlines(measured, _rest(files, name)))
+
+
+def _review(unnamed: Sequence[str]) -> None:
+    """Says on stderr which columns are withheld because nobody has said what they are."""
+    click.echo(
+        f"Withheld, for review: {', '.join(unnamed)}. Nothing says what they are; name them with --qi, --sensitive "
+        "or --other to publish them, with --identifier to leave them out knowingly.",
+        err=True,
+    )
 
 
 def _algorithm(option: str | None, given: Sequence[str]) -> tuple[str, list[str]]:

@@ -124,7 +124,7 @@ def table(title: str, found: Sequence[Mapping[str, object]]) -> None:
     console = Console()
     names = list(found[0]) if found else []
     wide = {n: max(len(n), *(len(_cell(row[n])) for row in found)) + 2 for n in names}
-    same = [n for n in names if len(found) > 1 and len({_cell(row[n]) for row in found}) == 1]
+    same = [n for n in names[1:] if len(found) > 1 and len({_cell(row[n]) for row in found}) == 1]
     same = same if sum(wide.values()) > console.width else []
     made = Table(
         title=title, title_justify="left", title_style="bold",

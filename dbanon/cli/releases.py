@@ -144,7 +144,7 @@ def releases(database: Path, as_json: bool) -> None:
     """List every version of every release in the ledger."""
     with errors_as_messages(), opened(database, read_only=True) as con:
         columns = {row[0] for row in con.execute("DESCRIBE FROM releases()").fetchall()}
-        if "version" not in columns:
+        if "version" not in columns or not con.execute("FROM releases() LIMIT 1").fetchall():
             answer([], as_json, "There are no releases.")
             return
         show(con, "Releases", "FROM releases() ORDER BY name ASC, version ASC", as_json, columns=_SHOWN)

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 import dbanon
 from dbanon import errors
 from dbanon.cli import main
-from dbanon.cli.common import answer
+from dbanon.cli.common import answer, table
 from dbanon.engine.outcomes import EXIT_CODES, outcome
 from dbanon.errors import DbanonError
 from dbanon.manual.mistakes import documented, mistakes
@@ -183,3 +183,21 @@ def test_what_is_not_understood_is_json_where_that_is_asked_for(call: tuple[str,
 def test_values_that_json_has_not_are_null_or_text(capsys: pytest.CaptureFixture[str]) -> None:
     answer({"a": [float("nan"), float("-inf"), 1.5, None], "b": Decimal("1.50"), "c": datetime.date(2020, 1, 2)}, True)
     assert only(capsys.readouterr().out) == {"a": [None, None, 1.5, None], "b": "1.50", "c": "2020-01-02"}
+
+
+def test_tables_are_read_at_80_columns(shared: str) -> None:
+    for command in (("releases", shared), ("algorithms",), ("hierarchy", "list", shared)):
+        result = run(*command)
+        lines = result.stdout.splitlines()
+        assert max(map(len, lines)) <= 80 and "…" not in result.stdout, command
+    shown = run("releases", shared).stdout.splitlines()
+    assert any(line.split()[:2] == ["safe", "1"] and "kacpc" in line for line in shown), shown
+    assert len(shown) <= 8  # one release: a title, a head and a few lines
+
+
+def test_what_is_alike_in_all_rows_stands_below_where_the_screen_is_narrow(capsys: pytest.CaptureFixture[str]) -> None:
+    wide = [{"name": f"a{i}", "same": "x" * 70, "n": 1.5, "m": "[b]y" * 4} for i in range(3)]
+    table("Title", wide)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines if line.strip()][:3] == [["Title"], ["name"], ["─" * 4]]
+    assert "In all rows: same " in " ".join(lines) and "n 1.5, m [b]y[b]y[b]y[b]y." in " ".join(lines)

@@ -425,6 +425,7 @@ def test_read_runs_a_file_up_to_its_first_error(shell: Any, tmp_path: Path) -> N
 @pytest.mark.parametrize("of", ["kacpc('patients', k=4)", "FROM kacpc_classes('patients', k = 4);", "safe", '"safe"'])
 def test_metrics_are_the_eight_to_look_at_first(shell: Any, of: str) -> None:
     shell.run("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=4)")
+    out(shell)
     assert shell.run(f".metrics {of}")
     lines = out(shell).splitlines()
     assert lines[0] == "metric,value,description" and len(lines) == 9
