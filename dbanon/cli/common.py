@@ -128,7 +128,7 @@ def table(title: str, found: Sequence[Mapping[str, object]]) -> None:
     same = same if sum(wide.values()) > console.width else []
     made = Table(
         title=title, title_justify="left", title_style="bold",
-        box=box.SIMPLE_HEAD, pad_edge=False,
+        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0),
     )  # fmt: skip
     for name in (n for n in names if n not in same):
         numbers = all(isinstance(row[name], (int, float)) or row[name] is None for row in found)

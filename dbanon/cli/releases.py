@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from dbanon.cli.common import (
     errors_as_messages,
     opened,
     progress,
+    rows,
     searched,
-    show,
+    table,
 )
 from dbanon.cli.parameters import improvement, parameters, together
 from dbanon.cli.review import before_release, reviews
@@ -134,9 +135,6 @@ def drop(database: Path, name: str, as_json: bool) -> None:
     answer({"dropped": name}, as_json, f"{name} is dropped.")
 
 
-_SHOWN = ("name", "version", "status", "source", "algorithm", "records", "suppressed", "achieved", "released_at")
-
-
 @click.command()
 @DATABASE
 @AS_JSON
@@ -147,7 +145,18 @@ def releases(database: Path, as_json: bool) -> None:
         if "version" not in columns or not con.execute("FROM releases() LIMIT 1").fetchall():
             answer([], as_json, "There are no releases.")
             return
-        show(con, "Releases", "FROM releases() ORDER BY name ASC, version ASC", as_json, columns=_SHOWN)
+        found = rows(con, "FROM releases() ORDER BY name ASC, version ASC")
+    if as_json:
+        answer(found, as_json)
+    else:
+        table("Releases", [_line(row) for row in found])
+
+
+def _line(row: Mapping[str, Any]) -> dict[str, object]:
+    """What a table of 80 columns has room for."""
+    chosen = ("name", "version", "status", "algorithm", "records")
+    made = row["released_at"].strftime("%Y-%m-%d %H:%M")
+    return {name: row[name] for name in chosen} | {"k": row["achieved"].get("k"), "released_at": made}
 
 
 @click.command()
