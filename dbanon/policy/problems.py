@@ -25,10 +25,10 @@ Place = tuple[str, str, str]
 """Database, schema and name of a table or view."""
 
 
-def statement(call: Call, place: Place | None = None) -> Sql:
+def statement(call: Call, only: Place | None = None) -> Sql:
     """The SQL of policy_problems(): every attached database's policy as committed; values are counted when it runs.
 
-    `place` is a table, for problems of its rows alone.
+    `only` is a table, for problems of its rows alone.
     """
     known: list[Sequence[str | None]] = []
     relations: dict[Sql, tuple[Relation, list[Declared]]] = {}
@@ -38,7 +38,7 @@ def statement(call: Call, place: Place | None = None) -> Sql:
         places = catalog.relations(call.cursor, database)
         seen: dict[tuple[str, ...], str] = {}
         for row, hierarchy in _stored(call, database):
-            if place is not None and (database != place[0] or not stored_policy.applies(place, row.schema, row.table)):
+            if only is not None and (database != only[0] or not stored_policy.applies(only, row.schema, row.table)):
                 continue
             about = [place for place in places if stored_policy.applies(place, row.schema, row.table)]
             found = [*_role_problems(call, row, hierarchy), *_place_problems(call, about, row)]

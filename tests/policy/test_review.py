@@ -96,6 +96,8 @@ def test_problems_of_the_policy_are_those_of_the_table_alone(clinic: Any) -> Non
     )
     problems = [(c, f) for t, c, f, _ in reviewed(clinic) if t == "problem"]
     assert {column for column, _ in problems} == {"nothing", "disease, ward"}
+    every = clinic.execute("SELECT table_name, column_name FROM policy_problems() ORDER BY ALL").fetchall()
+    assert every == [("other", "b"), ("t", "disease, ward"), ("t", "nothing")], "of all tables, one after another"
 
 
 @pytest.mark.parametrize(
