@@ -33,8 +33,8 @@ Progress = Callable[[float, float], None]
 def connect(database: str | Path = ":memory:", *, progress: Progress | None = None, **options: Any) -> Connection:
     """Opens a database as `duckdb.connect` does (same options) and attaches dbanon to it; NewerDatabase.
 
-    `progress` is called by what takes long and can say how far it has come: `improve`, and the forests of `influence`
-    and `attack`. It is called while a statement runs, so it must not use the connection.
+    `progress` is called by what takes long and can say how far it has come: `best`, `mondrian`, `improve`, and the
+    forests of `influence` and `attack`. It is called while a statement runs, so it must not use the connection.
 
     >>> with connect() as con:
     ...     con.sql("SELECT name FROM algorithms() WHERE family = 'search'").fetchall()
