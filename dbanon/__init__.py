@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from dbanon.errors import DbanonError
     from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
     from dbanon.views.certificate import certificate
-    from dbanon.views.materialized import DisclosureWarning, Release, drop, forget_release, materialize, refresh
+    from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
     from dbanon.views.publish import publish
     from dbanon.views.verify import verify
+    from dbanon.views.warned import DisclosureWarning, UtilityWarning
 
 _HOMES = {
     "Anonymized": "client.frame",
     "Connection": "client.connection",
     "DbanonError": "errors",
-    "DisclosureWarning": "views.version",
+    "DisclosureWarning": "views.warned",
     "Release": "views.version",
+    "UtilityWarning": "views.warned",
     "anonymize": "client.frame",
     "attach": "engine.install",
     "certificate": "views.certificate",
@@ -54,6 +56,7 @@ __all__ = [
     "DbanonError",
     "DisclosureWarning",
     "Release",
+    "UtilityWarning",
     "anonymize",
     "attach",
     "certificate",

@@ -14,7 +14,7 @@ from sqlalchemy.sql.visitors import InternalTraversal
 from sqlalchemy.types import UserDefinedType
 
 from dbanon.alchemy.info import Role
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.sqltext.quote import Sql, argument, identifier, joined, qualified, text
 
 Declarations = Mapping[Table, Mapping[str, Role | None]]
 """What the model says of the columns that a query reads."""
@@ -30,15 +30,6 @@ class Argument(UserDefinedType[Any]):
 
     def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
         return argument
-
-
-def argument(value: Any) -> Sql:
-    """A parameter's value as SQL text."""
-    if isinstance(value, Mapping):
-        return Sql(f"MAP {{{joined(f'{text(str(k))}: {argument(v)}' for k, v in value.items())}}}")
-    if isinstance(value, (list, tuple)):
-        return Sql(f"[{joined(argument(v) for v in value)}]")
-    return literal(value)
 
 
 def named(name: str, value: object) -> ColumnElement[Any]:

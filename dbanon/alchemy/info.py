@@ -17,7 +17,7 @@ from sqlalchemy import Column
 from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions import parameters
-from dbanon.functions.parameter_types import PerColumn
+from dbanon.functions.parameter_types import ForColumns, PerColumn
 from dbanon.source.stored_policy import Declared, Settings
 
 Info = dict[Any, Any]
@@ -52,6 +52,7 @@ def quasi(
     top: str | float | date | Decimal | None = None,
     bottom: str | float | date | Decimal | None = None,
     grid: str | float | Decimal | None = None,
+    missing: Any = None,
 ) -> Info:
     """`info` of a quasi-identifier: published generalized. The settings are the columns of `dbanon.policy`."""
     given = {
@@ -62,28 +63,30 @@ def quasi(
         "top": top,
         "bottom": bottom,
         "grid": grid,
+        "missing": missing,
     }
     return _info(Role("quasi", _settings({n: v for n, v in given.items() if v is not None})))
 
 
-def sensitive(hierarchy: str | None = None) -> Info:
+def sensitive(hierarchy: str | None = None, *, missing: Any = None) -> Info:
     """`info` of a sensitive column: published as it is. A hierarchy says how far values are apart for t-closeness."""
-    return _info(Role("sensitive", _settings({} if hierarchy is None else {"hierarchy": hierarchy})))
+    given = {"hierarchy": hierarchy, "missing": missing}
+    return _info(Role("sensitive", _settings({n: v for n, v in given.items() if v is not None})))
 
 
-def identifier() -> Info:
+def identifier(*, missing: Any = None) -> Info:
     """`info` of a column that identifies people directly: withheld."""
-    return _info(Role("identifier"))
+    return _info(Role("identifier", _settings({} if missing is None else {"missing": missing})))
 
 
-def person() -> Info:
+def person(*, missing: Any = None) -> Info:
     """`info` of the column that tells data subjects apart: withheld; k then counts persons."""
-    return _info(Role("person"))
+    return _info(Role("person", _settings({} if missing is None else {"missing": missing})))
 
 
-def other() -> Info:
+def other(*, missing: Any = None) -> Info:
     """`info` of a column that is neither: published as it is where values are common enough."""
-    return _info(Role("other"))
+    return _info(Role("other", _settings({} if missing is None else {"missing": missing})))
 
 
 def role_of(column: Column[Any]) -> Role | None:
@@ -111,7 +114,7 @@ def _settings(given: Mapping[str, object]) -> Settings:
     kinds = {p.name: p.kind for p in COMMON}
     accepted: dict[str, Any] = {}
     for name, value in given.items():
-        kind = cast(PerColumn, kinds[_PARAMETERS.get(name, name)]).kind
+        kind = cast(PerColumn | ForColumns, kinds[_PARAMETERS.get(name, name)]).kind
         try:
             accepted[name] = kind.check(plain(value))
         except ValueError:

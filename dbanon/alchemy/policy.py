@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, MetaData, Table
 from dbanon import attach, errors
 from dbanon.alchemy.info import Role, role_of
 from dbanon.alchemy.raw import place, raw_connection, written
-from dbanon.policy.column_roles import SETTINGS
+from dbanon.policy.column_roles import STORED
 from dbanon.session import own_cursor
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import Source
@@ -110,9 +110,9 @@ def _write(
                 [row.schema_name, row.table_name, row.declared.column],
             )
         for source, column, role in inserts:
-            values = [source.schema, source.table, column, role.role, *(getattr(role.settings, n) for n in SETTINGS)]
+            values = [source.schema, source.table, column, role.role, *_cells(role.settings)]
             cursor.execute(
-                f"INSERT INTO {_policy(source)} (schema_name, table_name, column_name, role, {', '.join(SETTINGS)}) "
+                f"INSERT INTO {_policy(source)} (schema_name, table_name, column_name, role, {', '.join(STORED)}) "
                 f"VALUES ({', '.join('?' * len(values))})",
                 values,
             )
@@ -185,4 +185,10 @@ def roles(table: Table) -> dict[str, Role | None]:
 
 def _role(row: PolicyRow) -> Role:
     stored = row.declared.settings
-    return Role(row.declared.role.lower(), Settings(*(getattr(stored, n) for n in SETTINGS)))
+    return Role(row.declared.role.lower(), Settings(**{n: getattr(stored, n) for n in STORED}))
+
+
+def _cells(settings: Settings) -> list[object]:
+    """The cells of a row of the policy after its role; no codes are NULL."""
+    found = (getattr(settings, name) for name in STORED)
+    return [(list(value) or None) if isinstance(value, tuple) else value for value in found]

@@ -76,6 +76,11 @@ class Request:
                 column = next(q.column for q in self.shape.roles.quasi if q.settings.weight != 1)
                 why = "weights = 'influence' of a query takes no weights from the model."
                 raise errors.UnsupportedSetting(self.function.name, self.shape.relation.shown, column, "weight", why)
+            coded = told.get("missing")
+            if isinstance(coded, Mapping) and not isinstance(kept.get("missing", {}), Mapping):  # nor this
+                why = "beside codes of the model a query takes codes by column alone."
+                shown, column = self.shape.relation.shown, next(iter(coded))
+                raise errors.UnsupportedSetting(self.function.name, shown, column, "missing", why)
             given = {**kept, **told}
         arguments = [named(name, value) for name, value in given.items()]
         made = Function[Any](self.function.name, first, *arguments)

@@ -150,7 +150,25 @@ def parameters(made: Shape) -> dict[str, object]:
             if value != getattr(default, setting):
                 name = {"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting)
                 found.setdefault(name, {})[quasi.column] = value
+    found["missing"] = _codes(made)
     return {name: value for name, value in found.items() if value}
+
+
+def _codes(made: Shape) -> dict[str, list[str]]:
+    """Codes for missing values by column: of the model, and of a call that names columns."""
+    roles = made.roles
+    read = (*(q.column for q in roles.quasi), *roles.sensitive, *roles.other, roles.person)
+    found = {
+        name: list(role.settings.missing)
+        for name, role in made.relation.roles.items()
+        if role is not None and role.settings.missing and name in read
+    }
+    asked = made.options["missing"]
+    if found and isinstance(asked, Mapping):
+        spelled = {name.lower(): name for name in made.relation.types}
+        for given, codes in asked.items():
+            found.setdefault(spelled.get(str(given).lower(), str(given)), []).extend(codes)
+    return found
 
 
 def _looser(setting: str, type_: str, value: object, before: object) -> bool:

@@ -23,7 +23,7 @@ from dbanon.models.model import Form, Model
 from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare
 from dbanon.release.hierarchy_messages import tree_messages
-from dbanon.source import stored_policy
+from dbanon.source import missing, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import Declared, Policy
@@ -207,7 +207,7 @@ def statement(
     return Sql(
         fill(
             "audit/anonymity/all.sql" if function == _ALL else "audit/anonymity/worst.sql",
-            source=source.sql,
+            source=source.rows,
             quasi=[{"name": identifier(n), "value": value(n, source.columns[n])} for n in columns.qi],
             sensitive=sensitive,
             person=_person(function, source, columns.person),
@@ -238,7 +238,7 @@ def value(name: str, type_: str) -> Sql:
 def _person(function: str, source: Source, name: str | None) -> Sql | None:
     if name is None:
         return None
-    value = person_value(name, source.columns[name])
+    value = person_value(identifier(name), source.columns[name])
     if value is None:
         raise errors.UnsupportedPerson(function, source.shown, name, source.columns[name])
     return value
@@ -314,6 +314,7 @@ def measured(call: Call) -> Sql:
     """The SQL of a call; errors are those of `statement`, and UnknownTable."""
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
+    source = missing.cleaned(source, policy.declared, call.holds)
     said = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive"))
     entry = None if said else ledgered.found(call, source)  # the ledger costs a reading of the table
     if entry is not None and ledgered.unchanged(call, entry, call.options["qi"] is None) is not None:

@@ -21,7 +21,6 @@ from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import relation
 from dbanon.release import prepare
 from dbanon.release.hierarchy_messages import tree_messages
-from dbanon.source import catalog
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
@@ -58,7 +57,7 @@ def statement(call: Call) -> Sql:
         "calls_python": kind.calls_python,
         "weighs_people": kind.weighs_people,
         "attributes": attributes,
-        "people": tables.source.sql,
+        "people": tables.source.rows,
         "who": _who(call, tables, tables.source, tables.qi),
         "threshold": literal(_threshold(kind, options, bounds.alpha)),
         "above": kind.name == "minimality" and options["threshold"] is None,
@@ -96,7 +95,7 @@ def _register(call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, s
     given = call.options.text("register")
     if given is None:
         return {"others": [], "other_of": []}
-    table = catalog.resolve(tables.function, given, call.cursor, call.path, call.session.local)
+    table = released.people(call, tables, given)
     others = released.strangers(call, tables, table, hierarchies)
     shared = [column for column in table.columns if column.lower() in {n.lower() for n in tables.qi}]
     by_column = {o.q: o for o in others}
@@ -104,7 +103,7 @@ def _register(call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, s
     return {
         "others": others,
         "other_of": other_of,
-        "register": table.sql,
+        "register": table.rows,
         "other_who": _who(call, tables, table, shared),
     }
 
@@ -165,7 +164,7 @@ def _who(call: Call, tables: Tables, table: Source, columns: Sequence[str] | Map
     given = call.options.text("person")
     if given is not None:
         name = table.column(tables.function, given, "person")
-        if person_value(name, table.columns[name]) is None:
+        if person_value(identifier(name), table.columns[name]) is None:
             raise errors.UnsupportedPerson(tables.function, table.shown, name, table.columns[name])
         return Sql(f"CAST({identifier(name)} AS VARCHAR)")
     for row in tables.declared:
@@ -211,7 +210,7 @@ def _sensitive(
 
 def _unseen(call: Call, tables: Tables, register: str, name: str) -> Sql:
     """The sensitive value of the people of a register, who are guessed."""
-    table = catalog.resolve(tables.function, register, call.cursor, call.path, call.session.local)
+    table = released.people(call, tables, register)
     return _as_text(table, table.column(tables.function, name, "sensitive"))
 
 

@@ -35,7 +35,7 @@ def statement(call: Call) -> Sql:
     return Sql(plan.statement(publication))
 
 
-_COMMON = ("qi", "sensitive", "hierarchies", "nulls", "withhold", "min_level", "top", "bottom", "escape")
+_COMMON = ("qi", "sensitive", "hierarchies", "nulls", "missing", "withhold", "min_level", "top", "bottom", "escape")
 """Parameters of a release that play a part."""
 
 FUNCTIONS = (

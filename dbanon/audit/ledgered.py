@@ -189,6 +189,19 @@ def _fingerprint(call: Call, entry: Entry, named: Mapping[str, str]) -> str | No
     return prepare.fingerprint_of(used, call.cursor)
 
 
+def codes(call: Call, source: Source, entry: Entry | None) -> dict[str, Sequence[str]]:
+    """Codes for missing values in a source, by lower-case column: those that are declared now, and those that the call
+    of the release added."""
+    rows = stored_policy.policy_rows(source, call.cursor)
+    found: dict[str, Sequence[str]] = {row.declared.column.lower(): row.declared.settings.missing for row in rows}
+    added = None if entry is None else entry.options.get("missing")
+    if entry is not None and isinstance(added, Sequence):
+        added = dict.fromkeys(_published(entry), added)
+    for column, more in added.items() if isinstance(added, Mapping) else ():
+        found[column.lower()] = (*found.get(column.lower(), ()), *more)
+    return found
+
+
 # --- how it was made -----------------------------------------------------------------------------------------
 
 

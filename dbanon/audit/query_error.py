@@ -36,7 +36,7 @@ def statement(call: Call) -> Sql:
         fill(
             "audit/query_error/error.sql",
             release=release.sql,
-            source=source.sql,
+            source=source.rows,
             attributes=attributes,
             averaging=any(a.averages for a in attributes),
             most=min(MOST, len(attributes)),

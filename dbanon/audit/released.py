@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from dbanon import errors
@@ -11,7 +11,7 @@ from dbanon.audit import anonymity, ledgered, pairing
 from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.functions.call import Call
 from dbanon.policy.column_roles import ROLES
-from dbanon.source import catalog, stored_policy
+from dbanon.source import catalog, missing, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.source.stored_policy import Declared
@@ -42,6 +42,8 @@ class Tables:
     """Columns of the release that are published as they are: sensitive and other."""
     entry: Entry | None = None
     """What the ledger says of the release, where it says what the columns are."""
+    codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Codes for missing values in the source, by lower-case column."""
 
     @property
     def has_source(self) -> bool:
@@ -57,6 +59,7 @@ class _Pair:
     source: Source
     declared: Sequence[Declared]
     entry: Entry | None = None
+    codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_source: bool = False) -> Tables:
@@ -68,7 +71,7 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
     MissingArgument.
     """
     function, options = call.function.name, call.options
-    pair = paired(call, needs_source)
+    pair = _cleaned(call, paired(call, needs_source))
     release, source, declared = pair.release, pair.source, pair.declared
     qi = _quasi(call, pair)
     judged = options.listed("sensitive")
@@ -91,7 +94,9 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
     _, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
     fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}
     person = next(iter(persons), None)
-    return Tables(function, release, source, declared, qi, sensitive, person, fingerprints, passthrough, pair.entry)
+    return Tables(
+        function, release, source, declared, qi, sensitive, person, fingerprints, passthrough, pair.entry, pair.codes
+    )
 
 
 def paired(call: Call, needs_source: bool) -> _Pair:
@@ -113,6 +118,18 @@ def paired(call: Call, needs_source: bool) -> _Pair:
         raise errors.MissingArgument(function, "source", "a table's name", "source = 'patients'")
     source = given or release
     return _Pair(release, source, stored_policy.policy_of(source, call.cursor).declared)
+
+
+def _cleaned(call: Call, pair: _Pair) -> _Pair:
+    """The same with the codes for missing values of the source, in whose place its `rows` have NULL."""
+    codes = ledgered.codes(call, pair.source, pair.entry if pair.source is not pair.release else None)
+    source = _without(call, pair.source, codes)
+    release = source if pair.source is pair.release else pair.release
+    return replace(pair, release=release, source=source, codes=codes)
+
+
+def _without(call: Call, source: Source, codes: Mapping[str, Sequence[str]]) -> Source:
+    return replace(source, cleaned=missing.relation(source.sql, source.columns, codes, call.holds))
 
 
 def _quasi(call: Call, pair: _Pair) -> dict[str, Sql]:
@@ -162,11 +179,11 @@ def classes(tables: Tables, of: object = "published") -> dict[str, object]:
     if of == "cluster":
         name = identifier(release.column(function, "class_id", "classes"))
         quasi.append({"name": name, "value": name})
-    value = None if person is None else person_value(person, release.columns[person])
+    value = None if person is None else person_value(identifier(person), release.columns[person])
     if person is not None and value is None:
         raise errors.UnsupportedPerson(function, release.shown, person, release.columns[person])
     return {
-        "source": release.sql,
+        "source": release.rows,
         "quasi": quasi,
         "sensitive": [
             {
@@ -190,6 +207,12 @@ def _plain(release: Source, name: str, published: Sql) -> Sql:
     spelled = release.spelled(name)
     type_ = None if spelled is None else release.columns[spelled]
     return Sql(f"({published} + 0::{type_})") if type_ in ("FLOAT", "DOUBLE") else published
+
+
+def people(call: Call, tables: Tables, name: str) -> Source:
+    """Another table of such people: codes for missing values of the source are codes there, too. UnknownTable."""
+    found = catalog.resolve(tables.function, name, call.cursor, call.path, call.session.local)
+    return _without(call, found, tables.codes)
 
 
 def strangers(

@@ -16,10 +16,9 @@ from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import SEEDS, Choice, Flag, Integer, PerColumn, Real, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
-from dbanon.source import catalog
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
-from dbanon.sqltext.quote import Sql, literal
+from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.template import fill, message
 
 _OF_THE_SOURCE = ("distortion", "infeasible_classes")
@@ -28,7 +27,7 @@ _OF_THE_SOURCE = ("distortion", "infeasible_classes")
 
 def raw(source: Source, attributes: Sequence[PairedColumn], name: str, person: Sql | None) -> dict[str, object]:
     """Template values of sql/audit/risk/raw.sql: the cells of a raw table."""
-    return {"name": Sql(name), "source": source.sql, "attributes": attributes, "person": person}
+    return {"name": Sql(name), "source": source.rows, "attributes": attributes, "person": person}
 
 
 def statement(call: Call, *, groups: tuple[str, ...]) -> Sql:
@@ -123,13 +122,13 @@ def _population(call: Call, tables: Tables) -> Source | None:
     given = call.options.text("population")
     if given is None:
         return None
-    return catalog.resolve(tables.function, given, call.cursor, call.path, call.session.local)
+    return released.people(call, tables, given)
 
 
 def _person(tables: Tables, other: Source) -> Sql | None:
     """The declared person column, if another table has it."""
     declared = (other.spelled(row.column) for row in tables.declared if row.role.lower() == "person")
-    return next((person_value(name, other.columns[name]) for name in declared if name is not None), None)
+    return next((person_value(identifier(name), other.columns[name]) for name in declared if name is not None), None)
 
 
 # --- the table functions -----------------------------------------------------------------------------------

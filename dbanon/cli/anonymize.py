@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ from dbanon.cli.parameters import improvement, parameter, parameters, together
 from dbanon.cli.review import before_files
 from dbanon.files import reading, storage, writing
 from dbanon.sqltext.quote import identifier, text
+from dbanon.views import warned
 
 DEFAULT = "best"
 """The algorithm, where none is named: the least loss."""
 
 READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
-_SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid")
+_SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid", "missing")
 
 
 @click.command("anonymize")
@@ -142,8 +143,8 @@ def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
             f"other), whatever k is: who knows those values finds them. The smallest group alike in everything "
             f"published has {int(metrics['k_all'])}."
         )
-    for file in files:
-        click.echo(str(file))
+    for line in (*warned.generalized(metrics), *files):
+        click.echo(str(line))
 
 
 def _declared(policy: Path | None, qi: Sequence[str], roles: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
@@ -187,7 +188,7 @@ def _load(con: Any, source: Path, table: str | None) -> list[Path]:
     if ("policy",) in have:
         con.raw.execute("INSERT INTO dbanon.hierarchy FROM origin.dbanon.hierarchy")
         con.raw.execute(
-            "INSERT INTO dbanon.policy SELECT * REPLACE ('input' AS table_name, 'main' AS schema_name) "
+            "INSERT INTO dbanon.policy BY NAME SELECT * REPLACE ('input' AS table_name, 'main' AS schema_name) "
             "FROM origin.dbanon.policy WHERE (schema_name, table_name) = (?, ?)",
             [parts[-2] if len(parts) > 1 else "main", parts[-1]],
         )
@@ -214,12 +215,19 @@ def _policy(path: Path) -> dict[str, dict[str, Any]]:
             raise click.BadParameter(f"{path} is not TOML: {error}.", param_hint="--policy") from None
         columns = read.get("columns", read)
         return {c: ({"role": v} if isinstance(v, str) else dict(v)) for c, v in columns.items()}
+    from dbanon.client import codes
+
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     if not rows or not {"column_name", "role"} <= rows[0].keys():
         raise click.BadParameter(f"{path} has no columns column_name and role.", param_hint="--policy")
-    numbers = {"weight": float, "min_level": int, "max_level": int}
-    return {row["column_name"]: {s: numbers.get(s, str)(row[s]) for s in _SETTINGS if row.get(s)} for row in rows}
+    kinds: dict[str, Callable[[str], Any]] = {
+        "weight": float,
+        "min_level": int,
+        "max_level": int,
+        "missing": codes.of_cell,
+    }
+    return {row["column_name"]: {s: kinds.get(s, str)(row[s]) for s in _SETTINGS if row.get(s)} for row in rows}
 
 
 def _hierarchy_files(declared: Mapping[str, dict[str, Any]]) -> dict[str, str]:

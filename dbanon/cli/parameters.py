@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.functions.parameter_types import Columns, Integer, Integers, Kind, Real, Words
+from dbanon.functions.parameter_types import Columns, ForColumns, Integer, Integers, Kind, Real, Words
 from dbanon.functions.registry import table_functions
 
-_LISTS = (Columns, Words, Integers)
+_LISTS = (Columns, ForColumns, Words, Integers)
 """Parameters that are lists: plain text is divided at its commas."""
 
 _GIVEN = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::=|=>|==|=)\s*(.*?)\s*", re.DOTALL)
@@ -109,6 +109,8 @@ def parameter(given: str, kinds: Mapping[str, Kind]) -> tuple[str, Any]:
     name, text = match[1].lower(), match[2]
     is_list = isinstance(kinds.get(name), _LISTS)
     known, value = literal(text)
+    if not known and text[:1] in ("[", "{"):  # a list that mixes texts and numbers
+        known, value = literal(_quoted(text))
     if known and not (is_list and isinstance(value, (bool, int, float))):
         return name, value
     if not known and (not text or text[0] in _MEANT):
@@ -118,6 +120,13 @@ def parameter(given: str, kinds: Mapping[str, Kind]) -> tuple[str, Any]:
             param_hint=f"-p {name}",
         )
     return name, [item.strip() for item in text.split(",")] if is_list else text
+
+
+def _quoted(text: str) -> str:
+    """The same with the numbers in its lists as texts."""
+    from dbanon.client import codes
+
+    return codes.quoted(text)
 
 
 # --- literals ----------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors, session
+from dbanon.client import codes
 from dbanon.engine import cells
 from dbanon.engine.install import attach
 from dbanon.files import storage
@@ -210,11 +211,13 @@ _FETCHING = frozenset(
 
 
 class _Call:
-    """One call of a table function in a statement: its named arguments and its source, with byte offsets."""
+    """One call of a table function in a statement: its named arguments and its source, with byte offsets; `numbers` are
+    those in lists of codes, from and to where."""
 
     def __init__(self, function: TableFunction) -> None:
         self.function = function
         self.names: list[tuple[int, str, str]] = []
+        self.numbers: list[tuple[int, int]] = []
         self.source: str | None = None
 
 
@@ -241,6 +244,8 @@ def _calls(query: str) -> Iterator[_Call]:
                 current.source = word[1:-1].replace("''", "'")
             elif following.startswith(("=", ":=")) and not following.startswith("=="):
                 current.names.append((tokens[i + 1].start, word.strip('"'), following))
+                if codes.mixes(current.function, word.strip('"')):
+                    current.numbers += codes.numbers(tokens[i + 2 :])
         before = word
     yield from (c for c in open_calls if c is not None)
 
@@ -252,7 +257,7 @@ def _mention() -> re.Pattern[str]:
 
 
 def _rewritten(query: str, calls: list[_Call]) -> str:
-    """The statement with `name = value` as `name := value` in our calls; unknown names are errors."""
+    """The statement with `name = value` as `name := value` and codes as texts in our calls. UnknownParameter."""
     data = query.encode()
     marks: list[int] = []
     for call in calls:
@@ -262,8 +267,10 @@ def _rewritten(query: str, calls: list[_Call]) -> str:
                 raise errors.UnknownParameter(call.function.name, name, [p.name for p in call.function.parameters])
             if operator.startswith("=") and not operator.startswith("=>"):
                 marks.append(at)
-    for at in sorted(marks, reverse=True):
-        data = data[:at] + b":" + data[at:]
+    edits = [(at, at, b":") for at in marks]
+    edits += [(start, end, codes.as_text(data[start:end])) for call in calls for start, end in call.numbers]
+    for start, end, put in sorted(edits, reverse=True):
+        data = data[:start] + put + data[end:]
     return data.decode()
 
 

@@ -14,6 +14,7 @@ from dbanon.policy.declare import load_hierarchy
 from dbanon.release import timed_search
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text
+from dbanon.views import warned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +75,7 @@ def anonymize(
                 frames.append(con.execute(query, given or None).df())
         if limit is not None:
             frames[-1].attrs["improve"] = given["improve"]
+        warned.one_class("the release", dict(zip(frames[-1]["metric"], frames[-1]["value"], strict=True)))
         return Anonymized(*frames)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dbanon.functions.parameter_types import (
     Choice,
+    Codes,
     Columns,
     Flag,
+    ForColumns,
     Integer,
     Moves,
     PerColumn,
@@ -46,6 +48,11 @@ COMMON: tuple[Parameter, ...] = (
         Choice(("keep", "drop", "error")),
         "NULL in a quasi-identifier: a value of its own, a reason to leave the row out (reported), or an error.",
         "keep",
+    ),
+    Parameter(
+        "missing",
+        ForColumns(Codes(), "{'age': ['999']}"),
+        "Codes that stand for a missing value and are read as NULL, beside those of the policy.",
     ),
     Parameter(
         "intervals",

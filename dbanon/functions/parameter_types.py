@@ -10,6 +10,8 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Protocol
 
 
@@ -180,6 +182,40 @@ class Ends:
 
     def __str__(self) -> str:
         return "two numbers or dates, the lower first"
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Codes that stand for a missing value, as different texts; one may stand alone. NULL is missing anyway."""
+
+    invalid: tuple[object, ...] = (True, [None], [["NA"]], [b"NA"], [True])
+
+    def check(self, value: object) -> tuple[str, ...]:
+        codes = value if isinstance(value, (list, tuple)) else [value]
+        if not all(isinstance(c, (str, int, float, Decimal, date, time)) and not isinstance(c, bool) for c in codes):
+            raise ValueError
+        return tuple(dict.fromkeys(c.isoformat(" ") if isinstance(c, datetime) else str(c) for c in codes))
+
+    def __str__(self) -> str:
+        return "a list of codes, such as ['NA', '999']"
+
+
+@dataclass(frozen=True)
+class ForColumns:
+    """Values of one kind for every column, or a struct or map from column names to them."""
+
+    kind: Kind
+    example: str
+
+    @property
+    def invalid(self) -> tuple[object, ...]:
+        return (*self.kind.invalid, *({"a": bad} for bad in self.kind.invalid))
+
+    def check(self, value: object) -> object:
+        return (PerColumn(self.kind, self.example) if isinstance(value, Mapping) else self.kind).check(value)
+
+    def __str__(self) -> str:
+        return f"{self.kind}, for all columns, or {self.example} for some"
 
 
 @dataclass(frozen=True)

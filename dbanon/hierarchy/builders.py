@@ -15,6 +15,7 @@ from dbanon.functions.parameter_types import Integers, Words
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import relation
+from dbanon.source import missing, stored_policy
 from dbanon.source.column_types import INTEGERS, family
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.template import fill
@@ -40,7 +41,7 @@ class Builder:
 
 
 def statement(call: Call, *, builder: Builder) -> Sql:
-    """The SQL of a call of a builder: rows for dbanon.hierarchy.
+    """The SQL of a call of a builder: rows for dbanon.hierarchy, none of codes for missing values.
 
     Raises UnknownTable, UnknownColumn, InvalidArgument.
     """
@@ -50,9 +51,10 @@ def statement(call: Call, *, builder: Builder) -> Sql:
     if builder.families and family(type_)[0] not in builder.families:
         raise errors.InvalidArgument(call.function.name, "col", builder.accepts, f"{column} {type_}")
     levels = {builder.parameter.name: builder.levels(call)} if builder.parameter and builder.levels else {}
+    declared = stored_policy.policy_of(source, call.cursor).declared
     paths = fill(
         f"hierarchy/{builder.name}.sql",
-        source=source.sql,
+        source=missing.cleaned(source, declared, call.holds).rows,
         column=identifier(column),
         integer=type_ in INTEGERS,
         date=type_ == "DATE",  # TIMESTAMP ends before DATE does

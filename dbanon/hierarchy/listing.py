@@ -9,7 +9,7 @@ from dbanon.functions.parameter_types import Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import lookup, relation
-from dbanon.source import catalog, stored_policy
+from dbanon.source import catalog, missing, stored_policy
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
 from dbanon.sqltext.template import fill
@@ -37,15 +37,16 @@ def problems(call: Call) -> Sql:
 
 
 def uncovered(call: Call) -> Sql:
-    """uncovered(table, column): by the hierarchy that is given, else the declared one, else none.
+    """uncovered(table, column): by the hierarchy that is given, else the declared one, else none; codes for missing
+    values need not be in it.
 
     Raises UnknownTable, UnknownColumn, UnknownHierarchy.
     """
     source = call.source()
     column = call.column(source)
     given = call.options.text("hierarchy")
+    declared, _, _ = stored_policy.policy_of(source, call.cursor)
     if given is None:
-        declared, _, _ = stored_policy.policy_of(source, call.cursor)
         of_column = (d.settings.hierarchy for d in declared if d.column.lower() == column.lower())
         given = next(filter(None, of_column), None)
     rows: Sql | None = None
@@ -55,7 +56,8 @@ def uncovered(call: Call) -> Sql:
             where = f"of {source.shown}.{column}"
             raise errors.UnknownHierarchy(call.function.name, given, where, lookup.known(call, source))
         rows = relation.rows(hierarchy)
-    return Sql(fill("hierarchy/uncovered.sql", source=source.sql, column=identifier(column), rows=rows))
+    read = missing.cleaned(source, declared, call.holds)
+    return Sql(fill("hierarchy/uncovered.sql", source=read.rows, column=identifier(column), rows=rows))
 
 
 FUNCTIONS = (

@@ -22,6 +22,9 @@ WITHHELD = "withheld"
 SETTINGS = ("hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid")
 """How a quasi-identifier is generalized: the columns of dbanon.policy after the role."""
 
+STORED = (*SETTINGS, "missing")
+"""What the policy says of a column beside its role."""
+
 
 @dataclass(frozen=True)
 class Quasi:

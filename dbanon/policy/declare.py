@@ -8,24 +8,26 @@ from typing import Any
 
 from dbanon import errors, session
 from dbanon.files import reading, writing
+from dbanon.functions import parameters
+from dbanon.functions.parameter_types import Codes
 from dbanon.hierarchy import relation, storage
 from dbanon.hierarchy.storage import Inline
 from dbanon.policy import column_roles
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.sqltext import template
 from dbanon.sqltext.builtin import bound
-from dbanon.sqltext.quote import identifier, literal, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 
 
 def declare(connection: Any, table: str, **columns: Any) -> None:
     """Writes the roles of a table's columns to `dbanon.policy`, replacing what these columns had.
 
     A column's value is its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight, min_level,
-    max_level, top, bottom, grid:
+    max_level, top, bottom, grid, missing:
 
-        declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "top": 90})
+        declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "missing": [999]})
 
-    Raises UnknownTable, UnknownColumn, UnknownRole; nothing is written then.
+    Raises UnknownTable, UnknownColumn, UnknownRole, UnknownParameter, InvalidArgument; nothing is written then.
     """
     with session.own_cursor(connection) as cursor:
         path = _path(connection)
@@ -50,7 +52,7 @@ def declare(connection: Any, table: str, **columns: Any) -> None:
                 )
         for settings in rows:
             columns_ = ", ".join(identifier(n) for n in settings)
-            values = ", ".join(literal(v) for v in settings.values())
+            values = ", ".join(_literal(v) for v in settings.values())
             cursor.execute(f"INSERT INTO {policies} ({columns_}) VALUES ({values})")
         cursor.execute("COMMIT")
 
@@ -72,10 +74,12 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
     if role not in column_roles.ROLES:
         raise errors.UnknownRole(source.shown, column, role, column_roles.ROLES)
     for setting in settings:
-        if setting not in column_roles.SETTINGS:
-            raise errors.UnknownParameter("declare", setting, column_roles.SETTINGS)
+        if setting not in column_roles.STORED:
+            raise errors.UnknownParameter("declare", setting, column_roles.STORED)
     spelled = {n: str(v) if n in ("top", "bottom", "grid") and v is not None else v for n, v in settings.items()}
     given = {n: v for n, v in spelled.items() if v is not None}
+    if "missing" in given:
+        given["missing"] = _codes(given["missing"])
     return {
         "table_name": source.table,
         "column_name": name,
@@ -83,6 +87,19 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
         "schema_name": source.schema,
         **given,
     }
+
+
+def _codes(given: object) -> tuple[str, ...]:
+    """Codes for missing values; InvalidArgument."""
+    try:
+        return Codes().check(given)
+    except ValueError:
+        raise errors.InvalidArgument("declare", "missing", str(Codes()), parameters.shown(given)) from None
+
+
+def _literal(value: Any) -> Sql:
+    """A cell of dbanon.policy."""
+    return Sql(f"[{joined(map(text, value))}]::VARCHAR[]") if isinstance(value, tuple) else literal(value)
 
 
 def _path(connection: Any) -> catalog.SearchPath:

@@ -13,9 +13,9 @@ from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import lookup
-from dbanon.policy import column_roles, repeated_identifiers, singling_out
+from dbanon.policy import column_roles, missing_codes, repeated_identifiers, singling_out
 from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
-from dbanon.source import catalog, stored_policy
+from dbanon.source import catalog, missing, stored_policy
 from dbanon.sqltext import names, template
 from dbanon.sqltext.quote import Sql, identifier, qualified
 
@@ -51,7 +51,8 @@ def statement(call: Call, only: Place | None = None) -> Sql:
             for relation in _readable(call, about, row):
                 relations.setdefault(relation.sql, (relation, []))[1].append(row)
     counted = []
-    for relation, rows in relations.values():
+    for found_at, rows in relations.values():
+        relation = _cleaned(call, found_at, rows)
         for candidate in repeated_identifiers.candidates(relation, rows, call.cursor):
             if isinstance(candidate, Unreadable):
                 known.append(_reported(candidate.declared, candidate.problem))
@@ -66,10 +67,23 @@ def statement(call: Call, only: Place | None = None) -> Sql:
 def _stored(call: Call, database: str) -> list[tuple[Declared, str | None]]:
     """The rows of a database's policy, each with the hierarchy that it names."""
     table = qualified(database, catalog.SCHEMA, "policy")
-    rows = call.cursor.execute(
-        f"SELECT schema_name, table_name, column_name, role, hierarchy FROM {table} ORDER BY ALL ASC NULLS LAST"
-    ).fetchall()
-    return [(Declared(database, *row[:4]), row[4]) for row in rows]
+    found = call.cursor.execute(f"SELECT * FROM {table} ORDER BY schema_name ASC, table_name ASC, column_name ASC")
+    names = [column[0] for column in found.description]
+    rows = [dict(zip(names, cells, strict=True)) for cells in found.fetchall()]
+    return [
+        (
+            Declared(
+                database,
+                row["schema_name"],
+                row["table_name"],
+                row["column_name"],
+                row["role"],
+                stored_policy.codes(row.get("missing")),
+            ),
+            row["hierarchy"],
+        )
+        for row in rows
+    ]
 
 
 def _reported(row: Declared, problem: str) -> tuple[str | None, ...]:
@@ -104,9 +118,33 @@ def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[s
             "Hint: DELETE the row, or correct table_name or schema_name."
         ]
     columns = catalog.columns_of(call.cursor, about[0])
-    if row.column.lower() in {c.lower() for c in columns}:
-        return []
+    types = {c.lower(): type_ for c, type_ in columns.items()}
+    if row.column.lower() in types:
+        return _code_problems(call, row, types[row.column.lower()])
     return [str(errors.UnknownColumn("dbanon.policy", row.table, row.column, "column_name", columns))]
+
+
+def _code_problems(call: Call, row: Declared, type_: str) -> list[str]:
+    """Codes for missing values that no value of the column can be."""
+    setting = missing_codes.SETTING
+    return [
+        str(
+            errors.UnsupportedSetting(
+                "dbanon.policy", row.table, row.column, setting, missing_codes.problem(type_, code)
+            )
+        )
+        for code in row.missing
+        if missing.value(type_, code, call.holds) is None
+    ]
+
+
+def _cleaned(call: Call, relation: Relation, rows: Sequence[Declared]) -> Relation:
+    """A relation with NULL in place of its codes for missing values."""
+    codes = {row.column: row.missing for row in rows if row.missing}
+    if not codes:
+        return relation
+    found = missing.relation(relation.sql, relation.columns(), codes, call.holds)
+    return relation if found is None else replace(relation, sql=found)
 
 
 def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Relation]:

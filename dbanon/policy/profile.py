@@ -120,7 +120,7 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         "is_whole": kind in ("integer", "huge"),
         "is_keylike": is_text or type_ == "UUID",
         "generalizes": kind is not None or is_category(type_),
-        "tells_persons": person_value(name, type_) is not None,
+        "tells_persons": person_value(identifier(name), type_) is not None,
         "is_time": kind in ("date", "timestamp", "nanos", "time"),
         "is_neutral": hints.neutral is not None,
         "may_be_person": any((hints.number, hints.subject, hints.key)),

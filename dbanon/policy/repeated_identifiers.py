@@ -22,6 +22,7 @@ class Declared:
     table: str
     column: str
     role: str
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def candidates(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> 
         if row.column.lower() not in columns:
             continue
         name, type_ = columns[row.column.lower()]
-        value = person_value(name, type_) or Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
+        value = person_value(identifier(name), type_) or Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
         count = Sql(fill("policy/repeated.sql", source=relation.sql, value=value))
         readable = not relation.seen or binds(cursor, count)
         yield Candidate(row, type_, count) if readable else Unreadable(row)
@@ -87,7 +88,7 @@ def binds(cursor: Cursor, query: Sql) -> bool:
 def values(candidate: Candidate) -> dict[str, Sql]:
     """Template values of a candidate that can be counted."""
     row = candidate.declared
-    tells = person_value(row.column, candidate.type) is not None
+    tells = person_value(identifier(row.column), candidate.type) is not None
     return {
         "database": text(row.database),
         "schema": text(row.schema),

@@ -16,7 +16,7 @@ from dbanon.hierarchy import lookup
 from dbanon.hierarchy.storage import Stored
 from dbanon.policy import problems
 from dbanon.policy.attribute import DEFAULT_DATE_GRID
-from dbanon.source import catalog, stored_policy
+from dbanon.source import catalog, missing, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import PolicyRow, Settings
@@ -85,6 +85,7 @@ def statement(call: Call) -> Sql:
         else Reviewed(name, type_, None, Settings())
         for name, type_ in source.columns.items()
     ]
+    source = missing.cleaned(source, (row.declared for row in rows.values()), call.holds)
     return reviewed(call, source, columns, problems.statement(call, (source.database, source.schema, source.table)))
 
 
@@ -93,7 +94,7 @@ def reviewed(call: Call, source: Source, columns: Sequence[Reviewed], known: Sql
     at = _Place.of(call, source)
     literals = [row for place, column in enumerate(columns) for row in _fixed(call, at, place, column)]
     types = dict.fromkeys(("topic", "column_name", "finding", "statement"), "VARCHAR")
-    person = next((person_value(c.name, c.type) for c in columns if c.role == "person"), None)
+    person = next((person_value(identifier(c.name), c.type) for c in columns if c.role == "person"), None)
     counted = [
         {
             "place": place,
@@ -111,7 +112,7 @@ def reviewed(call: Call, source: Source, columns: Sequence[Reviewed], known: Sql
     return Sql(
         fill(
             "policy/review.sql",
-            source=source.sql,
+            source=source.rows,
             person=person,
             topics=[text(topic) for topic in TOPICS],
             fixed=literal_rows({"rank": "INTEGER", "place": "INTEGER"} | types, literals),

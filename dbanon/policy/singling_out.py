@@ -23,7 +23,8 @@ def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dic
     unchanged = [row for row in known if row.role.lower() in ("sensitive", "other")]
     if not unchanged:
         return None
-    person = next((person_value(*types[row.column.lower()]) for row in known if row.role.lower() == "person"), None)
+    people = [types[row.column.lower()] for row in known if row.role.lower() == "person"]
+    person = next((person_value(identifier(name), type_) for name, type_ in people), None)
     values = []
     for row in unchanged:
         name, type_ = types[row.column.lower()]

@@ -27,11 +27,13 @@ class TreeColumn(NamedColumn):
     """A column of categories: a quasi-identifier, which is published as nodes of its tree, or a sensitive column whose
     values have an order there.
 
+    `read` is the column of the source with NULL in place of codes for missing values;
     `rows` are those of the hierarchy (None: the values under one root); `i` stands in the names of its relations.
     """
 
     i: int | Sql
     plain: str
+    read: Sql
     say: Mapping[str, Sql]
     rows: Sql | None
     min_level: int = 0
@@ -45,7 +47,7 @@ class TreeColumn(NamedColumn):
     @property
     def value(self) -> Sql:
         """How it is read."""
-        return Sql(f"CAST({self.name} AS VARCHAR) COLLATE POSIX")
+        return Sql(f"CAST({self.read} AS VARCHAR) COLLATE POSIX")
 
     @property
     def type(self) -> Sql:
@@ -149,10 +151,13 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
         "no_values": message(errors.NoValues(function, table, column)),
     }
     if attribute.family is not None:
-        return number_column(attribute, FAMILIES[attribute.family], i, say, drawn=call.run.noise is not None)
+        return number_column(
+            attribute, FAMILIES[attribute.family], i, call.read(column), say, drawn=call.run.noise is not None
+        )
     return TreeColumn(
         i,
         column,
+        call.read(column),
         say | tree_messages(table, column, settings.hierarchy or "none", call.options.of_column("hierarchies", column)),
         rows=relation.rows(attribute.hierarchy) if attribute.hierarchy else None,
         min_level=settings.min_level or 0,
@@ -178,6 +183,7 @@ def unchanged(call: Publication) -> list[PassthroughColumn]:
             i,
             name,
             call.source.columns[name],
+            call.read(name),
             is_sensitive=name in roles.sensitive,
             check_rare=name in roles.other and name.lower() not in allowed,
             say_rare=message(errors.RareOther(function, table, name, later("count(*)"), call.k)),
@@ -217,7 +223,7 @@ def _model(demand: Demand, number: int, name: str) -> ModelView:
 def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """The hierarchy of a sensitive column, in the form of a quasi-identifier's."""
     say = tree_messages(call.source.shown, name, call.roles.orders[name], call.options.of_column("hierarchies", name))
-    return TreeColumn(Sql(f"s{i}"), name, say, relation.rows(hierarchy), is_sensitive=True)
+    return TreeColumn(Sql(f"s{i}"), name, call.read(name), say, relation.rows(hierarchy), is_sensitive=True)
 
 
 def _magnitude(type_: str) -> Magnitude | None:
@@ -242,7 +248,7 @@ def person(call: Publication) -> Sql | None:
     name = call.roles.person
     if name is None:
         return None
-    value = person_value(name, call.source.columns[name])
+    value = person_value(call.read(name), call.source.columns[name])
     if value is None:
         raise errors.UnsupportedPerson(call.function, call.source.shown, name, call.source.columns[name])
     return value

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from fractions import Fraction
 from typing import ClassVar
 
 from dbanon.release.publication import Publication
@@ -132,7 +133,7 @@ def rules(call: Publication) -> GateRules:
         loses=exact and call.options["eloss_height"] != "sub",
         varies=exact,
         leave=Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
-        read_unchanged=tuple(identifier(name) for name in call.source.columns if name in shown),
+        read_unchanged=tuple(_column(call, name) for name in call.source.columns if name in shown),
         read_person=_person(call),
         source_twice=call.source.is_table and not call.continuity.leaves_out,
         source_columns=tuple(identifier(name) for name in call.source.columns if name.lower() in read),
@@ -241,7 +242,7 @@ def _category(call: Publication, i: int, name: str) -> CategoryRule:
     return CategoryRule(
         i,
         name,
-        own=Sql(f"{identifier(name)}::VARCHAR"),
+        own=Sql(f"{_column(call, name)}::VARCHAR"),
         min_level=max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
         max_level=None if highest is None else int(highest),
         round=int(float(_setting(call, name, "round") or 1)),
@@ -272,7 +273,7 @@ def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[s
     return NumberRule(
         i,
         name,
-        own=_read_number(name, type_, grid),
+        own=_read_number(_column(call, name), type_, grid),
         low=low,
         high=high,
         least=least,
@@ -304,9 +305,8 @@ def _ends(type_: str, compared: str, grid: str | None, scale: int) -> str:
     return f"DECIMAL(38,{scale})" if _DECIMAL.match(type_) else compared
 
 
-def _read_number(name: str, type_: str, grid: str | None) -> Sql:
+def _read_number(column: Sql, type_: str, grid: str | None) -> Sql:
     """A number as it is compared: zeros are one, instants are in UTC and, on a grid, of whole microseconds."""
-    column = identifier(name)
     if type_ in _FLOATS:
         return Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
     if type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
@@ -355,5 +355,98 @@ def _person(call: Publication) -> Sql | None:
     """The gate's own reading of the person."""
     if call.roles.person is None:
         return None
-    name, type_ = identifier(call.roles.person), call.source.columns[call.roles.person]
+    name, type_ = _column(call, call.roles.person), call.source.columns[call.roles.person]
     return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in _FLOATS else name
+
+
+# --- codes for missing values ----------------------------------------------------------------------------------------
+
+_DIGITS = r"[-+]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
+_HOUR = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.]([0-9]+))?)?"
+_DAY = r"[0-9]{4,6}-[0-9]{1,2}-[0-9]{1,2}"
+_ENDLESS = ("infinity", "-infinity")
+_DECIMALS = {"TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9}
+
+
+def _column(call: Publication, name: str) -> Sql:
+    """A column as the gate reads it: NULL where its text is that of a code of the policy or the call."""
+    column, type_ = identifier(name), call.source.columns[name]
+    texts = [told for code in _codes(call, name) if (told := _code_text(code, type_)) is not None]
+    if not texts:
+        return column
+    codes = joined(Sql(f"encode({told})") for told in texts)
+    return Sql(f"(CASE WHEN encode({_told(column, type_)}) IN ({codes}) THEN NULL ELSE {column} END)")
+
+
+def _codes(call: Publication, name: str) -> list[str]:
+    """What is declared of a column, then what the call says of it, or of all columns but the person."""
+    declared = [row.settings.missing for row in call.policy.declared if row.column.lower() == name.lower()]
+    found = [code for codes in declared for code in codes]
+    asked = call.options.get("missing")
+    if isinstance(asked, Mapping):
+        return found + [code for key, codes in asked.items() if key.lower() == name.lower() for code in codes]
+    return found if name == call.roles.person else [*found, *(asked or ())]
+
+
+def _told(column: Sql, type_: str) -> Sql:
+    """The text of a value, such that equal values have one text."""
+    if type_ in _FLOATS:
+        return Sql(f"(CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END)::VARCHAR")
+    if type_ == "TIMESTAMP WITH TIME ZONE":
+        return Sql(f"({column} AT TIME ZONE 'UTC')::VARCHAR")
+    return Sql(f"{column}::VARCHAR")
+
+
+def _code_text(code: str, type_: str) -> Sql | None:
+    """The text of the value that a code is; None where it is none of the type."""
+    decimals = _DECIMAL.match(type_)
+    if type_ in (*_WHOLE, *_LARGE) or decimals is not None:
+        return _exact_text(code, type_, int(decimals[1]) if decimals else 0)
+    if type_ in _FLOATS:
+        return _float_text(code, type_)
+    if type_ in _DAYS or type_ == "TIME":
+        return _moment_text(code, type_)
+    if type_ == "BOOLEAN":
+        return text(code.lower())
+    if type_ == "UUID":
+        return Sql(f"TRY_CAST({text(code)} AS UUID)::VARCHAR")
+    return text(code) if type_ == "VARCHAR" or type_.startswith("ENUM(") else None
+
+
+def _exact_text(code: str, type_: str, decimals: int) -> Sql | None:
+    """A number as DuckDB shows it, which may be without the zero before the point; none that would be rounded."""
+    if not re.fullmatch(_DIGITS, code) or len(code) >= 400:
+        return None
+    steps = Fraction(code) * 10**decimals
+    if steps.denominator != 1:
+        return None
+    digits = str(abs(steps.numerator)).rjust(decimals + 1, "0")
+    shown = f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits
+    return Sql(f"TRY_CAST({text(f'-{shown}' if steps < 0 else shown)} AS {type_})::VARCHAR")
+
+
+def _float_text(code: str, type_: str) -> Sql | None:
+    """A floating number as DuckDB shows it; digits beyond all of its numbers are none."""
+    if code.lower() in ("nan", "inf", "-inf", *_ENDLESS):
+        return Sql(f"{text(code)}::{type_}::VARCHAR")
+    if not re.fullmatch(_DIGITS, code) or len(code) >= 400:
+        return None
+    number = Sql(f"TRY_CAST({text(code)} AS {type_})")
+    return Sql(f"CASE WHEN {number} = 0 THEN 0::{type_} WHEN isfinite({number}) THEN {number} END::VARCHAR")
+
+
+def _moment_text(code: str, type_: str) -> Sql | None:
+    """A day or a time as DuckDB shows it."""
+    form = _HOUR if type_ == "TIME" else f"{_DAY}(?:[ Tt]{_HOUR})?"
+    match = re.fullmatch(form, code)
+    if match is None and (code.lower() not in _ENDLESS or type_ == "TIME"):
+        return None
+    if match is not None and len((match[1] or "").rstrip("0")) > _DECIMALS.get(type_, 6):
+        return None
+    kind = "TIMESTAMP" if type_ == "TIMESTAMP WITH TIME ZONE" else type_
+    value = f"TRY_CAST({text(code)} AS {kind})"
+    if type_ != "DATE" or match is None:
+        return Sql(f"{value}::VARCHAR")
+    moment = f"TRY_CAST({text(code)} AS TIMESTAMP)"
+    whole = f"{moment} IS NULL OR {moment} = {value}::TIMESTAMP"
+    return Sql(f"CASE WHEN {whole if ':' in code else 'true'} THEN {value}::VARCHAR END")

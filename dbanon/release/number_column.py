@@ -9,7 +9,7 @@ from typing import ClassVar
 from dbanon.policy.attribute import Attribute
 from dbanon.release.named_column import NamedColumn
 from dbanon.source.type_families import FAMILIES, Family
-from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.sqltext.quote import Sql, text
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,11 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 _UNITS = {"month": "month", "quarter": "quarter", "year": "year", "decade": "year", "century": "year"}
 
 
-def number_column(attribute: Attribute, family: Family, i: int, say: Mapping[str, Sql], drawn: bool) -> NumberColumn:
-    """The view of a quasi-identifier of a family of numbers; `say` is what is said about it."""
+def number_column(
+    attribute: Attribute, family: Family, i: int, read: Sql, say: Mapping[str, Sql], drawn: bool
+) -> NumberColumn:
+    """The view of a quasi-identifier of a family of numbers; `read` is the column of the source with NULL in place of
+    codes for missing values, `say` what is said about it."""
     settings, type_ = attribute.quasi.settings, value_type(attribute)
     calendar = family.is_calendar
     grid = _grid(attribute, calendar)
@@ -75,7 +78,7 @@ def number_column(attribute: Attribute, family: Family, i: int, say: Mapping[str
         attribute.quasi.column,
         say,
         family,
-        value=_number_value(attribute),
+        value=_number_value(attribute, read),
         type=type_,
         scale=Sql(f"1e{attribute.scale}"),
         wide=Sql(f"DECIMAL(38,{attribute.scale})"),
@@ -95,10 +98,9 @@ def number_column(attribute: Attribute, family: Family, i: int, say: Mapping[str
     )
 
 
-def _number_value(attribute: Attribute) -> Sql:
+def _number_value(attribute: Attribute, read: Sql) -> Sql:
     """How a number or a time is read."""
-    name = identifier(attribute.quasi.column)
-    value = Sql(f"{name} AT TIME ZONE 'UTC'") if attribute.zoned else name
+    value = Sql(f"{read} AT TIME ZONE 'UTC'") if attribute.zoned else read
     if attribute.family == "float":
         return Sql(f"({value} + 0::{value_type(attribute)})")
     if attribute.family != "timestamp":

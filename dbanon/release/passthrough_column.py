@@ -18,11 +18,15 @@ _TAGGED = re.compile(r"\b(UNION\(|VARIANT\b)")
 
 @dataclass(frozen=True)
 class PassthroughColumn(NamedColumn):
-    """A column that is published as it is, sensitive or other; `check_rare` where values of few records are refused."""
+    """A column that is published as it is, sensitive or other; `check_rare` where values of few records are refused.
+
+    `read` is the column of the source with NULL in place of codes for missing values.
+    """
 
     i: int
     plain: str
     type: str
+    read: Sql
     is_sensitive: bool
     check_rare: bool
     say_rare: Sql
@@ -31,7 +35,7 @@ class PassthroughColumn(NamedColumn):
     @property
     def value(self) -> Sql:
         """How it is read; texts compare byte by byte, whatever collation the column has."""
-        return Sql(f"{self.name} COLLATE POSIX") if self.type == "VARCHAR" else self.name
+        return Sql(f"{self.read} COLLATE POSIX") if self.type == "VARCHAR" else self.read
 
     @property
     def is_zoned(self) -> bool:

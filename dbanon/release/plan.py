@@ -29,6 +29,14 @@ class PublishedColumn(NamedColumn):
 
 
 @dataclass(frozen=True)
+class CodedColumn(NamedColumn):
+    """One column with codes for missing values, and how it is read."""
+
+    plain: str
+    read: Sql
+
+
+@dataclass(frozen=True)
 class Bound:
     """The ends beyond which records are left out, and the number of their quasi-identifier."""
 
@@ -41,8 +49,9 @@ class Bound:
 class Reading:
     """What is read: `source`, or `origin` where that can be read only once, and who its records are about.
 
-    `whole` is the source with those that `left_out` holds back; `keep` are records that stay in their classes. `bare`
-    is the name that a temporary table could take, the fingerprint that of the policy when the call was planned.
+    `whole` is the source with those that `left_out` holds back; `keep` are records that stay in their classes, `coded`
+    columns with codes for missing values. `bare` is the name that a temporary table could take, the fingerprint that of
+    the policy when the call was planned.
     """
 
     source: Sql
@@ -52,6 +61,7 @@ class Reading:
     keep: Sql | None
     person: Sql | None
     key: Sql | None
+    coded: tuple[CodedColumn, ...]
     bounds: tuple[Bound, ...]
     distinct: bool
     nulls: str
@@ -244,6 +254,7 @@ def _reading(call: Publication, columns: Columns) -> Reading:
         keep=continuity.keep,
         person=person,
         key=key,
+        coded=tuple(CodedColumn(name, call.read(name)) for name in call.source.columns if call.missing.get(name)),
         bounds=tuple(Bound(q.i, *cleaning.bounds[q.plain]) for q in columns.quasi if q.plain in cleaning.bounds),
         distinct=cleaning.distinct,
         nulls=str(call.options["nulls"]),
@@ -290,6 +301,7 @@ def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[M
         "number": any(q.is_number for q in columns.quasi),
         "unchanged": bool(columns.unchanged),
         "divergence": divergence,
+        "missing": bool(of.reading.coded),
         "prepared": bool(of.reading.bounds or of.reading.distinct),
         "": True,
     }

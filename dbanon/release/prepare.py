@@ -18,7 +18,7 @@ from dbanon.hierarchy import lookup, relation
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.learn.forest import ForestRequest
 from dbanon.models import demand
-from dbanon.policy import attribute, column_roles
+from dbanon.policy import attribute, column_roles, missing_codes
 from dbanon.policy.attribute import Attribute
 from dbanon.release.number_column import value_type
 from dbanon.release.publication import Cleaning, Publication, Run
@@ -132,6 +132,15 @@ def prepared(call: Call, options: Options, algorithm: str, kind: str) -> Publica
         demands=demand.demands(name, source.shown, options, roles.sensitive),
         orders={column: order(call, source, column, of) for column, of in roles.orders.items()},
         session=call.session.token,
+        missing=missing_codes.resolve(
+            name,
+            source,
+            policy.declared,
+            options,
+            [*(q.column for q in roles.quasi), *roles.sensitive, *roles.other],
+            roles.person,
+            call.holds,
+        ),
     )
 
 

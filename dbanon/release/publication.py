@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbanon.cluster import Noise
@@ -12,6 +12,7 @@ from dbanon.learn.forest import ForestRequest
 from dbanon.models.demand import Demand
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.column_roles import Roles
+from dbanon.source import missing
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Policy
 from dbanon.sqltext.quote import Sql
@@ -74,7 +75,8 @@ class Publication:
     """What is asked of which columns of which source.
 
     `kind` is release, classes, metrics, inference, influence or membership; `demands` are models of the sensitive
-    columns and `orders` hierarchies of these, by column; `policy` is what was declared when the call was planned.
+    columns and `orders` hierarchies of these, by column; `policy` is what was declared when the call was planned;
+    `missing` are codes that are read as NULL, by column, as SQL values.
     """
 
     function: str
@@ -88,8 +90,18 @@ class Publication:
     demands: tuple[Demand, ...]
     orders: Mapping[str, Hierarchy]
     session: str
+    missing: Mapping[str, Sequence[Sql]] = field(default_factory=dict)
     run: Run = field(default_factory=Run)
     continuity: Continuity = field(default_factory=Continuity)
+
+    def read(self, column: str) -> Sql:
+        """A column of the source as it is read: NULL in place of codes for missing values."""
+        return missing.read(column, self.source.columns[column], self.missing.get(column, ()))
+
+    @property
+    def cleaned(self) -> Source:
+        """The source such that its `rows` are read so."""
+        return replace(self.source, cleaned=missing.selected(self.source.sql, self.source.columns, self.missing))
 
     @property
     def k(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dbanon.cluster import algorithms
-from dbanon.functions.parameter_types import Choice, Columns, Flag, PerColumn, Text, Words
+from dbanon.functions.parameter_types import Choice, Columns, Flag, ForColumns, PerColumn, Text, Words
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
@@ -243,7 +243,7 @@ def _values(
     kind = parameter.kind
     columns = {c: t.lower() for r in source for c, t in r.columns.items()}
     in_value = inner.sign in "[{"
-    if isinstance(kind, PerColumn):
+    if isinstance(kind, (PerColumn, ForColumns)):
         if in_value and before == ":":
             yield from _scalars(parameter.name, kind.kind, columns, known)
         elif in_value:

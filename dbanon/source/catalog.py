@@ -70,6 +70,13 @@ class Source:
     bare: bool = False
     is_table: bool = False
     """Whether it is a table of a DuckDB database: read twice in a statement, it has the same rows."""
+    cleaned: Sql | None = None
+    """SQL of the source with NULL in place of codes for missing values, where it has any (see source.missing)."""
+
+    @property
+    def rows(self) -> Sql:
+        """SQL of what is read where no gate looks at it a second time."""
+        return self.cleaned or self.sql
 
     @cached_property
     def _spelled(self) -> dict[str, str]:

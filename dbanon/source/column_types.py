@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dbanon.sqltext.quote import Sql, identifier
+from dbanon.sqltext.quote import Sql
 
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _TIMES = {
@@ -42,9 +42,8 @@ def family(type_: str) -> tuple[str | None, int]:
     return _TIMES.get(type_), 0
 
 
-def person_value(name: str, type_: str) -> Sql | None:
-    """The person that a column tells, or None where values of its type cannot tell people apart."""
-    value = identifier(name)
+def person_value(value: Sql, type_: str) -> Sql | None:
+    """The person that a column tells, read as `value`; None where values of its type cannot tell people apart."""
     if type_ in ("FLOAT", "DOUBLE"):
         return Sql(f"({value} + 0::{type_})")
     if type_ == "TIMESTAMP WITH TIME ZONE":

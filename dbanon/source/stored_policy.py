@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dbanon.source import catalog
 from dbanon.sqltext import names
@@ -13,7 +14,10 @@ from dbanon.sqltext.quote import Sql, qualified, text
 
 @dataclass(frozen=True)
 class Settings:
-    """Generalization settings of one quasi-identifier; None where nothing was said. `round` is a call's alone."""
+    """Generalization settings of one quasi-identifier; None where nothing was said. `round` is a call's alone.
+
+    `missing` are codes that are read as NULL, of a column of any role.
+    """
 
     hierarchy: str | None = None
     weight: float = 1.0
@@ -23,6 +27,7 @@ class Settings:
     bottom: str | None = None
     grid: str | None = None
     round: str | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,16 +73,27 @@ def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRo
     """The stored rows about a source."""
     if not catalog.has_table(cursor, source.database, "policy"):
         return []
-    rows = cursor.execute(
-        "SELECT schema_name, table_name, column_name, role, hierarchy, weight, min_level, max_level, top, bottom, grid "
-        f"FROM {qualified(source.database, catalog.SCHEMA, 'policy')} WHERE {_near(source)} ORDER BY ALL ASC NULLS LAST"
-    ).fetchall()
+    found = cursor.execute(
+        f"SELECT * FROM {qualified(source.database, catalog.SCHEMA, 'policy')} WHERE {_near(source)} "
+        "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
+    )
+    names = [column[0] for column in found.description]
     whole = (source.database, source.schema, source.table)
-    return [
-        PolicyRow(schema, table, Declared(column, role, Settings(hierarchy, 1.0 if weight is None else weight, *rest)))
-        for schema, table, column, role, hierarchy, weight, *rest in rows
-        if applies(whole, schema, table)
-    ]
+    rows = [_row(dict(zip(names, cells, strict=True))) for cells in found.fetchall()]
+    return [row for row in rows if applies(whole, row.schema_name, row.table_name)]
+
+
+def _row(cells: Mapping[str, Any]) -> PolicyRow:
+    """A row from its cells by their names; a policy that was made before `missing` has none."""
+    plain = {name: cells[name] for name in ("hierarchy", "min_level", "max_level", "top", "bottom", "grid")}
+    weight = 1.0 if cells["weight"] is None else cells["weight"]
+    settings = Settings(weight=weight, missing=codes(cells.get("missing")), **plain)
+    return PolicyRow(cells["schema_name"], cells["table_name"], Declared(cells["column_name"], cells["role"], settings))
+
+
+def codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
+    """Codes for missing values as they are stored, each once; NULL is missing anyway."""
+    return tuple(dict.fromkeys(code for code in stored or () if code is not None))
 
 
 class Policy(NamedTuple):
@@ -96,15 +112,22 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     return Policy(tuple(row.declared for row in policy_rows(source, cursor)), sql, fingerprint)
 
 
+_NO_CODES = r", 'missing': NULL\}$"
+"""How a row ends that has no codes for missing values."""
+
+
 def _fingerprint_sql(source: catalog.Source, exists: bool) -> Sql:
-    """A scalar subquery that changes when the policy of the source does."""
+    """A scalar subquery that changes when the policy of the source does.
+
+    A row without codes has the text that it had before there was a column for them: making one changes no policy.
+    """
     if not exists:
         return bound(
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
             f"({text(source.database)}, {text(catalog.SCHEMA)}, 'policy'))"
         )
     return bound(
-        "(SELECT coalesce(md5(string_agg(p::VARCHAR, chr(10) ORDER BY p::VARCHAR COLLATE POSIX ASC)), '') "
-        f"FROM (SELECT p FROM {qualified(source.database, catalog.SCHEMA, 'policy')} AS p WHERE {_near(source)}) "
-        "AS rows)"
+        "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
+        f"regexp_replace(p::VARCHAR, {text(_NO_CODES)}, '}}') AS line "
+        f"FROM {qualified(source.database, catalog.SCHEMA, 'policy')} AS p WHERE {_near(source)}) AS rows)"
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 
 class Sql(str):
@@ -53,6 +54,39 @@ def text(value: str) -> Sql:
     """A string literal; NUL characters are spelled with chr(0), which a literal cannot hold."""
     pieces = ["'" + piece.replace("'", "''") + "'" for piece in value.split("\0")]
     return Sql(pieces[0] if len(pieces) == 1 else "(" + " || chr(0) || ".join(pieces) + ")")
+
+
+def argument(value: object) -> Sql:
+    """A parameter's value: a scalar, a list or a mapping. A list or a map has one type in DuckDB, so that all are texts
+    where some are.
+
+    >>> print(argument({"age": ["NA", 999]}))
+    MAP {'age': ['NA', '999']}
+    """
+    leaves = list(_leaves(value))
+    return _argument(value, any(isinstance(leaf, str) for leaf in leaves))
+
+
+def _leaves(value: object) -> Iterator[object]:
+    """The scalars in a value."""
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else None
+    if inner is None:
+        yield value
+        return
+    for item in inner:
+        yield from _leaves(item)
+
+
+def _argument(value: Any, as_text: bool) -> Sql:
+    if isinstance(value, Mapping):
+        return Sql(f"MAP {{{joined(f'{text(str(k))}: {_argument(v, as_text)}' for k, v in value.items())}}}")
+    if isinstance(value, (list, tuple)):
+        return Sql(f"[{joined(_argument(v, as_text) for v in value)}]")
+    return (
+        text(str(value))
+        if as_text and isinstance(value, (int, float)) and not isinstance(value, bool)
+        else literal(value)
+    )
 
 
 def one_line(value: str) -> str:

@@ -32,7 +32,7 @@ def review_of(call: Call, publication: Publication) -> list[review.Row]:
         columns.append(
             Reviewed(name, source.columns[name], said, settings.get(name, Settings()), row, CALL if is_calls else "")
         )
-    rows: list[review.Row] = call.cursor.execute(bound(review.reviewed(call, source, columns))).fetchall()
+    rows: list[review.Row] = call.cursor.execute(bound(review.reviewed(call, publication.cleaned, columns))).fetchall()
     return rows
 
 

@@ -22,10 +22,10 @@ from dbanon.release.publication import Publication
 from dbanon.source import catalog, schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.views import changes, erasure, first_release, ledger, related
 from dbanon.views.ledger import TABLES, Entry
-from dbanon.views.version import INTERRUPTED, OLD, DisclosureWarning, Making, Release, build, current_release
+from dbanon.views.version import INTERRUPTED, OLD, Making, Release, build, current_release
 
 
 def materialize(
@@ -239,7 +239,7 @@ def _entry(
     how: str,
     cursor: Any,
 ) -> Entry:
-    arguments = "".join(f", {identifier(n)} := {_argument(v)}" for n, v in call["parameters"].items())
+    arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call["parameters"].items())
     return Entry(
         *target,
         version=version,
@@ -255,15 +255,6 @@ def _entry(
         bases=related.bases(publication.source, cursor),
         options=publication.options,
     )
-
-
-def _argument(value: Any) -> Sql:
-    """A parameter's value as SQL."""
-    if isinstance(value, Mapping):
-        return Sql(f"MAP {{{joined(f'{text(k)}: {_argument(v)}' for k, v in value.items())}}}")
-    if isinstance(value, (list, tuple)):
-        return Sql(f"[{joined(_argument(v) for v in value)}]")
-    return literal(value)
 
 
 def _place(connection: Any) -> tuple[str, str, str]:
@@ -388,4 +379,4 @@ def _word(function: str, name: str, value: object, words: Sequence[str]) -> None
         raise errors.InvalidArgument(function, name, "one of " + ", ".join(f"'{w}'" for w in words), repr(value))
 
 
-__all__ = ["DisclosureWarning", "Release", "drop", "forget_release", "materialize", "refresh"]
+__all__ = ["Release", "drop", "forget_release", "materialize", "refresh"]

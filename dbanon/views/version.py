@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import platform
 import re
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
-from pathlib import Path
 from typing import Any
 
 from dbanon import __version__, errors
@@ -20,16 +17,11 @@ from dbanon.release import plan, prepare
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.views import composition, erasure, ledger, related, seal, sequence
+from dbanon.views import composition, erasure, ledger, related, seal, sequence, warned
 from dbanon.views.ledger import Entry
 
 OLD = " before refresh"
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
-_PACKAGE = Path(__file__).parents[1]
-
-
-class DisclosureWarning(UserWarning):
-    """Releases that can be held against each other: see composition() and delta_problems()."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +112,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     if making.composition == "refuse" and refused:
         raise errors.CompositionRefused(entry.shown, refused)
     _disclose(cursor, entry, making, beside)
+    warned.one_class(entry.shown, metrics)
     return current_release(cursor, entry, beside.composition)
 
 
@@ -218,11 +211,7 @@ def _measured(cursor: Any, entry: Entry, publication: Publication) -> dict[str, 
 
 
 def _warn(message: str) -> None:
-    """Warns at the line that called the package, from Python or by a statement."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and Path(frame.f_code.co_filename).is_relative_to(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, DisclosureWarning, stacklevel=level)
+    warned.warn(message, warned.DisclosureWarning)
 
 
 def _one_table(cursor: Any, entry: Entry, publication: Publication) -> None:

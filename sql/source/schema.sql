@@ -122,7 +122,8 @@ CREATE TABLE IF NOT EXISTS dbanon.membership (
     records      BIGINT NOT NULL
 );
 
--- What came later. Versions that were made before have NULL there.
+-- What came later. Rows that were made before have NULL there.
+ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS missing VARCHAR[];       -- codes that are read as NULL
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR);  -- of its tables by their endings, of this row
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS bases VARCHAR[];        -- tables and files behind the source
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS unchecked VARCHAR[];    -- versions compared by published counts only

@@ -83,6 +83,7 @@ CASES = [
     Case("person", "'person'"),
     Case("weights", "{'age': 1000}"),
     Case("nulls", "'drop'"),
+    Case("missing", "['M']"),
     Case("intervals", "'bounds'"),
     free("other", "['mark']", ""),
     Case("identifier", "['region']"),

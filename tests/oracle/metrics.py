@@ -206,6 +206,12 @@ def measures(
             )
     if suffix:
         return found
+    for j, a in enumerate(attributes):
+        parts = [[records[r][j] for r in c] for c in classes]
+        whole = published_span(a, parts)
+        told_nothing = sum(len(part) for part in parts if loss(a, part, whole, "leaves", bare) == 1)
+        found[f"fully_generalized:{names[j]}"] = told_nothing / n
+    found["one_class"] = float(len(classes) == 1)
     lost = {kind: total_loss(records, attributes, classes, kind, bare) for kind in ("edges", "leaves", "numbers")}
     found |= {
         "total_information_loss": lost["edges"],

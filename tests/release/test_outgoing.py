@@ -234,6 +234,7 @@ def _measures(
     rare = {v: c for v, c in Counter(diseases).items() if c < 4}
     total = {name: math.fsum(itertools.chain.from_iterable(cells)) for name, cells in lost.items()}
     numbers = math.fsum(cells[0] for cells in lost[form])
+    told_nothing = [sum(cells[j] == 1 for cells in lost["leaves"]) / n for j in range(3)]
     homogeneous = sum(size for size, values in zip(sizes, held, strict=True) if len(values) == 1) / n
     return {
         "records": n, "k": k, "k_all": min(min(values.values()) for values in held),
@@ -245,7 +246,8 @@ def _measures(
         "numeric_information_loss_average": numbers / n, "discernibility": sum(size**2 for size in sizes),
         "risk_highest": 1 / k, "risk_average": len(sizes) / n, "homogeneous_share": homogeneous,
         "homogeneous_share:disease": homogeneous, "rare_sensitive_values:disease": len(rare),
-        "flat_hierarchies": 1,
+        "flat_hierarchies": 1, "one_class": float(len(sizes) == 1),
+        **{f"fully_generalized:{c}": share for c, share in zip(("age", "city", "job"), told_nothing, strict=True)},
         "alpha:disease": max(c / sum(values.values()) for values in held for c in values.values()),
     } | {f"rare_sensitive_value:disease={'NULL' if v is None else v}": c for v, c in rare.items()}  # fmt: skip
 

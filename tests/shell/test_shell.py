@@ -118,6 +118,8 @@ def offered(text: str, names: Any, *, asked: bool = False) -> list[str]:
         ("FROM kacpc('patients', qi=['age', |", ["'pid'", "'age'", "'zip'"]),
         ("FROM kacpc('patients', qi=['age', 'z|", ["'zip'"]),
         ("FROM kacpc('patients', weights={|", ["'pid': ", "'age': "]),
+        ("FROM kacpc('patients', miss|", ["missing="]),
+        ("FROM kacpc('patients', missing={'zip|", ["'zip': "]),
         ("FROM kacpc('patients', hierarchies={'zip': 'us|", ["'us_state'", "'us_state_name'"]),
         ("FROM kacpc('patients', qi=['age'], s|", ["sensitive=", "suppress="]),
         ("FROM hierarchy_prefix('z', 'patients', |", []),

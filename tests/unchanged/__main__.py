@@ -167,7 +167,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--record", nargs="?", const="", metavar="TEXT", help="write the hashes (of names with TEXT)")
     parser.add_argument("--show", metavar="TEXT", help="print the rows of the cases whose names have TEXT")
     given = parser.parse_args(arguments)
-    warnings.simplefilter("ignore", dbanon.DisclosureWarning)
+    for kind in (dbanon.DisclosureWarning, dbanon.UtilityWarning):
+        warnings.simplefilter("ignore", kind)
     os.environ["COLUMNS"] = "100"  # the width of help texts
     kept = recorded()
     groups = chosen(given.small, given.group)

@@ -17,6 +17,8 @@ stated AS MATERIALIZED (
         UNION ALL
         SELECT 'classes', count(*) FROM visible
         UNION ALL
+        SELECT 'one_class', CASE WHEN count(*) > 1 THEN 0 ELSE 1 END FROM visible
+        UNION ALL
         SELECT 'k', min(size) FROM ({{ sizes() }})
         UNION ALL
         SELECT 'risk_highest', 1.0::DOUBLE / min(size) FROM ({{ sizes() }})

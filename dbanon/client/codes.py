@@ -1,0 +1,78 @@
+"""Lists that mix texts and numbers, `['NA', 999]`: DuckDB refuses them, so their numbers are put in quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import duckdb
+
+from dbanon.functions.parameter_types import ForColumns
+from dbanon.functions.table_function import TableFunction
+from dbanon.views import statement
+from dbanon.views.statement import Token
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def mixes(function: TableFunction, name: str) -> bool:
+    """Whether lists of a parameter may hold texts and numbers."""
+    return any(p.name == name.lower() and isinstance(p.kind, ForColumns) for p in function.parameters)
+
+
+def numbers(words: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Where the numbers are in the lists of an argument that begins with these words: from and to, in bytes. Of a list
+    that holds anything but texts and numbers there are none."""
+    depth = 0
+    inner: list[Token] | None = None
+    for token in words:
+        depth += (token.word in ("[", "{", "(")) - (token.word in ("]", "}", ")"))
+        if depth < 0 or (depth == 0 and token.word == ","):
+            return
+        if token.word == "[":
+            inner = []
+        elif token.word == "]" and inner is not None:
+            yield from _of_list(inner)
+            inner = None
+        elif inner is not None:
+            inner.append(token)
+
+
+def _of_list(inner: Sequence[Token]) -> list[tuple[int, int]]:
+    """The same of what stands between two brackets."""
+    elements: list[list[Token]] = [[]]
+    for token in inner:
+        if token.word == ",":
+            elements.append([])
+        else:
+            elements[-1].append(token)
+    found = []
+    for element in elements:
+        written = "".join(token.word for token in element)
+        if len(element) <= 2 and _NUMBER.fullmatch(written):
+            found.append((element[0].start, element[-1].start + len(element[-1].word.encode())))
+        elif len(element) != 1 or not written.startswith("'"):
+            return []
+    return found
+
+
+def as_text(number: bytes) -> bytes:
+    """A number of a statement as a text."""
+    return b"'" + b"".join(number.split()) + b"'"
+
+
+def quoted(value: str) -> str:
+    """A literal with the numbers in its lists as texts."""
+    data = value.encode()
+    for start, end in sorted(numbers(statement.tokens(value)), reverse=True):
+        data = data[:start] + as_text(data[start:end]) + data[end:]
+    return data.decode()
+
+
+def of_cell(cell: str) -> list[str]:
+    """Codes in a cell of a CSV file: a list as DuckDB writes it, `[NA, '?', 999]`, or one code."""
+    if not (cell.startswith("[") and cell.endswith("]")):
+        return [cell]
+    with duckdb.connect(config={"enable_external_access": "false"}) as scratch:
+        read: list[str | None] = scratch.execute("SELECT CAST(? AS VARCHAR[])", [cell]).fetchall()[0][0]
+    return [code for code in read if code is not None]

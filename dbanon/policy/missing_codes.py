@@ -1,0 +1,64 @@
+"""Codes for missing values of one call: those of the policy, and those that the call adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dbanon import errors
+from dbanon.functions.options import Options
+from dbanon.source import missing
+from dbanon.source.catalog import Source
+from dbanon.source.missing import Holds
+from dbanon.source.stored_policy import Declared
+from dbanon.sqltext.quote import Sql
+
+SETTING = "missing"
+"""The column of dbanon.policy, and the parameter of a call."""
+
+
+def resolve(
+    function: str,
+    source: Source,
+    declared: Iterable[Declared],
+    options: Options,
+    read: Sequence[str],
+    person: str | None,
+    holds: Holds,
+) -> dict[str, tuple[Sql, ...]]:
+    """The codes of the columns of one call, by column, as SQL values of its type.
+
+    `read` are the columns that are published, beside the `person`. What is said of all columns holds for those that can
+    have such a value, and not for the person, who would be nobody then. Raises UnknownColumn, UnsupportedSetting.
+    """
+    every, columns = options.get(SETTING), [*read, *([person] if person else [])]
+    named = {row.column.lower(): list(row.settings.missing) for row in declared}
+    for given, codes in options.per_column(SETTING).items():
+        column = source.column(function, given, SETTING)
+        if column not in columns:
+            raise errors.UnsupportedSetting(function, source.shown, column, SETTING, "this call does not read it.")
+        named.setdefault(column.lower(), []).extend(codes)
+    found: dict[str, tuple[Sql, ...]] = {}
+    for column in columns:
+        type_ = source.columns[column]
+        values = [_value(function, source, column, code, holds) for code in named.get(column.lower(), ())]
+        if column in read and not isinstance(every, Mapping):
+            values += [v for code in every or () if (v := missing.value(type_, code, holds)) is not None]
+        if values:
+            found[column] = tuple(dict.fromkeys(values))
+    return found
+
+
+def _value(function: str, source: Source, column: str, code: str, holds: Holds) -> Sql:
+    """A code that is named for a column, as a value of it; UnsupportedSetting where it cannot be one."""
+    type_ = source.columns[column]
+    found = missing.value(type_, code, holds)
+    if found is None:
+        raise errors.UnsupportedSetting(function, source.shown, column, SETTING, problem(type_, code))
+    return found
+
+
+def problem(type_: str, code: str) -> str:
+    """Why a code cannot be one of a column."""
+    if not missing.can_have(type_):
+        return f"no code is compared with values of type {type_}."
+    return f"{code!r} is not a value of type {type_}."

@@ -1,0 +1,64 @@
+"""What is said of a release that was made: warnings, never errors."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+MOST = 0.5
+"""Share of the records from which on a column counts as one that tells nothing."""
+
+_PACKAGE = Path(__file__).parents[1]
+_METRIC = "fully_generalized:"
+
+
+class DisclosureWarning(UserWarning):
+    """Releases that can be held against each other: see composition() and delta_problems()."""
+
+
+class UtilityWarning(UserWarning):
+    """A release that is valid and tells nothing: all records are in one class."""
+
+
+def warn(message: str, kind: type[Warning]) -> None:
+    """Warns at the line that called the package, from Python or by a statement."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and Path(frame.f_code.co_filename).is_relative_to(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)
+
+
+def one_class(release: str, metrics: Mapping[str, float]) -> None:
+    """UtilityWarning where all records of a release are in one class and generalized, by its measures."""
+    columns = [name for name, share in _shares(metrics) if share == 1]
+    if metrics.get("one_class") == 1 and columns:
+        warn(
+            f"{release}: all {int(metrics['records'])} records are in one class, which says nothing of "
+            f"{_listed(columns)} but the whole range or *. The release is valid. Hint: a smaller k, weaker models (a "
+            "greater t), fewer quasi-identifiers or suppress keep something.",
+            UtilityWarning,
+        )
+
+
+def generalized(metrics: Mapping[str, float]) -> list[str]:
+    """A sentence on the columns of a release that are published as `*` for most records; none where there are no such
+    columns, or where `one_class` has said it."""
+    found = [(name, share) for name, share in _shares(metrics) if share > MOST]
+    if not found or metrics.get("one_class") == 1:
+        return []
+    shown = [f"{name} ({min(int(share * 100), 99) if share < 1 else 100} %)" for name, share in found]
+    return [
+        f"Published as * or the whole range for most records: {', '.join(shown)}. Fewer quasi-identifiers, a "
+        "smaller k, weaker models (a greater t), a better hierarchy or greater weights keep more of them."
+    ]
+
+
+def _shares(metrics: Mapping[str, float]) -> Iterable[tuple[str, float]]:
+    """Columns, and the share of the records for which each tells nothing."""
+    return ((name.removeprefix(_METRIC), share) for name, share in metrics.items() if name.startswith(_METRIC))
+
+
+def _listed(columns: list[str]) -> str:
+    return columns[0] if len(columns) == 1 else f"{', '.join(columns[:-1])} and {columns[-1]}"

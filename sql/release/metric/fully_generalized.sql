@@ -1,0 +1,10 @@
+-- what: Share of the records whose published value of a quasi-identifier tells nothing: *, or a node or range that holds all that is published of it.
+-- better: lower
+-- source: -
+-- place: 181
+{% for q in quasi %}
+SELECT {{ q.label }} AS detail, coalesce(sum(c.size) FILTER (WHERE l.{% if q.is_number %}loss{% else %}leaves{% endif %}{{ q.i }} >= 1), 0)::DOUBLE / sum(c.size) AS value
+FROM lost_of AS l
+JOIN class_of AS c USING (class_id)
+{% if not loop.last %}UNION ALL{% endif %}
+{% endfor %}

@@ -1,0 +1,12 @@
+-- what: Records of the source whose value of a column was read as NULL because it is a code for a missing value.
+-- better: lower
+-- source: -
+-- place: 21
+-- needs: missing
+-- of: classes, noise
+-- custodian: classes, noise
+{% for c in coded %}
+SELECT {{ c.label }} AS detail, count(*) FILTER (WHERE {{ c.name }} IS NOT NULL AND {{ c.read }} IS NULL) AS value
+FROM {{ origin }}
+{% if not loop.last %}UNION ALL{% endif %}
+{% endfor %}

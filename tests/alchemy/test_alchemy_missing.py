@@ -1,0 +1,121 @@
+"""Codes for missing values on the model: written to the policy, read back, and told where a query has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from dbanon import errors
+from dbanon.alchemy import (
+    AnonymizedView,
+    anonymized,
+    declare_models,
+    identifier,
+    install,
+    metrics,
+    other,
+    policy_from_reflection,
+    quasi,
+    role_of,
+    sensitive,
+)
+
+
+class Base(DeclarativeBase):
+    """A survey."""
+
+
+class Answer(Base):
+    __tablename__ = "answers"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, info=identifier())
+    age: Mapped[int] = mapped_column(info=quasi(missing=[999, "-1"]))
+    town: Mapped[str] = mapped_column(info=quasi(missing="NA"))
+    vote: Mapped[str] = mapped_column(info=sensitive(missing=["?"]))
+    wave: Mapped[str] = mapped_column(info=other(missing=["", "-"]))
+
+
+class SafeAnswer(AnonymizedView, Base):
+    __source__ = Answer
+    __k__ = 4
+    __parameters__ = {"missing": ["Oslo", 21]}  # noqa: RUF012
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Any]:
+    made = install(sa.create_engine("duckdb:///:memory:"))
+    Base.metadata.create_all(made)
+    with Session(made) as session:
+        session.execute(
+            sa.text(
+                "INSERT INTO answers SELECT i, CASE WHEN i % 8 = 0 THEN 999 ELSE 20 + i % 6 END, "
+                "['Rome', 'NA', 'Oslo'][1 + i % 3], ['A', 'B', '?'][1 + i % 3], ['1', '-'][1 + i % 2] "
+                "FROM range(60) AS r (i)"
+            )
+        )
+        session.commit()
+    yield made
+    made.dispose()
+
+
+def nulls(engine: Any, source: Any) -> Any:
+    """How many released values are NULL, by column."""
+    with Session(engine) as session:
+        rows = session.execute(sa.select(*(source.c[n] for n in ("age", "town", "vote", "wave")))).all()
+    assert len(rows) == 60
+    return [sum(row[i] is None for row in rows) for i in range(4)]
+
+
+def test_the_policy_has_the_codes_of_the_model(engine: Any) -> None:
+    with engine.connect() as connection:
+        stored = dict(connection.execute(sa.text("SELECT column_name, missing FROM dbanon.policy")).all())  # type: ignore[arg-type]
+    assert stored == {"id": None, "age": ["999", "-1"], "town": ["NA"], "vote": ["?"], "wave": ["", "-"]}
+    roles = policy_from_reflection(engine, "answers")
+    assert roles == {c.name: role_of(c) for c in Answer.__table__.c}
+    assert not declare_models(Base, engine)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE dbanon.policy SET missing = ['NA', 'x'] WHERE column_name = 'town'"))
+    drift = declare_models(Base, engine)
+    assert drift.changed == {"answers.town": ("quasi(missing=('NA', 'x'))", "quasi(missing=('NA',))")}
+
+
+def test_tables_and_queries_are_read_with_the_codes_of_the_model(engine: Any) -> None:
+    of_table = nulls(engine, anonymized(Answer, k=4))
+    assert of_table == nulls(engine, anonymized(sa.select(Answer), k=4))
+    assert of_table[2:] == [20, 30]
+    more: dict[str, Any] = {"town": ["Rome", 5], "vote": ["B"]}
+    assert nulls(engine, anonymized(Answer, k=4, missing=more))[2:] == [40, 30]
+    assert nulls(engine, anonymized(sa.select(Answer), k=4, missing=more))[2:] == [40, 30]
+    assert nulls(engine, anonymized(Answer, k=4, missing=["B", 21]))[2:] == [40, 30]
+    with pytest.raises(errors.UnsupportedSetting, match="beside codes of the model a query takes codes by column"):
+        anonymized(sa.select(Answer), k=4, missing=["B"])
+    counted = metrics(Answer, k=4)
+    with Session(engine) as session:
+        found = session.execute(sa.select(counted.c.value).where(counted.c.metric == "missing:age")).scalar_one()
+    assert found == 8
+
+
+def test_a_view_stores_a_list_that_mixes_texts_and_numbers(engine: Any) -> None:
+    with Session(engine) as session:
+        rows = session.execute(sa.select(SafeAnswer)).scalars().all()
+    assert len(rows) == 60
+    assert {row.town for row in rows} <= {None, "*", "Rome"}
+
+
+def test_migrations_say_the_codes(engine: Any) -> None:
+    migration = pytest.importorskip("dbanon.alchemy.migration")
+    with engine.connect() as connection:
+        asked = migration.definition(connection, SafeAnswer.__table__)
+    assert asked.policy["age"] == {"role": "quasi", "missing": ("999", "-1")}
+    source = migration._source(asked)
+    assert {c.name: role_of(c) for c in source.c} == {c.name: role_of(c) for c in Answer.__table__.c}
+
+
+@pytest.mark.parametrize("given", [[None], True, [["NA"]]])
+def test_what_is_no_code_is_refused_on_the_model(given: Any) -> None:
+    with pytest.raises(errors.InvalidArgument, match="missing must be a list of codes"):
+        quasi(missing=given)

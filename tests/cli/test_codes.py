@@ -1,0 +1,118 @@
+"""Codes for missing values on the command line and in the shell: policy files, parameters, completion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+import dbanon
+from dbanon.cli import main
+from dbanon.client import codes
+
+ROWS = [f"{999 if i % 8 == 0 else 20 + i % 6},{['Rome', 'NA', '?'][i % 3]},{['A', '-'][i % 2]}" for i in range(48)]
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join(["age,town,vote", *ROWS]))
+    return path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def nulls(path: Path) -> list[int]:
+    """How many released values are NULL, by column."""
+    with duckdb.connect() as con:
+        query = f"SELECT count(*) - count(age), count(*) - count(town), count(*) - count(vote) FROM '{path}'"
+        return list(con.execute(query).fetchall()[0])
+
+
+ROLES = ["--qi", "age", "--qi", "town", "--sensitive", "vote"]
+
+
+@pytest.mark.parametrize("given", ["missing=['NA', 999, '-', '?']", "missing=NA,?,-,999"])
+def test_a_parameter_may_mix_texts_and_numbers(survey: Path, given: str) -> None:
+    output = survey.with_name("out.parquet")
+    done = run("anonymize", survey, "-o", output, "-k", 3, *ROLES, "-p", given)
+    assert done.exit_code == 0, done.output
+    found = nulls(output)
+    assert found[2] == 24 and found[0] + found[1] > 0
+    with duckdb.connect() as con:
+        assert not con.execute(f"SELECT 1 FROM '{output}' WHERE town IN ('NA', '?') OR age LIKE '%999%'").fetchall()
+
+
+TOML = """
+[columns.age]
+role = "quasi"
+missing = [999]
+[columns.town]
+role = "quasi"
+missing = ["NA", "?"]
+[columns.vote]
+role = "sensitive"
+missing = "-"
+"""
+CSV = "column_name,role,missing\nage,quasi,999\ntown,quasi,\"[NA, '?']\"\nvote,sensitive,-\n"
+
+
+def test_policy_files_have_codes(survey: Path) -> None:
+    found = []
+    for name, said in (("policy.toml", TOML), ("policy.csv", CSV)):
+        policy = survey.with_name(name)
+        policy.write_text(said)
+        output = survey.with_name(f"out{len(found)}.parquet")
+        done = run("anonymize", survey, "-o", output, "-k", 3, "--policy", policy)
+        assert done.exit_code == 0, done.output
+        found.append(nulls(output))
+    assert found[0] == found[1]
+    assert found[0][2] == 24
+
+
+def test_a_cell_is_a_list_as_it_is_copied_or_one_code() -> None:
+    with duckdb.connect() as con:
+        given = ["NA", "?", "it's, so", "", "999"]
+        (cell,) = con.execute("SELECT CAST($1 AS VARCHAR)", [given]).fetchall()[0]
+    assert codes.of_cell(cell) == given
+    assert codes.of_cell("N/A, unknown") == ["N/A, unknown"]
+    assert codes.of_cell("[NULL, a]") == ["a"]
+
+
+def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) -> None:
+    path = tmp_path / "old.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute(f"CREATE TABLE t AS FROM '{survey}'")
+        dbanon.declare(con, "t", age={"role": "quasi", "missing": 999}, town="quasi", vote="sensitive")
+        con.execute("CREATE TABLE u AS FROM t")
+        dbanon.declare(con, "u", age="quasi")
+    shown = run("policy", path, "u")
+    assert shown.exit_code == 0 and "999" in run("policy", path, "t", "--json").output
+    output = tmp_path / "coded.parquet"
+    assert run("anonymize", path, "--table", "t", "-k", 3, "-o", output).exit_code == 0
+    assert nulls(output)[0] > 0
+    with duckdb.connect(str(path)) as raw:
+        raw.execute("UPDATE dbanon.policy SET missing = NULL")
+        raw.execute("ALTER TABLE dbanon.policy DROP COLUMN missing")
+    assert run("policy", path, "t").exit_code == 0
+    assert run("anonymize", path, "--table", "t", "-k", 3, "-o", output, "--force").exit_code == 0
+    assert nulls(output)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "quoted"),
+    [
+        ("['NA', 999]", "['NA', '999']"),
+        ("[999,-1.5e3 , - 2]", "['999','-1.5e3' , '-2']"),
+        ("{'age': [999, 'x'], 'b': []}", "{'age': ['999', 'x'], 'b': []}"),
+        ("[998 + 1, 'a']", "[998 + 1, 'a']"),
+        ("999", "999"),
+        ("['5''s', 7], 8]", "['5''s', '7'], 8]"),
+    ],
+)
+def test_only_numbers_of_plain_lists_are_put_in_quotes(typed: str, quoted: str) -> None:
+    assert codes.quoted(typed) == quoted

@@ -1,0 +1,443 @@
+"""Codes for missing values, `missing = ['NA', 999]`: what they stand for is NULL wherever the source is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon.release import publication
+from dbanon.source import missing
+from dbanon.sqltext.quote import Sql, identifier, text
+
+REFUSED = "release gate refused the result"
+
+CODED = """
+    CREATE OR REPLACE TABLE coded AS SELECT
+        i // 2 AS pid, CASE WHEN i % 8 = 0 THEN 999 ELSE 20 + i * 7 % 30 END AS age,
+        ['Rome', 'Oslo', 'NA', 'Bonn', '?'][1 + i % 5] AS town,
+        CASE WHEN i % 9 = 0 THEN '-' ELSE ['Flu', 'HIV'][1 + i % 2] END AS disease,
+        CASE WHEN i % 4 = 0 THEN '' ELSE 'w' END AS ward
+    FROM range(80) AS r (i)
+"""
+PLAIN = """
+    CREATE OR REPLACE TABLE plain AS SELECT
+        pid, nullif(age, 999) AS age, CASE WHEN town NOT IN ('NA', '?') THEN town END AS town,
+        nullif(disease, '-') AS disease, nullif(ward, '') AS ward
+    FROM coded
+"""
+ROLES = {"pid": "person", "age": "quasi", "town": "quasi", "disease": "sensitive", "ward": "other"}
+CODES = {"age": [999], "town": ["NA", "?"], "disease": ["-"], "ward": [""]}
+
+
+@pytest.fixture
+def both(con: Any) -> Any:
+    """The table `coded` with codes, declared so, and `plain`, the same with NULL in their place."""
+    con.execute(CODED)
+    con.execute(PLAIN)
+    dbanon.declare(con, "coded", **{c: {"role": r, "missing": CODES.get(c)} for c, r in ROLES.items()})
+    dbanon.declare(con, "plain", **ROLES)
+    return con
+
+
+def rows(con: Any, query: str) -> list[Any]:
+    return list(con.execute(query).fetchall())
+
+
+CALLS = [
+    "kacpc('{}', k := 4)",
+    "kacpc_classes('{}', k := 4, l := 2)",
+    "mondrian('{}', k := 3, t := 0.4, nulls := 'drop')",
+    "kacpc('{}', k := 3, person := 'pid', suppress := 0.2, intervals := 'bounds')",
+    "kacpc_metrics('{}', k := 3, p := 2, divergence := true) WHERE NOT starts_with(metric, 'missing:')",
+    "inference('{}', k := 3)",
+    "rka('{}', k := 4, release := 'noise', seed := 3)",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_release_is_that_of_the_table_with_null_in_place_of_codes(both: Any, call: str) -> None:
+    expected = rows(both, f"FROM {call.format('plain')}")
+    assert expected
+    assert rows(both, f"FROM {call.format('coded')}") == expected
+
+
+def test_a_view_and_a_file_of_codes_are_read_alike(both: Any, tmp_path: Path) -> None:
+    both.execute("CREATE VIEW seen AS FROM coded")
+    dbanon.declare(both, "seen", **{c: {"role": r, "missing": CODES.get(c)} for c, r in ROLES.items()})
+    both.execute(f"COPY coded TO {text(str(tmp_path / 'coded.parquet'))}")
+    expected = rows(both, "FROM kacpc('plain', k := 4)")
+    assert rows(both, "FROM kacpc('seen', k := 4)") == expected
+    roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], other := ['ward']"
+    codes = "missing := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
+    found = rows(both, f"FROM kacpc({text(str(tmp_path / 'coded.parquet'))}, k := 4, {roles}, {codes})")
+    assert found == expected
+
+
+def test_a_call_adds_to_the_codes_of_the_policy_and_takes_none_back(both: Any) -> None:
+    dbanon.declare(both, "coded", town={"role": "quasi", "missing": "NA"}, disease="sensitive", ward="other")
+    expected = rows(both, "FROM kacpc('plain', k := 4)")
+    assert rows(both, "FROM kacpc('coded', k := 4)") != expected
+    assert rows(both, "FROM kacpc('coded', k := 4, missing := ['?', '-', ''])") == expected
+    each = "{'town': ['?'], 'DISEASE': ['-'], 'ward': [''], 'age': []}"
+    assert rows(both, f"FROM kacpc('coded', k := 4, missing := {each})") == expected
+
+
+def test_codes_of_all_columns_leave_the_person_alone(con: Any) -> None:
+    """Person 999 is a person; named for the column, a code is nobody, who counts no more than NULL does."""
+    con.execute("CREATE TABLE t AS SELECT 996 + i AS pid, 30 AS age FROM range(4) AS r (i)")
+    call = "kacpc_metrics('t', k := {}, qi := ['age'], person := 'pid', missing := {})"
+    assert ("k", 4.0) in rows(con, "SELECT metric, value FROM " + call.format(4, "['999']"))
+    assert ("k", 3.0) in rows(con, "SELECT metric, value FROM " + call.format(3, "{'pid': ['999']}"))
+    with pytest.raises(duckdb.Error, match="k must be between 2 and 3"):
+        rows(con, "FROM " + call.format(4, "{'pid': ['999']}"))
+
+
+TYPES: list[tuple[str, list[str], str, int]] = [
+    ("INTEGER", ["999", "1", "-999"], "999", 1),
+    ("INTEGER", ["999", "1", "1000"], "999.0", 1),
+    ("INTEGER", ["1000", "999"], "999.5", 0),
+    ("INTEGER", ["999", "1"], "9.99e2", 1),
+    ("UTINYINT", ["9", "1"], "999", 0),
+    ("UHUGEINT", ["340282366920938463463374607431768211455", "1"], "340282366920938463463374607431768211455", 1),
+    ("BIGINT", ["9007199254740993", "9007199254740992"], "9007199254740993", 1),
+    ("DECIMAL(6, 2)", ["9.99", "-0.50", "0"], "9.990", 1),
+    ("DECIMAL(6, 2)", ["9.99", "-0.50", "0"], "-.5", 1),
+    ("DECIMAL(6, 2)", ["9.99", "0.00"], "9.991", 0),
+    ("DECIMAL(3, 3)", ["0.5", "0.25"], "0.5", 1),
+    ("DOUBLE", ["999", "0.1", "-0.0", "0.0"], "0", 2),
+    ("DOUBLE", ["999", "0.1", "nan"], "NaN", 1),
+    ("DOUBLE", ["1e300", "1"], "1e400", 0),
+    ("FLOAT", ["0.1", "1"], "0.1", 1),
+    ("DATE", ["1900-01-01", "2020-02-29"], "1900-01-01", 1),
+    ("DATE", ["1900-01-01", "2020-02-29"], "1900-01-01 00:00:00", 1),
+    ("DATE", ["1900-01-01", "2020-02-29"], "1900-01-01 12:00", 0),
+    ("DATE", ["1900-01-01", "2020-02-29"], "2021-02-29", 0),
+    ("TIMESTAMP", ["1900-01-01 00:00:01", "2020-01-01"], "1900-01-01 00:00:01.000", 1),
+    ("TIMESTAMP_S", ["1900-01-01 00:00:01", "2020-01-01"], "1900-01-01 00:00:00.9", 0),
+    ("TIMESTAMP_NS", ["1900-01-01 00:00:00.000000001", "2020-01-01"], "1900-01-01 00:00:00.000000001", 1),
+    ("TIMESTAMP WITH TIME ZONE", ["1900-01-01 00:00:00+00", "2020-01-01 00:00:00+00"], "1900-01-01", 1),
+    ("TIME", ["00:00:00", "12:30:00"], "00:00", 1),
+    ("VARCHAR", ["NA", "na", " NA", ""], "NA", 1),
+    ("VARCHAR", ["NA", "na", " NA", ""], "", 1),
+    ("VARCHAR", ['it\'s "so"', "🙂", "a"], 'it\'s "so"', 1),
+    ("VARCHAR", ["it's", "🙂", "a"], "🙂", 1),
+    ("VARCHAR COLLATE NOCASE", ["NA", "na", "b"], "NA", 1),
+    ("VARCHAR", ["999", "999.0"], "999", 1),
+    ("BOOLEAN", ["true", "false"], "0", 0),
+    ("BOOLEAN", ["true", "false"], "FALSE", 1),
+    ("ENUM('NA', 'b')", ["NA", "b", "b"], "NA", 1),
+    ("ENUM('NA', 'b')", ["NA", "b", "b"], "c", 0),
+    (
+        "UUID",
+        ["00000000-0000-0000-0000-000000000000", "00000000-0000-0000-0000-00000000000a"],
+        "00000000-0000-0000-0000-00000000000A",
+        1,
+    ),
+]
+
+
+def _filled(con: Any, type_: str, values: list[str]) -> None:
+    con.execute(f"CREATE OR REPLACE TABLE t (x {type_}, u {type_}, n INTEGER)")
+    for value in values * 3:
+        con.execute(f"INSERT INTO t SELECT CAST({text(value)} AS {type_.split(' COLL')[0]}) AS x, x, 1")
+
+
+@pytest.mark.parametrize(("type_", "values", "code", "hits"), TYPES)
+def test_a_code_is_a_value_of_the_column_whatever_its_type(
+    con: Any, type_: str, values: list[str], code: str, hits: int
+) -> None:
+    """Both the plan and the gate, which reads codes by itself; as a quasi-identifier and as it is."""
+    _filled(con, type_, values)
+    call = f"('t', k := 2, qi := ['x', 'n'], sensitive := ['u'], missing := [{text(code)}])"
+    released = rows(con, f"SELECT count(*) - count(u) FROM kacpc{call}")
+    assert released == [(3 * hits,)]
+    said = dict(rows(con, f"SELECT metric, value FROM kacpc_metrics{call}"))
+    assert said.get("missing:x", 0) == said.get("missing:u", 0) == 3 * hits
+    named = call.replace(f"[{text(code)}]", f"{{'x': [{text(code)}]}}")
+    if "missing:x" in said:
+        assert rows(con, f"SELECT count(*) FROM kacpc{named}") == [(3 * len(values),)]
+    else:
+        with pytest.raises(duckdb.Error, match=r"missing does not fit t\.x: .* is not a value of type"):
+            rows(con, f"FROM kacpc{named}")
+
+
+@pytest.mark.parametrize("type_", ["INTEGER[]", "STRUCT(a INTEGER)", "INTERVAL", "BLOB", "JSON"])
+def test_nested_values_are_no_codes(con: Any, type_: str) -> None:
+    con.execute(f"CREATE TABLE t AS SELECT 1 AS x, NULL::{type_} AS u FROM range(4)")
+    call = "FROM kacpc('t', k := 2, qi := ['x'], other := ['u'], missing := {})"
+    assert len(rows(con, call.format("['9', 'NA', '[9]', '{}']"))) == 4
+    with pytest.raises(duckdb.Error, match=r"missing does not fit t\.u: no code is compared with values of type"):
+        rows(con, call.format("{'u': ['1']}"))
+
+
+def test_many_codes_of_a_column_are_all_read(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT (i // 2)::DOUBLE AS x, -5 AS n FROM range(400) AS r (i)")
+    con.execute("UPDATE t SET x = -0.0 WHERE x = 0")
+    codes = ", ".join(f"'{i}'" for i in range(100))
+    found = rows(
+        con, f"SELECT count(*) FROM kacpc('t', k := 2, qi := ['x', 'n'], missing := [{codes}]) WHERE x IS NULL"
+    )
+    assert found == [(200,)]
+
+
+# --- what is given -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", ["true", "[NULL]", "['NA', NULL]", "[['NA']]", "{'age': [true]}", "{'age': [NULL]}"])
+def test_what_is_no_code_is_refused(both: Any, given: str) -> None:
+    with pytest.raises(duckdb.Error, match="missing must be a list of codes, such as"):
+        rows(both, f"FROM kacpc('coded', k := 4, missing := {given})")
+
+
+def test_codes_of_columns_that_are_not_read_are_refused(both: Any) -> None:
+    with pytest.raises(duckdb.Error, match="coded has no column 'income'"):
+        rows(both, "FROM kacpc('coded', k := 4, missing := {'income': ['0']})")
+    with pytest.raises(duckdb.Error, match=r"missing does not fit coded\.ward: this call does not read it"):
+        rows(both, "FROM kacpc('coded', k := 4, withhold := ['ward'], missing := {'ward': ['0']})")
+
+
+def test_a_bound_list_may_mix_texts_and_numbers_and_say_a_code_twice(both: Any) -> None:
+    dbanon.declare(both, "coded", town={"role": "quasi", "missing": "NA"}, disease="sensitive", ward="other")
+    expected = rows(both, "FROM kacpc('plain', k := 4)")
+    codes = {"codes": ["?", -1, "-", "", 7.5, "?"]}
+    assert both.execute("FROM kacpc('coded', k := 4, missing := $codes)", codes).fetchall() == expected
+
+
+@pytest.fixture
+def mine() -> Iterator[Any]:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT unnest([999, 999, 1, 2, -9, -9]) AS age, unnest(['NA', '?', 'a']) AS sex")
+        con.execute("UPDATE t SET sex = CASE WHEN age = 999 THEN 'NA' WHEN age > 0 THEN '?' ELSE 'a' END")
+        yield con
+
+
+@pytest.mark.parametrize(
+    ("given", "ages", "sexes"),
+    [
+        ("['NA', 999]", 2, 2),
+        ("[999, 'NA', -9, '?']", 4, 4),
+        ("[ 'NA' , - 9, 9.99e2 ]", 4, 2),
+        ("{'age': [999, '-9'], 'sex': ['NA', '?']}", 4, 4),
+        ("MAP {'age': [999, '-9']}", 4, 0),
+        ("{'sex': ['NA', 5]}", 0, 2),
+        ("'NA'", 0, 2),
+        ("-9", 2, 0),
+        ("[998 + 1]", 2, 0),
+        ("[]", 0, 0),
+        ("['it''s', '🙂', 999] /* 'NA', */", 2, 0),
+    ],
+)
+@pytest.mark.parametrize("sign", ["=", ":="])
+def test_what_users_type_on_a_connection(mine: Any, given: str, ages: int, sexes: int, sign: str) -> None:
+    query = f"FROM kacpc('t', k{sign}2, qi{sign}['age', 'sex'], missing {sign} {given})"
+    found = rows(mine, "SELECT count(*) - count(age), count(*) - count(sex) " + query)
+    assert found == [(ages, sexes)]
+
+
+# --- the gate --------------------------------------------------------------------------------------------------------
+
+REAL = {"age": Sql("27"), "town": text("Rome"), "disease": text("Flu"), "ward": text("w")}
+"""A value of each column that is no code."""
+
+FAULTS: dict[str, Callable[[str, str, Any], Sql]] = {
+    "codes are not read": lambda name, type_, codes: identifier(name),
+    "the last code is not read": lambda name, type_, codes: missing.read(name, type_, codes[:-1]),
+    "more is read as missing": lambda name, type_, codes: missing.read(name, type_, [*codes, REAL[name]]),
+    "a code is read as a value": lambda name, type_, codes: Sql(
+        f"coalesce({missing.read(name, type_, codes)}, {identifier(name)})"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize("column", ["age", "town", "disease", "ward"])
+@pytest.mark.parametrize("source", ["coded", "seen"])
+def test_the_gate_notices_codes_that_are_read_otherwise(
+    both: Any, monkeypatch: pytest.MonkeyPatch, what: str, column: str, source: str
+) -> None:
+    """Of every role, of a table and of a view, whose codes are those of the call; a person alike."""
+    both.execute("CREATE VIEW seen AS FROM coded")
+    roles = "person := 'pid', qi := ['age', 'town'], sensitive := ['disease'], other := ['ward']"
+    codes = "missing := {'age': ['999'], 'town': ['NA', '?'], 'disease': ['-'], 'ward': ['']}"
+    call = "'coded', k := 3" if source == "coded" else f"'seen', k := 3, {roles}, {codes}"
+    if source == "seen":
+        both.execute("DELETE FROM dbanon.policy")
+    assert rows(both, f"FROM kacpc({call})")
+
+    def faulty(name: str, type_: str, codes: Any) -> Sql:
+        return FAULTS[what](name, type_, codes) if name == column and codes else missing.read(name, type_, codes)
+
+    class Fault:
+        read = staticmethod(faulty)
+
+    monkeypatch.setattr(publication, "missing", Fault)
+    for function in ("kacpc", "kacpc_metrics"):
+        with pytest.raises(duckdb.Error, match=REFUSED):
+            rows(both, f"FROM {function}({call})")
+
+
+def test_the_gate_reads_persons_by_itself(both: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    dbanon.declare(both, "coded", pid={"role": "person", "missing": [3]})
+    assert rows(both, "FROM kacpc('coded', k := 3)")
+
+    class Fault:
+        read = staticmethod(lambda name, type_, codes: missing.read(name, type_, () if name == "pid" else codes))
+
+    monkeypatch.setattr(publication, "missing", Fault)
+    with pytest.raises(duckdb.Error, match=REFUSED):
+        rows(both, "FROM kacpc('coded', k := 3)")
+
+
+# --- what else reads the source --------------------------------------------------------------------------------------
+
+
+def test_hierarchies_and_problems_do_not_ask_for_codes(both: Any) -> None:
+    """A code is in no hierarchy and need not be; what is no value of its column is a problem of the policy."""
+    dbanon.load_hierarchy(both, "towns", [["Rome", "*"], ["Oslo", "*"], ["Bonn", "*"]])
+    dbanon.declare(both, "coded", town={"role": "quasi", "hierarchy": "towns", "missing": ["NA", "?"]})
+    assert rows(both, "FROM uncovered('coded', 'town')") == []
+    assert len(rows(both, "FROM kacpc('coded', k := 3)")) == 80
+    assert rows(both, "FROM policy_problems() WHERE table_name = 'coded'") == []
+    built = {label for (label,) in rows(both, "SELECT label FROM hierarchy_flat('h', 'coded', 'town')")}
+    assert built == {"*", "Rome", "Oslo", "Bonn"}
+    both.execute(
+        "UPDATE dbanon.policy SET missing = ['NA', NULL, '7.5'] WHERE (table_name, column_name) = ('coded', 'age')"
+    )
+    found = [problem for (problem,) in rows(both, "SELECT problem FROM policy_problems() WHERE column_name = 'age'")]
+    assert found == [
+        f"dbanon.policy: missing does not fit coded.age: '{code}' is not a value of type BIGINT."
+        for code in ("NA", "7.5")
+    ]
+    with pytest.raises(duckdb.Error, match=r"missing does not fit coded\.age: 'NA' is not a value of type BIGINT"):
+        rows(both, "FROM kacpc('coded', k := 3)")
+
+
+def test_a_repeated_code_is_no_person_who_occurs_twice(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT CASE WHEN i < 5 THEN 'none' ELSE 'p' || i END AS pid, i AS age "
+        "FROM range(40) AS r (i)"
+    )
+    dbanon.declare(con, "t", pid="identifier", age="quasi")
+    assert "occur in more than one row" in rows(con, "SELECT problem FROM policy_problems()")[0][0]
+    dbanon.declare(con, "t", pid={"role": "identifier", "missing": "none"})
+    assert rows(con, "FROM policy_problems()") == []
+
+
+MEASURES = [
+    "anonymity('{}')",
+    "l_diversity('{}')",
+    "k_anonymity('{}', person := 'pid')",
+    "t_closeness('{}')",
+    "influence('{}')",
+]
+
+
+@pytest.mark.parametrize("call", MEASURES)
+def test_measures_of_the_source_are_those_with_null(both: Any, call: str) -> None:
+    expected = rows(both, f"FROM {call.format('plain')}")
+    assert expected
+    assert rows(both, f"FROM {call.format('coded')}") == expected
+
+
+AUDITS = [
+    "risk('safe', source := '{}')",
+    "risk('safe', source := '{}', population := '{}')",
+    "query_error('safe', '{}', queries := 50)",
+    "attack('safe', kind := 'homogeneity', source := '{}')",
+    "attack_summary('safe', kind := 'reconstruction', source := '{}')",
+    "attack_summary('safe', kind := 'linkage', source := '{}', register := '{}')",
+]
+
+
+@pytest.mark.parametrize("call", AUDITS)
+def test_a_release_is_audited_against_what_it_was_made_of(both: Any, call: str) -> None:
+    both.execute("CREATE TABLE safe AS FROM kacpc('plain', k := 4)")
+    expected = rows(both, f"FROM {call.replace('{}', 'plain')}")
+    assert expected
+    assert rows(both, f"FROM {call.replace('{}', 'coded')}") == expected
+
+
+@pytest.mark.parametrize("codes", [["?", "-", ""], {"town": ["?"], "DISEASE": "-", "ward": [""]}])
+def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) -> None:
+    """The ledger knows them, beside those of the policy."""
+    dbanon.materialize(both, "safe", "kacpc", "plain", k=4)
+    dbanon.declare(both, "coded", town={"role": "quasi", "missing": "NA"}, disease="sensitive", ward="other")
+    dbanon.materialize(both, "coded_safe", "kacpc", "coded", k=4, missing=codes)
+    for call in ("risk('{}')", "query_error('{}', queries := 50)", "attack_summary('{}', kind := 'reconstruction')"):
+        expected = rows(both, f"FROM {call.format('safe')}")
+        assert rows(both, f"FROM {call.format('coded_safe')}") == expected
+
+
+# --- versions --------------------------------------------------------------------------------------------------------
+
+
+def test_a_code_in_place_of_null_changes_no_version(both: Any) -> None:
+    dbanon.materialize(both, "safe", "kacpc", "coded", k=3, missing=["x", 7])
+    assert rows(both, "SELECT name, status FROM release_status()") == [("safe", "fresh")]
+    assert len(rows(both, rows(both, "SELECT statement FROM dbanon.release")[0][0])) == 80
+    both.execute("UPDATE coded SET age = NULL WHERE age = 999")
+    both.execute("UPDATE coded SET town = 'NA' WHERE town = '?'")
+    assert rows(both, "SELECT status, came, went, changed FROM release_status()") == [("fresh", 0, 0, 0)]
+    assert rows(both, "FROM delta_problems('safe')") == []
+    before = rows(both, "FROM safe")
+    assert dbanon.refresh(both, "safe").version == 2
+    assert rows(both, "FROM safe") == before
+    both.execute("UPDATE coded SET town = 'Rome' WHERE town = 'NA'")
+    assert rows(both, "SELECT status FROM release_status()") == [("stale",)]
+
+
+def test_a_key_is_read_as_it_is(con: Any) -> None:
+    """A record whose primary key happens to be a code is a record of its own."""
+    con.execute("CREATE TABLE t AS SELECT 990 + i AS id, i % 3 AS age FROM range(20) AS r (i)")
+    con.execute("ALTER TABLE t ADD PRIMARY KEY (id)")
+    dbanon.materialize(con, "safe", "kacpc", "t", k=3, qi=["age"], missing=["999"])
+    assert rows(con, "SELECT count(DISTINCT person_key) FROM dbanon.membership") == [(20,)]
+
+
+def _before_codes(path: Path) -> list[Any]:
+    """A database as it was made before policies had codes, with a release of then."""
+    with dbanon.connect(path) as con:
+        con.execute("CREATE TABLE t AS SELECT i AS pid, i % 7 AS age FROM range(40) AS r (i)")
+        dbanon.declare(con, "t", pid="identifier", age="quasi")
+        dbanon.materialize(con, "safe", "kacpc", "t", k=4)
+        fingerprint = rows(con, "SELECT policy_fingerprint FROM dbanon.release")
+        con.execute("ALTER TABLE dbanon.policy DROP COLUMN missing")
+        assert rows(con, "FROM policy_problems()") == []
+    return fingerprint
+
+
+def test_a_database_that_was_made_before_goes_on_working(tmp_path: Path) -> None:
+    path = tmp_path / "old.duckdb"
+    fingerprint = _before_codes(path)
+    with dbanon.connect(path, read_only=True) as con:
+        assert len(rows(con, "FROM kacpc('t', k=4)")) == 40
+        assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("fresh", False)]
+        assert rows(con, "SELECT count(*) FROM kacpc('t', k=4, missing=[3]) WHERE age IS NULL")[0][0] > 0
+        assert rows(con, "FROM policy_problems()") == []
+    with dbanon.connect(path) as con:  # has the column now, and no policy has changed
+        assert rows(con, "SELECT missing FROM dbanon.policy") == [(None,), (None,)]
+        assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("fresh", False)]
+        dbanon.refresh(con, "safe")
+        assert rows(con, "SELECT DISTINCT policy_fingerprint FROM dbanon.release") == fingerprint
+        con.execute("UPDATE dbanon.policy SET missing = ['3'] WHERE column_name = 'age'")
+        assert rows(con, "SELECT status, policy_changed FROM release_status()") == [("stale", True)]
+
+
+def test_a_policy_whose_codes_change_in_the_open_transaction_is_told(both: Any) -> None:
+    both.execute("BEGIN")
+    both.execute("UPDATE dbanon.policy SET missing = NULL WHERE column_name = 'town'")
+    with pytest.raises(duckdb.Error, match="the policy of coded changed after this statement was planned"):
+        rows(both, "FROM kacpc('coded', k := 4)")
+    both.execute("ROLLBACK")
+
+
+def test_the_review_counts_what_is_read(both: Any) -> None:
+    """Of the policy, and of the call that makes the first release."""
+    findings = "SELECT * FROM policy_review('{}')"
+    expected = [[str(cell).replace("plain", "coded") for cell in row] for row in rows(both, findings.format("plain"))]
+    assert [[str(cell) for cell in row] for row in rows(both, findings.format("coded"))] == expected

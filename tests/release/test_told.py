@@ -1,0 +1,93 @@
+"""A release that tells little says so: a measure of each column, a warning, a sentence on the command line."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+from dbanon.views import warned
+
+
+def measured(con: Any, call: str) -> dict[str, float]:
+    """The measures of which columns tell nothing."""
+    found = con.execute(f"SELECT metric, value FROM {call}").fetchall()
+    return {name: value for name, value in found if name.startswith("fully_generalized:") or name == "one_class"}
+
+
+def test_the_share_of_records_for_which_a_column_tells_nothing(con: Any) -> None:
+    """Rows of one sex are published as it is, or as *; of a hierarchy also what holds all of its leaves; [1, 2] and
+    [8, 9] are less than all."""
+    con.execute("CREATE TABLE t (age INTEGER, sex VARCHAR, city VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'F', 'a'), (2, 'M', 'b'), (8, 'F', 'a'), (9, 'F', 'a'), (9, NULL, 'b')")
+    lines = [["a", "all", "*"], ["b", "all", "*"]]
+    dbanon.load_hierarchy(con, "cities", lines)
+    said = measured(con, "mondrian_metrics('t', k=2, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})")
+    assert said == {
+        "fully_generalized:age": 0,
+        "fully_generalized:sex": 1,
+        "fully_generalized:city": 1,
+        "one_class": 0,
+    }
+    con.execute("UPDATE t SET sex = 'F', city = 'a'")
+    said = measured(con, "mondrian_metrics('t', k=5, qi=['age', 'sex', 'city'], hierarchies := {'city': 'cities'})")
+    assert list(said.values()) == [1, 0, 0, 1], "what is alike in all records is published as it is"
+
+
+def test_a_model_that_leaves_one_class_is_no_error_and_said(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT 20 + i AS age, ['Flu', 'HIV'][1 + (i < 7)::INTEGER] AS disease "
+        "FROM range(20) AS r (i)"
+    )
+    call = "('t', k := 2, qi := ['age'], sensitive := ['disease'], t := 0.01)"
+    assert con.execute(f"SELECT count(*), count(DISTINCT class_id) FROM kacpc{call}").fetchall() == [(20, 1)]
+    assert measured(con, f"kacpc_metrics{call}") == {"fully_generalized:age": 1, "one_class": 1}
+    given: dict[str, Any] = {"k": 2, "qi": ["age"], "sensitive": ["disease"], "t": 0.01}
+    with pytest.warns(dbanon.UtilityWarning, match="safe: all 20 records are in one class") as seen:
+        made = dbanon.materialize(con, "safe", "kacpc", "t", **given)
+    assert made.classes == 1
+    assert seen[0].filename == __file__
+    with pytest.warns(dbanon.UtilityWarning, match="which says nothing of age but the whole range or"):
+        dbanon.anonymize(con.sql("FROM t").df(), "kacpc", **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dbanon.anonymize(con.sql("FROM t").df(), "kacpc", **{**given, "t": 0.9})
+
+
+PEOPLE = [f"{20 + i % 25},{'MF'[i % 2]},{i} Main Street" for i in range(50)]
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["age,sex,street", *PEOPLE]))
+    return path
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def test_the_command_line_names_the_columns_that_tell_nothing(people: Path) -> None:
+    output = people.with_name("out.parquet")
+    done = run("anonymize", people, "-o", output, "-k", 5, "--qi", "age", "--qi", "street")
+    assert done.exit_code == 0, done.output
+    line = next(line for line in done.output.splitlines() if line.startswith("Published as *"))
+    assert "street (100 %)" in line and "a better hierarchy" in line
+    done = run("anonymize", people, "-o", output, "--force", "-k", 5, "--qi", "sex")
+    assert "Published as *" not in done.output
+    done = run("anonymize", people, "-o", output, "--force", "-k", 40, "--qi", "age", "--qi", "street", "--json")
+    assert "all 50 records are in one class, which says nothing of age and street" in done.output
+    assert "Published as *" not in done.output
+    assert json.loads(done.stdout.splitlines()[-1])["metrics"]["one_class"] == 1
+
+
+def test_shares_are_never_rounded_up_to_all() -> None:
+    assert "age (99 %)" in warned.generalized({"fully_generalized:age": 0.9999, "one_class": 0.0})[0]
+    assert warned.generalized({"fully_generalized:age": 0.5, "one_class": 0.0}) == []
