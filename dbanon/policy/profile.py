@@ -23,9 +23,9 @@ from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import storage
-from dbanon.policy import proposal
+from dbanon.policy import mending, proposal
 from dbanon.policy.column_roles import WITHHELD
-from dbanon.source import catalog
+from dbanon.source import catalog, missing, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
@@ -53,6 +53,8 @@ _SHAPES = ("CONTACT", "DATE", "GIVEN_FIRST", "SENTENCE", "SURNAME_FIRST", "TITLE
 def statement(call: Call) -> Sql:
     """The SQL of one call: a row a column, in the table's order. Nothing is read before it runs."""
     source = call.source()
+    rows = stored_policy.policy_rows(source, call.cursor)
+    source = missing.cleaned(source, [row.declared for row in rows], call.holds)
     function = call.function.name
     known = _hierarchies(call, source)
     columns = [_column(i, name, type_) for i, (name, type_) in enumerate(source.columns.items())]
@@ -65,7 +67,7 @@ def statement(call: Call) -> Sql:
     return Sql(
         fill(
             "policy/profile/all.sql",
-            source=source.sql,
+            source=source.rows,
             columns=columns,
             slots=list(slots),
             combinations=[list(c) for c in chosen if max(c) <= len(columns)],
@@ -84,6 +86,10 @@ def statement(call: Call) -> Sql:
             leaves=_leaves(call, known),
             affinities=_affinities(source, [name for _, name in known]),
             sensitive_hierarchies=[text(name) for name in proposal.SENSITIVE_HIERARCHIES],
+            mend=mending.values(),
+            pieces=mending.columns(source, rows),
+            views=None if source.is_table else mending.view(source),
+            where=text(source.sql),
             insert=text(f"INSERT INTO {_policy(source)} (schema_name, table_name, column_name, role"),
             place=text(f"{text(source.schema)}, {text(source.table)}, "),
             bare=text(source.table.lower()) if source.bare else None,
@@ -122,11 +128,17 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         "generalizes": kind is not None or is_category(type_),
         "tells_persons": person_value(identifier(name), type_) is not None,
         "is_time": kind in ("date", "timestamp", "nanos", "time"),
+        "coded_as": _CODED.get(kind or ""),
         "is_neutral": hints.neutral is not None,
         "may_be_person": any((hints.number, hints.subject, hints.key)),
         "may_be_unchanged": any((hints.neutral, hints.sensitive)),
         "hints": {hint: text(word) if (word := getattr(hints, hint)) else Sql("NULL") for hint in column_names.HINTS},
     }
+
+
+_CODED = dict.fromkeys(("integer", "huge", "decimal", "float"), "number")
+_CODED |= dict.fromkeys(("date", "timestamp", "nanos"), "date")
+"""Which codes for missing values a family of types can have."""
 
 
 def _number(kind: str | None, type_: str) -> Sql | None:

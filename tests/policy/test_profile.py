@@ -20,7 +20,8 @@ from dbanon.vocabulary import column_names
 COLUMNS = [
     "column_name", "type", "distinct_values", "missing", "unique_alone", "unique_in_pairs", "pair_with",
     "unique_in_triples", "triple_with", "combinations", "distinction", "separation", "outliers", "outliers_by",
-    "proposed_role", "reason", "proposed_hierarchy", "covered_values", "statement",
+    "proposed_role", "reason", "proposed_hierarchy", "covered_values", "missing_codes",
+    "statement", "problems", "repairs",
 ]  # fmt: skip
 ROLES = ("identifier", "person", "quasi", "sensitive", "other", "withheld")
 
@@ -198,7 +199,7 @@ def test_hierarchies_that_cover_a_column_are_proposed(clinic: Any) -> None:
 
 
 def test_a_hierarchy_that_misses_values_is_named_but_not_in_the_statement(con: Any) -> None:
-    con.execute("CREATE TABLE t AS SELECT ['Female', 'Male', 'Unknown'][i % 3 + 1] AS sex FROM range(90) AS r (i)")
+    con.execute("CREATE TABLE t AS SELECT ['Female', 'Male', 'Other'][i % 3 + 1] AS sex FROM range(90) AS r (i)")
     row = profiled(con)["sex"]
     assert (row["proposed_hierarchy"], row["covered_values"]) == ("adult_sex", 2)
     assert "misses" in row["reason"]

@@ -1,5 +1,5 @@
 {#- profile('table'): one row a column.
-    source -> value_i -> fact -> judged -> slotted -> counted -> best. -#}
+    source -> value_i -> fact -> judged -> mended -> slotted -> counted -> best. -#}
 WITH
 -- A row a record: The source is read once.
 source AS MATERIALIZED (
@@ -14,6 +14,7 @@ source AS MATERIALIZED (
 ),
 {% include 'policy/profile/fact.sql' %},
 {% include 'policy/profile/judged.sql' %},
+{% include 'policy/profile/mended.sql' %},
 {% include 'policy/profile/combined.sql' %}
 SELECT
     j.column_name,
@@ -42,10 +43,12 @@ SELECT
     j.reason,
     j.hierarchy AS proposed_hierarchy,
     j.covered AS covered_values,
-    CASE WHEN j.role <> '{{ withheld }}' THEN {{ insert }} || CASE WHEN j.applies THEN ', hierarchy' ELSE '' END || ') VALUES (' || {{ place }} || j.literal
-        || ', ''' || j.role || '''' || CASE WHEN j.applies THEN ', ''' || replace(j.hierarchy, '''', '''''') || '''' ELSE '' END
-        || ')' END AS statement
+    m.missing_codes,
+    m.statement,
+    m.problems,
+    m.repairs
 FROM judged AS j
+JOIN mended AS m USING (place)
 LEFT JOIN slot AS s USING (place)
 LEFT JOIN best AS p ON p.place = j.place AND p.size = 2
 LEFT JOIN best AS t ON t.place = j.place AND t.size = 3

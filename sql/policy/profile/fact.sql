@@ -36,7 +36,7 @@ sampled AS MATERIALIZED (
     (
         SELECT {{ c.i }} AS place, value
         FROM value_{{ c.i }}
-        WHERE value IS NOT NULL
+        WHERE value IS NOT NULL AND {{ mend.trimmed }} NOT IN ({{ mend.codes }})
         ORDER BY hash(value) ASC, value ASC
         LIMIT {% if c.may_be_unchanged %}{{ limits.SAMPLE_UNCHANGED }}{% else %}{{ limits.SAMPLE }}{% endif %}
     )
@@ -95,10 +95,11 @@ hierarchy AS MATERIALIZED (
         PARTITION BY place ORDER BY covered DESC, affinity DESC, leaves ASC, name ASC
     ) = 1
 ),
+{% include 'policy/profile/coded.sql' %},
 -- A row a column: all that was counted.
 fact AS MATERIALIZED (
     SELECT
-        f.*,
+        f.*, coalesce(d.spelled, 0) AS spelled, coalesce(d.coded, 0) AS coded, d.codes,
         k.diagnoses, k.numbers, coalesce(k.dates, CASE WHEN f.is_time THEN 1 ELSE 0 END) AS dates,
         coalesce(k.names, 0) AS names, coalesce(k.capitalised, 0) AS capitalised,
         coalesce(k.contacts, 0) AS contacts, coalesce(k.contacts / k.looked, 0) AS contact_share,
@@ -130,4 +131,8 @@ fact AS MATERIALIZED (
     {% endfor %}
     ) AS f
     LEFT JOIN looks AS k USING (place)
+    LEFT JOIN (
+        SELECT place, sum(spelled)::BIGINT AS spelled, sum(records)::BIGINT AS coded, list(code ORDER BY records DESC, code ASC) AS codes
+        FROM coded GROUP BY place
+    ) AS d USING (place)
 )

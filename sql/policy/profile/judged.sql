@@ -9,9 +9,9 @@ measured AS (
         coalesce(f.uniques / nullif(f.records, 0), 0) AS unique_alone,
         coalesce(f.groups / nullif(f.records, 0), 0) AS distinction,
         CASE WHEN f.records > 1 THEN 1 - f.alike / (f.records::DOUBLE * (f.records - 1)) ELSE 0 END AS separation,
-        CASE WHEN h.covered >= CASE WHEN h.affinity > 0 THEN {{ limits.COVERED }} ELSE {{ limits.NEARLY }} END * f.distinct_values THEN h.name END AS near_hierarchy,
+        CASE WHEN h.covered >= CASE WHEN h.affinity > 0 THEN {{ limits.COVERED }} ELSE {{ limits.NEARLY }} END * (f.distinct_values - f.spelled) THEN h.name END AS near_hierarchy,
         h.covered AS near_covered,
-        h.covered = f.distinct_values AND (f.distinct_values > 1 OR h.affinity > 0) AS fits,
+        h.covered = f.distinct_values - f.spelled AND (f.distinct_values - f.spelled > 1 OR h.affinity > 0) AS fits,
         f.dates >= {{ limits.NEARLY }} AS is_date,
         f.names >= {{ limits.NAMELIKE }} AS has_names,
         f.names + f.capitalised >= {{ limits.NAMELIKE }} AS may_be_names,
@@ -152,7 +152,7 @@ judged AS MATERIALIZED (
         role IN ('quasi', 'sensitive') AND near_hierarchy IS NOT NULL AS has_hierarchy,
         CASE WHEN has_hierarchy THEN near_hierarchy END AS hierarchy,
         CASE WHEN has_hierarchy THEN near_covered END AS covered,
-        coalesce(has_hierarchy AND near_covered = distinct_values, false) AS applies,
+        coalesce(has_hierarchy AND near_covered = distinct_values - spelled, false) AS applies,
         CASE
             WHEN outside IS NOT NULL THEN outside
             WHEN is_text AND role NOT IN ('identifier', 'person') THEN rare
@@ -172,11 +172,11 @@ judged AS MATERIALIZED (
             || CASE WHEN role = 'quasi' AND wild > 0 THEN '; NaN or infinite values, to be replaced before a release: ' || wild ELSE '' END
             || CASE
                 WHEN role = 'quasi' AND is_text AND has_hierarchy AND NOT applies THEN
-                    '; values that the hierarchy misses, so that the statement leaves it out: ' || (distinct_values - near_covered)
+                    '; values that the hierarchy misses, so that the statement leaves it out: ' || (distinct_values - spelled - near_covered)
                 WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND numbers = 1 AND regexp_matches(named_quasi, 'zip|post|plz') THEN
                     '; build a hierarchy with hierarchy_prefix'
-                WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND numbers = 1 THEN '; its texts are numbers: if they are quantities, CAST them in a view to publish ranges'
-                WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND is_date THEN '; its texts are dates: CAST them in a view to publish ranges'
+                WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND numbers = 1 THEN '; its texts are numbers: if they are quantities, they are published as ranges once they are mended'
+                WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND is_date THEN '; its texts are dates, which are published as ranges once they are mended'
                 WHEN role = 'quasi' AND is_text AND NOT has_hierarchy THEN '; no known hierarchy covers it'
                 ELSE '' END AS reason
     FROM decided, together AS t
