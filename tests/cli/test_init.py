@@ -58,7 +58,7 @@ def test_yes_takes_every_proposal_and_the_policy_releases(clinic: Path) -> None:
 
 def test_enter_accepts_and_answers_change(clinic: Path) -> None:
     # person, name: skip, age: enter, sex: no hierarchy, disease: an unknown role, then other; ward: a second person
-    answers = ["", "skip", "", "", "-", "what", "other", "person", "quasi", "", "y"]
+    answers = ["", "skip", "", "", "", "", "-", "what", "other", "person", "quasi", "", "y"]
     result = run(clinic, "patients", answers="\n".join(answers) + "\n")
     assert result.exit_code == 0, result.output
     assert "patient_nbr is the person already" in result.output
@@ -74,14 +74,14 @@ def test_enter_accepts_and_answers_change(clinic: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_hierarchies_that_do_not_exist_are_asked_for_again(clinic: Path) -> None:
-    result = run(clinic, "patients", answers="\n\n\n\nadult_sexx\nadult_sex\n\n\ny\n")
+    result = run(clinic, "patients", answers="\n\n\n\n\n\nadult_sexx\nadult_sex\n\n\ny\n")
     assert result.exit_code == 0, result.output
     assert "there is no hierarchy 'adult_sexx'. Did you mean 'adult_sex'?" in result.output
     assert ("sex", "quasi", "adult_sex") in written(clinic)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("answers", ["", "\n\n", "\n\n\n\n\n\n\nn\n"])
+@pytest.mark.parametrize("answers", ["", "\n\n", "\n\n\n\n\n\n\n\n\nn\n"])
 def test_nothing_is_written_before_the_last_yes(clinic: Path, answers: str) -> None:
     assert run(clinic, "patients", answers=answers).exit_code == 1
     assert written(clinic) == []
@@ -149,3 +149,106 @@ def test_hostile_names(tmp_path: Path) -> None:
     with dbanon.connect(path) as con:
         rows = con.execute("SELECT table_name, column_name FROM dbanon.policy ORDER BY ALL").fetchall()
     assert rows == [("x'); DROP TABLE t; --", "age"), ("x'); DROP TABLE t; --", "🦆 zip '; --")]
+
+
+MESSY = (
+    "i // 2 AS patient_id, CASE WHEN i % 20 = 0 THEN 999 WHEN i = 777 THEN 103 ELSE 18 + i * 7 % 73 END AS age, "
+    "DATE '1930-01-01' + (i * 31 % 25000)::INTEGER AS birth_date, lpad((i * 37 % 480 + 2100)::VARCHAR, 5, '0') AS zip, "
+    "['F', 'M', 'NA'][i % 3 + 1] AS sex, ['flu', 'cold', '?'][i % 3 + 1] AS disease, i || ',5' AS weight, 'x' AS thing"
+)
+
+
+@pytest.fixture
+def messy(tmp_path: Path) -> Path:
+    """A table with codes for missing values, zip codes, dates, a number that one person has, a decimal comma."""
+    path = tmp_path / "messy.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute(f"CREATE TABLE visits AS SELECT {MESSY} FROM range(2000) AS r (i)")
+    return path
+
+
+def settings(path: Path) -> dict[str, tuple[Any, ...]]:
+    with dbanon.connect(path) as con:
+        rows = con.execute("SELECT column_name, role, hierarchy, top, grid, missing FROM dbanon.policy").fetchall()
+    return {name: tuple(rest) for name, *rest in rows}
+
+
+TAKEN = {
+    "patient_id": ("person", None, None, None, None),
+    "age": ("quasi", None, "90", None, ["999"]),
+    "birth_date": ("quasi", None, None, "year", None),
+    "zip": ("quasi", None, None, None, None),
+    "sex": ("quasi", "sex", None, None, ["NA"]),
+    "disease": ("sensitive", None, None, None, ["?"]),
+    "weight": ("quasi", None, None, None, None),
+}
+
+
+def test_yes_takes_what_publishes_no_more_and_says_what_it_left(messy: Path) -> None:
+    result = run(messy, "visits", "--yes")
+    assert result.exit_code == 0, result.output
+    assert settings(messy) == TAKEN
+    assert "480 values, 48 of 4 characters, 5 of 3 characters, 1 of 2 character" in result.output
+    assert "weight: numbers as text with decimal commas" in result.output
+    assert [line for line in result.output.splitlines() if len(line) > 80 and "hierarchy_prefix" not in line] == []
+    with dbanon.connect(messy) as con:
+        assert con.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
+        ages = con.execute("SELECT DISTINCT age FROM kacpc('visits', k=10)").fetchall()
+    assert not [age for (age,) in ages if age and ("103" in age or "999" in age)]
+
+
+def test_hierarchies_are_previewed_built_and_written_with_the_policy(messy: Path) -> None:
+    # person; age: role, codes, intervals; born: role, dates; zip: role, prefix; the rest as proposed; write
+    answers = ["", "", "", "intervals", "", "dates", "", "", "", "", "", "", "", "", "", "", "y"]
+    result = run(messy, "visits", answers="\n".join(answers) + "\n")
+    assert result.exit_code == 0, result.output
+    for preview in (
+        "intervals builds one: 74 values, 17 of width 5, 10 of width 10, 6 of width 20",
+        "dates builds one: ",
+    ):
+        assert preview in result.output
+    built = {name: cells[1] for name, cells in settings(messy).items() if cells[0] == "quasi"}
+    assert built == {"age": "age", "birth_date": "birth_date", "zip": "zip", "sex": "sex", "weight": None}
+    assert settings(messy)["age"] == ("quasi", "age", None, None, ["999"]), "no top beside a hierarchy"
+    with dbanon.connect(messy) as con:
+        levels = con.execute(
+            "SELECT name, max(depth) FROM dbanon.hierarchy_node GROUP BY name ORDER BY name"
+        ).fetchall()
+        assert levels == [("age", 4), ("birth_date", 5), ("zip", 4)]
+        assert con.execute("FROM hierarchy_problems()").fetchall() == []
+        assert con.execute("SELECT min(persons) >= 5 FROM kacpc_classes('visits', k=5)").fetchall() == [(True,)]
+
+
+def test_offers_can_be_refused_and_changed(messy: Path) -> None:
+    # age: role, other codes, no hierarchy, no top; born: role, none, decade; zip: role, none
+    answers = ["", "", "999, 103", "", "-", "", "", "decade", "", "-", "", "-", "-", "", "-", "", "", "", "y"]
+    result = run(messy, "visits", answers="\n".join(answers) + "\n")
+    assert result.exit_code == 0, result.output
+    found = settings(messy)
+    assert found["age"] == ("quasi", None, None, None, ["999", "103"])
+    assert found["birth_date"] == ("quasi", None, None, "decade", None)
+    assert (found["zip"][1], found["sex"][1], found["sex"][4], found["disease"][4]) == (None, None, None, None)
+
+
+def test_a_hierarchy_is_not_built_where_the_policy_is_not_written(messy: Path) -> None:
+    assert run(messy, "visits", answers="\n" * 18 + "n\n").exit_code == 1
+    with dbanon.connect(messy) as con:
+        assert con.execute("SELECT count(*) FROM dbanon.hierarchy").fetchall() == [(0,)]
+    assert settings(messy) == {}
+
+
+def test_a_built_hierarchy_takes_no_name_that_there_is(messy: Path) -> None:
+    with dbanon.connect(messy) as con:
+        dbanon.load_hierarchy(con, "zip", [["a", "*"], ["b", "*"]])
+    result = run(messy, "visits", answers="\n" * 18 + "y\n")
+    assert result.exit_code == 0, result.output
+    assert settings(messy)["zip"][1] == "visits zip"
+
+
+def test_a_top_is_what_fewer_than_k_persons_go_beyond(messy: Path) -> None:
+    with dbanon.connect(messy) as con:
+        con.execute("CREATE TABLE even AS SELECT i % 80 AS age FROM range(1600) AS r (i)")
+    assert run(messy, "even", "--yes").exit_code == 0
+    assert settings(messy)["age"][2] is None, "twenty have the greatest age"
+    assert run(messy, "even", "--yes", "--force", "-k", 50).exit_code == 0
+    assert settings(messy)["age"][2] == "75", "of the greatest age are fewer than 50; 80 are 76 or older"
