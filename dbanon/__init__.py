@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from dbanon.client.about import attack, profile, risk
     from dbanon.client.connection import Connection, connect
     from dbanon.client.explain import explain
     from dbanon.client.frame import Anonymized, anonymize
@@ -35,6 +36,7 @@ _HOMES = {
     "UtilityWarning": "views.warned",
     "anonymize": "client.frame",
     "attach": "engine.install",
+    "attack": "client.about",
     "certificate": "views.certificate",
     "clear_cache": "policy.declare",
     "connect": "client.connection",
@@ -44,8 +46,10 @@ _HOMES = {
     "forget_release": "views.materialized",
     "load_hierarchy": "policy.declare",
     "materialize": "views.materialized",
+    "profile": "client.about",
     "publish": "views.publish",
     "refresh": "views.materialized",
+    "risk": "client.about",
     "save_hierarchy": "policy.declare",
     "verify": "views.verify",
 }
@@ -59,6 +63,7 @@ __all__ = [
     "UtilityWarning",
     "anonymize",
     "attach",
+    "attack",
     "certificate",
     "clear_cache",
     "connect",
@@ -68,8 +73,10 @@ __all__ = [
     "forget_release",
     "load_hierarchy",
     "materialize",
+    "profile",
     "publish",
     "refresh",
+    "risk",
     "save_hierarchy",
     "verify",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbanon import errors, session
@@ -12,6 +13,7 @@ from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import ENDINGS
 from dbanon.policy.declare import load_hierarchy
 from dbanon.release import timed_search
+from dbanon.release.glance import ROWS, Glance
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text
 from dbanon.views import warned
@@ -20,12 +22,38 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Anonymized(NamedTuple):
-    """What `anonymize` gives: three DataFrames."""
-
+class _Frames(NamedTuple):
     release: pd.DataFrame
     classes: pd.DataFrame
     metrics: pd.DataFrame
+
+
+class Anonymized(_Frames):
+    """What `anonymize` gives: three DataFrames, and in `parameters` what the call was.
+
+    On a terminal and in a notebook it shows the head of the release, quasi-identifiers first, and five measures.
+    """
+
+    parameters: Mapping[str, Any] = MappingProxyType({})
+
+    def __repr__(self) -> str:
+        return self._glance().text()
+
+    def _repr_html_(self) -> str:
+        return self._glance().html()
+
+    def _glance(self) -> Glance:
+        sensitive = self.parameters.get("sensitive") or ()
+        kept = {sensitive} if isinstance(sensitive, str) else set(sensitive)
+        columns, in_classes = list(self.release.columns), set(self.classes.columns)
+        head = self.release.head(ROWS)
+        return Glance(
+            columns=tuple(map(str, columns)),
+            rows=tuple(head.astype(object).where(head.notna(), None).itertuples(index=False, name=None)),
+            records=len(self.release),
+            quasi=tuple(c for c in columns[:-1] if c in in_classes and c not in kept),
+            measures=tuple(self.metrics[["metric", "value", "description"]].itertuples(index=False, name=None)),
+        )
 
 
 def anonymize(
@@ -57,8 +85,8 @@ def anonymize(
     with connect() as con:
         given = dict(parameters)
         if isinstance(hierarchies := given.get("hierarchies"), Mapping):
-            given["hierarchies"] = {column: _named(con, column, of) for column, of in hierarchies.items()}
-        source = _source(con, data)
+            given["hierarchies"] = given_hierarchies(con, hierarchies)
+        source = relation_name(con, data)
         arguments = "".join(f", {name} := ${name}" for name in given)
         limit = timed_search.seconds("anonymize", given)
         current = session.of_connection(con.raw)
@@ -76,22 +104,29 @@ def anonymize(
         if limit is not None:
             frames[-1].attrs["improve"] = given["improve"]
         warned.one_class("the release", dict(zip(frames[-1]["metric"], frames[-1]["value"], strict=True)))
-        return Anonymized(*frames)
+        made = Anonymized(*frames)
+        made.parameters = MappingProxyType({"algorithm": algorithm, **parameters})
+        return made
 
 
-def _source(con: Any, data: Any) -> Sql:
+def relation_name(con: Any, data: Any, function: str = "anonymize", name: str = "data") -> Sql:
     """The name of the data, as a call writes it. Raises NotData."""
     if isinstance(data, (str, Path)):
         if not names.is_file(str(data)):
-            raise errors.NotData("anonymize", repr(str(data)))
+            raise errors.NotData(function, repr(str(data)))
         return text(str(data))
     if hasattr(data, "create_view") and hasattr(data, "to_arrow_table"):  # a relation belongs to its connection
         data = data.to_arrow_table()
     try:
-        con.register("data", data)
+        con.register(name, data)
     except Exception:
-        raise errors.NotData("anonymize", f"a {type(data).__name__}") from None
-    return text("data")
+        raise errors.NotData(function, f"a {type(data).__name__}") from None
+    return text(name)
+
+
+def given_hierarchies(con: Any, hierarchies: Mapping[str, Any]) -> dict[str, str]:
+    """The names of hierarchies by column; those that are given as rows are stored."""
+    return {column: _named(con, column, of) for column, of in hierarchies.items()}
 
 
 def _named(con: Any, column: str, of: Any) -> str:

@@ -50,6 +50,9 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
     if form not in FORMS:
         accepts = "one of " + ", ".join(f"'{f}'" for f in FORMS)
         raise errors.InvalidArgument("certificate", "form", accepts, repr(form))
+    if not hasattr(connection, "execute"):
+        accepts = "a connection: it is made from the ledger, which has what dbanon.materialize published there"
+        raise errors.InvalidArgument("certificate", "connection", accepts, f"a {type(connection).__name__}")
     current = session.of_connection(getattr(connection, "raw", connection))
     path = SearchPath.here(connection)
     with current.cursor() as cursor:

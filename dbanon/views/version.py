@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from dbanon import __version__, errors
 from dbanon.models import registry
 from dbanon.release import plan, prepare
+from dbanon.release.glance import ROWS, Glance
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
@@ -24,15 +26,26 @@ OLD = " before refresh"
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release:
-    """One version that was made: its name, number and size, and how many people its other releases expose."""
+    """One version that was made: its name, number and size, and how many people its other releases expose.
+
+    On a terminal and in a notebook it shows its head, quasi-identifiers first, and five measures (`glance`).
+    """
 
     name: str
     version: int
     records: int
     classes: int
     composition: Mapping[str, int] | None
+    glance: Glance | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        said = f"{self.name}, version {self.version}: {self.records:,} records in {self.classes:,} classes"
+        return said if self.glance is None else f"{said}\n{self.glance.text()}"
+
+    def _repr_html_(self) -> str:
+        return html.escape(repr(self)) if self.glance is None else self.glance.html()
 
 
 @dataclass(frozen=True)
@@ -180,7 +193,17 @@ def current_release(cursor: Any, entry: Entry, together: Mapping[str, int] | Non
     records, classes = cursor.execute(
         f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
     ).fetchall()[0]
-    return Release(entry.shown, entry.version, records, classes, together)
+    return Release(entry.shown, entry.version, records, classes, together, _glance(cursor, entry, records))
+
+
+def _glance(cursor: Any, entry: Entry, records: int) -> Glance:
+    """What is shown of a version."""
+    rows = cursor.execute(f"FROM {entry.table()} LIMIT {ROWS}").fetchall()
+    columns = [column[0] for column in cursor.description]
+    classes = {column[0] for column in cursor.execute(f"FROM {entry.table('_classes')} LIMIT 0").description}
+    measures = cursor.execute(f"SELECT metric, value, description FROM {entry.table('_metrics')}").fetchall()
+    quasi = tuple(c for c in columns[:-1] if c in classes and c not in entry.values)
+    return Glance(tuple(columns), tuple(rows), records, quasi, tuple(measures))
 
 
 def _remember(cursor: Any, entry: Entry, members: str) -> None:

@@ -1,0 +1,112 @@
+"""Python's own ways to ask about a release, and what it shows on a terminal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.release.glance import Glance
+
+PEOPLE = pd.DataFrame(
+    {
+        "name_of_the_ward": ["North wing, second floor, behind the stairs"] * 8,
+        "score": [0.1 + 0.2] * 8,
+        "disease": ["Flu", "Flu", "Flu", "Flu", "Cold", "HIV", "Flu", "Cold"],
+        "age": [21, 23, 24, 25, 61, 65, 66, 68],
+        "born": [f"{2000 - age}-03-04" for age in (21, 23, 24, 25, 61, 65, 66, 68)],
+    }
+).astype({"born": "datetime64[us]"})
+CALL: dict[str, Any] = {
+    "k": 4, "qi": ["age", "born"], "sensitive": ["disease"], "other": ["name_of_the_ward", "score"],
+    "grid": {"born": "year"},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made() -> dbanon.Anonymized:
+    return dbanon.anonymize(PEOPLE, "mondrian", **CALL)
+
+
+def test_what_anonymize_gives_shows_the_head_and_five_measures_in_eighty_columns(made: dbanon.Anonymized) -> None:
+    lines = repr(made).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split() == ["age", "born", "name_of_the_ward", "score", "disease", "class_id"]
+    assert lines[1].split("  ")[:2] == ["[21, 25]", "[1975, 1979]"]
+    assert "0.3" in lines[1] and "0.30000000000000004" not in repr(made)
+    assert lines[6] == "8 rows, 5 shown"
+    assert [line.split()[0] for line in lines[8:]][:3] == ["records", "classes", "k"]
+    assert len(lines) == 13
+    assert list(made.release.columns[:2]) == ["name_of_the_ward", "score"]  # the frame itself is in the source's order
+    assert made.release["score"][0] == 0.1 + 0.2
+    shown = made._repr_html_()
+    assert shown.index("<th>age</th>") < shown.index("<th>name_of_the_ward</th>")
+    assert "<td>[1975, 1979]</td>" in shown
+    release, classes, _ = made
+    assert (len(release), len(classes)) == (8, 2)
+
+
+def test_what_is_shown_is_escaped_and_stays_on_its_line() -> None:
+    glance = Glance(("q", "x"), (("[1, 2]", "<b>\n\x1b[2J"),), 3, ("q",), (("k", 2.0, "Size: in records."),))
+    assert "<b>" not in glance.html() and "&lt;b&gt;" in glance.html()
+    assert glance.text().splitlines()[1] == "[1, 2]  <b>  [2J"
+    many = Glance(("q", *"abcdefgh"), (("[1, 2]", *["much text here"] * 8),), 1, ("q",), ())
+    assert many.text().splitlines()[2] == "1 row; 4 more columns: e, f, g, h"
+    wide = Glance(("a", "b", "c"), (("x" * 50, "y" * 50, "z"),), 1, ("a", "b"), ())
+    assert [line for line in wide.text().splitlines() if "x" * 50 in line or "y" * 50 in line] == [
+        "x" * 50, "y" * 50 + "  z",
+    ]  # fmt: skip
+
+
+def test_risk_attack_and_profile_of_what_anonymize_gives(made: dbanon.Anonymized) -> None:
+    risks = dbanon.risk(made, source=PEOPLE).set_index("name")["value"]
+    assert risks["prosecutor_highest"] == 0.25
+    guesses = dbanon.attack(made, kind="homogeneity", source=PEOPLE)
+    assert guesses["guess"].tolist() == ["Flu"]
+    assert dbanon.risk(made, qi=["age"], sensitive=[]).set_index("name")["value"]["prosecutor_highest"] == 0.25
+    assert dbanon.profile(made).set_index("column_name")["proposed_role"]["disease"] == "sensitive"
+    assert dbanon.profile(PEOPLE)["column_name"].tolist() == list(PEOPLE.columns)
+
+
+def test_risk_attack_and_profile_on_a_connection() -> None:
+    with dbanon.connect() as con:
+        con.register("people_frame", PEOPLE)
+        con.execute("CREATE TABLE people AS SELECT row_number() OVER () AS id, * FROM people_frame")
+        dbanon.declare(con, "people", id="person", age="quasi", disease="sensitive", score="other")
+        release = dbanon.materialize(con, "safe", "mondrian", "people", k=4)
+        lines = repr(release).splitlines()
+        assert lines[0] == "safe, version 1: 8 records in 2 classes"
+        assert lines[1].split() == ["age", "score", "disease", "class_id"]
+        assert max(map(len, lines)) <= 80
+        assert "<th>age</th>" in release._repr_html_()
+        risks = dbanon.risk(con, "safe")
+        assert risks.equals(con.execute("FROM risk('safe')").df())
+        assert dbanon.risk(con.raw, "safe").equals(risks)
+        assert dbanon.attack(con, "safe", kind="homogeneity")["guess"].tolist() == ["Flu"]
+        assert set(dbanon.profile(con, "people")["column_name"]) == {"id", *PEOPLE.columns}
+        with pytest.raises(errors.MissingArgument, match="risk: release is missing"):
+            dbanon.risk(con)
+        with pytest.raises(errors.UnknownParameter) as here:
+            dbanon.risk(con, "safe", sorce="people")
+        with pytest.raises((errors.UnknownParameter, duckdb.Error)) as in_sql:
+            con.execute("FROM risk('safe', sorce = 'people')")
+        assert str(here.value) == str(in_sql.value)
+
+
+def test_what_is_no_release_is_named(made: dbanon.Anonymized) -> None:
+    with pytest.raises(errors.NotData, match="attack"):
+        dbanon.attack(3, kind="homogeneity")
+    with pytest.raises(errors.InvalidArgument, match=r"certificate: connection must be a connection: .*materialize"):
+        dbanon.certificate(made, "safe")
+
+
+def test_the_names_cost_nothing_before_they_are_used() -> None:
+    seen = "import sys, dbanon; print(sorted({'duckdb', 'pandas', 'numpy', 'dbanon.client'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", seen], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
