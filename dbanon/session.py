@@ -12,7 +12,7 @@ import signal
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -103,6 +103,8 @@ class Session:
     """Where it is a list, calls are noted in it instead of being planned."""
     explained: list[tuple[str, str]] | None = None
     """Where it is a list, functions that are called are noted in it with the statements that answer them."""
+    released: list[tuple[Sequence[str], Sequence[str]]] | None = None
+    """Where it is a list, the columns of each release that is planned are noted in it, and its quasi-identifiers."""
     search: Search | None = None
     """Where there is one, classes are improved for its time."""
     told: Told | None = None

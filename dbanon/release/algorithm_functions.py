@@ -51,7 +51,10 @@ _GENERIC = {f"anonymize{ending}": kind for ending, kind in ENDINGS.items()} | {"
 
 def statement(call: Call) -> Sql:
     """The SQL of a call that publishes; errors are those of the policy, the roles, the hierarchies and the models."""
-    return Sql(plan.statement(prepare.publication(call)))
+    publication = prepare.publication(call)
+    if call.session.released is not None and publication.kind == "release":
+        call.session.released.append(plan.published_names(publication))
+    return Sql(plan.statement(publication))
 
 
 def _functions(algorithm: str) -> Iterator[TableFunction]:

@@ -104,12 +104,21 @@ class Glance:
 def shown(value: object) -> str:
     """A value on a screen: fractions with six digits that count.
 
-    >>> shown(0.30000000000000004), shown(20000.0), shown(1234567.5), shown(None)
-    ('0.3', '20000', '1.23457e+06', 'NULL')
+    >>> shown(0.30000000000000004), shown(None)
+    ('0.3', 'NULL')
     """
     if value is None or value != value:
         return "NULL"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return short(value) if isinstance(value, float) else str(value)
+
+
+def short(number: float) -> str:
+    """A fraction with six digits that count, a large number with all before its point.
+
+    >>> short(2 / 3), short(20000.0), short(1234567.5), short(1e20), short(-0.000012345678)
+    ('0.666667', '20000', '1234568', '1e+20', '-1.23457e-05')
+    """
+    return f"{number:.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:.6g}"
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

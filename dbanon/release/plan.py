@@ -185,6 +185,12 @@ def statement(call: Publication) -> str:
     return fill(f"release/{'' if call.run.noise is None else 'noise/'}{call.kind}.sql", **values)
 
 
+def published_names(call: Publication) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of a release's columns in their order, and those of its quasi-identifiers."""
+    columns, names = _columns(call)
+    return (*(c.plain for c in columns.output), names.class_name), tuple(c.plain for c in columns.quasi_output)
+
+
 def filled(name: str, call: Publication, only: Container[str] | None = None, **more: object) -> str:
     """Another statement about the same publication, about some of its columns where `only` is given."""
     of = plan(call)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dbanon.shell.values import as_json, harmless, one_line, shown, unlike
+from dbanon.shell.values import as_json, harmless, one_line, short, shown, unlike
 
 MODES = ("table", "csv", "json", "markdown", "line")
 
@@ -37,6 +37,8 @@ class Result:
     names: tuple[str, ...]
     types: tuple[str, ...]
     chunks: Iterator[Sequence[Row]]
+    quasi: tuple[str, ...] = ()
+    """Of a release, its quasi-identifiers: a table on a screen has them first, and whole."""
 
     @property
     def rows(self) -> Iterator[Row]:
@@ -77,14 +79,17 @@ def render(result: Result, mode: str, page: Page) -> None:
 def _table(result: Result, page: Page) -> None:
     rows, total = result.first(page.limit)
     numeric = [_is_number(t) for t in result.types]
-    cells = [[one_line(shown(v)) for v in row] for row in rows]
+    number = short if page.watched else str
+    cells = [[one_line(shown(v, number)) for v in row] for row in rows]
     heads = [one_line(n) for n in result.names]
     types = [one_line(t.lower()) if len(t) <= 20 else t.split("(")[0].lower() for t in result.types]
     wide = [
         max([cell_len(h), cell_len(t), *(cell_len(c) for c in column)])
         for h, t, column in zip(heads, types, zip(*cells, strict=True) if cells else [()] * len(heads), strict=True)
     ]
-    kept, widths = fitted(wide, page.console.width if page.watched else None)
+    screen = page.console.width if page.watched else None
+    first = [result.names.index(name) for name in result.quasi] if page.watched else []
+    kept, widths = led(wide, first, screen) if first and screen else fitted(wide, screen)
     table = Table(box=box.ROUNDED if page.watched else box.ASCII2, show_edge=True, header_style="", pad_edge=True)
     for i in kept:
         if i is None:
@@ -167,6 +172,29 @@ def fitted(wide: Sequence[int], screen: int | None) -> tuple[list[int | None], l
                 break
             widths[i] = max(3, widths[i] - min(step, over))
     return kept, widths
+
+
+def led(wide: Sequence[int], first: Sequence[int], screen: int) -> tuple[list[int | None], list[int]]:
+    """The same where some columns stand first and are not cut: of the others as many as fit, in their order.
+
+    >>> led([30, 9, 8, 30, 30], [1, 2], 60)
+    ([1, 2, 0, 3], [18, 9, 8, 12, 12])
+    """
+    kept: list[int | None] = list(first)
+    spare = screen - 1 - sum(3 + wide[i] for i in first)
+    if spare < 0:
+        return fitted(wide, screen)
+    widths = [w if i in first else min(w, NARROWEST) for i, w in enumerate(wide)]
+    others = [i for i in range(len(wide)) if i not in first]
+    fit = 0
+    while fit < len(others) and spare >= 3 + widths[others[fit]]:
+        spare -= 3 + widths[others[fit]]
+        fit += 1
+    for i in others[:fit]:
+        more = min(spare, min(wide[i], WIDEST) - widths[i])
+        widths[i] += more
+        spare -= more
+    return [*kept, *others[:fit]], widths
 
 
 def cut(text: str, width: int) -> str:

@@ -13,6 +13,7 @@ import duckdb
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from dbanon import session
 from dbanon.client.connection import Connection
 from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError
@@ -62,6 +63,7 @@ class Shell:
         self._worker = Worker(connection.interrupt, self._running)
         self._waiting = False
         self._done: float | None = None
+        self._current = session.of_connection(connection.raw)
         connection.progress = self._come
         if watched:
             connection.reviewed = self._reviewed
@@ -104,13 +106,18 @@ class Shell:
         """Runs a statement and writes its result."""
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            self._worker.run(lambda: self.connection.execute(query))
+            self._current.released = []
+            try:
+                self._worker.run(lambda: self.connection.execute(query))
+            finally:
+                released, self._current.released = self._current.released, None
         for warning in dict.fromkeys(str(w.message) for w in warned if issubclass(w.category, UserWarning)):
             self.errors.print(Text("Warning: ", style="bold yellow").append(_told(warning), style="not bold default"))
         described = self.connection.description or []
         names = tuple(str(d[0]) for d in described)
         if self._gives_rows(query, names):
-            result = Result(names, tuple(str(d[1]) for d in described), self._chunks())
+            quasi = next((tuple(quasi) for columns, quasi in released if tuple(columns) == names), ())
+            result = Result(names, tuple(str(d[1]) for d in described), self._chunks(), quasi)
             render(result, self.mode, self.page)
             return
         rows = [row for chunk in self._chunks() for row in chunk]

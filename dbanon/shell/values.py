@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
+
+from dbanon.release.glance import short as short
 
 _CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160))} | {9: "\\t", 10: "\\n", 13: "\\r"}
 """What moves the cursor or colours a terminal must not come out of a table's cell."""
@@ -25,11 +27,13 @@ def harmless(text: str) -> str:
     return text.translate(_BREAKS)
 
 
-def shown(value: object) -> str:
-    """A value as SQL shows it.
+def shown(value: object, number: Callable[[float], str] = str) -> str:
+    """A value as SQL shows it; `number` writes fractions.
 
     >>> shown([1.5, None, {'a': True}])
     '[1.5, NULL, {a: true}]'
+    >>> shown([0.1 + 0.2], short)
+    '[0.3]'
     """
     if value is None:
         return "NULL"
@@ -42,10 +46,10 @@ def shown(value: object) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "".join(chr(b) if 32 <= b < 127 and b != 92 else f"\\x{b:02X}" for b in bytes(value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{shown(k)}: {shown(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{shown(k, number)}: {shown(v, number)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(shown, value)) + "]"
-    return str(value)
+        return "[" + ", ".join(shown(v, number) for v in value) + "]"
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def as_json(value: object) -> str:

@@ -27,7 +27,7 @@ from dbanon.manual import function_page
 from dbanon.shell import known as known_names
 from dbanon.shell.commands import COMMANDS, Leave
 from dbanon.shell.completion import complete
-from dbanon.shell.render import MODES, Page, Result, cut, fitted, render
+from dbanon.shell.render import MODES, Page, Result, cut, fitted, led, render
 from dbanon.shell.scan import pieces, script, statements
 from dbanon.shell.shell import Shell
 from dbanon.shell.values import as_json, one_line, shown, unlike
@@ -205,6 +205,51 @@ def written(
     console = Console(file=out, width=width, highlight=False)
     render(Result(names, kinds, iter([rows] if rows else [])), mode, Page(console, limit, watched))
     return out.getvalue()
+
+
+def on_screen(con: Any, query: str, mode: str = "table") -> list[str]:
+    """What a person sees of a statement on a terminal of 80 columns."""
+    screen = io.StringIO()
+    shell = Shell(con, screen, io.StringIO(), mode=mode, watched=True)
+    shell.console.width = 80
+    try:
+        assert shell.run(query)
+    finally:
+        shell.close()
+    return screen.getvalue().splitlines()
+
+
+def test_a_release_shows_its_quasi_identifiers_first_and_whole() -> None:
+    with dbanon.connect() as con:
+        con.execute(
+            "CREATE TABLE people AS SELECT repeat('north wing ', 6) AS ward, 0.1::DOUBLE + 0.2 AS score, "
+            "'Flu' AS illness, 'plain' AS note, make_date(1926 + i, 3, 1) AS born, i AS age, "
+            "repeat('w', 40) AS room FROM range(8) r(i)"
+        )
+        roles = (
+            "qi=['age', 'born'], sensitive=['illness'], other=['ward', 'score', 'note', 'room'], grid={'born': 'year'}"
+        )
+        head = on_screen(con, f"FROM kacpc('people', k=4, {roles})")
+        assert re.findall(r"\w+", head[1])[:3] == ["age", "born", "ward"]
+        assert "│ [1926, 1929] │" in head[4] and "0.3 │" in head[4]
+        assert max(map(cell_len, head)) <= 80
+        assert re.search(r"8 columns, [4-7] shown", head[-1])
+        # What is asked for by name stands where it was asked for; a table that is no release, too.
+        chosen = on_screen(con, f"SELECT ward, age FROM kacpc('people', k=4, {roles})")
+        assert re.findall(r"\w+", chosen[1]) == ["ward", "age"]
+        assert re.findall(r"\w+", on_screen(con, "SELECT ward, age FROM people")[1]) == ["ward", "age"]
+        # What leaves is in the order of the source, and has all digits.
+        csv = on_screen(con, f"FROM kacpc('people', k=4, {roles})", "csv")
+        assert csv[0] == "ward,score,illness,note,born,age,room,class_id"
+        assert "0.30000000000000004" in csv[1]
+        assert "0.30000000000000004" in on_screen(con, "SELECT score FROM people LIMIT 1", "json")[0]
+
+
+def test_columns_that_stand_first_are_not_cut() -> None:
+    assert led([30, 9, 8, 30, 30], [1, 2], 60) == ([1, 2, 0, 3], [18, 9, 8, 12, 12])
+    assert led([5, 5], [1], 80) == ([1, 0], [5, 5])
+    kept, widths = led([50, 50], [0, 1], 80)  # too wide together: cut like any others
+    assert kept == [0, 1] and sum(widths) + 7 <= 80
 
 
 def test_a_table_of_two_columns() -> None:
