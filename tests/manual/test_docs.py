@@ -22,7 +22,8 @@ from dbanon.manual import pages
 
 pytestmark = pytest.mark.whole
 
-PAGES = [page for page in documents.GUIDES if page.stem != "sqlalchemy"]  # a test of its own runs that one
+OWN = ("sqlalchemy", "tutorial")  # tests of their own run these
+PAGES = [page for page in documents.GUIDES if page.stem not in OWN]
 DATABASE = "dbanon_demo.duckdb"
 
 
@@ -33,11 +34,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Reader:
-    """Somebody who types what a page shows, in the folder of the demo database."""
+    """Somebody who types what a page shows, in the folder of a database."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.patch = patch
-        self.names: dict[str, Any] = {"dbanon": dbanon, "con": dbanon.connect(DATABASE), "__name__": "page"}
+    def __init__(self, patch: pytest.MonkeyPatch, database: str = DATABASE) -> None:
+        self.patch, self.database = patch, database
+        self.names: dict[str, Any] = {"dbanon": dbanon, "con": dbanon.connect(database), "__name__": "page"}
 
     def save(self, file: str, code: str) -> None:
         """Writes a file that a page shows."""
@@ -54,7 +55,7 @@ class Reader:
             self.names["con"].close()
             for line in code.splitlines():
                 self.run(*shlex.split(line))
-            self.names["con"] = dbanon.connect(DATABASE)
+            self.names["con"] = dbanon.connect(self.database)
         else:
             assert language == "text", f"a block of {language or 'no language'} is run by no test"
 
@@ -87,14 +88,45 @@ def test_the_code_of_a_page_runs_in_order(
     monkeypatch.syspath_prepend(tmp_path)
     shutil.copy(small, DATABASE)
     reader = Reader(monkeypatch)
-    for file, language, code in steps:
-        if file:
-            reader.save(file, code)
+    for step in steps:
+        if step.file:
+            reader.save(step.file, step.code)
         else:
-            reader.type(language, code)
+            reader.type(step.language, step.code)
     reader.names["con"].close()
-    for file, _, _ in steps:  # what a page makes is no module of another page
-        sys.modules.pop(Path(file).stem, None)
+    for step in steps:  # what a page makes is no module of another page
+        sys.modules.pop(Path(step.file).stem, None)
+
+
+def test_the_tutorial_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables stand below the statements that give them, and what mends the file is what profile() says."""
+    monkeypatch.chdir(tmp_path)
+    reader = Reader(monkeypatch, "clinic.duckdb")
+    steps = documents.steps(documents.ROOT / "docs" / "tutorial.md")
+    shown, repairs = 0, set[str]()
+    for step in steps:
+        if step.language != "sql":
+            reader.type(step.language, step.code)
+            continue
+        for statement in documents.statements(step.code):
+            repairs.discard(unquoted(statement))
+            result = reader.names["con"].execute(statement)
+            names, rows = [column[0] for column in result.description], result.fetchall()
+        if names[-1] == "repair":
+            repairs = {unquoted(row[-1]) for row in rows}
+            assert len(repairs) == 2
+        if step.table:
+            assert step.table == [names, *[["" if cell is None else str(cell) for cell in row] for row in rows]]
+            shown += 1
+    reader.names["con"].close()
+    assert repairs == set(), "the page types what profile() gives"
+    assert shown >= 7
+    assert Path("safe_visits.parquet").exists()
+
+
+def unquoted(statement: str) -> str:
+    """A statement without quotes, blanks and the place of its table."""
+    return re.sub(r'clinic\.main\.|[\s";]', "", statement.replace('"', ""))
 
 
 @pytest.mark.parametrize(
@@ -114,8 +146,8 @@ def test_the_nightly_job_ends_with_the_code_of_what_stopped_it(
 ) -> None:
     """The script of the page, with a `dbanon` that notes what it is given and ends as it is told."""
     steps = documents.steps(documents.ROOT / "docs" / "how-to" / "nightly-job.md")
-    (script,) = (code for file, _, code in steps if file == "nightly.sh")
-    by_hand = {line for file, language, code in steps if language == "sh" and not file for line in code.splitlines()}
+    (script,) = (step.code for step in steps if step.file == "nightly.sh")
+    by_hand = {line for step in steps if step.language == "sh" and not step.file for line in step.code.splitlines()}
     (tmp_path / "nightly.sh").write_text(script)
     (tmp_path / "codes").write_text("".join(f"{code}\n" for code in codes))
     (tmp_path / "dbanon").write_text(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,20 @@ GUIDES = sorted(path for path in (ROOT / "docs").rglob("*.md") if MANUAL not in 
 """The pages written by hand, beside the README."""
 
 _BLOCK = re.compile(
-    r"(?:^`(?P<file>[\w./-]+\.\w+)`:\n\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$",
+    r"(?:^`(?P<file>[\w./-]+\.\w+)`:\n\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<code>.*?)^(?P=indent)```$"
+    r"(?:(?=\n\n(?P<table>(?:\|[^\n]*\n)+)))?",
     re.DOTALL | re.MULTILINE,
 )
+
+
+@dataclass(frozen=True)
+class Step:
+    """A code block: the file that it is shown as (a line before it says so), and the table right below it as cells."""
+
+    file: str
+    language: str
+    code: str
+    table: list[list[str]]
 
 
 def small_demo(path: Path) -> Path:
@@ -38,15 +50,20 @@ def text(page: Path) -> str:
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     """The code blocks of a page in order, those in lists too, each with its language."""
-    return [(found["language"], textwrap.dedent(found["code"])) for found in _BLOCK.finditer(text(page))]
+    return [(step.language, step.code) for step in steps(page)]
 
 
-def steps(page: Path) -> list[tuple[str, str, str]]:
-    """The code blocks of a page in order: the file that one is shown as (a line before it says so), language, code."""
+def steps(page: Path) -> list[Step]:
+    """The code blocks of a page in order."""
     return [
-        (found["file"] or "", found["language"], textwrap.dedent(found["code"]))
+        Step(found["file"] or "", found["language"], textwrap.dedent(found["code"]), _cells(found["table"] or ""))
         for found in _BLOCK.finditer(text(page))
     ]
+
+
+def _cells(table: str) -> list[list[str]]:
+    rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    return [row for row in rows if not all(re.fullmatch("-+", cell) for cell in row)]
 
 
 def statements(code: str) -> list[str]:
