@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import click
 
 from dbanon import errors
+from dbanon.cli.common import AS_JSON, answer
 from dbanon.engine.outcomes import outcome
 from dbanon.policy import column_roles, proposal
 from dbanon.policy.offers import Built, Offers, offers
@@ -66,7 +68,8 @@ class _Asking:
 @click.option("-k", type=click.IntRange(min=2), default=proposal.RARE, show_default=True, help=_K)
 @click.option("--yes", is_flag=True, help="Take every proposal that publishes no more; ask nothing.")
 @click.option("--force", is_flag=True, help="Replace the policy that the table has.")
-def init(database: Path, table: str, k: int, yes: bool, force: bool) -> None:
+@AS_JSON
+def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bool) -> None:
     """Propose a policy for TABLE of DATABASE, column by column, and write it.
 
     Enter takes the proposal. A role is identifier, person, quasi, sensitive or other; skip leaves a column without
@@ -75,8 +78,16 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool) -> None:
     codes, intervals, a calendar, a top and a grid are offered where they fit. Nothing is written before the last
     question, and then all of it at once.
 
-    --yes builds no hierarchy: values would be published more closely than as they are or as *.
+    --yes builds no hierarchy: values would be published more closely than as they are or as *. With --json questions
+    and what they are about go to stderr.
     """
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        written = _initialized(database, table, k, yes, force)
+    answer(written, as_json)
+
+
+def _initialized(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
+    """Proposes and writes; gives the columns that have a role now, those that are withheld, and what is wrong."""
     with _opened(database) as con:
         source = catalog.resolve("init", table, con.cursor(), _path(con), {})
         old = stored_policy.policy_rows(source, con)
@@ -94,19 +105,27 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool) -> None:
         if yes:
             _review(con, source, [p for p in proposals if p.role is None])
             _not_built(con, source, written)
+        told = {
+            "table": source.shown,
+            "written": [{"column_name": p.column, "role": p.role, "hierarchy": p.hierarchy} for p in written],
+            "withheld": [p.column for p in proposals if p.role is None],
+            "problems": [],
+        }
         if not written:
             click.echo("Nothing to write.")
-            return
+            return told
         if not yes:
             click.confirm("Write it?", default=True, abort=True)
         _write(con, source, old, written)
         click.echo(f"The policy of {source.shown} is written to dbanon.policy: {_columns(len(written))}.")
-        for (problem,) in con.execute(
+        found = con.execute(
             "SELECT problem FROM policy_problems() "
             "WHERE database_name = ? AND schema_name = ? AND system.main.lower(table_name) = system.main.lower(?)",
             [source.database, source.schema, source.table],
-        ).fetchall():
+        ).fetchall()
+        for (problem,) in found:
             click.echo(click.wrap_text(f"Problem: {problem}", _WIDTH, subsequent_indent="  "))
+        return told | {"problems": [problem for (problem,) in found]}
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ the first release of a name."""
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,12 @@ def before_release(quiet: bool) -> Callable[[list[str]], None] | None:
     """What `Connection.reviewed` of a command is: the review goes to stderr; nothing does with --quiet."""
     if quiet:
         return None
-    return lambda lines: click.echo("\n".join(lines), err=True)
+    return _beside
+
+
+def _beside(lines: list[str]) -> None:
+    """Lines on stderr, above the line that says what is being done."""
+    sys.stderr.write("\n".join(lines) + "\n")  # which rich writes while that line is shown; click would not
 
 
 def before_files(source: Path, quiet: bool) -> Callable[[list[str]], None] | None:
@@ -36,7 +42,7 @@ def before_files(source: Path, quiet: bool) -> Callable[[list[str]], None] | Non
     def told(lines: list[str]) -> None:
         first = lines[0].replace("First release of input", f"First release of {source.name}", 1)
         kept = [line for line in lines[1:-1] if not _STATEMENT.match(line)]
-        click.echo("\n".join([one_line(first), *kept, changes]), err=True)
+        _beside([one_line(first), *kept, changes])
 
     return told
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -252,3 +253,14 @@ def test_a_top_is_what_fewer_than_k_persons_go_beyond(messy: Path) -> None:
     assert settings(messy)["age"][2] is None, "twenty have the greatest age"
     assert run(messy, "even", "--yes", "--force", "-k", 50).exit_code == 0
     assert settings(messy)["age"][2] == "75", "of the greatest age are fewer than 50; 80 are 76 or older"
+
+
+def test_json_has_what_was_written_and_stderr_the_rest(clinic: Path) -> None:
+    result = run(clinic, "patients", "--yes", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert [(c["column_name"], c["role"], c["hierarchy"]) for c in told["written"]] == written(clinic)
+    assert set(told) == {"table", "written", "withheld", "problems"}
+    assert "The policy of" in result.stderr
+    again = run(clinic, "patients", "--yes", "--json")
+    assert (again.exit_code, json.loads(again.stdout)["error"]["kind"]) == (1, "failed")
