@@ -220,6 +220,7 @@ def test_hierarchies_are_previewed_built_and_written_with_the_policy(messy: Path
         assert con.execute("SELECT min(persons) >= 5 FROM kacpc_classes('visits', k=5)").fetchall() == [(True,)]
 
 
+@pytest.mark.exhaustive
 def test_offers_can_be_refused_and_changed(messy: Path) -> None:
     # age: role, other codes, no hierarchy, no top; born: role, none, decade; zip: role, none
     answers = ["", "", "999, 103", "", "-", "", "", "decade", "", "-", "", "-", "-", "", "-", "", "", "", "y"]
@@ -238,6 +239,7 @@ def test_a_hierarchy_is_not_built_where_the_policy_is_not_written(messy: Path) -
     assert settings(messy) == {}
 
 
+@pytest.mark.exhaustive
 def test_a_built_hierarchy_takes_no_name_that_there_is(messy: Path) -> None:
     with dbanon.connect(messy) as con:
         dbanon.load_hierarchy(con, "zip", [["a", "*"], ["b", "*"]])
@@ -246,6 +248,7 @@ def test_a_built_hierarchy_takes_no_name_that_there_is(messy: Path) -> None:
     assert settings(messy)["zip"][1] == "visits zip"
 
 
+@pytest.mark.exhaustive
 def test_a_top_is_what_fewer_than_k_persons_go_beyond(messy: Path) -> None:
     with dbanon.connect(messy) as con:
         con.execute("CREATE TABLE even AS SELECT i % 80 AS age FROM range(1600) AS r (i)")

@@ -101,6 +101,7 @@ def test_numbers_as_text_become_numbers(con: Any, written: tuple[str, ...]) -> N
     assert found(con) == {}
 
 
+@pytest.mark.exhaustive
 def test_numbers_that_could_be_read_both_ways_say_so(con: Any) -> None:
     thousands = "ambiguous, as three digits follow every comma: taken as thousands, not as decimals"
     assert column(con, ["1,234", "2,345", "3,456"]) == f"numbers as text with commas between thousands; {thousands}"
@@ -249,6 +250,7 @@ def test_what_is_no_table_is_mended_in_a_view(tmp_path: Path, kind: str) -> None
         assert nulls.fetchall() == [(10, 10, 10, 30)]
 
 
+@pytest.mark.exhaustive
 def test_a_category_type_is_mended_too(con: Any) -> None:
     con.execute("CREATE TYPE lists AS ENUM ('3,5', '4,5 ', 'NA')")
     con.execute("CREATE TABLE t AS SELECT (['3,5', '4,5 ', 'NA'])[i % 3 + 1]::lists AS weight FROM range(90) r (i)")

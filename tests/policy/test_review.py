@@ -178,6 +178,7 @@ def test_a_first_release_is_reviewed_and_no_later_one(path: Path) -> None:
     assert run("materialize", path, "silent", "mondrian", "t", "-p", "k=4", "--quiet").stderr == ""
 
 
+@pytest.mark.exhaustive
 def test_the_review_is_of_the_roles_that_the_call_has(path: Path) -> None:
     said = run("materialize", path, "safe", "mondrian", "t", "-p", "k=4", "-p", "withhold=['d']").stderr
     assert "as it is    nothing" in said and "d (by the call)" in said
