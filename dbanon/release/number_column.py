@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import ClassVar
 
 from dbanon.policy.attribute import Attribute
@@ -17,9 +18,10 @@ class NumberColumn(NamedColumn):
     """A quasi-identifier of numbers, dates or times, which is published as intervals.
 
     `value` reads it and `type` is what it is compared in; `scale` and `wide` are the step and the widest type of
-    decimals. Interval ends have the type `end_type` and lie between its two limits; `months` is the length of a
-    calendar grid, and `unit` what its texts name: a month, a quarter or a year (None: days). `magnitude` is the value
-    that the algorithm computes with, and `drawn` says that values are published, not intervals.
+    decimals. A `grid` of floating numbers is `units` / `parts`. Interval ends have the type `end_type` and lie between
+    its two limits; `months` is the length of a calendar grid, and `unit` what its texts name: a month, a quarter or a
+    year (None: days). `magnitude` is the value that the algorithm computes with, and `drawn` says that values are
+    published, not intervals.
     """
 
     i: int
@@ -34,6 +36,8 @@ class NumberColumn(NamedColumn):
     top: Sql | None
     bottom: Sql | None
     grid: Sql | None
+    units: Sql
+    parts: Sql
     months: int | None
     unit: str | None
     is_week: bool
@@ -52,6 +56,9 @@ class NumberColumn(NamedColumn):
         return self.family.is_calendar and not self.drawn
 
 
+_EXACT_POWER = 15
+"""Powers of ten up to this one, and what divides them, are exact as DOUBLE."""
+
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
 _UNITS = {"month": "month", "quarter": "quarter", "year": "year", "decade": "year", "century": "year"}
 
@@ -64,6 +71,7 @@ def number_column(
     settings, type_ = attribute.quasi.settings, value_type(attribute)
     calendar = family.is_calendar
     grid = _grid(attribute, calendar)
+    fraction = _fraction(attribute)
 
     def coded(given: str | None) -> Sql | None:
         """top or bottom; on a calendar grid they are whole days."""
@@ -86,6 +94,8 @@ def number_column(
         top=coded(settings.top),
         bottom=coded(settings.bottom),
         grid=grid,
+        units=fraction[0],
+        parts=fraction[1],
         months=_MONTHS.get(attribute.grid or "") if calendar else None,
         unit=_UNITS.get(attribute.grid or "") if calendar else None,
         is_week=attribute.grid == "week",
@@ -121,6 +131,16 @@ def _grid(attribute: Attribute, calendar: bool) -> Sql | None:
         return text(attribute.grid)
     exact = attribute.family in ("integer", "huge", "decimal")
     return Sql(f"{text(attribute.grid)}::{_end_type(attribute) if exact else 'DOUBLE'}")
+
+
+def _fraction(attribute: Attribute) -> tuple[Sql, Sql]:
+    """The grid of floating numbers as a fraction of two that a DOUBLE holds: 3 / 10 is 0.3 where 3 * 0.1 is not."""
+    if attribute.grid is None or attribute.family != "float":
+        return Sql("1::DOUBLE"), Sql("1::DOUBLE")
+    units, parts = Decimal(attribute.grid).as_integer_ratio()
+    if parts > 10**_EXACT_POWER or units > 2**53:
+        return Sql(f"{text(attribute.grid)}::DOUBLE"), Sql("1::DOUBLE")
+    return Sql(f"{units}::DOUBLE"), Sql(f"{parts}::DOUBLE")
 
 
 def value_type(attribute: Attribute) -> Sql:

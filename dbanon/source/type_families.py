@@ -2,8 +2,9 @@
 
 In them stand `{high}` and `{low}` for two values, `{distance}` for how far one is from another, `{value}` for one;
 `{type}` for the type of the column, `{wide}` for the widest DECIMAL of its scale, `{scale}` for the steps of one unit.
-Ends of intervals have the type `{end_type}`, lie between `{least}` and `{greatest}` and on the grid `{grid}`; `{rest}`
-is how far a value is above its cell's beginning, `{first_day}` and `{last_day}` are those of its cell in the calendar.
+Ends of intervals have the type `{end_type}`, lie between `{least}` and `{greatest}` and on the grid `{grid}`, which is
+`{units}` / `{parts}`; `{rest}` is how far a value is above its cell's beginning, `{first_day}` and `{last_day}` are
+those of its cell in the calendar.
 
 The release gate reads types by itself (dbanon.release.gate_rules) and takes nothing from here.
 """
@@ -102,12 +103,13 @@ _FAMILIES = (
         # Numbers that are further apart than the grid are their own ends.
         low_end=Sql(
             "CASE WHEN abs({value}::DOUBLE / {grid}) >= 9007199254740992 THEN {value} "
-            f"ELSE least({{value}}, greatest(coalesce(TRY(({_CELL} * {{grid}})::{{end_type}}), {{least}}), "
-            "{least})) END"
+            f"ELSE least({{value}}, greatest(coalesce(TRY(({_CELL} * {{units}} / {{parts}})::{{end_type}}), "
+            "{least}), {least})) END"
         ),
         high_end=Sql(
             "CASE WHEN abs({value}::DOUBLE / {grid}) >= 9007199254740992 THEN {value} ELSE greatest({value}, "
-            f"least(coalesce(TRY((({_CELL} + 1) * {{grid}})::{{end_type}}), {{greatest}}), {{greatest}})) END"
+            f"least(coalesce(TRY((({_CELL} + 1) * {{units}} / {{parts}})::{{end_type}}), "
+            "{greatest}), {greatest})) END"
         ),
         width=Sql("{gap} * 2"),
         in_steps=False,

@@ -246,6 +246,17 @@ def test_the_day_of_an_instant_is_not_rounded(con: Any) -> None:
             assert intervals(con, call)[last] == [("1969-12-31", "1969-12-31")] * 2
 
 
+@pytest.mark.parametrize("type_", ["DOUBLE", "FLOAT"])
+def test_ends_on_a_grid_of_fractions_are_its_decimals(con: Any, type_: str) -> None:
+    """3 * 0.1 is 0.30000000000000004 as a DOUBLE: what is published is 0.3."""
+    con.execute(f"CREATE TABLE t AS SELECT i AS uid, (i * 0.0137 - 2)::{type_} AS v FROM range(300) AS r (i)")
+    for grid in ("0.1", "0.3", "0.05", "0.007", "2.5"):
+        call = f"kacpc('t', k := 5, qi := ['v'], sensitive := ['uid'], grid := {{'v': {grid}}})"
+        found = {end for both in intervals(con, call).values() for pair in both for end in pair}
+        assert len(found) > 1
+        assert [end for end in sorted(found) if Fraction(end) % Fraction(grid)] == [], grid
+
+
 # --- noise --------------------------------------------------------------------------------------------------
 
 

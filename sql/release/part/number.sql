@@ -41,14 +41,14 @@
 {% macro snapped_low(q, value) -%}
     {%- if q.grid -%}
     {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }} {%- endif -%} {%- endset -%}
-    {{ q.family.low_end|filled(value=value, end_type=q.end_type, grid=q.grid, least=q.low_limit, greatest=q.high_limit, rest=rest(q, value), first_day=day) }}
+    {{ q.family.low_end|filled(value=value, end_type=q.end_type, grid=q.grid, units=q.units, parts=q.parts, least=q.low_limit, greatest=q.high_limit, rest=rest(q, value), first_day=day) }}
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
 
 {% macro snapped_high(q, value) -%}
     {%- if q.grid -%}
     {%- set day -%} {%- if q.family.is_calendar -%} {{ last_day(q, value) }} {%- endif -%} {%- endset -%}
-    {{ q.family.high_end|filled(value=value, end_type=q.end_type, grid=q.grid, least=q.low_limit, greatest=q.high_limit, rest=rest(q, value), last_day=day) }}
+    {{ q.family.high_end|filled(value=value, end_type=q.end_type, grid=q.grid, units=q.units, parts=q.parts, least=q.low_limit, greatest=q.high_limit, rest=rest(q, value), last_day=day) }}
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
 
