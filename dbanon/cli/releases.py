@@ -241,4 +241,5 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
 
 def _released(made: Any, as_json: bool) -> None:
     said = f"{made.name} version {made.version}: {made.records} records in {made.classes} classes."
-    answer(dict(vars(made)), as_json, said)
+    shown = ("name", "version", "records", "classes", "composition")
+    answer({name: getattr(made, name) for name in shown}, as_json, said)

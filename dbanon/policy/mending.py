@@ -165,10 +165,11 @@ def values() -> dict[str, object]:
 
 def columns(source: Source, declared: Iterable[PolicyRow]) -> Sql:
     """Rows of the pieces of the statements that mend a column: `words` is its text, `trimmed` that without blanks
-    around it, `altered` the beginning of what changes its type, `padded` what cuts blanks off, `declared` and
-    `declared_end` what goes around the codes where the policy has a row of the column."""
+    around it, `altered` the beginning of what changes its type, `padded` what cuts blanks off. Where the policy has a
+    row of the column, `declared` and `declared_end` go around more codes; where it has codes, they are `held`, and
+    `forgotten` takes them back, as no value is one of them any more when the column has another type."""
     rows = {source.spelled(row.declared.column): row for row in declared}
-    kept = ("place", "plain", "words", "trimmed", "altered", "padded", "declared", "declared_end")
+    kept = ("place", "plain", "words", "trimmed", "altered", "padded", "declared", "declared_end", "held", "forgotten")
     found = []
     for place, (name, type_) in enumerate(source.columns.items()):
         plain = identifier(name)
@@ -179,19 +180,19 @@ def columns(source: Source, declared: Iterable[PolicyRow]) -> Sql:
         if type_ == "VARCHAR":
             padded = f"UPDATE {source.sql} SET {plain} = {trimmed} WHERE {plain} <> {trimmed}"
         row = rows.get(name)
-        found.append(
-            [place, plain, words, trimmed, altered, padded, *(_declared(source, row) if row else (None, None))]
-        )
+        found.append([place, plain, words, trimmed, altered, padded, *(_declared(source, row) if row else [None] * 4)])
     types = dict.fromkeys(kept, "VARCHAR") | {"place": "INTEGER"}
     return literal_rows(types, found)
 
 
-def _declared(source: Source, row: PolicyRow) -> tuple[str, str]:
-    """The statement that adds codes to a row of the policy, before and after them."""
+def _declared(source: Source, row: PolicyRow) -> list[str | None]:
+    """What adds codes to a row of the policy, before and after them; its own codes, and what takes them back."""
     key = joined(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
-    before = "".join(f"{text(code)}, " for code in row.declared.settings.missing)
-    policy = qualified(source.database, catalog.SCHEMA, "policy")
-    return f"UPDATE {policy} SET missing = [{before}", f"] WHERE (schema_name, table_name, column_name) = ({key})"
+    codes = [text(code) for code in row.declared.settings.missing]
+    update = f"UPDATE {qualified(source.database, catalog.SCHEMA, 'policy')} SET missing = "
+    where = f" WHERE (schema_name, table_name, column_name) = ({key})"
+    has = [joined(codes), f"; {update}NULL{where}"] if codes else [None, None]
+    return [f"{update}[{''.join(f'{code}, ' for code in codes)}", f"]{where}", *has]
 
 
 def view(source: Source) -> dict[str, Sql]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -189,6 +190,9 @@ def test_the_answers_of_commands_are_json(shared: str, tmp_path: Path) -> None:
     assert answered("verify", str(tmp_path / "safe.csv")) == {"problems": []}
     assert answered("docs", "kacpc")["text"].startswith("# ")
     assert answered("certificate", shared, "safe")["release"]["version"]["value"] == "1"
+    database = str(shutil.copy(shared, tmp_path / "own.duckdb"))
+    made = answered("materialize", database, "other", "kacpc", "patients", "-k", "3")
+    assert set(made) == {"name", "version", "records", "classes", "composition"}
 
 
 @pytest.mark.parametrize("call", [("nonsense",), ("releases",), ("releases", "missing.duckdb"), ("drop", "--nope")])

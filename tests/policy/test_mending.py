@@ -180,6 +180,21 @@ def test_codes_are_added_to_a_policy_that_is_there(con: Any) -> None:
     assert found(con) == {}
 
 
+def test_codes_that_are_declared_are_mended_with_the_texts_around_them(con: Any) -> None:
+    """They would fit no value of the new type, so the policy has them no more."""
+    con.execute(
+        "CREATE TABLE t AS SELECT CASE WHEN i % 9 = 0 THEN 'NA' WHEN i % 7 = 0 THEN '?' "
+        "ELSE strftime(DATE '1950-01-01' + (i * 37)::INTEGER, '%d.%m.%Y') END AS x FROM range(200) r (i)"
+    )
+    dbanon.declare(con, "t", x={"role": "quasi", "missing": ["NA"]})
+    before = con.execute("SELECT count(*) FROM t WHERE x IN ('NA', '?')").fetchall()
+    mend(con)
+    after = con.execute("SELECT count(*), any_value(typeof(x)) FROM t WHERE x IS NULL").fetchall()
+    assert after == [(*before[0], "DATE")]
+    assert con.execute("SELECT missing FROM dbanon.policy").fetchall() == [(None,)]
+    assert found(con) == {} and con.execute("FROM policy_problems()").fetchall() == []
+
+
 def test_what_is_a_value_is_no_code(con: Any) -> None:
     countries = ["NA", "DE", "FR", "IT", "ES", "PT", "PL", "NL", "BE", "AT", "CH", "SE", "NO", "FI"]
     assert column(con, countries, "country") is None, "Namibia"

@@ -35,7 +35,7 @@ broken AS MATERIALIZED (
 repaired AS MATERIALIZED (
     SELECT
         *,
-        CASE WHEN has_codes OR is_converted THEN listed END AS gone,
+        CASE WHEN is_converted THEN nullif(concat_ws(', ', held, listed), '') WHEN has_codes THEN listed END AS gone,
         CASE WHEN role NOT IN ('{{ withheld }}') THEN {{ insert }}
             || CASE WHEN applies THEN ', hierarchy' ELSE '' END || CASE WHEN has_codes THEN ', missing' ELSE '' END
             || ') VALUES (' || {{ place }} || literal || ', ''' || role || ''''
@@ -76,7 +76,7 @@ mended AS MATERIALIZED (
             CASE WHEN is_padded THEN 'blanks around values in records: ' || padded_records END
         ], lambda said: said IS NOT NULL) AS problems,
         list_concat(
-            CASE WHEN has_form THEN [CASE WHEN is_converted THEN coalesce(viewed, altered || new_type || ' USING ' || whole) END] ELSE [] END,
+            CASE WHEN has_form THEN [CASE WHEN is_converted THEN coalesce(viewed, altered || new_type || ' USING ' || whole || coalesce(forgotten, '')) END] ELSE [] END,
             CASE WHEN has_codes THEN [coalesce(viewed, declared || listed || declared_end, statement)] ELSE [] END,
             CASE WHEN is_padded THEN [coalesce(viewed, padded)] ELSE [] END
         ) AS repairs
