@@ -48,7 +48,7 @@ def spelled(message: str, context: click.Context | None) -> str:
         if (word := flags.get(_text(value))) is not None and word.is_flag:  # refresh = 'recluster' is --recluster
             return str(word.opts[-1])
         if name in parameters and "given" in flags:
-            return f"-p {shlex.quote(f'{name}={value}')}"
+            return f"-p {shlex.quote(f'{name}={_plain(value)}')}"
         return match[0]
 
     made = _NAMED.sub(option, message)
@@ -78,6 +78,13 @@ def _each(value: str, several: bool) -> Iterator[str]:
         yield from (_text(item) for item in map(str.strip, value[1:-1].split(",")) if item != "...")
     else:
         yield _text(value)
+
+
+def _plain(value: str) -> str:
+    """A literal as -p takes it without quotes, where it has none that are needed: age,zip for ['age', 'zip']."""
+    written = list(_each(value, several=value.startswith("[")))
+    plain = written and all(one.isidentifier() and one.lower() not in ("true", "false", "null") for one in written)
+    return ",".join(written) if plain else value
 
 
 def _text(value: str) -> str:

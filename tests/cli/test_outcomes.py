@@ -191,7 +191,7 @@ def test_the_answers_of_commands_are_json(shared: str, tmp_path: Path) -> None:
     assert answered("docs", "kacpc")["text"].startswith("# ")
     assert answered("certificate", shared, "safe")["release"]["version"]["value"] == "1"
     database = str(shutil.copy(shared, tmp_path / "own.duckdb"))
-    made = answered("materialize", database, "other", "kacpc", "patients", "-k", "3")
+    made = answered("materialize", database, "other", "kacpc", "patients", "-k", "3", "-p", "allow_rare=ward")
     assert set(made) == {"name", "version", "records", "classes", "composition"}
 
 
