@@ -278,7 +278,7 @@ COMMANDS = {
         Command(
             ".metrics",
             ".metrics FUNCTION(...)|RELEASE",
-            "The eight measures to look at first, of a call such as best('patients', k=10) or of a release.",
+            "The eight measures to see first, of a call or a release.",
             _metrics,
             1,
             1,
