@@ -116,7 +116,9 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
     types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
     declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]
     source = Source(relation.shown, Sql(""), types, "", "", relation.shown)
-    roles = column_roles.resolve(function, source, declared, Options(options), _looser, lambda *_: None)
+    roles = column_roles.resolve(
+        function, source, declared, Options(options), _looser, cuts=lambda *_: None, is_value=lambda *_: False
+    )
     demand.demands(function, relation.shown, options, roles.sensitive)
     attributes = tuple(
         attribute.attribute(

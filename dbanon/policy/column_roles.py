@@ -52,13 +52,15 @@ class Roles:
 @dataclass(frozen=True)
 class _Asked:
     """What one call asks of a source. `looser` says whether a setting of it would tell a reader more than the declared
-    one, `cuts` whether a top or bottom of it lies within a cell of the grid."""
+    one, `cuts` whether a top or bottom of it lies within a cell of the grid, `is_value` whether a code can be a value
+    of a type."""
 
     function: str
     source: Source
     options: Options
     looser: Looser
     cuts: Cuts
+    is_value: IsValue
 
     @property
     def table(self) -> str:
@@ -86,15 +88,16 @@ def resolve(
     options: Options,
     looser: Looser,
     cuts: Cuts,
+    is_value: IsValue,
 ) -> Roles:
     """The roles of one call.
 
     `options` are validated parameters; `looser` says whether a setting of the call would tell a reader more than the
-    declared one, `cuts` whether a top or bottom of the call lies within a cell of the grid. Where the policy says
-    anything of the table, a column it does not name is withheld whatever the call asks. Raises UnknownColumn,
-    UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or NoPolicy.
+    declared one, `cuts` whether a top or bottom of the call lies within a cell of the grid, `is_value` whether a code
+    can be a value of a type. Where the policy says anything of the table, a column it does not name is withheld whatever
+    the call asks. Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or NoPolicy.
     """
-    asked = _Asked(function, source, options, looser, cuts)
+    asked = _Asked(function, source, options, looser, cuts, is_value)
     policy = _policy(asked, declared)
     roles = _roles(asked, policy)
     order = [asked.column(name, "qi") for name in asked.names("qi")]
@@ -214,6 +217,7 @@ def _settings(asked: _Asked, name: str, declared: Declared | None) -> Settings:
             _refuse_looser(asked, name, declared, settings, setting, given[name])
             settings = replace(settings, **{setting: given[name]})  # type: ignore[arg-type]
     _refuse_bounds(asked, name, declared)
+    _refuse_codes(asked, name, declared)
     return _rounded(asked, name, declared, settings)
 
 
@@ -238,7 +242,7 @@ def _refuse_looser(
 def _refuse_bounds(asked: _Asked, name: str, declared: Declared | None) -> None:
     """The same of bounds: whose record is within them has a value that may be narrower than what is published."""
     bounds: Sequence[object] | None = asked.options.of_column("bounds", name)
-    held = _held(asked, name, declared, hierarchy=False) if bounds is not None else None
+    held = _held(asked, name, declared, ("top", "bottom", "grid")) if bounds is not None else None
     if held is None or bounds is None:
         return
     if not held.startswith("grid"):
@@ -247,6 +251,19 @@ def _refuse_bounds(asked: _Asked, name: str, declared: Declared | None) -> None:
         grid = asked.cuts(end, asked.source.columns[name], value, declared.settings.grid if declared else None)
         if grid is not None:
             raise errors.CutsGrid(asked.function, asked.table, name, grid, "bounds", str(value))
+
+
+def _refuse_codes(asked: _Asked, name: str, declared: Declared | None) -> None:
+    """LoosensPolicy where the call has a code of a column that is published coarsely: all records with NULL would be
+    known to have that very value."""
+    given = asked.options.get("missing")
+    codes = asked.per_column("missing").get(name) if isinstance(given, Mapping) else given
+    held = _held(asked, name, declared, ("min_level", "top", "bottom", "grid")) if codes else None
+    if declared is None or held is None or not isinstance(codes, Sequence):
+        return
+    more = [c for c in codes if c not in declared.settings.missing and asked.is_value(asked.source.columns[name], c)]
+    if more:
+        raise errors.LoosensPolicy(asked.function, asked.table, name, held, f"missing = {more}")
 
 
 def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Settings) -> Settings:
@@ -264,14 +281,17 @@ def _rounded(asked: _Asked, name: str, declared: Declared | None, settings: Sett
     return replace(settings, round=str(value))
 
 
-def _held(asked: _Asked, name: str, declared: Declared | None, hierarchy: bool = True) -> str | None:
+_COARSER = ("hierarchy", "min_level", "top", "bottom", "grid")
+
+
+def _held(asked: _Asked, name: str, declared: Declared | None, among: Sequence[str] = _COARSER) -> str | None:
     """The declared or default setting by which a quasi-identifier is published, as it is shown; None where there is
-    none, or where the policy publishes the column as it is."""
+    none `among` these, or where the policy publishes the column as it is."""
     if declared is None or declared.role == "other":
         return None
-    for setting in ("hierarchy", "min_level", "top", "bottom", "grid"):
+    for setting in among:
         value = getattr(declared.settings, setting)
-        if value and (hierarchy or setting not in ("hierarchy", "min_level")) and str(value).lower() != "none":
+        if value and str(value).lower() != "none":
             return f"{setting} = {value}"
     finer = asked.looser("grid", asked.source.columns[name], "none", declared.settings.grid)
     return "grid = its default" if finer else None
@@ -284,6 +304,10 @@ Looser = Callable[[str, str, object, object], bool]
 Cuts = Callable[[str, str, object, str | None], str | None]
 """top or bottom, column type, asked value, declared grid (None: the default) -> the grid, where a value within one of
 its cells would be told apart from others of the cell."""
+
+
+IsValue = Callable[[str, str], bool]
+"""Column type, code for missing values -> whether a value of the type can be that code."""
 
 
 def _only_quasi(asked: _Asked, quasi: set[str], ordered: set[str]) -> None:

@@ -48,6 +48,11 @@ def resolve(
     return found
 
 
+def is_value(holds: Holds, type_: str, code: str) -> bool:
+    """Whether a value of a type can be a code."""
+    return missing.value(type_, code, holds) is not None
+
+
 def _value(function: str, source: Source, column: str, code: str, holds: Holds) -> Sql:
     """A code that is named for a column, as a value of it; UnsupportedSetting where it cannot be one."""
     type_ = source.columns[column]

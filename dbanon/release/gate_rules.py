@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dbanon.release.publication import Publication
-from dbanon.source.stored_policy import Settings
+from dbanon.source.stored_policy import Declared, Settings
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
 _PUBLISHED = {"quasi": "qi", "sensitive": "sensitive", "other": "other"}
@@ -383,9 +383,19 @@ def _codes(call: Publication, name: str) -> list[str]:
     declared = [row.settings.missing for row in call.policy.declared if row.column.lower() == name.lower()]
     found = [code for codes in declared for code in codes]
     asked = call.options.get("missing")
+    if any(row.column.lower() == name.lower() and _is_coarse(row, call) for row in call.policy.declared):
+        return found  # a code of the call would tell which records have that very value
     if isinstance(asked, Mapping):
         return found + [code for key, codes in asked.items() if key.lower() == name.lower() for code in codes]
     return found if name == call.roles.person else [*found, *(asked or ())]
+
+
+def _is_coarse(row: Declared, call: Publication) -> bool:
+    """Whether the policy lets single values of a quasi-identifier not be seen; dates have a grid where it is silent."""
+    settings, type_ = row.settings, next(t for c, t in call.source.columns.items() if c.lower() == row.column.lower())
+    grid = settings.grid if settings.grid or type_ not in _DAYS else "month"
+    ends = settings.top is not None or settings.bottom is not None
+    return row.role.lower() == "quasi" and bool(settings.min_level or ends or (grid or "none").lower() != "none")
 
 
 def _told(column: Sql, type_: str) -> Sql:

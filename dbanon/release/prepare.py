@@ -119,7 +119,9 @@ def prepared(call: Call, options: Options, algorithm: str, kind: str) -> Publica
         raise errors.ViewOverPolicy(name, source.shown, declared_there, next(iter(source.columns)))
     looser = partial(attribute.looser, holds=call.holds)
     cuts = partial(attribute.cuts, holds=call.holds)
-    roles = column_roles.resolve(name, source, policy.declared, options, looser, cuts)
+    roles = column_roles.resolve(
+        name, source, policy.declared, options, looser, cuts, partial(missing_codes.is_value, call.holds)
+    )
     return Publication(
         function=name,
         algorithm=algorithm,

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 import dbanon
+from dbanon.policy import column_roles
 from dbanon.release import publication
 from dbanon.source import missing
 from dbanon.sqltext.quote import Sql, identifier, text
@@ -441,3 +442,50 @@ def test_the_review_counts_what_is_read(both: Any) -> None:
     findings = "SELECT * FROM policy_review('{}')"
     expected = [[str(cell).replace("plain", "coded") for cell in row] for row in rows(both, findings.format("plain"))]
     assert [[str(cell) for cell in row] for row in rows(both, findings.format("coded"))] == expected
+
+
+# --- codes of a call, where the policy publishes coarsely ------------------------------------------------------------
+
+COARSE = {
+    "grid": {"age": {"role": "quasi", "grid": "10"}},
+    "top": {"age": {"role": "quasi", "top": "36"}},
+    "bottom": {"age": {"role": "quasi", "bottom": "38"}},
+    "default grid": {"born": "quasi"},
+    "min_level": {"zip": {"role": "quasi", "hierarchy": "zips", "min_level": 1}},
+}
+
+
+@pytest.fixture
+def coarse(con: Any) -> Any:
+    con.execute(
+        "CREATE TABLE p AS SELECT 30 + i % 10 AS age, DATE '2001-02-01' + (i % 9)::INTEGER AS born, "
+        "'0213' || i % 3 AS zip, 'd' || i % 5 AS ill FROM range(90) r (i)"
+    )
+    con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zips', 'p', 'zip', keep = [4])")
+    return con
+
+
+@pytest.mark.parametrize("setting", COARSE)
+@pytest.mark.parametrize("form", ["of the column", "of all columns"])
+def test_a_call_has_no_codes_of_values_that_the_policy_keeps_together(
+    coarse: Any, setting: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All records that are NULL would be known to be 37, though the policy publishes [30, 39]."""
+    [(column, declared)] = COARSE[setting].items()
+    dbanon.declare(coarse, "p", **{column: declared}, ill="sensitive")
+    value = {"age": "37", "born": "2001-02-03", "zip": "02131"}[column]
+    asked = f"['{value}']" if form == "of all columns" else f"{{'{column}': ['{value}']}}"
+    with pytest.raises(Exception, match="which would loosen the policy"):
+        coarse.execute(f"FROM kacpc('p', k := 2, missing := {asked})")
+    monkeypatch.setattr(column_roles, "_refuse_codes", lambda *_: None)
+    for kind in ("", "_classes", "_metrics"):
+        with pytest.raises(Exception, match="the release gate refused the result"):
+            coarse.execute(f"FROM kacpc{kind}('p', k := 2, missing := {asked})").fetchall()
+
+
+def test_codes_that_are_none_of_its_values_or_that_the_policy_has_go_with_a_grid(coarse: Any) -> None:
+    dbanon.declare(coarse, "p", age={"role": "quasi", "grid": "10", "missing": ["37"]}, ill="sensitive")
+    for asked in ("['NA', '?', 'd1', '37']", "{'age': ['37'], 'ill': ['d1']}"):
+        call = f"kacpc('p', k := 3, missing := {asked})"
+        found = coarse.execute(f"SELECT count(*) - count(age), count(*) - count(ill) FROM {call}")
+        assert found.fetchall() == [(9, 18)]
