@@ -94,8 +94,10 @@ def resolve(
 
     `options` are validated parameters; `looser` says whether a setting of the call would tell a reader more than the
     declared one, `cuts` whether a top or bottom of the call lies within a cell of the grid, `is_value` whether a code
-    can be a value of a type. Where the policy says anything of the table, a column it does not name is withheld whatever
-    the call asks. Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or NoPolicy.
+    can be a value of a type. Where the policy says anything of the table, a column it does not name is withheld
+    whatever the call asks.
+
+    Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or NoPolicy.
     """
     asked = _Asked(function, source, options, looser, cuts, is_value)
     policy = _policy(asked, declared)
