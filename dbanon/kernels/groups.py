@@ -1,7 +1,7 @@
 """Whether a group of records meets the whole privacy model, whatever it counts.
 
 What a model asks comes in two forms, `asked` and `apart`, of which one is None at least; what is None is not
-compiled, and where both are, k records are enough.
+compiled, and where both are, only the number of records counts.
 
 `asked` is (k, values, rules): k records and the models of `rules` (see `dbanon.kernels.models`) over `values` (columns,
 items). `apart` is (k, rules, pairs, people): distinct persons count, or a column is judged within equal values of the
@@ -21,7 +21,8 @@ from dbanon.kernels.sorting import sort_values
 
 @kernel
 def holds(items, first, end, asked, apart, counts, extra):
-    """Whether the records items[first:end] are a group that meets the model; counts and extra are scratch."""
+    """Whether the records items[first:end] are a group that meets the model; counts and extra are scratch. Where the
+    number of records is all that counts, it is for the caller to count them."""
     if asked is not None:
         k, values, rules = asked
         if end - first < k:

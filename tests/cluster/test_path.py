@@ -358,12 +358,13 @@ def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
             first = rng.randrange(built.rows - size + 1)
             rows = list(range(first, first + size)) if turn % 2 else rng.sample(range(built.rows), size)
             items = problem.item_of[rows].astype(np.int32)
-            held = bool(holds(items, 0, size, *problem.model, *scratch))
+            # Where the number of records is all that counts, those who call see to it.
+            held = bool(holds(items, 0, size, *problem.model, *scratch)) and (problem.mode > 0 or size >= problem.least)
             expected = bool(asked.holds(built, np.array(rows)))
             assert held == expected or (strict(made) and not held), (made, rows)
             if turn == 0:
                 assert expected == made.meets([order[r] for r in rows]), (made, rows)
-            mode = int(problem.mode)
+            mode = problem.mode
             found[mode, held] = found.get((mode, held), 0) + 1
     for mode in (0, 2) if model == "k" else (1, 2):
         assert found.get((mode, True), 0) >= 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import date
 from typing import Any
 
 import duckdb
@@ -261,6 +262,8 @@ GOOD: dict[type, Callable[[Any], list[object]]] = {
     parameter_types.Columns: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",), []],
     parameter_types.Integers: lambda kind: [[kind.low], [4, 3] if kind.descending else [3, 4]],
     parameter_types.Words: lambda kind: [[kind.words[0]], list(kind.words), [kind.words[-1].upper()]],
+    parameter_types.Codes: lambda kind: ["NA", ["NA", "?"], [999, "-"], [date(9999, 12, 31)], []],
+    parameter_types.ForColumns: lambda kind: [*good(kind.kind), {"a": good(kind.kind)[0]}],
     parameter_types.PerColumn: lambda kind: [
         {},
         {"a": good(kind.kind)[0]},
