@@ -6,23 +6,17 @@ not be one of the gate's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from fractions import Fraction
 from typing import ClassVar
 
+from dbanon.release.gate_codes import DAYS, DECIMAL, FLOATS, LARGE, WHOLE, column
 from dbanon.release.publication import Publication
-from dbanon.source.stored_policy import Declared, Settings
+from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
 _PUBLISHED = {"quasi": "qi", "sensitive": "sensitive", "other": "other"}
-_DAYS = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE")
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-_LARGE = ("HUGEINT", "UHUGEINT")
-_FLOATS = ("FLOAT", "DOUBLE")
-_DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)$")
 _EXACT = Context(prec=1000)
 """More digits than any grid has: the usual 28 would round."""
 
@@ -133,7 +127,7 @@ def rules(call: Publication) -> GateRules:
         loses=exact and call.options["eloss_height"] != "sub",
         varies=exact,
         leave=Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
-        read_unchanged=tuple(_column(call, name) for name in call.source.columns if name in shown),
+        read_unchanged=tuple(column(call, name) for name in call.source.columns if name in shown),
         read_person=_person(call),
         source_twice=call.source.is_table and not call.continuity.leaves_out,
         source_columns=tuple(identifier(name) for name in call.source.columns if name.lower() in read),
@@ -222,13 +216,13 @@ def _declared(call: Publication, name: str, parameter: str) -> str | None:
 
 def _grid(given: str | None, type_: str) -> str | None:
     """The grid that holds: as given, month for days, none for numbers."""
-    grid = given or ("month" if type_ in _DAYS else None)
+    grid = given or ("month" if type_ in DAYS else None)
     return None if grid is not None and grid.lower() == "none" else grid
 
 
 def _is_number(call: Publication, name: str) -> bool:
     type_ = call.source.columns[name]
-    plain = type_ in (*_DAYS, *_WHOLE, *_LARGE, *_FLOATS, "TIME") or _DECIMAL.match(type_) is not None
+    plain = type_ in (*DAYS, *WHOLE, *LARGE, *FLOATS, "TIME") or DECIMAL.match(type_) is not None
     return plain and _setting(call, name, "hierarchies") is None
 
 
@@ -242,7 +236,7 @@ def _category(call: Publication, i: int, name: str) -> CategoryRule:
     return CategoryRule(
         i,
         name,
-        own=Sql(f"{_column(call, name)}::VARCHAR"),
+        own=Sql(f"{column(call, name)}::VARCHAR"),
         min_level=max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
         max_level=None if highest is None else int(highest),
         round=int(float(_setting(call, name, "round") or 1)),
@@ -251,11 +245,11 @@ def _category(call: Publication, i: int, name: str) -> CategoryRule:
 
 def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> NumberRule:
     type_ = call.source.columns[name]
-    is_day = type_ in _DAYS
+    is_day = type_ in DAYS
     grid = _grid(_setting(call, name, "round") or _setting(call, name, "grid"), type_)
     quasi = any(row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in call.policy.declared)
     held = _grid(_declared(call, name, "grid"), type_) if quasi else None
-    compared = "TIMESTAMP" if type_ in _DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
+    compared = "TIMESTAMP" if type_ in DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
     scale = _scale(type_, [of for of in (grid, held) if of is not None])
     ends = _ends(type_, compared, grid, scale)
 
@@ -273,7 +267,7 @@ def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[s
     return NumberRule(
         i,
         name,
-        own=_read_number(_column(call, name), type_, grid),
+        own=_read_number(column(call, name), type_, grid),
         low=low,
         high=high,
         least=least,
@@ -289,25 +283,25 @@ def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[s
         grids=tuple(cells(of) for of in sorted({of for of in (grid, held) if of is not None})),
         held=None if held is None else cells(held),
         own_ends=tuple(e for e in ("top", "bottom") if _asked(call, name, e) not in (None, _declared(call, name, e))),
-        is_whole=type_ in (*_WHOLE, *_LARGE),
-        is_float=type_ in _FLOATS,
-        is_exact=type_ in _WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
+        is_whole=type_ in (*WHOLE, *LARGE),
+        is_float=type_ in FLOATS,
+        is_exact=type_ in WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
         fine=Sql("1e-6" if type_ == "FLOAT" else "4e-15"),
     )
 
 
 def _ends(type_: str, compared: str, grid: str | None, scale: int) -> str:
     """The type of published ends."""
-    if type_ in _DAYS and grid is not None:
+    if type_ in DAYS and grid is not None:
         return "DATE"
-    if type_ in _WHOLE:
+    if type_ in WHOLE:
         return "HUGEINT"
-    return f"DECIMAL(38,{scale})" if _DECIMAL.match(type_) else compared
+    return f"DECIMAL(38,{scale})" if DECIMAL.match(type_) else compared
 
 
 def _read_number(column: Sql, type_: str, grid: str | None) -> Sql:
     """A number as it is compared: zeros are one, instants are in UTC and, on a grid, of whole microseconds."""
-    if type_ in _FLOATS:
+    if type_ in FLOATS:
         return Sql(f"CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END")
     if type_ in ("TIMESTAMP_S", "TIMESTAMP_MS"):
         return Sql(f"{column}::TIMESTAMP")
@@ -322,7 +316,7 @@ def _read_number(column: Sql, type_: str, grid: str | None) -> Sql:
 
 def _scale(type_: str, grids: Sequence[str]) -> int:
     """Decimals of a DECIMAL and of its grids, whose multiples may have more; 0 for other types."""
-    decimals = _DECIMAL.match(type_)
+    decimals = DECIMAL.match(type_)
     if decimals is None:
         return 0
     exponents = [Decimal(of).normalize(_EXACT).as_tuple().exponent for of in grids]
@@ -331,7 +325,7 @@ def _scale(type_: str, grids: Sequence[str]) -> int:
 
 def _step(ends: str, grid: str) -> Sql:
     """The grid of a number, exact where its type is."""
-    return Sql(f"{text(grid)}::DOUBLE" if ends in _FLOATS else f"{text(f'{Decimal(grid):f}')}::{ends}")
+    return Sql(f"{text(grid)}::DOUBLE" if ends in FLOATS else f"{text(f'{Decimal(grid):f}')}::{ends}")
 
 
 def _limits(ends: str, scale: int) -> tuple[Sql | None, Sql | None]:
@@ -345,7 +339,7 @@ def _limits(ends: str, scale: int) -> tuple[Sql | None, Sql | None]:
     if ends.startswith("DECIMAL"):
         digits = "9" * (38 - scale) + ("." + "9" * scale if scale else "")
         return Sql(f"'-{digits}'::{ends}"), Sql(f"'{digits}'::{ends}")
-    if ends in _FLOATS:
+    if ends in FLOATS:
         greatest = "3.4028234663852886e38" if ends == "FLOAT" else "1.7976931348623157e308"
         return Sql(f"'-{greatest}'::{ends}"), Sql(f"'{greatest}'::{ends}")
     return None, None
@@ -355,108 +349,5 @@ def _person(call: Publication) -> Sql | None:
     """The gate's own reading of the person."""
     if call.roles.person is None:
         return None
-    name, type_ = _column(call, call.roles.person), call.source.columns[call.roles.person]
-    return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in _FLOATS else name
-
-
-# --- codes for missing values ----------------------------------------------------------------------------------------
-
-_DIGITS = r"[-+]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
-_HOUR = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.]([0-9]+))?)?"
-_DAY = r"[0-9]{4,6}-[0-9]{1,2}-[0-9]{1,2}"
-_ENDLESS = ("infinity", "-infinity")
-_DECIMALS = {"TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9}
-
-
-def _column(call: Publication, name: str) -> Sql:
-    """A column as the gate reads it: NULL where its text is that of a code of the policy or the call."""
-    column, type_ = identifier(name), call.source.columns[name]
-    texts = [told for code in _codes(call, name) if (told := _code_text(code, type_)) is not None]
-    if not texts:
-        return column
-    codes = joined(Sql(f"encode({told})") for told in texts)
-    return Sql(f"(CASE WHEN encode({_told(column, type_)}) IN ({codes}) THEN NULL ELSE {column} END)")
-
-
-def _codes(call: Publication, name: str) -> list[str]:
-    """What is declared of a column, then what the call says of it, or of all columns but the person."""
-    declared = [row.settings.missing for row in call.policy.declared if row.column.lower() == name.lower()]
-    found = [code for codes in declared for code in codes]
-    asked = call.options.get("missing")
-    if any(row.column.lower() == name.lower() and _is_coarse(row, call) for row in call.policy.declared):
-        return found  # a code of the call would tell which records have that very value
-    if isinstance(asked, Mapping):
-        return found + [code for key, codes in asked.items() if key.lower() == name.lower() for code in codes]
-    return found if name == call.roles.person else [*found, *(asked or ())]
-
-
-def _is_coarse(row: Declared, call: Publication) -> bool:
-    """Whether the policy lets single values of a quasi-identifier not be seen; dates have a grid where it is silent."""
-    settings, type_ = row.settings, next(t for c, t in call.source.columns.items() if c.lower() == row.column.lower())
-    grid = settings.grid if settings.grid or type_ not in _DAYS else "month"
-    ends = settings.top is not None or settings.bottom is not None
-    return row.role.lower() == "quasi" and bool(settings.min_level or ends or (grid or "none").lower() != "none")
-
-
-def _told(column: Sql, type_: str) -> Sql:
-    """The text of a value, such that equal values have one text."""
-    if type_ in _FLOATS:
-        return Sql(f"(CASE WHEN {column} = 0 THEN 0::{type_} ELSE {column} END)::VARCHAR")
-    if type_ == "TIMESTAMP WITH TIME ZONE":
-        return Sql(f"({column} AT TIME ZONE 'UTC')::VARCHAR")
-    return Sql(f"{column}::VARCHAR")
-
-
-def _code_text(code: str, type_: str) -> Sql | None:
-    """The text of the value that a code is; None where it is none of the type."""
-    decimals = _DECIMAL.match(type_)
-    if type_ in (*_WHOLE, *_LARGE) or decimals is not None:
-        return _exact_text(code, type_, int(decimals[1]) if decimals else 0)
-    if type_ in _FLOATS:
-        return _float_text(code, type_)
-    if type_ in _DAYS or type_ == "TIME":
-        return _moment_text(code, type_)
-    if type_ == "BOOLEAN":
-        return text(code.lower())
-    if type_ == "UUID":
-        return Sql(f"TRY_CAST({text(code)} AS UUID)::VARCHAR")
-    return text(code) if type_ == "VARCHAR" or type_.startswith("ENUM(") else None
-
-
-def _exact_text(code: str, type_: str, decimals: int) -> Sql | None:
-    """A number as DuckDB shows it, which may be without the zero before the point; none that would be rounded."""
-    if not re.fullmatch(_DIGITS, code) or len(code) >= 400:
-        return None
-    steps = Fraction(code) * 10**decimals
-    if steps.denominator != 1:
-        return None
-    digits = str(abs(steps.numerator)).rjust(decimals + 1, "0")
-    shown = f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits
-    return Sql(f"TRY_CAST({text(f'-{shown}' if steps < 0 else shown)} AS {type_})::VARCHAR")
-
-
-def _float_text(code: str, type_: str) -> Sql | None:
-    """A floating number as DuckDB shows it; digits beyond all of its numbers are none."""
-    if code.lower() in ("nan", "inf", "-inf", *_ENDLESS):
-        return Sql(f"{text(code)}::{type_}::VARCHAR")
-    if not re.fullmatch(_DIGITS, code) or len(code) >= 400:
-        return None
-    number = Sql(f"TRY_CAST({text(code)} AS {type_})")
-    return Sql(f"CASE WHEN {number} = 0 THEN 0::{type_} WHEN isfinite({number}) THEN {number} END::VARCHAR")
-
-
-def _moment_text(code: str, type_: str) -> Sql | None:
-    """A day or a time as DuckDB shows it."""
-    form = _HOUR if type_ == "TIME" else f"{_DAY}(?:[ Tt]{_HOUR})?"
-    match = re.fullmatch(form, code)
-    if match is None and (code.lower() not in _ENDLESS or type_ == "TIME"):
-        return None
-    if match is not None and len((match[1] or "").rstrip("0")) > _DECIMALS.get(type_, 6):
-        return None
-    kind = "TIMESTAMP" if type_ == "TIMESTAMP WITH TIME ZONE" else type_
-    value = f"TRY_CAST({text(code)} AS {kind})"
-    if type_ != "DATE" or match is None:
-        return Sql(f"{value}::VARCHAR")
-    moment = f"TRY_CAST({text(code)} AS TIMESTAMP)"
-    whole = f"{moment} IS NULL OR {moment} = {value}::TIMESTAMP"
-    return Sql(f"CASE WHEN {whole if ':' in code else 'true'} THEN {value}::VARCHAR END")
+    name, type_ = column(call, call.roles.person), call.source.columns[call.roles.person]
+    return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in FLOATS else name
