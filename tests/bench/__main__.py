@@ -24,7 +24,7 @@ import duckdb
 import dbanon
 from dbanon.cluster import algorithms
 from dbanon.engine import udf
-from tests.bench import data, improve, plain
+from tests.bench import data, improve, plain, steps
 
 CASES: dict[str, tuple[str, Callable[[], Any]]] = {
     "adult": ("Adult, 30,162 rows", lambda: data.adult(None)),
@@ -123,28 +123,14 @@ def compare(case: str, ks: list[int], runs: int) -> None:
     con.close()
 
 
-def profile(case: str, k: int) -> None:
-    """Where a statement's time goes: CPU seconds of DuckDB's operators by step, and of the clustering."""
+def profile(case: str, k: int, runs: int, algorithm: str) -> None:
+    """Where a statement's time goes, by step."""
     con = dbanon.attach(duckdb.connect())
     data.load(con, CASES[case][1]())
-    watch = Watch()
-    con.execute(f"CREATE OR REPLACE TABLE safe AS FROM kacpc('t', k={k})").fetchall()
-    dbanon.clear_cache(con)
-    statement = f"EXPLAIN (ANALYZE, FORMAT json) CREATE OR REPLACE TABLE safe AS FROM kacpc('t', k={k})"
-    found = json.loads(con.execute(statement).fetchall()[0][1])
-    operators: list[tuple[float, str, str]] = []
-
-    def walk(node: Any) -> None:
-        for operator in node if isinstance(node, list) else [node]:
-            if (took := operator.get("timing", operator.get("operator_timing"))) is not None:
-                info = json.dumps(operator.get("extra_info", ""))[:110]
-                operators.append((took, operator.get("type", operator.get("operator_name", "")), info))
-            walk(operator.get("children", []))
-
-    walk(found.get("operator", found))
-    print(f"clustering {watch.seconds:.3f} s; DuckDB's operators, CPU seconds:")
-    for took, name, info in sorted(operators, reverse=True)[:25]:
-        print(f"{took:8.3f}  {name:24} {info}")
+    statement = f"CREATE OR REPLACE TABLE safe AS FROM {algorithm}('t', k={k})"
+    con.execute(statement).fetchall()
+    print(f"\n{CASES[case][0]}: {statement}\n")
+    print("\n".join(steps.report(steps.profile(con, statement, runs))), flush=True)
     con.close()
 
 
@@ -166,7 +152,8 @@ def main() -> None:
     parser.add_argument("-k", type=int, action="append", help="k (default: 2, 10, 100)")
     parser.add_argument("--runs", type=int, default=3, help="timed runs of each case")
     parser.add_argument("--json", action="store_true", help="one JSON document a line")
-    parser.add_argument("--profile", action="store_true", help="where the time of each case goes")
+    parser.add_argument("--profile", action="store_true", help="where the time of a statement goes, by step")
+    parser.add_argument("--algorithm", default="kacpc", help="what is profiled (default: kacpc)")
     parser.add_argument("--algorithms", action="store_true", help="all algorithms on each case")
     parser.add_argument("--table", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
@@ -183,7 +170,7 @@ def main() -> None:
         return
     if given.profile:
         for case in cases:
-            profile(case, ks[0] if given.k else 10)
+            profile(case, ks[0] if given.k else 10, given.runs, given.algorithm)
         return
     if given.child:
         print(json.dumps(measure(cases[0], ks[0], given.runs, given.table)))

@@ -1,0 +1,204 @@
+"""Where the time of one statement goes: planning, then every step of its plan, the clustering and the writing.
+
+DuckDB's profile tells the CPU seconds of each operator. A step of our plan is a materialized relation of the statement,
+so the operators below its definition are the step's; relations that are not materialized are part of the steps that
+read them. What is above all steps is the result and, where there is a table, writing it. DuckDB times operators with the
+clock, on each thread: beside other processes only their shares count.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import dbanon
+from dbanon.engine import udf
+
+RESULT = "result"
+WRITING = "writing"
+_WRITERS = ("CREATE_TABLE", "COPY", "INSERT")
+
+
+@dataclass
+class Step:
+    """CPU seconds of a step's operators, the rows it holds, and its operators with what they are and do."""
+
+    seconds: float = 0.0
+    rows: int = 0
+    operators: list[tuple[float, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Seconds of a statement: `clock` and `cpu` of all of it, run without a profile; `planning` by part; `steps` in
+    the order of the plan; `clustering`: parts of the clustering function, which is most of the step `answer`."""
+
+    clock: float
+    cpu: float
+    planning: Mapping[str, float]
+    steps: Mapping[str, Step]
+    clustering: Mapping[str, float]
+
+
+def profile(con: Any, statement: str, runs: int = 3) -> Profile:
+    """The profile of a statement on an attached connection whose kernels are compiled; medians of several runs, the
+    label cache cleared before each."""
+    spent = [_spent(con, statement) for _ in range(runs)]
+    found = [_profiled(con, statement) for _ in range(runs)]
+    middle = sorted(found, key=lambda each: sum(step.seconds for step in each[1].values()))[runs // 2]
+
+    def medians(place: int) -> dict[str, float]:
+        return {name: statistics.median(each[place][name] for each in found) for name in middle[place]}
+
+    clock, cpu = (statistics.median(each) for each in zip(*spent, strict=True))
+    return Profile(clock, cpu, medians(0), middle[1], medians(2))
+
+
+def _spent(con: Any, statement: str) -> tuple[float, float]:
+    """Seconds of clock and CPU of a statement."""
+    dbanon.clear_cache(con)
+    clock, cpu = time.perf_counter(), time.process_time()
+    con.execute(statement).fetchall()
+    return time.perf_counter() - clock, time.process_time() - cpu
+
+
+def _profiled(con: Any, statement: str) -> tuple[dict[str, float], dict[str, Step], dict[str, float]]:
+    """Planning, steps and clustering of one run."""
+    dbanon.clear_cache(con)
+    with tempfile.TemporaryDirectory() as folder, _watched() as watched:
+        file = Path(folder) / "profile.json"
+        con.execute("SET enable_profiling = 'json'")
+        con.execute("SET profiling_mode = 'detailed'")
+        con.execute(f"SET profiling_output = '{file}'")
+        try:
+            con.execute(statement).fetchall()
+        finally:
+            con.execute("SET profiling_output = ''")
+            con.execute("PRAGMA disable_profiling")
+        told = json.loads(file.read_text())
+    python = watched.pop("planning")
+    planning = {"of the call, in Python": python} | {
+        part: max(_told(told, *names) - (python if part == "DuckDB's binding" else 0.0), 0.0)
+        for part, names in {
+            "DuckDB's binding": ("planner", "total_time"),
+            "DuckDB's optimizer": ("optimizer", "total_time"),
+            "DuckDB's physical plan": ("physical_planner", "total_time"),
+        }.items()
+    }
+    return planning, _steps(told), watched
+
+
+def _told(told: Mapping[str, Any], part: str, total: str) -> float:
+    """A phase's seconds, as DuckDB 2.0 says them or as 1.5 does."""
+    if isinstance(told.get(part), dict):
+        return float(told[part][total])
+    return float(told.get({"optimizer": "all_optimizers"}.get(part, part), 0.0))
+
+
+@contextmanager
+def _watched() -> Iterator[dict[str, float]]:
+    """Seconds of the planner and of the clustering function's parts while statements run."""
+    spent = dict.fromkeys(("planning", "reading groups into a space", "clustering", "writing parts"), 0.0)
+
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any, **named: Any) -> Any:
+            clock = time.perf_counter()
+            try:
+                return function(*given, **named)
+            finally:
+                spent[name] += time.perf_counter() - clock
+
+        return run
+
+    places = ((udf, "answer"), (udf, "_table"), (udf.cluster, "run"), (udf, "_parts"))
+    with ExitStack() as stack:
+        for name, (place, attribute) in zip(spent, places, strict=True):
+            stack.enter_context(mock.patch.object(place, attribute, timed(name, getattr(place, attribute))))
+        yield spent
+
+
+def _steps(told: Mapping[str, Any]) -> dict[str, Step]:
+    """The steps of a profile, in the order in which the plan defines them."""
+    found: dict[str, Step] = {}
+
+    def walk(node: Mapping[str, Any], of: str) -> None:
+        info = node.get("extra_info") or {}
+        kind = str(node.get("type", node.get("operator_name", "")))
+        children = node.get("children", [])
+        named = info.get("CTE Name") if isinstance(info, dict) else None
+        if named is not None and not named.startswith("__") and len(children) == 2:
+            recursive = "REC" in kind
+            step = found.setdefault(named, Step())
+            step.rows = max(step.rows, _rows(node if recursive else children[0]))
+            _count(step, node, kind)
+            walk(children[0], named)
+            walk(children[1], named if recursive else of)
+            return
+        _count(found.setdefault(WRITING if any(w in kind for w in _WRITERS) else of, Step()), node, kind)
+        for child in children:
+            walk(child, of)
+
+    for root in told.get("operator", told.get("children", [])):
+        walk(root, RESULT)
+    return {n: s for n, s in found.items() if n not in (RESULT, WRITING)} | {
+        n: found[n] for n in (RESULT, WRITING) if n in found
+    }
+
+
+def by_kind(steps: Mapping[str, Step]) -> dict[str, Step]:
+    """The steps; those that exist once for each column summed, as `each column: tree`."""
+    found: dict[str, Step] = {}
+    for name, step in steps.items():
+        _, several, kind = name.rpartition(": ")
+        into = found.setdefault(f"each column: {kind}" if several else name, Step())
+        into.seconds += step.seconds
+        into.rows += step.rows
+        into.operators += step.operators
+    return found
+
+
+def _rows(node: Mapping[str, Any]) -> int:
+    return int(node.get("intermediate_rows", node.get("operator_cardinality", 0)))
+
+
+def _count(step: Step, node: Mapping[str, Any], kind: str) -> None:
+    seconds = float(node.get("timing", node.get("operator_timing", 0.0)))
+    step.seconds += seconds
+    step.operators.append((seconds, f"{kind} {json.dumps(node.get('extra_info') or {})}"))
+
+
+def report(found: Profile, least: float = 0.01, heaviest: int = 3) -> Iterator[str]:
+    """Lines of a profile: planning, steps with a share of at least `least`, the heaviest operators of the slowest."""
+    steps = by_kind(found.steps)
+    executed = sum(step.seconds for step in steps.values())
+    planned = sum(found.planning.values())
+    yield f"whole statement, not profiled: {found.clock:.3f} s of clock, {found.cpu:.3f} CPU s"
+    yield f"profiled: planning {planned:.3f} s, execution {executed:.3f} CPU s in {len(found.steps)} steps\n"
+    yield "| part | s | share |\n|---|---|---|"
+    for name, seconds in found.planning.items():
+        yield f"| planning: {name} | {seconds:.3f} | {seconds / (planned + executed):.0%} |"
+    for name, seconds in found.clustering.items():
+        yield f"| clustering function: {name} | {seconds:.3f} | {seconds / (planned + executed):.0%} |"
+    yield "\n| step | CPU s | share | rows | operators |\n|---|---|---|---|---|"
+    small = [step for step in steps.values() if step.seconds < least * executed]
+    for name, step in steps.items():
+        if step.seconds >= least * executed:
+            share = step.seconds / executed
+            yield f"| {name} | {step.seconds:.3f} | {share:.0%} | {step.rows:,} | {len(step.operators)} |"
+    rest, operators = sum(step.seconds for step in small), sum(len(step.operators) for step in small)
+    yield f"| {len(small)} smaller ones | {rest:.3f} | {rest / executed:.0%} | | {operators} |"
+    yield "\nTheir heaviest operators, CPU s:"
+    for name, step in sorted(steps.items(), key=lambda item: -item[1].seconds):
+        if step.seconds >= 3 * least * executed:
+            yield f"{name}: {step.seconds:.3f}"
+            for seconds, what in heapq.nlargest(heaviest, step.operators):
+                yield f"    {seconds:.3f}  {what[:120]}"
