@@ -2,8 +2,8 @@
 
 DuckDB's profile tells the CPU seconds of each operator. A step of our plan is a materialized relation of the statement,
 so the operators below its definition are the step's; relations that are not materialized are part of the steps that
-read them. What is above all steps is the result and, where there is a table, writing it. DuckDB times operators with the
-clock, on each thread: beside other processes only their shares count.
+read them. What is above all steps is the result and, where there is a table, writing it. DuckDB times operators with
+the clock, on each thread: beside other processes only their shares count.
 """
 
 from __future__ import annotations
