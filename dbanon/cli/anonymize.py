@@ -14,6 +14,7 @@ from dbanon.cli.common import AS_JSON, answer, errors_as_messages, headlines, pr
 from dbanon.cli.parameters import improvement, parameter, parameters, together
 from dbanon.cli.review import before_files
 from dbanon.files import reading, storage, writing
+from dbanon.shell.bounds import bounded, bounds
 from dbanon.sqltext.quote import identifier, text
 from dbanon.views import warned
 
@@ -40,6 +41,7 @@ _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bo
 @click.option("--other", multiple=True, help="A column that is published as it is.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
+@bounds
 @AS_JSON
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def anonymize(
@@ -81,7 +83,7 @@ def anonymize(
         read = [source, *([policy] if policy else []), *map(Path, _hierarchy_files(declared).values())]
         written = handouts.files_of(output, name)
         writing.apart("anonymize", written, read)
-    with errors_as_messages(), connect() as con, progress(quiet) as step:
+    with errors_as_messages(), connect(**bounded()) as con, progress(quiet) as step:
         step("Reading")
         writing.apart("anonymize", written, _load(con, source, table))
         _declare(con, declared)

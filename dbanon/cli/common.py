@@ -18,6 +18,7 @@ from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError, UnreadableValue
 from dbanon.files import writing
 from dbanon.release.headline import brief, headline
+from dbanon.shell.bounds import bounded
 from dbanon.shell.failure import failure
 from dbanon.shell.values import as_json as json_text
 from dbanon.shell.values import one_line
@@ -30,7 +31,7 @@ def opened(database: Path, read_only: bool = False) -> Any:
     """An attached connection to a database file."""
     from dbanon.client.connection import connect
 
-    return connect(database, read_only=read_only)
+    return connect(database, read_only=read_only, **bounded())
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from dbanon.cli.parameters import improvement, parameters, together
 from dbanon.cli.review import before_release, reviews
 from dbanon.cli.review import show as show_review
 from dbanon.policy.review import as_objects
+from dbanon.shell.bounds import bounds
 from dbanon.sqltext.quote import one_line
 
 _COMPOSITION = click.option(
@@ -46,6 +47,7 @@ _COMPOSITION = click.option(
 @click.option("--allow-delta", is_flag=True, help="Publish though versions differ by too few; the ledger says so.")
 @click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
 @click.option("--quiet", is_flag=True, help="No review of what the first release of a name publishes, no progress.")
+@bounds
 @AS_JSON
 def materialize(
     database: Path,
@@ -99,6 +101,7 @@ def materialize(
 )
 @click.option("--if-stale", is_flag=True, help="Do nothing where the release is as its source, policy and hierarchies.")
 @_COMPOSITION
+@bounds
 @AS_JSON
 def refresh(
     database: Path,

@@ -18,6 +18,7 @@ import duckdb
 
 from dbanon import errors, session
 from dbanon.client import codes
+from dbanon.client.memory import settings
 from dbanon.engine import cells
 from dbanon.engine.install import attach
 from dbanon.files import storage
@@ -31,8 +32,18 @@ Progress = Callable[[float, float], None]
 """Called with the share of the work that is done and, where classes are improved, that of the loss that is gone."""
 
 
-def connect(database: str | Path = ":memory:", *, progress: Progress | None = None, **options: Any) -> Connection:
-    """Opens a database as `duckdb.connect` does (same options) and attaches dbanon to it; NewerDatabase.
+def connect(
+    database: str | Path = ":memory:",
+    *,
+    progress: Progress | None = None,
+    memory: str | None = None,
+    temp_directory: str | Path | None = None,
+    **options: Any,
+) -> Connection:
+    """Opens a database as `duckdb.connect` does (same options) and attaches dbanon to it.
+
+    `memory`, such as '2GB', is the most that DuckDB takes: what needs more is written to `temp_directory` meanwhile,
+    raw rows among it. What Python needs comes on top. InvalidArgument where these are not usable; NewerDatabase.
 
     `progress` is called by what takes long and can say how far it has come: `best`, `mondrian`, `improve`, and the
     forests of `influence` and `attack`. It is called while a statement runs, so it must not use the connection.
@@ -41,8 +52,9 @@ def connect(database: str | Path = ":memory:", *, progress: Progress | None = No
     ...     con.sql("SELECT name FROM algorithms() WHERE family = 'search'").fetchall()
     [('best',)]
     """
+    config = settings(memory, temp_directory, options.pop("config", None))
     with storage.opening(database):
-        raw = duckdb.connect(str(database), **options)
+        raw = duckdb.connect(str(database), config=config, **options)
     try:
         return Connection(raw, progress)
     except BaseException:  # Ctrl-C, too, must not leave the file open

@@ -1,0 +1,133 @@
+"""memory and temp_directory: DuckDB keeps to them, in Python, in the shell and in commands."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import dbanon
+from dbanon.cli import main
+from dbanon.errors import InvalidArgument
+
+PEOPLE = "age,disease\n" + "".join(f"{20 + i % 9},{'flu' if i % 2 else 'gout'}\n" for i in range(40))
+
+
+def limit(con: Any) -> str:
+    return str(con.execute("SELECT current_setting('memory_limit')").fetchall()[0][0])
+
+
+def test_a_connection_with_little_memory_writes_to_its_directory_and_tidies_up(tmp_path: Path) -> None:
+    folder = tmp_path / "spilled"
+    folder.mkdir()
+    with dbanon.connect(tmp_path / "clinic.duckdb", memory="100MB", temp_directory=folder) as con:
+        assert limit(con) == "95.3 MiB"
+        con.execute("CREATE TEMP TABLE big AS SELECT hash(range) AS a, hash(range + 1) AS b FROM range(8000000)")
+        assert list(folder.iterdir()), "128 MB do not fit"
+        con.execute("CREATE TABLE people AS SELECT range % 9 AS age FROM range(40)")
+        assert con.execute("SELECT count(*) FROM kacpc('people', k=4, qi=['age'])").fetchall() == [(40,)]
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("2GB", "1.8 GiB"), ("500 mb", "476.8 MiB"), ("1.5GiB", "1.5 GiB"), (" 1tb ", "931.3 GiB")]
+)
+def test_amounts_are_written_as_duckdb_writes_them(given: str, kept: str) -> None:
+    with dbanon.connect(memory=given) as con:
+        assert limit(con) == kept
+
+
+@pytest.mark.parametrize("given", ["2", "lots", "", "GB", "-2GB", "99MB", "100KB", "50%", "2 GB or so", 2_000_000_000])
+def test_what_is_no_amount_is_named(given: Any) -> None:
+    with pytest.raises(InvalidArgument) as raised:
+        dbanon.connect(memory=given)
+    assert str(raised.value) == (
+        "connect: memory must be an amount of at least 100MB, in MB, GB or TB (or MiB, GiB, TiB) such as '2GB' or "
+        f"'500MB', got {given!r}."
+    )
+
+
+def test_a_directory_is_found_from_here_and_from_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "spilled").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for given in ("spilled", "~/spilled", Path("spilled")):
+        with dbanon.connect(temp_directory=given) as con:
+            kept = con.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
+            assert Path(kept) == tmp_path / "spilled"
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("nowhere", "'nowhere' (No such file or directory)"),
+        ("people.csv", "'people.csv' (Not a directory)"),
+        ("", "'' which is no path"),
+        ("locked", "'locked' (Permission denied)"),
+    ],
+)
+def test_what_is_no_directory_to_write_to_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "locked").mkdir(mode=0o500)
+    if given == "locked" and os.access("locked", os.W_OK):
+        pytest.skip("this user may write anywhere")
+    with pytest.raises(InvalidArgument) as raised:
+        dbanon.connect(temp_directory=given)
+    accepts = "temp_directory must be a directory that exists and can be written to"
+    assert str(raised.value) == f"connect: {accepts}, got {why}."
+
+
+def test_other_settings_stay_and_none_is_given_twice(tmp_path: Path) -> None:
+    with dbanon.connect(memory="300MB", config={"threads": 1}) as con:
+        assert con.execute("SELECT current_setting('threads')").fetchall() == [(1,)]
+        assert limit(con) == "286.1 MiB"
+    with dbanon.connect(config={"memory_limit": "400MB"}) as con:
+        assert limit(con) == "381.4 MiB"
+    with pytest.raises(InvalidArgument, match="memory must be left out where config has memory_limit, got both"):
+        dbanon.connect(memory="300MB", config={"memory_limit": "400MB"})
+    with pytest.raises(InvalidArgument, match="left out where config has temp_directory, got both"):
+        dbanon.connect(temp_directory=tmp_path, config={"temp_directory": "."})
+
+
+def typed(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def test_commands_have_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(PEOPLE)
+    Path("spilled").mkdir()
+    bounds = ("--memory", "300MB", "--temp-directory", "spilled")
+    asked = "SELECT current_setting('memory_limit'), current_setting('temp_directory')"
+    shown = typed("shell", "clinic.duckdb", *bounds, "--mode", "json", "-c", asked)
+    assert "286.1 MiB" in shown.output
+    assert str(tmp_path / "spilled") in shown.output
+    made = typed("shell", "clinic.duckdb", "-c", "CREATE TABLE people AS FROM 'people.csv'")
+    assert made.exit_code == 0, made.output
+    call = ("kacpc", "people", "-k", "4", "-p", "qi=age", "--quiet")
+    assert typed("materialize", "clinic.duckdb", "safe", *call, *bounds).exit_code == 0
+    assert typed("refresh", "clinic.duckdb", "safe", "--recluster", *bounds).exit_code == 0
+    assert typed("anonymize", "people.csv", "-k", "4", "--qi", "age", "-o", "safe.csv", *bounds).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("shell", "-c", "SELECT 1", "--memory", "2"),
+        ("anonymize", "people.csv", "-k", "4", "--qi", "age", "-o", "safe.csv", "--memory", "2"),
+        ("refresh", "people.csv", "safe", "--memory", "2"),
+    ],
+)
+def test_commands_name_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(PEOPLE)
+    result = typed(*words)
+    assert result.exit_code == 2, result.output
+    assert "memory must be an amount of at least 100MB" in result.output
+    assert not Path("safe.csv").exists()
