@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbanon.space.index import Index
+from dbanon.space.points import Points
 from dbanon.space.space import Ints, ranges
 
 
 class Dealer:
     """Deals the records of each tuple, in canonical order, to the groups that take them from an index."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index | Points) -> None:
         self.space, self.index = index.space, index
 
     def rows(self, tuples: Sequence[int] | Ints, counts: Sequence[int] | Ints) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -117,7 +118,8 @@ def ikac(table: Plain, k: int, first: int) -> list[list[int]]:
 
 
 def mdav(space: Space, k: int, unit: int = 2**30) -> list[list[int]]:
-    """MDAV-generic by range: squared differences of numbers, 0 or 1 for categories and NULL."""
+    """MDAV-generic by range: squared differences of numbers, 0 or 1 for categories and NULL. Means are of places that
+    are rounded to multiples of 2^-s, with s the largest for which all of them together stay below 2^62."""
     rows = plain(space, 1, "edges").rows
     left, clusters = list(range(len(rows))), []
 
@@ -135,8 +137,9 @@ def mdav(space: Space, k: int, unit: int = 2**30) -> list[list[int]]:
             known = [c for c in codes if c < attribute.values]
             if isinstance(attribute, Number):
                 scaled = _scaled(attribute)
-                counts = [(known.count(c), scaled[c]) for c in range(attribute.values)]
-                mean = sum(n * p for n, p in counts) / len(known) if known else None
+                steps = 2.0 ** (62 - math.frexp(max(scaled, default=0.0) * space.total)[1])
+                total = sum(round(scaled[c] * steps) for c in known)
+                mean = float(total) / len(known) / steps if known else None
                 found.append((mean, None if known else attribute.values))
             else:
                 found.append((None, min(set(codes), key=lambda c: (-codes.count(c), c))))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -14,25 +14,11 @@ from dbanon.cluster.registry import Algorithm, Check, register
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
-from dbanon.space.index import Index
+from dbanon.space.points import Points
 from dbanon.space.space import Attribute, Codes, Ints, Number, Space
 
-
-@dataclass(frozen=True)
-class _Squares:
-    """Squared difference of numbers, 0 or 1 for categories, times a unit. `place[code]` is a scaled number."""
-
-    attribute: Attribute
-    unit: int
-    place: npt.NDArray[np.float64]
-
-    def row(self, code: int) -> Ints:
-        values = self.attribute.values
-        row = np.full(values + 1, self.unit, np.int64)
-        if isinstance(self.attribute, Number) and code < values:
-            row[:-1] = np.rint((self.place - self.place[code]) ** 2 * self.unit)
-        row[code] = 0
-        return row
+FAR = 64
+"""At least so many of the tuples that are farthest from the average are remembered."""
 
 
 def mdav(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
@@ -43,48 +29,41 @@ def mdav(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     deviation), 0 or 1 for categories; hierarchies only generalize. Under persons or models a cluster has at least as
     many records as any of them needs, and the shared repair follows. O(n^2 / k) without the index, O(n) memory.
     """
-    terms = [_squares(space, a, space.codes[:, j], str(options["scale"])) for j, a in enumerate(space.attributes)]
-    return grow(space, FarthestFromAverage(space, constraint.least, terms), check)
+    return grow(space, FarthestFromAverage(space, constraint.least, str(options["scale"])), check)
 
 
 class FarthestFromAverage:
     """Groups of k records around the record farthest from the average of what is left, and around the one farthest
     from that; the last k to 2k - 1 are a group."""
 
-    def __init__(self, space: Space, k: int, terms: Sequence[_Squares]) -> None:
-        self.k, self.index = k, Index(space, terms)
-        self.dealer = Dealer(self.index)
-        tabular = [terms[j] for j in self.index.tabular]
-        self.terms = (
-            np.array([int(isinstance(t.attribute, Number)) for t in tabular], np.int64),
-            np.array([t.unit for t in tabular], np.int64),
-            np.cumsum([0, *(t.attribute.values for t in tabular)]),
-            np.concatenate([np.zeros(0), *(t.place for t in tabular)]),
-        )
-        self.question = self.index.blank()
+    def __init__(self, space: Space, k: int, scale: str) -> None:
+        units = np.array([round(a.weight * 2.0**30) for a in space.attributes], np.int64)
+        places = [_places(space, a, space.codes[:, j], scale) for j, a in enumerate(space.attributes)]
+        self.k, self.points = k, Points(space, places, units)
+        self.totals = self.points.totals()
+        far = max(4 * math.isqrt(len(space.counts)), FAR)
+        self.outermost = np.zeros((far, 2), np.int64), np.zeros(len(units)), np.array([0, 2**40])
+        self.dealer = Dealer(self.points)
 
     def can_go_on(self) -> bool:
-        return self.index.records >= 2 * self.k
+        return self.points.records >= 2 * self.k
 
     def form(self, labels: Ints, first: int, most: int) -> int:
         from dbanon import kernels
 
         groups = within_room(most, self.k)
         members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are made two at a time
-        used = kernels.mdav_steps(
-            *self.index.arrays[:3], self.terms, self.question.flat, self.question.axes, self.k, groups, members
-        )
-        self.index.count()
+        used = kernels.mdav_steps(*self.points.arrays, *self.totals, *self.outermost, self.k, groups, members)
         return self.dealer.deal(members[:used], labels, first)
 
     def place(self, labels: Ints, rows: Ints, check: Check) -> None:
         labels[rows] = labels.max() + 1
 
 
-def _squares(space: Space, attribute: Attribute, codes: Codes, scale: str) -> _Squares:
-    unit = round(attribute.weight * 2.0**30)
+def _places(space: Space, attribute: Attribute, codes: Codes, scale: str) -> npt.NDArray[np.float64]:
+    """The scaled place of each value of a number; nothing for a category."""
     if not isinstance(attribute, Number):
-        return _Squares(attribute, unit, np.zeros(attribute.values))
+        return np.empty(0)
     positions = attribute.positions
     width = float(positions[-1]) if len(positions) else 0.0
     if scale == "std":
@@ -92,7 +71,7 @@ def _squares(space: Space, attribute: Attribute, codes: Codes, scale: str) -> _S
         at, counts = positions[codes[known]], space.counts[known]
         mean = float((at * counts).sum() / max(counts.sum(), 1))
         width = float(np.sqrt((counts * (at - mean) ** 2).sum() / max(counts.sum(), 1)))
-    return _Squares(attribute, unit, positions / width if width > 0 else np.zeros(len(positions)))
+    return positions / width if width > 0 else np.zeros(len(positions))
 
 
 register(

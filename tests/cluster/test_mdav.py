@@ -1,0 +1,87 @@
+"""MDAV on tables of many tuples, against a loop that looks at all records."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dbanon import cluster
+from dbanon.models.constraint import AtLeast
+from dbanon.space import space
+from dbanon.space.space import Number, Space, Tree
+
+
+def made(draws: np.random.Generator, rows: int, kind: str) -> Space:
+    """Three numbers and a category: all different; on a grid, where many distances are equal; with NULLs and repeated
+    records."""
+    attributes: list[space.Attribute] = []
+    columns = []
+    for j in range(3):
+        values = draws.random(rows) if kind == "apart" else draws.integers(0, 12, rows) / 4
+        known, codes = np.unique(values, return_inverse=True)
+        if kind == "nulls":
+            codes = np.where(draws.random(rows) < 0.1 * j, len(known), codes)
+        attributes.append(Number(known - known[0], False, 1 + 0.5 * j))
+        columns.append(codes.astype(np.int32))
+    attributes.append(Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32), 0.1))
+    columns.append(draws.integers(0, 3 if kind != "nulls" else 4, rows).astype(np.int32))
+    return space.build(attributes, columns, draws.integers(0, 2**62, rows).astype(np.uint64), None)[0]
+
+
+def plain(table: Space, k: int) -> list[list[int]]:
+    """Clusters of records in the order of the algorithm."""
+    codes = table.codes[table.tuple_of]
+    units = [round(a.weight * 2**30) for a in table.attributes]
+    places: list[Any] = []
+    for j, a in enumerate(table.attributes):
+        scaled = a.positions / a.positions[-1] if isinstance(a, Number) else np.arange(a.values + 1.0)
+        places.append(np.append(scaled, np.nan)[codes[:, j]] if isinstance(a, Number) else scaled[codes[:, j]])
+    left = np.arange(table.rows)
+
+    def apart(place: list[float]) -> Any:
+        total = np.zeros(len(left), np.int64)
+        for a, x, q, unit in zip(table.attributes, places, place, units, strict=True):
+            x = x[left]
+            alike = (x == q) | (np.isnan(x) & np.isnan(q))
+            term = np.where(alike, 0, unit)
+            if isinstance(a, Number) and not math.isnan(q):
+                known = ~np.isnan(x)
+                term[known] = np.rint((x[known] - q) ** 2 * unit)
+            total += term
+        return total
+
+    def average() -> list[float]:
+        place: list[float] = []
+        for j, a in enumerate(table.attributes):
+            x = places[j][left]
+            if isinstance(a, Number):
+                steps = 2.0 ** (62 - math.frexp(np.nanmax(places[j]) * table.total)[1])
+                known = x[~np.isnan(x)]
+                total = sum(round(p * steps) for p in known.tolist())
+                place.append(float(total) / len(known) / steps if len(known) else math.nan)
+            else:
+                place.append(float(np.argmax(np.bincount(x.astype(int)))))
+        return place
+
+    clusters = []
+    while len(left) >= 2 * k:
+        turns, place = 2 if len(left) >= 3 * k else 1, average()
+        for _ in range(turns):
+            seed = left[np.argmax(apart(place))]
+            place = [float(p[seed]) for p in places]
+            left = left[left != seed]
+            near = left[np.argsort(apart(place), kind="stable")[: k - 1]]
+            clusters.append(sorted([int(seed), *near.tolist()]))
+            left = np.setdiff1d(left, near)
+    return [*clusters, sorted(left.tolist())]
+
+
+@pytest.mark.parametrize("kind", ["apart", "grid", "nulls"])
+@pytest.mark.parametrize(("rows", "k"), [(2000, 3), (900, 25)])
+def test_many_tuples_are_clustered_as_a_plain_loop_clusters_them(kind: str, rows: int, k: int) -> None:
+    table = made(np.random.default_rng(rows), rows, kind)
+    labels = cluster.run(cluster.find("mdav"), table, AtLeast(k), {"scale": "range"})
+    assert [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)] == plain(table, k)
