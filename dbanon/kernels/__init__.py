@@ -8,7 +8,7 @@ from dbanon.kernels.average import mdav_steps
 from dbanon.kernels.axes import add_place
 from dbanon.kernels.blocks import cut_blocks, fit_blocks, gather_blocks
 from dbanon.kernels.greedy import greedy_steps
-from dbanon.kernels.models import first_fit, gather_models, meets
+from dbanon.kernels.models import first_fit, gather_models
 from dbanon.kernels.path import cut_all
 from dbanon.kernels.rebuild import class_losses, sweep
 from dbanon.kernels.search import gather_steps, search
@@ -29,7 +29,6 @@ __all__ = [
     "gather_up",
     "greedy_steps",
     "mdav_steps",
-    "meets",
     "search",
     "sweep",
 ]

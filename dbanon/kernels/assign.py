@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.centers import NOBODY, NONE, aim, apart, build, nearest, refit
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 
 
-@kernel
+@part
 def count_value(key, amount, keys, counts):
     """Adds to the count of a key in an open hash table; gives the new count."""
     mixed = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
@@ -31,7 +31,7 @@ def count_first(centers, axes, keys, counts):
                 count_value(c * at[-1] + at[a] + centers[c, a], 1, keys, counts)
 
 
-@kernel
+@part
 def join(center, point, amount, centers, axes, state):
     """Adds equal records to a cluster and moves its center: means, and common ancestors or modes."""
     tree, at, parent, last = axes[0], axes[2], axes[3], axes[4]
@@ -126,7 +126,7 @@ def deal(begin, steps, records, tuple_of, points, centers, axes, boxes, near, fr
     return len(records)
 
 
-@kernel
+@part
 def by_cluster(labels, starts):
     """Rows in the order of their clusters; `starts` gets where each begins."""
     starts[:] = 0

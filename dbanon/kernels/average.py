@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.points import apart, farthest, nearest, remove
 from dbanon.kernels.search import pop, push
 
@@ -14,7 +14,7 @@ PATIENCE = 32
 """Questions about the average before all points are looked at again."""
 
 
-@kernel
+@part
 def average(place, numeric, scale, sums, known, begins, present):
     """The average of what is left: the mean of a number (NaN where all are NULL), the most frequent category.
 
@@ -32,7 +32,7 @@ def average(place, numeric, scale, sums, known, begins, present):
         place[a] = most - begins[a]
 
 
-@kernel
+@part
 def outermost(far, points, nodes, terms, place):
     """Fills `far` with the tuples that are farthest from a place, the farthest first, ties by tuple: (distance,
     tuple). Gives how many."""
@@ -58,7 +58,7 @@ def outermost(far, points, nodes, terms, place):
     return size
 
 
-@kernel
+@part
 def still_farthest(far, size, points, terms, place, seen):
     """The first of the tuples that are farthest from a place, by those that were farthest from `seen`; -1 where these
     do not tell. Gives how many of them are left, too.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 
 CHUNK = 9
 """Prefix sums are kept within chunks of 2^9 values, and over chunks: adding touches few entries, reading two."""
 
 
-@kernel
+@part
 def prefix_add(fine, coarse, start, chunk_start, length, code, amount):
     """Adds an amount at a value of an axis to prefix sums."""
     end = min(((code >> CHUNK) + 1) << CHUNK, length)
@@ -20,8 +20,8 @@ def prefix_add(fine, coarse, start, chunk_start, length, code, amount):
         coarse[i] += amount
 
 
-@kernel
-def add_place(axis, ask, a, code, times):
+@part
+def add_to_axis(axis, ask, a, code, times):
     """Adds a value of an axis to a question of sums, so many times."""
     place = axis[0][axis[1][a] + code]
     prefix_add(ask[3], ask[5], axis[1][a], axis[4][a], axis[2][a], code, times)
@@ -29,6 +29,12 @@ def add_place(axis, ask, a, code, times):
 
 
 @kernel
+def add_place(axis, ask, a, code, times):
+    """add_to_axis, for Python."""
+    add_to_axis(axis, ask, a, code, times)
+
+
+@part
 def axis_value(a, code, axis, ask, state):
     """The function of an axis at a value that is not NULL."""
     places, starts = axis[0], axis[1]
@@ -44,7 +50,7 @@ def axis_value(a, code, axis, ask, state):
     return place * (2 * count - missing[2 * a + 1]) - 2 * total + state[a, 4]
 
 
-@kernel
+@part
 def axis_state(axis, ask):
     """For every axis: the places between which its function is least, that value, the value at NULL, a constant."""
     places, starts, lengths, nulls, chunks = axis
@@ -74,7 +80,7 @@ def axis_state(axis, ask):
     return state
 
 
-@kernel
+@part
 def axes_bound(node, boxes, axis, ask, state, sign):
     """What all axes add at least for a record in a box; exact for a single tuple."""
     places, starts, lengths = axis[0], axis[1], axis[2]

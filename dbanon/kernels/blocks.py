@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.axes import CHUNK, axis_state
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.search import add_near, pop, push
 from dbanon.kernels.tree import part_at
 
@@ -45,7 +45,7 @@ def cut_blocks(order, begins, ends, most, matrix, places, starts, out):
     return made
 
 
-@kernel
+@part
 def fit_block(b, blocks, axis_codes, axis, leaf_left):
     """Shrinks a block to the tuples that are left in it: its box, its first tuple, its number of records."""
     order, begins, first, left, low, high, nulls = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.groups import holds
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import part
 from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.models import may_join
 from dbanon.kernels.path import NEVER
 
 
-@kernel
+@part
 def carve(records, m, goal, other, codes, terms, data, asked, apart, counts, extra, low, high):
     """Takes the first `goal` of records[:m] that can make a class together to the front, the others behind them in
     their order; gives the loss of both, or NEVER where either misses the model. `other` is scratch."""
@@ -53,7 +53,7 @@ def carve(records, m, goal, other, codes, terms, data, asked, apart, counts, ext
     )
 
 
-@kernel
+@part
 def run_loss(records, first, end, codes, terms, data, low, high):
     """Summed loss of the records of a class."""
     loss = begin(records[first], codes, low, high, terms, data)

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 
 NONE = 2**62
 NOBODY = 2**62
 
 
-@kernel
+@part
 def apart(point, center, axes):
     """The distance of a record to a center."""
     tree, null, at, parent, last, height = axes
@@ -43,7 +43,7 @@ def apart(point, center, axes):
     return total
 
 
-@kernel
+@part
 def aim(point, axes, rows, aimed):
     """Fills `rows` with the distances of a record to all nodes of the hierarchies, where they are of another value."""
     tree, null, at, parent, last, height = axes
@@ -69,7 +69,7 @@ def aim(point, axes, rows, aimed):
             node = parent[begin + node]
 
 
-@kernel
+@part
 def bound(box, node, point, axes, rows, hierarchies):
     """The least distance of a record to a center in the box of a node; exact for a box of one point."""
     null, at = axes[1], axes[2]
@@ -91,7 +91,7 @@ def bound(box, node, point, axes, rows, hierarchies):
     return total
 
 
-@kernel
+@part
 def is_point(box, node):
     """Whether the box of a node is one point."""
     for a in range(0, box.shape[1], 2):
@@ -100,7 +100,7 @@ def is_point(box, node):
     return True
 
 
-@kernel
+@part
 def cut_of(box, axes):
     """The axis on which a box is widest, and the coordinate from which on its second half begins."""
     tree, null, at, parent, last, height = axes
@@ -171,7 +171,7 @@ def build(order, centers, axes, boxes, room):
         used += 2
 
 
-@kernel
+@part
 def refit(center, centers, boxes, gone):
     """Makes the boxes above a center fit after it has moved or closed."""
     box, kid, parent, first, leaf = boxes
@@ -195,7 +195,7 @@ def refit(center, centers, boxes, gone):
         node = parent[node]
 
 
-@kernel
+@part
 def nearest(point, axes, boxes, rows, stack, spent, best, least):
     """The first of the nearest open centers, unless `best` at distance `least` comes before; `spent` counts steps."""
     box, kid, first = boxes[0], boxes[1], boxes[3]

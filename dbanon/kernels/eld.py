@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.greedy import ask_loss, begin_state, inside, join
-from dbanon.kernels.jit import kernel
-from dbanon.kernels.search import search
-from dbanon.kernels.tree import add_records
+from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.search import find
+from dbanon.kernels.tree import add_counts
 
 
-@kernel
+@part
 def _fewer(counts, least):
     """Whether fewer different values than asked for have records, in any column. The last code of a column is NULL."""
     for s in range(len(least)):
@@ -50,7 +50,7 @@ def eld_steps(
             begin_state(reference, few, axis, axis_codes, terms, state, ask)
             for j in range(levels):
                 ask_loss(j, offsets, terms, state, flat)
-            search(tree, few, axis, flat, ask, np.int64(-1), np.int64(1), one, number)
+            find(tree, few, axis, flat, ask, np.int64(-1), np.int64(1), one, number)
             reference = one[0]
         seed, first = reference, False
         begin_state(seed, few, axis, axis_codes, terms, state, ask)
@@ -70,7 +70,7 @@ def eld_steps(
                 count += 1
                 complete = held + count >= k and not _fewer(held_of, least)
             one[0], number[0] = now, -count
-            add_records(tree, few, one[:1], number[:1])
+            add_counts(tree, few, one[:1], number[:1])
             held += count
             if place[now] < 0:
                 place[now], found[size], taken[size] = size, now, 0
@@ -83,7 +83,7 @@ def eld_steps(
                 if changed[j] == 1:
                     ask_loss(j, offsets, terms, state, flat)
                     changed[j] = 0
-            search(tree, few, axis, flat, ask, np.int64(1), np.int64(1), one, number)
+            find(tree, few, axis, flat, ask, np.int64(1), np.int64(1), one, number)
             now = one[0]
             most = leaf_left[now] if inside(now, few, axis, axis_codes, terms, state, ask) else np.int64(1)
         for i in range(size):

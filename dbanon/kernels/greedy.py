@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
-from dbanon.kernels.search import search
-from dbanon.kernels.tree import add_records
+from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.search import find
+from dbanon.kernels.tree import add_counts
 
 ONLY_NULL = -1
 MIXED = -2
 
 
-@kernel
+@part
 def begin_state(seed, few, axis, axis_codes, terms, state, ask):
     """The state of a cluster of one tuple."""
     codes, kind, value_at, node_of = few[0], terms[0], terms[3], terms[8]
@@ -36,7 +36,7 @@ def begin_state(seed, few, axis, axis_codes, terms, state, ask):
             ask[0][a] = ask[1][a] = axis[0][axis[1][a] + axis_codes[seed, a]]
 
 
-@kernel
+@part
 def join(t, few, axis, axis_codes, terms, state, ask, changed):
     """The state after a tuple joined; `changed` marks the attributes with few values that it widened."""
     codes, kind, node_at, value_at = few[0], terms[0], terms[2], terms[3]
@@ -63,7 +63,7 @@ def join(t, few, axis, axis_codes, terms, state, ask, changed):
             ask[0][a], ask[1][a] = min(ask[0][a], place), max(ask[1][a], place)
 
 
-@kernel
+@part
 def ask_loss(j, offsets, terms, state, flat):
     """Fills the part of a question about one attribute: the loss of a record in the cluster with each value."""
     kind, unit, node_at, value_at = terms[0], terms[1], terms[2], terms[3]
@@ -95,7 +95,7 @@ def ask_loss(j, offsets, terms, state, flat):
         node = parent[at]
 
 
-@kernel
+@part
 def nth(tree, r):
     """The tuple of the record that has r others before it, in the order of the index."""
     left, kid, kids, tuples = tree[2], tree[4], tree[5], tree[8]
@@ -131,7 +131,7 @@ def greedy_steps(
             begin_state(reference, few, axis, axis_codes, terms, state, ask)
             for j in range(levels):
                 ask_loss(j, offsets, terms, state, flat)
-            search(tree, few, axis, flat, ask, np.int64(-1), np.int64(1), one, number)
+            find(tree, few, axis, flat, ask, np.int64(-1), np.int64(1), one, number)
             seed = reference = one[0]
         elif seeding == 1:
             seed = nth(tree, np.int64(min(draws[made] * left[0], left[0] - 1)))
@@ -146,7 +146,7 @@ def greedy_steps(
         tuple_now, count = seed, np.int64(1)
         while True:
             one[0], number[0] = tuple_now, -count
-            add_records(tree, few, one[:1], number[:1])
+            add_counts(tree, few, one[:1], number[:1])
             held += count
             known = -1
             for i in range(size):
@@ -164,7 +164,7 @@ def greedy_steps(
                 if changed[j] == 1:
                     ask_loss(j, offsets, terms, state, flat)
                     changed[j] = 0
-            search(tree, few, axis, flat, ask, np.int64(1), np.int64(1), one, number)
+            find(tree, few, axis, flat, ask, np.int64(1), np.int64(1), one, number)
             tuple_now = one[0]
             within = inside(tuple_now, few, axis, axis_codes, terms, state, ask)
             count = min(leaf_left[tuple_now], k - held) if within else np.int64(1)
@@ -176,7 +176,7 @@ def greedy_steps(
     return used, reference
 
 
-@kernel
+@part
 def inside(t, few, axis, axis_codes, terms, state, ask):
     """Whether a tuple widens a cluster nowhere."""
     codes, kind, node_at, value_at = few[0], terms[0], terms[2], terms[3]

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import part
 from dbanon.kernels.models import meets, meets_column
 from dbanon.kernels.sorting import sort_values
 
 
-@kernel
+@part
 def holds(items, first, end, asked, apart, counts, extra):
     """Whether the records items[first:end] are a group that meets the model; counts and extra are scratch. Where the
     number of records is all that counts, it is for the caller to count them."""
@@ -38,7 +38,7 @@ def holds(items, first, end, asked, apart, counts, extra):
     return True
 
 
-@kernel
+@part
 def _holds_apart(items, first, end, apart, counts, extra):
     k, rules, pairs, people = apart
     columns = len(pairs[0])
@@ -68,7 +68,7 @@ def _holds_apart(items, first, end, apart, counts, extra):
     return True
 
 
-@kernel
+@part
 def _distinct(items, first, end, of, ids):
     """Distinct ids of some items but -1, ascending, in `ids`; gives their number."""
     n = np.int64(0)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import part
 from dbanon.kernels.loss import lost
 
 
-@kernel
+@part
 def below(n, state):
     """A random number from 0 to n - 1."""
     x = state[0]
@@ -23,7 +23,7 @@ def below(n, state):
     return np.int64(((x * np.uint64(2685821657736338717)) >> np.uint64(33)) % np.uint64(n))
 
 
-@kernel
+@part
 def draw_line(line, terms, lines, state):
     """A random line: line[:, 0] are the attributes, the first matters most; line[:, 1] which order of codes each has;
     line[:, 2] by how many bits it is coarsened."""
@@ -41,7 +41,7 @@ def draw_line(line, terms, lines, state):
         line[i, 2] = below(bits + 1, state) if i < d - 1 and below(2, state) == 0 else 0
 
 
-@kernel
+@part
 def place_on(line, item, codes, terms, lines):
     """Where an item is on a line. Attributes for which there is no room in 62 bits are left out."""
     ranks, rank_at = lines
@@ -62,7 +62,7 @@ def place_on(line, item, codes, terms, lines):
     return place
 
 
-@kernel
+@part
 def far(item, center, codes, terms, data):
     """The loss of a class of two items."""
     total = np.int64(0)

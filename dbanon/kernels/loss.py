@@ -8,10 +8,10 @@ node by code; parent, depth and height by node.
 
 from __future__ import annotations
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import part
 
 
-@kernel
+@part
 def lost(a, low, high, terms, data):
     """What a record loses on attribute `a` in a class of the codes low to high."""
     if terms[a, 0] == 1:
@@ -29,7 +29,7 @@ def lost(a, low, high, terms, data):
     return data[terms[a, 7] + x]
 
 
-@kernel
+@part
 def begin(item, codes, low, high, terms, data):
     """Makes low and high the codes of one item; gives its loss."""
     total = 0
@@ -39,7 +39,7 @@ def begin(item, codes, low, high, terms, data):
     return total
 
 
-@kernel
+@part
 def widen(loss, item, codes, low, high, terms, data):
     """Lets an item in between low and high; gives the loss, which was `loss` before."""
     for a in range(len(low)):

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
-from dbanon.kernels.search import add_near, ask_near, search
+from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.search import add_near, ask_near, find
 from dbanon.kernels.sorting import sort_values
-from dbanon.kernels.tree import add_records
+from dbanon.kernels.tree import add_counts
 
 EPS = 1e-12
 
 
-@kernel
+@part
 def distance(s, counts, size, free, rules, extra):
     """The earth mover's distance of a group from the table, and a bound of what it may become with `free` records
     more; with none it is the distance itself."""
@@ -59,7 +59,7 @@ def distance(s, counts, size, free, rules, extra):
     return total
 
 
-@kernel
+@part
 def meets_column(s, counts, size, total, rules, extra):
     """Whether a group meets the models of one sensitive column: `size` records (persons) with `total` values."""
     at, table, most = rules[0], rules[1], rules[3]
@@ -88,7 +88,7 @@ def meets_column(s, counts, size, total, rules, extra):
     return not (table[s, 5] >= 0 and distance(s, counts, total, np.int64(0), rules, extra) > table[s, 4] + EPS)
 
 
-@kernel
+@part
 def meets(counts, size, rules, extra):
     """Whether a group meets all models."""
     for s in range(len(rules[1])):
@@ -97,7 +97,7 @@ def meets(counts, size, rules, extra):
     return True
 
 
-@kernel
+@part
 def may_join(row, values, counts, size, goal, rules, distinct, extra):
     """Whether a group of `goal` records can still meet the models after a record joined."""
     at, table, aim = rules[0], rules[1], rules[4]
@@ -144,7 +144,7 @@ def gather_models(
         if begin >= 0:
             seed, begin = begin, -1
         else:
-            search(tree, few, axis, sum_flat, sums, sign, np.int64(1), one, number)
+            find(tree, few, axis, sum_flat, sums, sign, np.int64(1), one, number)
             seed = one[0]
         first = head[seed]
         ask_near(seed, few, axis, axis_codes, tables, table_starts, near_flat, near)
@@ -156,7 +156,7 @@ def gather_models(
                 wanted = goal if strict == 0 else min(left[0], 4 * goal)
                 while not done:
                     found, taken = np.empty(wanted + 1, np.int64), np.empty(wanted + 1, np.int64)
-                    size_found = search(tree, few, axis, near_flat, near, np.int64(1), np.int64(wanted), found, taken)
+                    size_found = find(tree, few, axis, near_flat, near, np.int64(1), np.int64(wanted), found, taken)
                     counts[:] = 0
                     distinct[:] = 0
                     chosen = np.empty(goal, np.int64)
@@ -195,14 +195,14 @@ def gather_models(
         tuples, minus = tuple_of[chosen], np.full(len(chosen), -1, np.int64)
         for t in tuples:
             unlink(t, head, following, labels)
-        add_records(tree, few, tuples, minus)
+        add_counts(tree, few, tuples, minus)
         add_near(seed, np.int64(1), few, axis, axis_codes, tables, table_starts, sum_flat, sums)
         seeds[made] = seed
         made += 1
     return made, False
 
 
-@kernel
+@part
 def unlink(t, head, following, labels):
     """Takes the records that have a label out of the chain of a tuple."""
     while head[t] >= 0 and labels[head[t]] >= 0:

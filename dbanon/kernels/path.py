@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.groups import holds
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.models import meets
 
@@ -22,7 +22,7 @@ PLACES = 64
 """Least number of places among which the end of a run is chosen."""
 
 
-@kernel
+@part
 def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, low, high, total, back):
     """Cuts items[:m] (one a record) into runs of `least` to `most` records that meet the model with the least loss.
 

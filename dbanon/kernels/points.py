@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.search import pop, push
 from dbanon.kernels.tree import part_at
 
@@ -22,7 +22,7 @@ LEAF = 16
 """Most tuples of a leaf."""
 
 
-@kernel
+@part
 def apart(points, i, place, terms):
     """The distance of the point at a place of the order to a place."""
     numeric, unit = terms
@@ -37,7 +37,7 @@ def apart(points, i, place, terms):
     return total
 
 
-@kernel
+@part
 def at_least(boxes, node, place, terms):
     """The least distance that a point in a box can have to a place."""
     numeric, unit = terms
@@ -60,7 +60,7 @@ def at_least(boxes, node, place, terms):
     return total
 
 
-@kernel
+@part
 def at_most(boxes, node, place, terms):
     """The greatest distance that a point in a box can have to a place."""
     numeric, unit = terms
@@ -83,7 +83,7 @@ def at_most(boxes, node, place, terms):
     return total
 
 
-@kernel
+@part
 def fit(node, points, nodes, boxes, terms):
     """Makes the box of a leaf fit what is left in it."""
     lows, highs, nulls = boxes
@@ -159,7 +159,7 @@ def build_points(codes, points, nodes, boxes, terms):
     return used
 
 
-@kernel
+@part
 def farthest(points, nodes, boxes, terms, place):
     """The first of the tuples that are farthest from a place."""
     order = points[0]
@@ -194,7 +194,7 @@ def farthest(points, nodes, boxes, terms, place):
     return where
 
 
-@kernel
+@part
 def nearest(points, nodes, boxes, terms, place, wanted, sums, whose):
     """The next `wanted` records by distance to a place, ties to the first tuple: a heap of distances and tuples, the
     last on top. Gives its size, and how many records of the top are too many."""
@@ -236,7 +236,7 @@ def nearest(points, nodes, boxes, terms, place, wanted, sums, whose):
     return size, held - wanted
 
 
-@kernel
+@part
 def remove(t, count, points, nodes, boxes, terms):
     """Takes records of a tuple; boxes shrink to what is left."""
     order, at, coordinates, left = points

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.carve import carve
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.lines import below, draw_line, far, place_on
 from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.path import NEVER, cut
@@ -19,7 +19,7 @@ CARVED = 20
 """Of 100 small sets, so many are carved where a model judges more than the number of records."""
 
 
-@kernel
+@part
 def class_loss(items, first, end, codes, terms, data, low, high):
     """What a record loses in a class of entries."""
     loss = begin(items[first], codes, low, high, terms, data)
@@ -28,7 +28,7 @@ def class_loss(items, first, end, codes, terms, data, low, high):
     return loss
 
 
-@kernel
+@part
 def take_set(order, some, items, counts, starts, pool_items, pool_counts):
     """Copies the entries of some classes; gives their number."""
     n = 0
@@ -39,7 +39,7 @@ def take_set(order, some, items, counts, starts, pool_items, pool_counts):
     return n
 
 
-@kernel
+@part
 def spread(pool_items, pool_counts, n, records):
     """Writes an item for each record of some entries."""
     r = 0
@@ -49,7 +49,7 @@ def spread(pool_items, pool_counts, n, records):
             r += 1
 
 
-@kernel
+@part
 def keep_set(order, some, items, counts, starts, sizes, made, new_items, new_counts, new_starts, new_sizes):
     """Appends some classes as they are; gives the number of classes."""
     entries = new_starts[made]
@@ -63,7 +63,7 @@ def keep_set(order, some, items, counts, starts, sizes, made, new_items, new_cou
     return made
 
 
-@kernel
+@part
 def put_runs(records, m, back, cuts, made, new_items, new_counts, new_starts, new_sizes):
     """Appends the runs that records[:m] were cut into; gives the number of classes."""
     runs, end = 0, m
@@ -87,7 +87,7 @@ def put_runs(records, m, back, cuts, made, new_items, new_counts, new_starts, ne
     return made
 
 
-@kernel
+@part
 def line_up(items, starts, classes, blocks, line, codes, terms, lines, state):
     """The classes in the order of a random line, each at the place of one of its items; block after block."""
     draw_line(line, terms, lines, state)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.axes import add_place, axes_bound, axis_state
-from dbanon.kernels.jit import kernel
-from dbanon.kernels.tree import add_records
+from dbanon.kernels.axes import add_to_axis, axes_bound, axis_state
+from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.tree import add_counts
 
 
-@kernel
+@part
 def push(sums, whose, size, total, place):
     """Into a heap with the worst on top: the greatest sum, then the last tuple."""
     i = size
@@ -22,7 +22,7 @@ def push(sums, whose, size, total, place):
     sums[i], whose[i] = total, place
 
 
-@kernel
+@part
 def pop(sums, whose, size):
     """Removes the top of a heap of `size`."""
     total, place = sums[size - 1], whose[size - 1]
@@ -43,8 +43,8 @@ def pop(sums, whose, size):
     sums[i], whose[i] = total, place
 
 
-@kernel
-def search(tree, few, axis, flat, ask, sign, records, found, taken):
+@part
+def find(tree, few, axis, flat, ask, sign, records, found, taken):
     """The next `records` records by sum: their tuples into `found`, how many of each into `taken`; their number back.
 
     Depth-first, best child first. A node is left out when its bound is above the worst of enough candidates, or equal
@@ -139,6 +139,12 @@ def search(tree, few, axis, flat, ask, sign, records, found, taken):
 
 
 @kernel
+def search(tree, few, axis, flat, ask, sign, records, found, taken):
+    """find, for Python."""
+    return find(tree, few, axis, flat, ask, sign, records, found, taken)
+
+
+@part
 def ask_near(seed, few, axis, axis_codes, tables, table_starts, flat, ask):
     """Fills a question with the distances to a tuple."""
     codes, offsets = few[0], few[1]
@@ -154,7 +160,7 @@ def ask_near(seed, few, axis, axis_codes, tables, table_starts, flat, ask):
             ask[0][a] = ask[1][a] = axis[0][axis[1][a] + code]
 
 
-@kernel
+@part
 def add_near(seed, times, few, axis, axis_codes, tables, table_starts, flat, ask):
     """Adds the distances to a tuple to a question of sums, so many times."""
     codes, offsets = few[0], few[1]
@@ -170,24 +176,24 @@ def add_near(seed, times, few, axis, axis_codes, tables, table_starts, flat, ask
                 ask[2][2 * a] += times
             else:
                 ask[2][2 * a + 1] += times
-                add_place(axis, ask, a, code, times)
+                add_to_axis(axis, ask, a, code, times)
 
 
-@kernel
+@part
 def take_nearest(tree, few, axis, flat, ask, seed, others, found, taken, members, used):
     """Takes a record of the tuple `seed` and so many others that are nearest by a question; gives the members used.
 
     members: see `gather_steps`; found and taken have room for one more than the others.
     """
     found[0], taken[0] = seed, -1
-    add_records(tree, few, found[:1], taken[:1])
-    size = search(tree, few, axis, flat, ask, np.int64(1), others, found, taken)
+    add_counts(tree, few, found[:1], taken[:1])
+    size = find(tree, few, axis, flat, ask, np.int64(1), others, found, taken)
     members[used, 0], members[used, 1] = seed, 1
     for i in range(size):
         members[used + 1 + i, 0], members[used + 1 + i, 1] = found[i], taken[i]
         taken[i] = -taken[i]
     members[used + 1 + size, 0] = -1
-    add_records(tree, few, found[:size], taken[:size])
+    add_counts(tree, few, found[:size], taken[:size])
     return used + size + 2
 
 
@@ -229,7 +235,7 @@ def gather_steps(
         if begin >= 0:
             seed, begin = begin, -1
         else:
-            search(tree, few, axis, sum_flat, sums, sign, single, one, number)
+            find(tree, few, axis, sum_flat, sums, sign, single, one, number)
             seed = one[0]
         one[0] = seed
         own = min(leaf_left[seed] // k, steps - made, (len(members) - used) // 2) if apart and sign > 0 else 0
@@ -240,7 +246,7 @@ def gather_steps(
                 used += 2
                 made += 1
             number[0] = -own * k
-            add_records(tree, few, one[:1], number[:1])
+            add_counts(tree, few, one[:1], number[:1])
             add_near(seed, np.int64(own), few, axis, axis_codes, tables, table_starts, sum_flat, sums)
             if leaf_left[seed] > 0:
                 begin = seed

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 
 STEP = 2.0**40
 """Steps of 1: similarities and diversities are rounded to them, so equal ones are equal."""
@@ -21,7 +21,7 @@ FEW = 8
 """Records of a cluster up to which a heap does not pay."""
 
 
-@kernel
+@part
 def cosine(unit, a, b):
     """The cosine of two tuples in whole steps."""
     total = 0.0
@@ -99,7 +99,7 @@ def chain(unit, counts, first, order):
         left[now] -= 1
 
 
-@kernel
+@part
 def _diversity(size, held, distinct, normalized):
     """Shannon index in steps of a group of `size` records, whose values have `held` = sum of n ln n; normalized: over
     the greatest that as many records of `distinct` values can have."""
@@ -110,7 +110,7 @@ def _diversity(size, held, distinct, normalized):
     return np.int64(np.rint(found * STEP))
 
 
-@kernel
+@part
 def _before(a, b, groups, near, similar):
     """Whether group a comes before group b of the same sensitive values: near enough, more similar, its next record
     first."""
@@ -123,7 +123,7 @@ def _before(a, b, groups, near, similar):
     return rows[row_at[a] + taken[a]] < rows[row_at[b] + taken[b]]
 
 
-@kernel
+@part
 def _sink(heap, begin, size, i, groups, near, similar):
     """Puts the i-th of `size` groups of a heap, which begins at `begin`, where it belongs."""
     while True:
@@ -137,7 +137,7 @@ def _sink(heap, begin, size, i, groups, near, similar):
         i = first
 
 
-@kernel
+@part
 def _front(heap, begin, size, groups, near, similar):
     """Puts the first of `size` groups where they begin."""
     group_tuple, _, rows, row_at, taken, _ = groups

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import part
 
 
-@kernel
+@part
 def sort_values(values, n):
     """Sorts values[:n], ascending."""
     gap = 1
@@ -22,7 +22,7 @@ def sort_values(values, n):
         gap //= 3
 
 
-@kernel
+@part
 def sort_entries(places, items, counts, n):
     """Sorts entries by place, then item."""
     gap = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.jit import kernel
+from dbanon.kernels.jit import kernel, part
 
 
 @kernel
@@ -16,7 +16,7 @@ def gather_up(parent, first, left):
         first[above] = min(first[above], first[node])
 
 
-@kernel
+@part
 def part_at(order, begin, end, middle, matrix, axis):
     """Permutes a range of tuples so that none before `middle` has a greater code on the axis than one after it."""
     low, high = begin, end - 1
@@ -80,8 +80,8 @@ def build_boxes(order, begins, ends, base, used, matrix, places, starts, kid, ki
     return used
 
 
-@kernel
-def add_records(tree, few, tuples, counts):
+@part
+def add_counts(tree, few, tuples, counts):
     """Adds counts to tuples, to all nodes above them, and to the values they have."""
     leaf, parent, left, leaf_left = tree[0], tree[1], tree[2], tree[3]
     codes, offsets, present = few[0], few[1], few[2]
@@ -93,3 +93,9 @@ def add_records(tree, few, tuples, counts):
             node = parent[node]
         for j in range(codes.shape[1]):
             present[offsets[j] + codes[tuples[i], j]] += counts[i]
+
+
+@kernel
+def add_records(tree, few, tuples, counts):
+    """add_counts, for Python."""
+    add_counts(tree, few, tuples, counts)
