@@ -98,7 +98,7 @@ def _distinct(key: Any) -> tuple[Ints, Ints]:
 
 
 def _terms(space: Space, heights: str) -> tuple[Ints, Ints]:
-    terms = np.zeros((len(space.attributes), 8), np.int64)
+    terms = np.zeros((len(space.attributes), 6), np.int64)
     data: list[Ints] = []
     place = 0
     for j, term in enumerate(Loss(space, 1, heights).terms):
@@ -127,8 +127,9 @@ def _arrays(term: Term) -> tuple[list[Ints], int, int]:
         codes = np.arange(attribute.values + 1)
         low, high = (m.ravel() for m in np.meshgrid(codes, codes, indexing="ij"))
         return [term.losses(np.minimum(low, high), np.maximum(low, high))], 1, 0
-    whole = [attribute.node, attribute.parent, attribute.depth, term.height]
-    return [np.asarray(a, np.int64) for a in whole], 2, 0
+    nodes = np.arange(len(attribute.parent))
+    climbed = np.column_stack((attribute.parent, np.searchsorted(attribute.node, nodes), term.last, term.height))
+    return [np.asarray(attribute.node, np.int64), climbed.astype(np.int64).ravel()], 2, 0
 
 
 # --- the privacy model ------------------------------------------------------------------------------------
@@ -205,22 +206,15 @@ def _leaf_ranks(tree: Tree, draws: Any, shuffle: bool) -> Ints:
     """Ranks of the values where siblings go by their draws: an order in which each subtree stays together."""
     if not shuffle:
         return np.arange(tree.values)
-    # A node's place is that of its parent and a share of it: siblings divide it by their draws.
-    nodes = len(tree.parent)
+    # A node comes after its parent and the subtrees of the siblings before it.
     siblings = np.lexsort((draws, tree.parent))
-    rank, before = np.empty(nodes, np.int64), np.zeros(nodes, np.int64)
-    weight = np.ones(nodes, np.int64)
-    for node in range(nodes - 1, 0, -1):
-        weight[tree.parent[node]] += weight[node]
-    for node in siblings.tolist():
-        above = int(tree.parent[node])
-        if above >= 0:
-            rank[node] = before[above]
-            before[above] += weight[node]
-    place = np.zeros(nodes, np.int64)
-    for node in range(1, nodes):
-        place[node] = place[tree.parent[node]] + 1 + rank[node]
-    order = np.argsort(place[tree.node], kind="stable")
-    ranks = np.empty(tree.values, np.int64)
-    ranks[order] = np.arange(tree.values)
-    return ranks
+    parent, size = tree.parent[siblings], (tree.last - np.arange(len(tree.parent)) + 1)[siblings]
+    before = np.cumsum(size) - size
+    step = np.empty(len(siblings), np.int64)
+    step[siblings] = before - before[np.searchsorted(parent, parent)] + 1
+    place = np.zeros(len(siblings), np.int64)
+    for nodes in tree.levels[1:]:
+        place[nodes] = place[tree.parent[nodes]] + step[nodes]
+    taken = np.zeros(len(siblings), np.int64)
+    taken[place[tree.node]] = 1
+    return np.cumsum(taken)[place[tree.node]] - 1

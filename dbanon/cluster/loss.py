@@ -93,7 +93,7 @@ def _term(attribute: Attribute, scale: float, heights: str) -> Term:
     if isinstance(attribute, Number):
         return Term(attribute, round(unit), places(attribute, unit), nothing, nothing)
     share = _shares(attribute, heights)[attribute.raised]
-    height = np.array([round(s * unit) for s in share.tolist()], np.int64)
+    height = np.rint(share * unit).astype(np.int64)
     return Term(attribute, round(unit), nothing, height, last_codes(attribute))
 
 
@@ -103,10 +103,7 @@ def _shares(tree: Tree, heights: str) -> npt.NDArray[np.float64]:
         return np.where(tree.is_inner, tree.leaves / tree.leaves[0], 0.0)
     if heights == "top":
         return np.where(tree.is_inner, 1 - tree.depth / max(int(tree.depth.max()), 1), 0.0)
-    height = np.zeros(len(tree.parent), np.int64)
-    for node in range(len(tree.parent) - 1, 0, -1):
-        height[tree.parent[node]] = max(height[tree.parent[node]], height[node] + 1)
-    return np.asarray(height / max(int(height[0]), 1))
+    return np.asarray(tree.height / max(int(tree.height[0]), 1))
 
 
 def common(tree: Tree, first: Codes, last: Codes) -> Ints:

@@ -12,7 +12,7 @@ from dbanon.kernels.path import NEVER
 
 
 @part
-def carve(records, m, goal, other, codes, terms, data, asked, apart, counts, extra, low, high):
+def carve(records, m, goal, other, codes, terms, data, asked, apart, counts, extra, span):
     """Takes the first `goal` of records[:m] that can make a class together to the front, the others behind them in
     their order; gives the loss of both, or NEVER where either misses the model. `other` is scratch."""
     columns = 0
@@ -48,16 +48,16 @@ def carve(records, m, goal, other, codes, terms, data, asked, apart, counts, ext
     for first, end in ((front, taken), (taken, m)):
         if not holds(records, first, end, asked, apart, counts, extra):
             return NEVER
-    return run_loss(records, front, taken, codes, terms, data, low, high) + run_loss(
-        records, taken, m, codes, terms, data, low, high
+    return run_loss(records, front, taken, codes, terms, data, span) + run_loss(
+        records, taken, m, codes, terms, data, span
     )
 
 
 @part
-def run_loss(records, first, end, codes, terms, data, low, high):
+def run_loss(records, first, end, codes, terms, data, span):
     """Summed loss of the records of a class."""
-    loss = begin(records[first], codes, low, high, terms, data)
+    loss = begin(records[first], codes, span, terms, data)
     for i in range(first + 1, end):
         if records[i] != records[i - 1]:
-            loss = widen(loss, records[i], codes, low, high, terms, data)
+            loss = widen(loss, records[i], codes, span, terms, data)
     return loss * (end - first)

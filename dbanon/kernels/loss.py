@@ -1,12 +1,18 @@
 """The loss of a class on one attribute, from its least and greatest code.
 
-`terms` (attributes, 8) says of each attribute: kind; number of values, which is the code of NULL; all that can be lost;
+`terms` (attributes, 6) says of each attribute: kind; number of values, which is the code of NULL; all that can be lost;
 what NULL alone loses; and where in `data` its arrays begin. Kind 0 is a number: places of its published lower ends and
 upper ends by code. Kind 1 has a loss for every pair of codes, NULL among them. Kind 2 is a hierarchy that is climbed:
-node by code; parent, depth and height by node.
+node by code; and for each node its parent, the first code below it, the code after the last one, and its height.
+
+`span` (attributes, 4) is a class that grows: its least and greatest code on each attribute, what it loses there, and
+its node in a hierarchy that is climbed. There codes below the node stand for the least and greatest: what they span
+loses nothing more.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from dbanon.kernels.jit import part
 
@@ -20,36 +26,45 @@ def lost(a, low, high, terms, data):
         return terms[a, 3] if low == high else terms[a, 2]
     if terms[a, 0] == 0:
         return data[terms[a, 5] + high] - data[terms[a, 4] + low]
-    x, y = data[terms[a, 4] + low], data[terms[a, 4] + high]
-    while x != y:
-        if data[terms[a, 6] + x] >= data[terms[a, 6] + y]:
-            x = data[terms[a, 5] + x]
-        else:
-            y = data[terms[a, 5] + y]
-    return data[terms[a, 7] + x]
+    nodes, node = terms[a, 5], data[terms[a, 4] + low]
+    while high >= data[nodes + 4 * node + 2]:
+        node = data[nodes + 4 * node]
+    return data[nodes + 4 * node + 3]
 
 
 @part
-def begin(item, codes, low, high, terms, data):
-    """Makes low and high the codes of one item; gives its loss."""
-    total = 0
-    for a in range(len(low)):
-        low[a] = high[a] = codes[item, a]
-        total += lost(a, low[a], high[a], terms, data)
+def begin(item, codes, span, terms, data):
+    """Makes a class of one item; gives its loss."""
+    total = np.int64(0)
+    for a in range(len(span)):
+        code = np.int64(codes[item, a])
+        own = lost(a, code, code, terms, data)
+        span[a, 0], span[a, 1], span[a, 2], span[a, 3] = code, code, own, 0
+        if terms[a, 0] == 2 and code < terms[a, 1]:
+            node = data[terms[a, 4] + code]
+            span[a, 1], span[a, 3] = data[terms[a, 5] + 4 * node + 2] - 1, node
+        total += own
     return total
 
 
 @part
-def widen(loss, item, codes, low, high, terms, data):
-    """Lets an item in between low and high; gives the loss, which was `loss` before."""
-    for a in range(len(low)):
-        code = codes[item, a]
-        if code < low[a]:
-            loss -= lost(a, low[a], high[a], terms, data)
-            low[a] = code
-            loss += lost(a, low[a], high[a], terms, data)
-        elif code > high[a]:
-            loss -= lost(a, low[a], high[a], terms, data)
-            high[a] = code
-            loss += lost(a, low[a], high[a], terms, data)
+def widen(loss, item, codes, span, terms, data):
+    """Lets an item into a class; gives the loss, which was `loss` before."""
+    for a in range(len(span)):
+        code = np.int64(codes[item, a])
+        if span[a, 0] <= code <= span[a, 1]:
+            continue
+        before = span[a, 2]
+        if terms[a, 0] > 0 and before == terms[a, 2]:
+            continue  # of a hierarchy all is lost
+        if terms[a, 0] == 2 and code < terms[a, 1] and span[a, 1] < terms[a, 1]:
+            nodes, node = terms[a, 5], span[a, 3]
+            while code < data[nodes + 4 * node + 1] or code >= data[nodes + 4 * node + 2]:
+                node = data[nodes + 4 * node]
+            span[a, 0], span[a, 1] = data[nodes + 4 * node + 1], data[nodes + 4 * node + 2] - 1
+            span[a, 2], span[a, 3] = data[nodes + 4 * node + 3], node
+        else:
+            span[a, 0], span[a, 1] = min(code, span[a, 0]), max(code, span[a, 1])
+            span[a, 2] = lost(a, span[a, 0], span[a, 1], terms, data)
+        loss += span[a, 2] - before
     return loss

@@ -23,7 +23,7 @@ PLACES = 64
 
 
 @part
-def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, low, high, total, back):
+def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, span, total, back):
     """Cuts items[:m] (one a record) into runs of `least` to `most` records that meet the model with the least loss.
 
     total[i] is the least loss of the first i records, back[i] where the last of their runs begins. A run that misses
@@ -39,9 +39,9 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts
     # Up to 2 * least - 1 records make one run.
     for i in range(min(2 * least, m + 1) - 1):
         if i == 0:
-            loss = begin(items[0], codes, low, high, terms, data)
+            loss = begin(items[0], codes, span, terms, data)
         elif items[i] != items[i - 1]:
-            loss = widen(loss, items[i], codes, low, high, terms, data)
+            loss = widen(loss, items[i], codes, span, terms, data)
         if i + 1 >= least:
             value = loss * (i + 1)
             if not holds(items, np.int64(0), i + 1, asked, apart, counts, extra):
@@ -58,9 +58,9 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts
         last = max(i - most, 0)
         for j in range(i - 1, last - 1, -1):
             if j == i - 1:
-                loss = begin(items[j], codes, low, high, terms, data)
+                loss = begin(items[j], codes, span, terms, data)
             elif items[j] != items[j + 1]:
-                loss = widen(loss, items[j], codes, low, high, terms, data)
+                loss = widen(loss, items[j], codes, span, terms, data)
             if loss * least >= best:
                 break
             if asked is not None:
@@ -89,8 +89,8 @@ def cut_all(items, least, most, penalty, codes, terms, data, asked, apart, count
     """Labels of all records by their place on the line; gives the number of classes and the loss."""
     m = len(items)
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int32)
-    low, high = np.empty(codes.shape[1], np.int64), np.empty(codes.shape[1], np.int64)
-    loss = cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, low, high, total, back)
+    span = np.empty((codes.shape[1], 4), np.int64)
+    loss = cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, span, total, back)
     end, made = m, 0
     while end > 0:
         labels[back[end] : end] = made

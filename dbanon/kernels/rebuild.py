@@ -20,11 +20,11 @@ CARVED = 20
 
 
 @part
-def class_loss(items, first, end, codes, terms, data, low, high):
+def class_loss(items, first, end, codes, terms, data, span):
     """What a record loses in a class of entries."""
-    loss = begin(items[first], codes, low, high, terms, data)
+    loss = begin(items[first], codes, span, terms, data)
     for i in range(first + 1, end):
-        loss = widen(loss, items[i], codes, low, high, terms, data)
+        loss = widen(loss, items[i], codes, span, terms, data)
     return loss
 
 
@@ -124,7 +124,7 @@ def sweep(
     """
     d = codes.shape[1]
     line = np.empty((d, 3), np.int64)
-    low, high = np.empty(d, np.int64), np.empty(d, np.int64)
+    span = np.empty((d, 4), np.int64)
     order = line_up(items, starts, classes, blocks, line, codes, terms, lines, state)
     pool_items, pool_counts, places = (
         np.empty(largest, np.int32),
@@ -156,7 +156,7 @@ def sweep(
             m += sizes[c]
         if i >= first_set and done < moves and 2 * least <= m <= largest:
             for c in order[i : i + some]:
-                before += class_loss(items, starts[c], starts[c + 1], codes, terms, data, low, high) * sizes[c]
+                before += class_loss(items, starts[c], starts[c + 1], codes, terms, data, span) * sizes[c]
         if before > 0:
             done += 1
             n = take_set(order[i:], some, items, counts, starts, pool_items, pool_counts)
@@ -173,7 +173,7 @@ def sweep(
             spread(pool_items, pool_counts, n, records)
             if carved and (asked is not None or apart is not None):
                 goal = least + below(max((m >> (1 + below(4, state))) - least, 1), state)
-                after = carve(records, m, goal, other, codes, terms, data, asked, apart, tally, extra, low, high)
+                after = carve(records, m, goal, other, codes, terms, data, asked, apart, tally, extra, span)
                 back[m], back[goal] = goal, 0
             else:
                 after = cut(
@@ -189,8 +189,7 @@ def sweep(
                     apart,
                     tally,
                     extra,
-                    low,
-                    high,
+                    span,
                     total,
                     back,
                 )
@@ -209,7 +208,7 @@ def sweep(
 def class_losses(items, starts, sizes, classes, codes, terms, data):
     """Summed loss of the records of each class."""
     losses = np.empty(classes, np.int64)
-    low, high = np.empty(codes.shape[1], np.int64), np.empty(codes.shape[1], np.int64)
+    span = np.empty((codes.shape[1], 4), np.int64)
     for c in range(classes):
-        losses[c] = class_loss(items, starts[c], starts[c + 1], codes, terms, data, low, high) * sizes[c]
+        losses[c] = class_loss(items, starts[c], starts[c + 1], codes, terms, data, span) * sizes[c]
     return losses

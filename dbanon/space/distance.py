@@ -108,85 +108,79 @@ class Axis:
 
 
 class _CategoryDistance:
-    """Dist(a, g) * Dist(b, g) with g the lowest common ancestor (Wang et al. 2022, Eq. 4-5)."""
+    """Dist(a, g) * Dist(b, g) with g the lowest common ancestor (Wang et al. 2022, Eq. 4-5).
+
+    `way[g, i]` is Dist(v, g) of a value v whose depth is the i-th of those at which values stand, `step[code]` the i of
+    a value.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.last = last_codes(tree)
-        self.depth = tree.depth
-        self.levels = int(tree.depth.max()) + 1
-
-    def one_way(self, depth: int, ancestor: int) -> float:
-        """Dist(v, g) for a node v at `depth` and its ancestor g (Eq. 4). Scalar floats: array powers may differ."""
-        height = self.levels - int(self.depth[ancestor])
-        own = self.levels - depth
-        leaves = self.tree.leaves
-        base = float(height * (height - own))
-        return float(base ** (height / self.levels)) * (int(leaves[ancestor]) / int(leaves[0]))
+        depths, step = np.unique(tree.depth[tree.node], return_inverse=True)
+        self.depths, self.step = depths, np.asarray(step, np.int64).reshape(-1)
+        levels = int(tree.depth.max()) + 1
+        # Scalar floats: powers of arrays may differ.
+        power = np.array([[_dist(levels, g, own) for own in depths.tolist()] for g in range(levels)])
+        share = tree.leaves / tree.leaves[0]
+        self.way = power.reshape(levels, len(depths))[tree.depth] * share[:, None]
 
     def greatest(self, null: bool) -> float:
         """Largest distance of two values that occur; 1 where it is 0 and a NULL occurs."""
-        largest = 0.0
-        for node in range(len(self.tree.parent)):
-            largest = max(largest, self._widest(node))
+        deepest, second = self._deepest()
+        both = np.flatnonzero(second >= 0)
+        steps = (np.searchsorted(self.depths, of[both]) for of in (deepest, second))
+        one, other = (self.way[both, step] for step in steps)
+        largest = float((one * other).max(initial=0.0))
         return largest if largest > 0 or not null else 1.0
 
-    def _widest(self, node: int) -> float:
-        """Largest distance of two values whose lowest common ancestor is the node: of its two deepest sides."""
-        deepest = sorted(self._sides.get(node, ()), reverse=True)[:2]
-        if len(deepest) < 2:
-            return 0.0
-        return self.one_way(deepest[0], node) * self.one_way(deepest[1], node)
-
-    @property
-    def _sides(self) -> dict[int, list[int]]:
-        """Greatest depth of a value below each child, by node; a value at the node itself is a side too."""
-        if not hasattr(self, "_sides_"):
-            parent, depth = self.tree.parent, self.depth
-            deepest = np.full(len(parent), -1, np.int64)
-            deepest[self.tree.node] = depth[self.tree.node]
-            sides: dict[int, list[int]] = {}
-            occurs = set(self.tree.node.tolist())
-            for node in range(len(parent) - 1, -1, -1):
-                if node in occurs and node in sides:
-                    sides[node].append(int(depth[node]))
-                above = int(parent[node])
-                if above >= 0 and deepest[node] >= 0:
-                    sides.setdefault(above, []).append(int(deepest[node]))
-                    deepest[above] = max(deepest[above], deepest[node])
-            self._sides_ = sides
-        return self._sides_
+    def _deepest(self) -> tuple[Ints, Ints]:
+        """Depths of the deepest values on two different sides of each node, -1 where there are none; a value at the
+        node itself is a side, too."""
+        tree = self.tree
+        deepest, second = np.full((2, len(tree.parent)), -1, np.int64)
+        deepest[tree.node] = tree.depth[tree.node]
+        for nodes in tree.levels[:0:-1]:
+            some = nodes[deepest[nodes] >= 0]
+            some = some[np.lexsort((deepest[some], tree.parent[some]))]
+            ends = np.flatnonzero(np.diff(tree.parent[some], append=-1))
+            above, has_others = tree.parent[some[ends]], np.diff(ends, prepend=-1) > 1
+            second[above] = np.where(has_others, deepest[some[ends - 1]], deepest[above])
+            deepest[above] = deepest[some[ends]]
+        return deepest, second
 
     def scaled(self, scale: float, null: bool) -> Table:
-        return _Categories(self, self.tree.weight, scale, null)
+        return Categories(self, self.tree.weight, scale, null)
+
+
+def _dist(levels: int, ancestor: int, depth: int) -> float:
+    """Dist(v, g) of a node v from its ancestor g, by their depths, but for the share of leaves below g (Eq. 4)."""
+    height = levels - ancestor
+    return float(float(height * max(depth - ancestor, 0)) ** (height / levels))
 
 
 def last_codes(tree: Tree) -> Ints:
     """Code after the last value in each node's subtree, by node (subtrees are contiguous in preorder)."""
-    last_node = np.arange(len(tree.parent))
-    for node in range(len(tree.parent) - 1, 0, -1):
-        above = tree.parent[node]
-        last_node[above] = max(last_node[above], last_node[node])
-    return np.searchsorted(tree.node, last_node, side="right").astype(np.int64)
+    return np.searchsorted(tree.node, tree.last, side="right").astype(np.int64)
 
 
-class _Categories:
+KEPT = 500_000
+"""Entries of the rows of an attribute that are kept."""
+
+
+class Categories:
     """Rows of rounded category distances, made when they are first asked for and kept."""
 
     def __init__(self, distance: _CategoryDistance, weight: float, scale: float, null: bool) -> None:
         self.distance = distance
         self.weight, self.scale = weight, scale
-        self.null = self._rounded(distance.greatest(null=True)) if null else 0
+        self.null = round(distance.greatest(null=True) * weight * scale) if null else 0
         self.kept: dict[int, Ints] = {}
-        self.factors: dict[int, dict[int, float]] = {}
-
-    def _rounded(self, distance: float) -> int:
-        return round(distance * self.weight * self.scale)
 
     def row(self, code: int) -> Ints:
         values = self.distance.tree.values
         if code not in self.kept:
-            if len(self.kept) * values > 4_000_000:
+            if len(self.kept) * values > KEPT:
                 self.kept.clear()
             self.kept[code] = self._null_row(values) if code == values else self._row(code, values)
         return self.kept[code]
@@ -199,22 +193,17 @@ class _Categories:
     def _row(self, code: int, values: int) -> Ints:
         """Distances grow along the path to the root: every ancestor adds the values that only it has in common."""
         distance, tree = self.distance, self.distance.tree
-        own = int(tree.node[code])
+        own, step = int(tree.node[code]), int(distance.step[code])
         row = np.zeros(values + 1, np.int64)
         row[-1] = self.null
         below_from = below_to = code
         for ancestor in tree.line(own):
             first = int(np.searchsorted(tree.node, ancestor))
             last = int(distance.last[ancestor])
-            mine = distance.one_way(int(distance.depth[own]), ancestor)
-            factor = self.factors.setdefault(ancestor, {})
-            for start, stop in ((first, below_from), (below_to, last)):
-                if start < stop:
-                    depths = distance.depth[tree.node[start:stop]]
-                    for depth in np.unique(depths).tolist():
-                        if depth not in factor:
-                            factor[depth] = distance.one_way(depth, ancestor)
-                        row[start:stop][depths == depth] = self._rounded(mine * factor[depth])
+            way = distance.way[ancestor]
+            whole = way[step] * way * self.weight * self.scale
+            row[first:below_from] = np.rint(whole[distance.step[first:below_from]])
+            row[below_to:last] = np.rint(whole[distance.step[below_to:last]])
             below_from, below_to = first, last
         return row
 

@@ -89,9 +89,17 @@ class Tree:
     def depth(self) -> Codes:
         """Edges from the root, by node."""
         depth = np.zeros(len(self.parent), np.int32)
-        for node in range(1, len(self.parent)):
-            depth[node] = depth[self.parent[node]] + 1
+        above = self.parent
+        while (above >= 0).any():
+            depth += above >= 0
+            above = np.where(above >= 0, self.parent[above], -1)
         return depth
+
+    @cached_property
+    def levels(self) -> list[Ints]:
+        """The nodes of each depth, from the root down."""
+        by_depth = np.argsort(self.depth, kind="stable")
+        return np.split(by_depth, np.cumsum(np.bincount(self.depth))[:-1])
 
     @cached_property
     def is_inner(self) -> npt.NDArray[np.bool_]:
@@ -105,18 +113,32 @@ class Tree:
         """What a node is published as, by node: a leaf as it is, an inner node as the nearest of it and its ancestors
         whose depth is a multiple of `round`."""
         raised = np.arange(len(self.parent), dtype=np.int32)
-        for node in range(1, len(self.parent)):
-            if self.is_inner[node] and self.depth[node] % self.round:
-                raised[node] = raised[self.parent[node]]
+        for nodes in self.levels[1:]:
+            lifted = nodes[self.is_inner[nodes] & (self.depth[nodes] % self.round > 0)]
+            raised[lifted] = raised[self.parent[lifted]]
         return raised
+
+    @cached_property
+    def last(self) -> Ints:
+        """The last node below each node, or itself: a subtree is the nodes from its root to there."""
+        last = np.arange(len(self.parent))
+        for nodes in self.levels[:0:-1]:
+            np.maximum.at(last, self.parent[nodes], last[nodes])
+        return last
 
     @cached_property
     def leaves(self) -> Ints:
         """Number of leaves below a node (1 for a leaf), by node."""
-        leaves = np.where(self.is_inner, 0, 1).astype(np.int64)
-        for node in range(len(self.parent) - 1, 0, -1):
-            leaves[self.parent[node]] += leaves[node]
-        return leaves
+        until = np.cumsum(~self.is_inner)
+        return np.asarray(until[self.last] - until + ~self.is_inner, np.int64)
+
+    @cached_property
+    def height(self) -> Ints:
+        """Edges down to the deepest leaf below each node."""
+        height = np.zeros(len(self.parent), np.int64)
+        for nodes in self.levels[:0:-1]:
+            np.maximum.at(height, self.parent[nodes], height[nodes] + 1)
+        return height
 
     def line(self, node: int) -> list[int]:
         """The node and its ancestors up to the root."""
@@ -141,9 +163,8 @@ class Tree:
         used = np.zeros(len(self.parent), bool)
         used[self.node] = True
         used[0] = True
-        for node in range(len(self.parent) - 1, 0, -1):
-            if used[node]:
-                used[self.parent[node]] = True
+        for nodes in self.levels[:0:-1]:
+            used[self.parent[nodes[used[nodes]]]] = True
         number = (np.cumsum(used) - 1).astype(np.int32)
         parent = self.parent[used]
         return replace(self, parent=np.where(parent >= 0, number[parent], -1), node=number[self.node])
@@ -189,9 +210,7 @@ class Sensitive:
         if self.tree is None:
             raise ValueError("the hierarchical distance needs a hierarchy")
         parent = np.append(self.tree.parent, 0).astype(np.int32)
-        height = np.zeros(len(parent), np.int64)
-        for at in range(len(self.tree.parent) - 1, 0, -1):
-            height[parent[at]] = max(height[parent[at]], height[at] + 1)
+        height = np.append(self.tree.height, 0)
         length = (height[parent] - height) / max(2 * int(height[0]), 1)
         length[0] = 0.0
         if height[0] == 0:  # the one value is the root itself, and all of the way to NULL is this edge

@@ -81,7 +81,7 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
     items = problem.item_of[np.array(rows)].astype(np.int32)
     m, d = len(items), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    low, high = np.empty((2, d), np.int64)
+    span = np.empty((d, 4), np.int64)
     told = cut(
         items,
         m,
@@ -91,8 +91,7 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
         *problem.measure,
         *problem.model,
         *problem.scratch,
-        low,
-        high,
+        span,
         total,
         back,
     )
