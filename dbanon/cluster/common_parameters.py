@@ -90,6 +90,12 @@ COMMON: tuple[Parameter, ...] = (
         "Several sensitive columns: each judged in the whole class (default), or within equal values of the others.",
     ),
     Parameter(
+        "cell",
+        Integer(2),
+        "For large tables: cut into cells of at most so many different combinations of quasi-identifiers, along the "
+        "widest column at its median, and cluster each for itself. Faster, and loses more; default: one cell.",
+    ),
+    Parameter(
         "suppress",
         Real(0, 1),
         "Greatest share of the records that may be left out as outliers where that lowers the average loss of the "

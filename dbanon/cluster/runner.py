@@ -10,11 +10,12 @@ import numpy as np
 from dbanon import errors
 from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.after.improve import Budget, Progress, Search, improved
-from dbanon.cluster.after.outliers import left_out
+from dbanon.cluster.after.outliers import Repair, left_out
 from dbanon.cluster.after.repair import merged
 from dbanon.cluster.progress import Work
 from dbanon.cluster.registry import Algorithm, Check
 from dbanon.models.constraint import AtLeast
+from dbanon.space.cells import cells
 from dbanon.space.space import Ints, Space, Tree
 
 
@@ -56,18 +57,23 @@ def run(
     names: Names = NAMELESS,
     refinement: Refinement = AS_THEY_ARE,
     check: Check = lambda: None,
+    *,
+    cell: int | None = None,
 ) -> Ints:
     """Cluster numbers of every canonical row, -1 where a record is left out.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; TooSmallBlock if one of these
-    blocks cannot meet the model. A group that misses a model of its sensitive values is merged with others until it
-    meets it; ModelNotMet if the whole table does not.
+    blocks cannot meet the model. Blocks of more than `cell` tuples are cut into cells (dbanon.space.cells), as far as
+    each has two groups' records and meets the model, and these are clustered one by one. A group that misses a model of
+    its sensitive values is merged with others of its cell, then of its block, until it meets it; ModelNotMet if the
+    whole table does not.
     """
     names = replace(names, function=names.function or algorithm.name)
     heights = refinement.heights
     _feasible(space, constraint, names)
     _agreed(space, names)
     blocks = _blocks(space, constraint, names)
+    pieces = _cells(space, constraint, blocks, cell)
 
     own = algorithm.ability(OwnSearch)
     budget = refinement.budget or Budget(own.moves(space, constraint, options) if own else 0)
@@ -83,15 +89,13 @@ def run(
             raise ValueError(f"{algorithm.name} gave labels of shape {labels.shape} for {len(rows)} records")
         return labels
 
-    clusters = _of_blocks(space, blocks, cluster)
+    clusters = _of_blocks(space, pieces, cluster)
 
-    def repair(among: Space, labels: Ints) -> Ints:
-        if constraint.counts_records(among):
-            return labels
-        return _of_blocks(among, blocks, lambda part, rows: merged(part, constraint, labels[rows], check))
+    repair = _repair(constraint, blocks, check)
+    repair_cells = _repair(constraint, pieces, check, then=repair) if len(pieces) > len(blocks) else repair
 
-    whole, share = repair(space, clusters), refinement.suppress
-    labels = _numbered(left_out(space, constraint, clusters, whole, share, repair) if share else whole)
+    whole, share = repair_cells(space, clusters), refinement.suppress
+    labels = _numbered(left_out(space, constraint, clusters, whole, share, repair_cells) if share else whole)
     if refinement.progress is not None:
         budget.progress = stretch.searched
     if budget.moves == 0 and budget.seconds is None:
@@ -164,6 +168,19 @@ def _of_blocks(space: Space, blocks: Sequence[Ints], labels_of: Callable[[Space,
     return labels
 
 
+def _repair(constraint: AtLeast, blocks: Sequence[Ints], check: Check, *, then: Repair | None = None) -> Repair:
+    """Merges clusters that miss the model, block by block. Where blocks are cells, `then` the blocks that these are
+    of: persons may be in several cells, and clusters of several may publish the same."""
+
+    def repair(among: Space, labels: Ints) -> Ints:
+        if constraint.counts_records(among):
+            return labels
+        labels = _of_blocks(among, blocks, lambda part, rows: merged(part, constraint, labels[rows], check))
+        return labels if then is None else then(among, labels)
+
+    return repair
+
+
 def _numbered(labels: Ints) -> Ints:
     """The labels without gaps; -1 stays."""
     kept = labels >= 0
@@ -200,6 +217,23 @@ def _blocks(space: Space, constraint: AtLeast, names: Names) -> list[Ints]:
         rows = sum(int(space.counts[block].sum()) for block in small)
         raise errors.TooSmallBlock(names.function, constraint.said, rows, limited)
     return blocks
+
+
+def _cells(space: Space, constraint: AtLeast, blocks: list[Ints], cell: int | None) -> list[Ints]:
+    """Tuples of what is clustered for itself: the blocks, cut into cells of at most so many tuples."""
+    if cell is None:
+        return blocks
+
+    def cut(block: Ints) -> list[Ints]:
+        part = space if len(block) == len(space.codes) else space.part(block)
+        least = 2 * constraint.least
+
+        def enough(tuples: Ints) -> bool:
+            return int(part.counts[tuples].sum()) >= least and constraint.enough(part, tuples)
+
+        return [block[tuples] for tuples in cells(part, cell, enough)]
+
+    return [piece for block in blocks for piece in (cut(block) if len(block) > cell else [block])]
 
 
 def _limited(attribute: object) -> bool:

@@ -293,6 +293,7 @@ def _labels(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeas
                 cluster.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]),
                 cluster.Refinement(asked["suppress"], asked["heights"], budget, current.told),
                 check,
+                cell=asked["cell"],
             )
         return found.astype(np.int32)
 
@@ -308,7 +309,18 @@ def _content(asked: dict[str, Any], table: space.Space) -> bytes:
     """128-bit hash of all that labels follow from: version, algorithm, parameters, attributes, tuples, persons."""
     told = {
         key: asked[key]
-        for key in ("algorithm", "k", "options", "attributes", "models", "joint", "suppress", "improve", "heights")
+        for key in (
+            "algorithm",
+            "k",
+            "options",
+            "attributes",
+            "models",
+            "joint",
+            "suppress",
+            "improve",
+            "heights",
+            "cell",
+        )
     }
     told["influence"] = [[a.influence, a.weight] for a in table.attributes]
     content = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)

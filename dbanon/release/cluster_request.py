@@ -22,6 +22,7 @@ def cluster_request(call: Publication) -> Sql:
             "models": [d.fields() for d in call.demands],
             "joint": call.joint,
             "suppress": call.options["suppress"],
+            "cell": call.options["cell"],
             "improve": call.options["improve"],
             "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
             "sensitive": _tested_names(call),

@@ -97,6 +97,7 @@ CASES = [
     Case("round", "{'age': 10}"),
     *of_models(),
     free("multi", "'joint'", "alpha := 0.8, sensitive := ['disease', 'mark']"),
+    Case("cell", "4"),
     Case("suppress", "0.2"),
     Case("improve", "500"),
     free("escape", "true", "qi := ['age', 'mark']"),

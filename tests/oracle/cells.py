@@ -1,0 +1,75 @@
+"""Coarse cells again, plainly: all tuples of a cell are looked at one by one for each cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from dbanon.space.space import Attribute, Number, Space
+
+UNEVEN = 8
+
+
+def cells(space: Space, most: int, enough: Callable[[list[int]], bool]) -> list[list[int]]:
+    """The tuples of cells, first codes first."""
+
+    def cut(tuples: list[int]) -> list[list[int]]:
+        if len(tuples) <= most:
+            return [tuples]
+        ways = []
+        for j, attribute in enumerate(space.attributes):
+            own = sorted(int(space.codes[t, j]) for t in tuples)
+            at = _begin(attribute, own)
+            if at is None:
+                continue
+            sides = [[t for t in tuples if space.codes[t, j] < at], [t for t in tuples if space.codes[t, j] >= at]]
+            share = len(sides[0]) / len(tuples)
+            low, high = (_width(attribute, [c for c in own if (c < at) == first]) for first in (True, False))
+            less = _width(attribute, own) - share * low - (1 - share) * high
+            uneven = min(len(side) for side in sides) * UNEVEN < len(tuples)
+            ways.append((uneven, -less * attribute.weight, j, sides))
+        for *_, sides in sorted(ways, key=lambda way: way[:3]):
+            if enough(sides[0]) and enough(sides[1]):
+                return cut(sides[0]) + cut(sides[1])
+        return [tuples]
+
+    return cut(list(range(len(space.codes))))
+
+
+def _begin(attribute: Attribute, own: list[int]) -> int | None:
+    """The code with which the second side begins: NULL, or that of the most even cut between two different values, of a
+    category between different children of what is above all."""
+    different = sorted(set(own))
+    if len(different) < 2:
+        return None
+    if different[-1] == attribute.values:
+        return attribute.values
+    possible = []
+    for before, at in pairwise(different):
+        if isinstance(attribute, Number) or _child(attribute, before, own) != _child(attribute, at, own):
+            possible.append((abs(2 * sum(c < at for c in own) - len(own)), at))
+    return min(possible)[1]
+
+
+def _child(attribute: Attribute, code: int, own: list[int]) -> int:
+    """The node on the way from the lowest common ancestor down to a value, or the ancestor where that is the value."""
+    assert not isinstance(attribute, Number)
+    lines = [attribute.line(int(attribute.node[c]))[::-1] for c in (*own, code)]
+    depth = 0
+    while all(len(line) > depth + 1 for line in lines) and len({line[depth + 1] for line in lines}) == 1:
+        depth += 1
+    line = lines[-1]
+    return line[min(depth + 1, len(line) - 1)]
+
+
+def _width(attribute: Attribute, own: list[int]) -> float:
+    if len(set(own)) == 1:
+        return 0.0
+    if max(own) == attribute.values:
+        return 1.0
+    if isinstance(attribute, Number):
+        width = float(attribute.positions[-1])
+        return float(attribute.positions[max(own)] - attribute.positions[min(own)]) / width if width > 0 else 0.0
+    lines = [attribute.line(int(attribute.node[c])) for c in own]
+    above = next(node for node in lines[0] if all(node in line for line in lines))
+    return float(attribute.leaves[above] / attribute.leaves[0])

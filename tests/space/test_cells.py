@@ -1,0 +1,158 @@
+"""Tables are cut into cells of so many tuples, which are clustered one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import cells as slow
+from oracle.reference import Category, Number
+from oracle.reference import Tree as Hierarchy
+from support.model_tables import demanded
+from support.tables import MANY, Table, encoded, large, tables
+
+from dbanon import cluster
+from dbanon.cluster.extent import united
+from dbanon.models.constraint import AtLeast
+from dbanon.space import space
+from dbanon.space.cells import cells
+
+NAMES = [algorithm.name for algorithm in cluster.algorithms()]
+
+
+def run(name: str, made: space.Space, asked: AtLeast, cell: int | None) -> Any:
+    algorithm = cluster.find(name)
+    options = {p.name: p.default for p in algorithm.own}
+    return cluster.run(algorithm, made, asked, options, cell=cell)
+
+
+@given(tables(), st.integers(1, 12), st.integers(1, 4))
+@MANY
+def test_cells_are_those_that_are_found_by_looking_at_each_tuple(table: Table, most: int, least: int) -> None:
+    made = encoded(table).space
+    found = cells(made, most, lambda tuples: int(made.counts[tuples].sum()) >= least)
+    assert [cell.tolist() for cell in found] == slow.cells(
+        made, most, lambda tuples: int(made.counts[tuples].sum()) >= least
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cells_of_many_tuples_are_those_too(seed: int) -> None:
+    made = encoded(large(seed)).space
+    for most, least in ((20, 12), (70, 2)):
+
+        def enough(tuples: Any, least: int = least) -> bool:
+            return int(made.counts[tuples].sum()) >= least
+
+        assert [cell.tolist() for cell in cells(made, most, enough)] == slow.cells(made, most, enough)
+
+
+def test_what_a_cut_narrows_most_is_cut_and_subtrees_and_null_stay_together() -> None:
+    tree = Hierarchy([["a", "A", "*"], ["b", "A", "*"], ["c", "A", "*"], ["d", "B", "*"]])
+    flat = Hierarchy([["x", "*"], ["y", "*"], ["z", "*"]])
+    made = encoded(
+        Table(
+            [(0, "x", "a"), (1, "y", "b"), (2, "z", "c"), (3, "x", "d"), (4, "y", None), (5, "z", None)],
+            [Number(), Category(flat), Category(tree, 5.0)],
+        )
+    ).space
+
+    def found(least: int) -> list[list[int]]:
+        return [cell.tolist() for cell in cells(made, 3, lambda tuples: len(tuples) >= least)]
+
+    assert found(3) == [[0, 1, 2], [3, 4, 5]], "neither NULL nor d are three: the number"
+    assert found(2) == [[0, 3], [1, 2], [4, 5]], "NULL, which leaves 4/6 of 5; d is not two: x, which leaves 1/2 of 1"
+    assert found(1) == [[0, 1, 2], [3], [4, 5]], "NULL; the subtree of d, which leaves 3/4 * 3/4 of 5"
+
+
+def grid(draws: np.random.Generator, rows: int) -> space.Space:
+    """Two numbers, and three categories under two nodes."""
+    tree = space.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
+    numbers = [space.Number(np.arange(50.0), True) for _ in range(2)]
+    columns = [draws.integers(0, n, rows).astype(np.int32) for n in (50, 50, 3)]
+    return space.build([*numbers, tree], columns, np.arange(rows, dtype=np.uint64), None)[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clusters_lie_in_cells_and_a_cell_is_clustered_as_a_table_of_its_own(name: str) -> None:
+    made, k = grid(np.random.default_rng(1), 300), 4
+    asked = AtLeast(k)
+    found = cells(made, 60, lambda tuples: int(made.counts[tuples].sum()) >= 2 * k)
+    assert len(found) > 3
+    labels = run(name, made, asked, 60)
+    for cell in found:
+        rows = made.rows_of(cell)
+        if name != "best":  # whose search goes on in the whole table
+            assert not set(labels[rows]) & set(np.delete(labels, rows))
+            alone = run(name, made.part(cell), asked, None)
+            assert len(set(zip(labels[rows], alone, strict=True))) == len(set(alone))
+    assert np.bincount(labels).min() >= k
+    assert run(name, made, asked, 10**6).tolist() == run(name, made, asked, None).tolist()
+
+
+@pytest.mark.parametrize("name", ["kacpc", "mdav", "mondrian", "best"])
+def test_models_and_persons_hold_in_cells(name: str) -> None:
+    draws = np.random.default_rng(5)
+    rows = 600
+    numbers = [draws.integers(0, 50, rows) for _ in range(2)]
+    attributes = [space.Number(np.arange(50.0), True) for _ in numbers]
+    columns = [n.astype(np.int32) for n in numbers]
+    persons = draws.integers(-1, 150, rows)  # each has records in several cells; some are unknown
+    disease = (draws.integers(0, 6, rows).astype(np.int32), 6, None)
+    made, _ = space.build(attributes, columns, np.arange(rows, dtype=np.uint64), persons, None, [disease])
+    asked = AtLeast(5, (demanded(l=3),))
+    labels = run(name, made, asked, 60)
+    assert labels.min() == 0 and labels.max() > 10
+    for label in range(int(labels.max()) + 1):
+        of = np.flatnonzero(labels == label)
+        known = made.persons[of] >= 0 if made.persons is not None else of >= 0
+        assert made.persons is not None and len(set(made.persons[of][known])) >= 5
+        assert len(set(made.sensitive[0].codes[of][known])) >= 3
+
+
+def test_clusters_of_two_cells_that_publish_the_same_are_judged_together() -> None:
+    """Values x and y below 10, where all is published as [0, 9]: in either cell two of four people have x. In both
+    there are five, four of whom have x."""
+    left = [(0, 0, 0), (1, 1, 0), (2, 2, 1), (3, 3, 1)]  # number, person, value
+    right = [(6, 2, 0), (7, 4, 0), (8, 0, 1), (9, 1, 1)]
+    above = [(20 + i, 10 + i, 2 + i // 4) for i in range(8)]
+    number, person, value = (np.array(column) for column in zip(*left, *right, *above, strict=True))
+    first = (number > 9).astype(np.int32)
+    made, _ = space.build(
+        [
+            space.Number(
+                number.astype(float), True, ends=space.Ends(2 * first, 2 * first + 1, first * 20.0, first * 29.0)
+            )
+        ],
+        [np.arange(16, dtype=np.int32)],
+        np.arange(16, dtype=np.uint64),
+        person,
+        None,
+        [(value.astype(np.int32), 4, None)],
+    )
+    asked = AtLeast(4, (demanded(alpha=0.5),))
+    assert [len(cell) for cell in cells(made, 4, lambda tuples: len(tuples) >= 4)] == [4, 4, 4, 4]
+    for name in ("mondrian", "kacpc", "mdav"):
+        labels = run(name, made, asked, 4)
+        seen = united(made, labels)
+        assert not len(asked.missed(made, [np.flatnonzero(seen == n) for n in range(int(seen.max()) + 1)]))
+
+
+def test_a_call_takes_a_cell_and_the_release_is_the_same_in_any_order_of_rows(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE people AS SELECT (i * 7919) % 1009 AS a, (i * 104729) % 997 AS b, (i % 7)::VARCHAR AS disease "
+        "FROM range(900) t(i)"
+    )
+    con.execute("CREATE TABLE others AS FROM people ORDER BY hash(a)")
+    ask = "FROM {}('{}', k := 5, qi := ['a', 'b'], sensitive := ['disease'], cell := 100)"
+    for name in ("mdav", "kacpc"):
+        rows = con.execute(ask.format(name, "people")).fetchall()
+        assert rows == con.execute(ask.format(name, "others")).fetchall()
+        assert rows != con.execute(ask.format(name, "people").replace(", cell := 100", "")).fetchall()
+        classes = con.execute(f"FROM {name}_classes('people', k = 5, qi = ['a', 'b'], cell = 100)").fetchall()
+        assert len(classes) > 100
+    with pytest.raises(Exception, match="cell must be an integer of at least 2, got 1"):
+        con.execute(ask.format("mdav", "people").replace("100", "1"))
