@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dbanon.cluster.loss import Loss, Term
-from dbanon.cluster.model_arrays import model_rules
+from dbanon.cluster.model_arrays import model_rules, scratch
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Codes, Ints, Number, Space, Tree
 
@@ -46,9 +46,8 @@ class Layout:
         """What kernels that judge groups write to."""
         asked, apart = self.model
         if asked is None and apart is None:
-            return np.zeros(0, np.int64), np.zeros(2)
-        rules = apart[1] if asked is None else asked[2]
-        return np.zeros(int(rules[0][-1]), np.int64), np.zeros(2 * max(int(rules[5][-1]), 1))
+            return np.zeros(0, np.int64), None
+        return scratch(apart[1] if asked is None else asked[2])
 
     @property
     def measure(self) -> tuple[Any, ...]:

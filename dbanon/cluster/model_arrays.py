@@ -49,3 +49,10 @@ def model_rules(space: Space, models: Sequence[Demand]) -> tuple[Any, ...]:
         at, table, share, most, aim, np.array(node_at), np.concatenate(parents), np.concatenate(nodes),
         np.concatenate(lengths),
     )  # fmt: skip
+
+
+def scratch(rules: tuple[Any, ...]) -> tuple[Any, Any]:
+    """What kernels that judge groups by rules write to: counts of values, and sums in hierarchies (None: no column has
+    a distance)."""
+    judges_distance = bool((rules[1][:, 5] >= 0).any())
+    return np.zeros(int(rules[0][-1]), np.int64), np.zeros(2 * max(int(rules[5][-1]), 1)) if judges_distance else None

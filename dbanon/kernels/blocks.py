@@ -6,6 +6,7 @@ import numpy as np
 
 from dbanon.kernels.axes import CHUNK, axis_state
 from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.room import integers
 from dbanon.kernels.search import add_near, pop, push
 from dbanon.kernels.tree import part_at
 
@@ -15,14 +16,14 @@ def cut_blocks(order, begins, ends, most, matrix, places, starts, out):
     """Blocks of at most `most` tuples: each path of the trie halved along the axis on which its tuples lie farthest
     apart. `order` is permuted in place; the begins of the blocks go to `out`, their number comes back."""
     axes = matrix.shape[1]
-    stack = np.empty((128, 2), np.int64)
+    stack = integers(np.int64(256))
     made = 0
     for group in range(len(begins)):
-        stack[0, 0], stack[0, 1] = begins[group], ends[group]
+        stack[0], stack[1] = begins[group], ends[group]
         top = 1
         while top > 0:
             top -= 1
-            begin, end = stack[top, 0], stack[top, 1]
+            begin, end = stack[2 * top], stack[2 * top + 1]
             widest, axis = np.int64(0), -1
             if end - begin > most:
                 for a in range(axes):
@@ -39,8 +40,7 @@ def cut_blocks(order, begins, ends, most, matrix, places, starts, out):
                 continue
             middle = (begin + end) // 2
             part_at(order, begin, end, middle, matrix, axis)
-            stack[top, 0], stack[top, 1] = middle, end
-            stack[top + 1, 0], stack[top + 1, 1] = begin, middle
+            stack[2 * top], stack[2 * top + 1], stack[2 * top + 2], stack[2 * top + 3] = middle, end, begin, middle
             top += 2
     return made
 
@@ -121,10 +121,10 @@ def gather_blocks(
     axes, levels = len(lengths), len(offsets)
     missing, counts, totals, count_chunks, total_chunks = sums[2], sums[3], sums[4], sums[5], sums[6]
     chunk_starts = axis[4]
-    near = np.empty(len(first), np.int64)
+    near = integers(len(first))
     size_found = k + 1
-    heap_sums, heap_whose = np.empty(size_found, np.int64), np.empty(size_found, np.int64)
-    seed_places = np.empty(axes, np.int64)
+    heap_sums, heap_whose = integers(size_found), integers(size_found)
+    seed_places = integers(axes)
     total_left = np.int64(0)
     for b in range(len(first)):
         total_left += left[b]

@@ -9,6 +9,7 @@ from dbanon.kernels.jit import part
 from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.models import may_join
 from dbanon.kernels.path import NEVER
+from dbanon.kernels.room import zeros
 
 
 @part
@@ -18,7 +19,7 @@ def carve(records, m, goal, other, codes, terms, data, asked, apart, counts, ext
     columns = 0
     if asked is not None:
         columns = len(asked[1])
-    distinct = np.zeros(columns, np.int64)
+    distinct = zeros(columns)
     counts[:] = 0
     taken, left = np.int64(0), np.int64(0)
     for i in range(m):

@@ -16,6 +16,7 @@ import numpy as np
 
 from dbanon.kernels.jit import part
 from dbanon.kernels.models import meets, meets_column
+from dbanon.kernels.room import integers
 from dbanon.kernels.sorting import sort_values
 
 
@@ -42,10 +43,10 @@ def holds(items, first, end, asked, apart, counts, extra):
 def _holds_apart(items, first, end, apart, counts, extra):
     k, rules, pairs, people = apart
     columns = len(pairs[0])
-    ids = np.empty(end - first, np.int64)
+    ids = integers(end - first)
     if _distinct(items, first, end, people[0][columns], ids) < k:
         return False
-    persons = np.empty(end - first, np.int64)
+    persons = integers(end - first)
     at = rules[0]
     for s in range(columns):
         known = _distinct(items, first, end, pairs[0][s], ids)

@@ -38,7 +38,7 @@ def draw_line(line, terms, lines, state):
         bits = 0
         while (terms[line[i, 0], 1] >> bits) > 2:
             bits += 1
-        line[i, 2] = below(bits + 1, state) if i < d - 1 and below(2, state) == 0 else 0
+        line[i, 2] = below(bits + 1, state) if i < d - 1 and below(np.int64(2), state) == 0 else 0
 
 
 @part
@@ -67,6 +67,6 @@ def far(item, center, codes, terms, data):
     """The loss of a class of two items."""
     total = np.int64(0)
     for a in range(codes.shape[1]):
-        x, y = codes[item, a], codes[center, a]
+        x, y = np.int64(codes[item, a]), np.int64(codes[center, a])
         total += lost(a, min(x, y), max(x, y), terms, data)
     return total

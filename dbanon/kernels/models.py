@@ -4,7 +4,7 @@
 least number of values; least exp of the entropy; c and l of recursive diversity; greatest distance; kind of distance, 0
 equal, 1 ordered, 2 hierarchical, -1 none); share (of each value in the whole table); most (greatest share of each value
 in a group); aim (the same, or less where that makes a group diverse); node_at, parent, node, length (hierarchies as
-trees).
+trees). `extra` is scratch for these, and None where no column has a distance.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.room import integers
 from dbanon.kernels.search import add_near, ask_near, find
 from dbanon.kernels.sorting import sort_values
 from dbanon.kernels.tree import add_counts
@@ -85,7 +86,9 @@ def meets_column(s, counts, size, total, rules, extra):
             tail += ranked[i]
         if tail == 0 or not greatest / tail < table[s, 2]:
             return False
-    return not (table[s, 5] >= 0 and distance(s, counts, total, np.int64(0), rules, extra) > table[s, 4] + EPS)
+    if extra is not None and table[s, 5] >= 0:
+        return not distance(s, counts, total, np.int64(0), rules, extra) > table[s, 4] + EPS
+    return True
 
 
 @part
@@ -111,21 +114,22 @@ def may_join(row, values, counts, size, goal, rules, distinct, extra):
             fresh = 1 if counts[v] == 0 and v < at[s + 1] - 1 else 0
             if free < need - distinct[s] - fresh:
                 return False
-    for s in range(len(table)):
-        if table[s, 5] >= 0:
-            v = at[s] + values[s, row]
-            counts[v] += 1
-            bound = distance(s, counts, size + 1, free, rules, extra)
-            counts[v] -= 1
-            if bound > table[s, 4] + EPS:
-                return False
+    if extra is not None:
+        for s in range(len(table)):
+            if table[s, 5] >= 0:
+                v = at[s] + values[s, row]
+                counts[v] += 1
+                bound = distance(s, counts, size + 1, free, rules, extra)
+                counts[v] -= 1
+                if bound > table[s, 4] + EPS:
+                    return False
     return True
 
 
 @kernel
 def gather_models(
     tree, few, axis, axis_codes, tables, table_starts, near_flat, near, sum_flat, sums, sign, least, begin,
-    head, following, tuple_of, values, rules, labels, label, steps, seeds, effort,
+    head, following, tuple_of, values, rules, counts, extra, labels, label, steps, seeds, effort,
 ):  # fmt: skip
     """Makes up to `steps` groups: the record of least (greatest) sum and the nearest records with which it meets the
     models; a nearer one that would leave no way to meet them waits for another group.
@@ -136,9 +140,9 @@ def gather_models(
     left = tree[2]
     columns = values.shape[0]
     at = rules[0]
-    counts, distinct = np.zeros(at[columns], np.int64), np.zeros(columns, np.int64)
-    extra = np.zeros(2 * max(rules[5][columns], 1), np.float64)
-    one, number = np.empty(2, np.int64), np.ones(2, np.int64)
+    distinct = integers(columns)
+    one, number = integers(np.int64(2)), integers(np.int64(2))
+    number[0] = 1
     made = 0
     while made < steps and left[0] >= least:
         if begin >= 0:
@@ -149,17 +153,17 @@ def gather_models(
         first = head[seed]
         ask_near(seed, few, axis, axis_codes, tables, table_starts, near_flat, near)
         goal, done = least, False
-        chosen = np.empty(0, np.int64)
+        chosen = integers(np.int64(0))
         while not done and goal <= left[0]:
             # First the nearest as they come, then only those that may join; ever farther while it takes more.
             for strict in range(2):
                 wanted = goal if strict == 0 else min(left[0], 4 * goal)
                 while not done:
-                    found, taken = np.empty(wanted + 1, np.int64), np.empty(wanted + 1, np.int64)
+                    found, taken = integers(wanted + 1), integers(wanted + 1)
                     size_found = find(tree, few, axis, near_flat, near, np.int64(1), np.int64(wanted), found, taken)
                     counts[:] = 0
                     distinct[:] = 0
-                    chosen = np.empty(goal, np.int64)
+                    chosen = integers(goal)
                     size = np.int64(0)
                     for turn in range(-1, size_found):
                         row = first if turn < 0 else head[found[turn]]
@@ -190,11 +194,12 @@ def gather_models(
                 goal = goal + max(goal // 4, 1)
         if not done:
             return made, True
-        for row in chosen:
-            labels[row] = label + made
-        tuples, minus = tuple_of[chosen], np.full(len(chosen), -1, np.int64)
-        for t in tuples:
-            unlink(t, head, following, labels)
+        tuples, minus = integers(goal), integers(goal)
+        for i in range(goal):
+            labels[chosen[i]] = label + made
+            tuples[i], minus[i] = tuple_of[chosen[i]], -1
+        for i in range(goal):
+            unlink(tuples[i], head, following, labels)
         add_counts(tree, few, tuples, minus)
         add_near(seed, np.int64(1), few, axis, axis_codes, tables, table_starts, sum_flat, sums)
         seeds[made] = seed

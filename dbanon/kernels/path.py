@@ -13,6 +13,7 @@ from dbanon.kernels.groups import holds
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.models import meets
+from dbanon.kernels.room import integers, small_integers, table
 
 NEVER = 2**63 - 1
 """No cut is possible. All losses together are below 2^62, and as much again where each record costs the penalty."""
@@ -88,8 +89,8 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts
 def cut_all(items, least, most, penalty, codes, terms, data, asked, apart, counts, extra, labels):
     """Labels of all records by their place on the line; gives the number of classes and the loss."""
     m = len(items)
-    total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int32)
-    span = np.empty((codes.shape[1], 4), np.int64)
+    total, back = integers(m + 1), small_integers(m + 1)
+    span = table(codes.shape[1], np.int64(4))
     loss = cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, span, total, back)
     end, made = m, 0
     while end > 0:

@@ -13,6 +13,7 @@ from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.lines import below, draw_line, far, place_on
 from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.path import NEVER, cut
+from dbanon.kernels.room import integers, small_integers, table
 from dbanon.kernels.sorting import sort_entries
 
 CARVED = 20
@@ -91,13 +92,13 @@ def put_runs(records, m, back, cuts, made, new_items, new_counts, new_starts, ne
 def line_up(items, starts, classes, blocks, line, codes, terms, lines, state):
     """The classes in the order of a random line, each at the place of one of its items; block after block."""
     draw_line(line, terms, lines, state)
-    where = np.empty(classes, np.int64)
+    where = integers(classes)
     for c in range(classes):
         entry = starts[c] + below(starts[c + 1] - starts[c], state)
         where[c] = place_on(line, items[entry], codes, terms, lines)
-    order, scratch = np.empty(classes, np.int32), np.zeros(classes, np.int32)
+    order, scratch = small_integers(classes), small_integers(classes)
     for i in range(classes):
-        order[i] = i
+        order[i], scratch[i] = i, 0
     sort_entries(where, order, scratch, classes)
     if len(blocks) > 0:
         for i in range(classes):
@@ -111,7 +112,7 @@ def line_up(items, starts, classes, blocks, line, codes, terms, lines, state):
 @kernel
 def sweep(
     items, counts, starts, sizes, classes, blocks, width, near, first_set, moves, least, most, largest,
-    codes, terms, data, asked, apart, lines, state, new_items, new_counts, new_starts, new_sizes,
+    codes, terms, data, asked, apart, tally, extra, lines, state, new_items, new_counts, new_starts, new_sizes,
 ):  # fmt: skip
     """Classes in the order of a random line are taken `width` at a time; each set that loses anything is dissolved and
     cut along a line of its own: one around a record of it in `near` of 100 cases, else a random one. It stays rebuilt
@@ -123,23 +124,14 @@ def sweep(
     classes, the loss saved and the moves made.
     """
     d = codes.shape[1]
-    line = np.empty((d, 3), np.int64)
-    span = np.empty((d, 4), np.int64)
+    line = table(d, np.int64(3))
+    span = table(d, np.int64(4))
     order = line_up(items, starts, classes, blocks, line, codes, terms, lines, state)
-    pool_items, pool_counts, places = (
-        np.empty(largest, np.int32),
-        np.empty(largest, np.int32),
-        np.empty(largest, np.int64),
-    )
-    records, other = np.empty(largest, np.int32), np.empty(largest, np.int32)
-    total, back = np.empty(largest + 1, np.int64), np.empty(largest + 1, np.int32)
-    cuts = np.empty(largest // least + 2, np.int64)
-    judges, room, branches = False, np.int64(0), np.int64(1)
-    if asked is not None:
-        judges, room, branches = True, asked[2][0][-1], max(asked[2][5][-1], np.int64(1))
-    if apart is not None:
-        judges, room, branches = True, apart[1][0][-1], max(apart[1][5][-1], np.int64(1))
-    tally, extra = np.zeros(room, np.int64), np.zeros(2 * branches, np.float64)
+    pool_items, pool_counts, places = small_integers(largest), small_integers(largest), integers(largest)
+    records, other = small_integers(largest), small_integers(largest)
+    total, back = integers(largest + 1), small_integers(largest + 1)
+    cuts = integers(largest // least + 2)
+    judges = asked is not None or apart is not None
     made, saved, done = np.int64(0), np.int64(0), 0
     new_starts[0] = 0
     i = 0
@@ -160,8 +152,8 @@ def sweep(
         if before > 0:
             done += 1
             n = take_set(order[i:], some, items, counts, starts, pool_items, pool_counts)
-            carved = judges and (m > 8 * least or below(100, state) < CARVED)
-            if carved or below(100, state) < near:
+            carved = judges and (m > 8 * least or below(np.int64(100), state) < CARVED)
+            if carved or below(np.int64(100), state) < near:
                 center = pool_items[below(n, state)]
                 for e in range(n):
                     places[e] = far(pool_items[e], center, codes, terms, data)
@@ -172,7 +164,7 @@ def sweep(
             sort_entries(places, pool_items, pool_counts, n)
             spread(pool_items, pool_counts, n, records)
             if carved and (asked is not None or apart is not None):
-                goal = least + below(max((m >> (1 + below(4, state))) - least, 1), state)
+                goal = least + below(max((m >> (1 + below(np.int64(4), state))) - least, 1), state)
                 after = carve(records, m, goal, other, codes, terms, data, asked, apart, tally, extra, span)
                 back[m], back[goal] = goal, 0
             else:
@@ -207,8 +199,8 @@ def sweep(
 @kernel
 def class_losses(items, starts, sizes, classes, codes, terms, data):
     """Summed loss of the records of each class."""
-    losses = np.empty(classes, np.int64)
-    span = np.empty((codes.shape[1], 4), np.int64)
+    losses = integers(classes)
+    span = table(codes.shape[1], np.int64(4))
     for c in range(classes):
         losses[c] = class_loss(items, starts[c], starts[c + 1], codes, terms, data, span) * sizes[c]
     return losses

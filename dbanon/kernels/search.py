@@ -6,6 +6,7 @@ import numpy as np
 
 from dbanon.kernels.axes import add_to_axis, axes_bound, axis_state
 from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.room import integers
 from dbanon.kernels.tree import add_counts
 
 
@@ -65,7 +66,8 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
     )
     offsets, present = few[1], few[2]
     levels, axes = len(offsets), 0
-    rest = np.zeros(levels + 1, np.int64)
+    rest = integers(levels + 1)
+    rest[levels] = 0
     if axis is not None:
         axes = len(axis[2])
         state = axis_state(axis, ask)
@@ -79,15 +81,15 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
                 smallest, seen = value, True
         rest[j] = rest[j + 1] + smallest
     room = min(records, len(leaf_left)) + 1
-    sums, whose = np.empty(room, np.int64), np.empty(room, np.int64)
+    sums, whose = integers(room), integers(room)
     size, held = np.int64(0), np.int64(0)
     depth = 512
-    stack = np.empty((depth, 3), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, rest[0], 0
+    stack = integers(3 * depth)  # node, bound, and what the attributes above it add
+    stack[0], stack[1], stack[2] = 0, rest[0], 0
     top = 1
     while top > 0:
         top -= 1
-        node, bound, partial = stack[top, 0], stack[top, 1], stack[top, 2]
+        node, bound, partial = stack[3 * top], stack[3 * top + 1], stack[3 * top + 2]
         if held >= records and (bound > sums[0] or (bound == sums[0] and first[node] > whose[0])):
             continue
         if tuples[node] >= 0:
@@ -101,10 +103,9 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
             continue
         if top + kids[node] > depth:
             depth = 2 * (top + kids[node])
-            bigger = np.empty((depth, 3), np.int64)
-            for i in range(top):
-                for c in range(3):
-                    bigger[i, c] = stack[i, c]
+            bigger = integers(3 * depth)
+            for i in range(3 * top):
+                bigger[i] = stack[i]
             stack = bigger
         begin = best = top
         below = level[node] + 1
@@ -121,13 +122,14 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
                 total += axes_bound(child, boxes, axis, ask, state, sign)
             if held >= records and (total > sums[0] or (total == sums[0] and first[child] > whose[0])):
                 continue
-            stack[top, 0], stack[top, 1], stack[top, 2] = child, total, own
-            if total < stack[best, 1]:
+            stack[3 * top], stack[3 * top + 1], stack[3 * top + 2] = child, total, own
+            if total < stack[3 * best + 1]:
                 best = top
             top += 1
         if top - begin > 1 and best != top - 1:
             for c in range(3):
-                stack[best, c], stack[top - 1, c] = stack[top - 1, c], stack[best, c]
+                here, last = 3 * best + c, 3 * (top - 1) + c
+                stack[here], stack[last] = stack[last], stack[here]
     # The heap empties worst first: filled from the end, the answer is in order.
     for i in range(size - 1, -1, -1):
         found[i] = whose[0]
@@ -226,8 +228,9 @@ def gather_steps(
     While the tuple of the last seed has records left, one of them is the next seed of least sum: nothing was added to
     its own sum, something to every other. So its records make clusters without a search.
     """
-    one, number = np.empty(2, np.int64), np.ones(2, np.int64)
-    found, taken = np.empty(k + 1, np.int64), np.empty(k + 1, np.int64)
+    one, number = integers(np.int64(2)), integers(np.int64(2))
+    number[0] = 1
+    found, taken = integers(k + 1), integers(k + 1)
     used, made = np.int64(0), 0
     left, leaf_left = tree[2], tree[3]
     single, others = np.int64(1), np.int64(k - 1)

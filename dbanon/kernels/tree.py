@@ -13,7 +13,8 @@ def gather_up(parent, first, left):
     for node in range(len(parent) - 1, 0, -1):
         above = parent[node]
         left[above] += left[node]
-        first[above] = min(first[above], first[node])
+        if first[node] < first[above]:
+            first[above] = first[node]
 
 
 @part

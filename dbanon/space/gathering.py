@@ -85,7 +85,7 @@ class Gathering:
         """Makes up to `most` groups of at least `least` records that meet models of sensitive values, and labels their
         records from `first` on; gives the seeds, and whether the last seed found no group.
 
-        `begin` is the first seed, or -1; rules: see `dbanon.kernels.models`.
+        `begin` is the first seed, or -1; rules and their scratch: see `dbanon.kernels.models`.
         """
         from dbanon import kernels
 
@@ -93,7 +93,7 @@ class Gathering:
         seeds = np.empty(most, np.int64)
         groups, stuck = kernels.gather_models(
             *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, least, begin, *chains,
-            rules, labels, first, most, seeds, EFFORT,
+            *rules, labels, first, most, seeds, EFFORT,
         )  # fmt: skip
         index.count()
         return seeds[:groups], bool(stuck)

@@ -49,6 +49,5 @@ def test_the_first_call_compiles_each_kernel_once_and_no_model(function: str, tm
     names = {name for name, _ in compiled}
     assert ("find" if function == "kacpc" else "sweep") in names
     assert not names & {"meets_column", "may_join", "carve", "_holds_apart", "axes_bound", "axis_state"}
-    # `below` is short, and draws from a constant number of things in some places.
-    constants = [(name, types) for name, types in compiled if "Literal" in types and name != "below"]
+    constants = [(name, types) for name, types in compiled if "Literal" in types]
     assert constants == []

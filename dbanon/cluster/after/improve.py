@@ -105,7 +105,7 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
         kernels.sweep(
             *classes.arrays, 0, blocks, 1, 0, 0, 0, problem.least, problem.most, 1, *problem.measure, *problem.model,
-            problem.lines, state.copy(), *spare.arrays,
+            *problem.scratch, problem.lines, state.copy(), *spare.arrays,
         )  # fmt: skip
     clock, idle, turn, saved = time.perf_counter(), 0, 0, 0
     while budget.seconds is not None or budget.done < budget.moves:
@@ -122,7 +122,8 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
         width = widths[turn % len(widths)]
         number, less, done = kernels.sweep(
             *classes.arrays, classes.number, blocks, width, NEAR, first, moves, problem.least,
-            problem.most, largest, *problem.measure, *problem.model, problem.lines, state, *spare.arrays,
+            problem.most, largest, *problem.measure, *problem.model, *problem.scratch, problem.lines, state,
+            *spare.arrays,
         )  # fmt: skip
         if done:  # else the classes keep their order, by which equal records are dealt: as many moves give the same
             spare.number = number

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.cluster.model_arrays import model_rules
+from dbanon.cluster.model_arrays import model_rules, scratch
 from dbanon.cluster.registry import Check
 from dbanon.cluster.schemes.gather.nearest import Nearest, Seeding
 from dbanon.models.constraint import Constraint
@@ -25,6 +25,7 @@ class Diverse(Nearest):
         self.gathering = Gathering(index, self.sums, seeding.sign)
         space = index.space
         self.models = model_rules(space, constraint.models)
+        self.judged = (self.models, *scratch(self.models))
         self.values = np.ascontiguousarray(np.stack([s.codes for s in space.sensitive]))
         following = np.arange(1, space.rows + 1)
         following[space.starts + space.counts - 1] = -1
@@ -36,7 +37,7 @@ class Diverse(Nearest):
 
     def form(self, labels: Ints, first: int, most: int) -> int:
         least, begin = self.constraint.least, self.given_seed()
-        seeds, self.stuck = self.gathering.judged_groups(least, begin, self.chains, self.models, labels, first, most)
+        seeds, self.stuck = self.gathering.judged_groups(least, begin, self.chains, self.judged, labels, first, most)
         self.seeds += seeds.tolist()
         return len(seeds)
 
@@ -50,11 +51,10 @@ class Diverse(Nearest):
         for s, codes in enumerate(self.values):
             np.add.at(counts, (labels[grouped], at[s] + codes[grouped]), 1)
         sizes = np.bincount(labels[grouped], minlength=groups)
-        extra = np.zeros(2 * max(int(self.models[5][-1]), 1))
         before, order = -1, np.empty(0, np.int64)
         for row, t in zip(rows.tolist(), self.space.tuple_of[rows].tolist(), strict=True):
             check()
             if t != before:
                 before, order = t, np.argsort(self.to_seeds(t), kind="stable")[:NEAR]
-            group = kernels.first_fit(order, row, self.values, counts, sizes, self.models, extra)
+            group = kernels.first_fit(order, row, self.values, counts, sizes, self.models, self.judged[2])
             labels[row] = group if group >= 0 else groups

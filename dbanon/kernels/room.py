@@ -1,0 +1,34 @@
+"""Room for what kernels find. They make no other arrays: each kind of them costs the first call like forty lines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.jit import part
+
+
+@part
+def integers(n):
+    """Room for n whole numbers; nothing is written into it."""
+    return np.empty(n, np.int64)
+
+
+@part
+def small_integers(n):
+    """The same for numbers of items and of records of a few classes."""
+    return np.empty(n, np.int32)
+
+
+@part
+def table(rows, columns):
+    """The same in two dimensions."""
+    return np.empty((rows, columns), np.int64)
+
+
+@part
+def zeros(n):
+    """n zeros."""
+    made = integers(n)
+    for i in range(n):
+        made[i] = 0
+    return made
