@@ -8,8 +8,11 @@ leaves them out of what runs.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import secrets
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -48,12 +51,24 @@ def _templates() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         lstrip_blocks=True,
         trim_blocks=True,
+        bytecode_cache=_compiled(),
     )
     environment.globals["sql"] = _sql
     environment.filters["of"] = _of
     environment.filters["comment"] = _comment
     environment.filters["filled"] = _filled
     return environment
+
+
+def _compiled() -> jinja2.BytecodeCache | None:
+    """Where templates are kept as Python compiles them, as modules are: reading them is most of the cost of a first
+    statement. None where nothing can be written."""
+    kept = resources.folder("sql") / "__pycache__"
+    if sys.dont_write_bytecode:
+        return None
+    with contextlib.suppress(OSError):
+        kept.mkdir(exist_ok=True)
+    return jinja2.FileSystemBytecodeCache(str(kept)) if os.access(kept, os.W_OK) else None
 
 
 _TAG = re.compile(r"\{[%#].*?[%#]\}")
