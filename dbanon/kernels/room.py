@@ -1,4 +1,4 @@
-"""Room for what kernels find. They make no other arrays: each kind of them costs the first call like forty lines."""
+"""Room for what kernels find. The first call pays for each kind of array as for forty lines, so these are few."""
 
 from __future__ import annotations
 
