@@ -28,10 +28,12 @@ class TreeColumn(NamedColumn):
     values have an order there.
 
     `read` is the column of the source with NULL in place of codes for missing values;
-    `rows` are those of the hierarchy (None: the values under one root); `i` stands in the names of its relations.
+    `rows` are those of the hierarchy (None: the values under one root); `i` stands in the name of the column of its
+    values, and `tree` tells its tree from others.
     """
 
     i: int | Sql
+    tree: int
     plain: str
     read: Sql
     say: Mapping[str, Sql]
@@ -156,6 +158,7 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
         )
     return TreeColumn(
         i,
+        i,
         column,
         call.read(column),
         say | tree_messages(table, column, settings.hierarchy or "none", call.options.of_column("hierarchies", column)),
@@ -223,7 +226,7 @@ def _model(demand: Demand, number: int, name: str) -> ModelView:
 def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """The hierarchy of a sensitive column, in the form of a quasi-identifier's."""
     say = tree_messages(call.source.shown, name, call.roles.orders[name], call.options.of_column("hierarchies", name))
-    return TreeColumn(Sql(f"s{i}"), name, call.read(name), say, relation.rows(hierarchy), is_sensitive=True)
+    return TreeColumn(Sql(f"s{i}"), -1 - i, name, call.read(name), say, relation.rows(hierarchy), is_sensitive=True)
 
 
 def _magnitude(type_: str) -> Magnitude | None:
@@ -232,15 +235,28 @@ def _magnitude(type_: str) -> Magnitude | None:
     return None if kind is None else Magnitude(FAMILIES[kind], Sql(f"DECIMAL(38,{scale})"), Sql(f"1e{scale}"))
 
 
-def tie_by(call: Publication, unchanged: Sequence[PassthroughColumn]) -> str:
-    """How records of equal codes are hashed: 'value' by distinct values, 'row' one by one, '' not at all.
+def tying(
+    call: Publication, unchanged: Sequence[PassthroughColumn], tested: Sequence[SensitiveColumn]
+) -> tuple[PassthroughColumn, ...]:
+    """The columns that tell records of equal codes apart for the clustering.
+
+    Those that models are about. All, where noise is drawn, which must not be known to who does not know the table, and
+    where a refresh keeps classes, which knows records by all that is published of them.
+    """
+    if call.run.noise is not None or call.continuity.keep is not None:
+        return tuple(unchanged)
+    own = {s.u for s in tested}
+    return tuple(u for u in unchanged if u.i in own)
+
+
+def tie_by(call: Publication, columns: Sequence[PassthroughColumn]) -> str:
+    """How the hash of these columns is made: 'value' by distinct values, 'row' one by one, '' not at all.
 
     Equal values of some types have different texts (0.0 and -0.0, a month and 30 days); these are hashed row by row.
     """
-    if call.roles.person is not None:
-        return "row"
-    simple = all(u.text_is_value for u in unchanged)
-    return ("value" if simple else "row") if unchanged else ""
+    if not columns:
+        return ""
+    return "value" if call.roles.person is None and all(u.text_is_value for u in columns) else "row"
 
 
 def person(call: Publication) -> Sql | None:

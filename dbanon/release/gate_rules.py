@@ -43,6 +43,11 @@ class CategoryRule:
     is_number: ClassVar[bool] = False
 
     @property
+    def tree(self) -> int:
+        """The number of its tree among the hierarchies."""
+        return self.i
+
+    @property
     def text(self) -> Sql:
         """The published column of text."""
         return identifier(self.plain)

@@ -17,7 +17,7 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
         "same_name": "two inner nodes would be published under one name.",
     }
     return {key: message(errors.MalformedHierarchy(shown, why)) for key, why in malformed.items()} | {
-        "uncovered": message(errors.Uncovered(table, column, later("count(*)"), shown, given)),
-        "reserved": message(errors.ReservedValue(table, column, later("count(*)"))),
-        "several_nodes": message(errors.AmbiguousValue(table, column, later("count(*)"))),
+        "uncovered": message(errors.Uncovered(table, column, later("uncovered"), shown, given)),
+        "reserved": message(errors.ReservedValue(table, column, later("reserved"))),
+        "several_nodes": message(errors.AmbiguousValue(table, column, later("several_nodes"))),
     }

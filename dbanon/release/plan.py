@@ -47,7 +47,8 @@ class Bound:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read: `source`, or `origin` where that can be read only once, and who its records are about.
+    """What is read: `source`, or `origin` where that can be read only once, and who its records are about. Rows of a
+    table that can be read twice have a number of their own, unless a column has its name (`has_rowid`).
 
     `whole` is the source with those that `left_out` holds back; `keep` are records that stay in their classes, `coded`
     columns with codes for missing values. `bare` is the name that a temporary table could take, the fingerprint that of
@@ -56,6 +57,7 @@ class Reading:
 
     source: Sql
     origin: Sql
+    has_rowid: bool
     whole: Sql
     left_out: Continuity
     keep: Sql | None
@@ -75,8 +77,8 @@ class Columns:
     """The columns: of the source, and as they are published (`output`, those of the classes in `quasi_output`).
 
     `ranged` are quasi-identifiers that are published as intervals and nodes, `trees` all trees, `tested` the sensitive
-    columns that are looked at; `check_together` where combinations of several columns may be rare, `tie_by` how records
-    of equal codes are told apart.
+    columns that are looked at; `check_together` where combinations of several columns may be rare, `tying` those that
+    tell records of equal codes apart, and `tie_by` how.
     """
 
     quasi: tuple[QuasiColumn, ...]
@@ -87,6 +89,7 @@ class Columns:
     output: tuple[PublishedColumn, ...]
     quasi_output: tuple[PublishedColumn, ...]
     check_together: bool
+    tying: tuple[PassthroughColumn, ...]
     tie_by: str
     flat_count: int
 
@@ -212,6 +215,7 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
     quasi = tuple(column_views.quasi(call, i, a) for i, a in enumerate(call.attributes))
     unchanged = tuple(column_views.unchanged(call))
     tested = tuple(column_views.tested(call, unchanged))
+    tying = column_views.tying(call, unchanged, tested)
     schema = published_schema(
         call.source.columns,
         {q.plain: q.is_number for q in quasi},
@@ -230,7 +234,8 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
         output=tuple(column for name in call.source.columns for column in released.get(name, ())),
         quasi_output=tuple(column for q in quasi for column in _published(schema.quasi[q.plain], "", q)),
         check_together=sum(u.check_rare for u in unchanged) > 1,
-        tie_by=column_views.tie_by(call, unchanged),
+        tying=tying,
+        tie_by=column_views.tie_by(call, tying),
         flat_count=sum(not a.is_number and a.hierarchy is None for a in call.attributes),
     )
     return columns, Names.of(schema)
@@ -252,9 +257,11 @@ def _reading(call: Publication, columns: Columns) -> Reading:
     if continuity.leaves_out:
         who = {"person": person, "key": key, "quasi": columns.quasi, "unchanged": columns.unchanged}
         source = Sql(fill("release/part/left.sql", held=None, whole=call.source.sql, left_out=continuity, **who))
+    twice = call.source.is_table and not continuity.leaves_out
     return Reading(
         source=source,
-        origin=source if call.source.is_table and not continuity.leaves_out else Sql("as_it_came"),
+        origin=source if twice else Sql("as_it_came"),
+        has_rowid=twice and "rowid" not in map(str.lower, call.source.columns),
         whole=call.source.sql,
         left_out=continuity,
         keep=continuity.keep,

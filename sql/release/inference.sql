@@ -41,8 +41,8 @@
     SELECT published, value, count(*) OVER (PARTITION BY published) AS covered
     FROM (
         SELECT t.published, v.value
-        FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM {{ 'values'|of(q) }}) AS v
-        JOIN {{ 'tree'|of(q) }} AS t ON t.node = v.node
+        FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM tree_value WHERE tree = {{ q.tree }}) AS v
+        JOIN nodes AS t ON t.tree = {{ q.tree }} AND t.node = v.node
         UNION
         SELECT '*' COLLATE POSIX, q{{ q.i }} FROM kept
     )
@@ -56,7 +56,7 @@
     SELECT row_number() OVER () AS vid, value
     FROM (
         SELECT u{{ u.i }} AS value FROM kept GROUP BY u{{ u.i }}
-        HAVING {% if person %}count(DISTINCT person){% else %}count(*){% endif %} >= {{ support }}
+        HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} >= {{ support }}
     )
 )
 -- A row a class and one of these values in it: how many records.

@@ -1,13 +1,13 @@
 {#- Where the sensitive values that a release has stand in the hierarchy of their column, as a model takes it (its
     places), numbered: no node is named. -#}
-{%- from 'release/part/tree.sql' import tree with context -%}
+{%- from 'release/part/tree.sql' import all_trees with context -%}
 {% for s in tested %}{% for m in s.models if m.number == number %}
 WITH RECURSIVE
 kept AS MATERIALIZED (SELECT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS q{{ s.tree.i }} FROM {{ version }}),
 overall AS MATERIALIZED (SELECT DISTINCT q{{ s.tree.i }} AS value FROM kept),
-{{ tree(s.tree) }}
+{{ all_trees([s.tree], sql('kept')) }}
 {% import m.file as model %}
-places AS ({{ model.places(m.form, sql('overall'), 'hierarchy'|of(s.tree), sql('(SELECT label, preorder AS place FROM ', 'tree'|of(s.tree), ' WHERE is_leaf)')) }})
+places AS ({{ model.places(m.form, sql('overall'), sql('hierarchy'), sql('(SELECT label, preorder AS place FROM nodes WHERE is_leaf)')) }})
 SELECT value{% for column in m.places %}, {% if loop.first %}dense_rank() OVER (ORDER BY {{ column }} ASC NULLS LAST) AS {% endif %}{{ column }}{% endfor %}
 FROM places
 ORDER BY value ASC, {{ m.places[0] }} ASC

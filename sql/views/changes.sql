@@ -4,7 +4,7 @@
 WITH
 {% include 'release/part/source.sql' %},
 now AS MATERIALIZED (
-    SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, count(*) AS records
+    SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, sum(size)::BIGINT AS records
     FROM source
     GROUP BY ALL
 ),

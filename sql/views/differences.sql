@@ -1,6 +1,6 @@
 {#- Sets of records of a version that a reader could subtract, each by itself: do they meet the whole model? From piece
     (class_id, value_hash{, person}, size) and value_of (value_hash, u..) to failed (class_id, parameter). -#}
-{%- from 'release/part/tree.sql' import tree with context -%}
+{%- from 'release/part/tree.sql' import all_trees with context -%}
 {%- from 'models/satisfied.sql' import met -%}
 {% macro body_class() -%}{% if joint and tested|length > 1 %}struct_extract(b.class_id, 1){% else %}b.class_id{% endif %}{%- endmacro %}
 {% if person %}
@@ -9,7 +9,7 @@ source AS MATERIALIZED (
     FROM piece AS p
     LEFT JOIN value_of AS v USING (value_hash)
 ),
-placed AS MATERIALIZED (SELECT rid, piece AS class_id FROM source),
+placed AS MATERIALIZED (SELECT rid, piece AS class_id, 1 AS size FROM source),
 {% else %}
 released AS MATERIALIZED (
     SELECT p.class_id{% for u in unchanged %}, v.u{{ u.i }}{% endfor %}, sum(p.size)::BIGINT AS size
@@ -32,9 +32,10 @@ whole AS MATERIALIZED (
     {% endif %}
 ),
 kept AS (SELECT *{% for s in tested if s.tree %}, u{{ s.u }}::VARCHAR COLLATE POSIX AS q{{ s.tree.i }}{% endfor %} FROM whole),
-{% for s in tested if s.tree %}
-{{ tree(s.tree) }}
-{% endfor %}
+{% set ordered = tested|selectattr('tree')|map(attribute='tree')|list %}
+{% if ordered %}
+{{ all_trees(ordered, sql('kept')) }}
+{% endif %}
 {% include 'release/part/judged.sql' %}
 {% endif %}
 count_of AS MATERIALIZED (

@@ -2,7 +2,7 @@
 {%- from 'release/part/row.sql' import row_hash, person_key with context -%}
 WITH
 {% include 'release/part/source.sql' %},
-now AS (SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, count(*) AS records FROM source GROUP BY ALL),
+now AS (SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, sum(size)::BIGINT AS records FROM source GROUP BY ALL),
 member AS MATERIALIZED (FROM {{ members }} WHERE class_id IS NOT NULL),
 was AS (SELECT row_hash, person_key, sum(records) AS records FROM member GROUP BY ALL)
 SELECT DISTINCT m.class_id

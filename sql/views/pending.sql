@@ -4,10 +4,10 @@
 {% macro filled() -%}{% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}{%- endmacro %}
 WITH RECURSIVE
 stored AS MATERIALIZED (
-    SELECT row_hash, person_key, count(*) AS records
+    SELECT row_hash, person_key, sum(size)::BIGINT AS records
     FROM (
         WITH {% include 'release/part/source.sql' %}
-        SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key FROM source {{ filled() }}
+        SELECT {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, size FROM source {{ filled() }}
 
     )
     GROUP BY ALL

@@ -20,4 +20,4 @@ differs_in_size AS (
 )
 SELECT
     (SELECT count(*) FROM differs) + (SELECT count(*) FROM differs_in_size)
-    + ((SELECT coalesce(sum({{ row_hash(sql('')) }}::HUGEINT), 0) FROM source) <> (SELECT coalesce(sum(row_hash::HUGEINT * records), 0) FROM member))::INTEGER
+    + ((SELECT coalesce(sum({{ row_hash(sql('')) }}::HUGEINT * size), 0) FROM source) <> (SELECT coalesce(sum(row_hash::HUGEINT * records), 0) FROM member))::INTEGER

@@ -3,4 +3,4 @@
 -- source: -
 -- place: 20
 -- of: classes, noise
-SELECT NULL AS detail, records_in - (SELECT count(*) FROM placed) AS value FROM run
+SELECT NULL AS detail, records_in - (SELECT sum(size) FROM placed) AS value FROM run

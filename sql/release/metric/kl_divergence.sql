@@ -72,8 +72,8 @@ model AS MATERIALIZED (
 -- A row a value and a node above it.
 {{ 'lines'|of(q) }} AS MATERIALIZED (
     SELECT v.value, list(t.preorder ORDER BY t.depth ASC) AS line
-    FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM {{ 'values'|of(q) }}) AS v
-    JOIN {{ 'tree'|of(q) }} AS t ON t.node = v.node
+    FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM tree_value WHERE tree = {{ q.tree }}) AS v
+    JOIN nodes AS t ON t.tree = {{ q.tree }} AND t.node = v.node
     GROUP BY v.value
 ),
 -- A row a node: how many cells lie under it.
@@ -81,8 +81,8 @@ model AS MATERIALIZED (
     SELECT node, count(*) AS cells
     FROM (
         SELECT unnest(line) COLLATE POSIX AS node
-        FROM {{ 'tree'|of(q) }}
-        WHERE is_leaf OR node IN (SELECT own[-1] FROM {{ 'values'|of(q) }})
+        FROM nodes
+        WHERE tree = {{ q.tree }} AND (is_leaf OR node IN (SELECT own[-1] FROM tree_value WHERE tree = {{ q.tree }}))
     )
     GROUP BY node
 ),
@@ -95,8 +95,8 @@ model AS MATERIALIZED (
         CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.depth END AS depth,
         CASE WHEN m.p{{ q.i }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) + {{ empty(q) }}::INTEGER WHEN m.p{{ q.i }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
     FROM model AS m
-    LEFT JOIN {{ 'published'|of(q) }} AS p ON p.low = m.low{{ q.i }} AND p.high = m.high{{ q.i }}
-    LEFT JOIN {{ 'tree'|of(q) }} AS t ON t.node = p.node
+    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS p ON p.low = m.low{{ q.i }} AND p.high = m.high{{ q.i }}
+    LEFT JOIN (FROM nodes WHERE tree = {{ q.tree }}) AS t ON t.node = p.node
     LEFT JOIN {{ 'cells'|of(q) }} AS c ON c.node = p.node
 ),
 {% endfor %}

@@ -4,7 +4,7 @@
 -- place: 22
 -- needs: prepared
 SELECT detail, value FROM (VALUES (NULL, NULL)
-    {% if bounds %}, ('bounds', (SELECT count(*) FROM whole_source) - (SELECT count(*) FROM bounded)){% endif %}
-    {% if distinct %}, ('duplicate', (SELECT count(*) FROM bounded) - (SELECT count(*) FROM source)){% endif %}
+    {% if bounds %}, ('bounds', (SELECT coalesce(sum(size), 0) FROM whole_source) - (SELECT coalesce(sum(size), 0) FROM bounded)){% endif %}
+    {% if distinct %}, ('duplicate', (SELECT coalesce(sum(size), 0) FROM bounded) - (SELECT coalesce(sum(size), 0) FROM source)){% endif %}
 ) AS found (detail, value)
 WHERE detail IS NOT NULL

@@ -6,7 +6,7 @@
 SELECT NULL AS detail, coalesce(sum(size) FILTER (WHERE people <= 1), 0) AS value
 FROM (
     {% if person %}
-    SELECT count(*) AS size, count(DISTINCT s.person) AS people
+    SELECT sum(l.size) AS size, count(DISTINCT s.person) AS people
     FROM source AS s JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif %}
     GROUP BY {% for u in unchanged %}{% if not loop.first %}, {% endif %}s.u{{ u.i }}{% endfor %}
     {% else %}

@@ -1,7 +1,7 @@
 {#- How far apart the values of records and those published instead are, one row a column whose values are drawn: (detail,
     value). `apart`: cluster by cluster. -#}
 {%- from 'release/part/number.sql' import gap with context -%}
-{%- from 'release/part/assignment.sql' import records with context -%}
+{%- from 'release/part/assignment.sql' import dealt, records with context -%}
 {% macro distances(apart) -%}
 {% set where = sql('class_id') if apart else sql('1') %}
 SELECT detail, value FROM (
@@ -12,7 +12,7 @@ SELECT detail, value FROM (
     SELECT {{ q.label }}, coalesce(avg({{ gap(q, sql('greatest(a.value, b.value)'), sql('least(a.value, b.value)')) }} / nullif({{ gap(q, sql('e.high'), sql('e.low')) }}, 0)), 0)
     FROM (
         SELECT part, value, row_number() OVER (PARTITION BY part ORDER BY value ASC) AS place
-        FROM (SELECT {{ where }} AS part, s.q{{ q.i }} AS value FROM {{ records() }})
+        FROM (SELECT {{ where }} AS part, s.q{{ q.i }} AS value, unnest(range({{ dealt() }})) FROM {{ records() }})
         WHERE value IS NOT NULL
     ) AS a
     JOIN (
@@ -24,10 +24,10 @@ SELECT detail, value FROM (
     {% else %}
     SELECT {{ q.label }}, sum(abs(coalesce(a.size, 0) - coalesce(b.size, 0))) / 2 / (SELECT records FROM run)
     FROM (
-        SELECT {{ where }} AS part, v.published AS value, count(*) AS size
-        FROM (SELECT l.class_id, s.q{{ q.i }} AS own FROM {{ records() }}) AS s
-        LEFT JOIN {{ 'domain'|of(q) }} AS d ON d.value = s.own
-        LEFT JOIN {{ 'published'|of(q) }} AS v ON v.low = d.code
+        SELECT {{ where }} AS part, v.published AS value, sum(s.size) AS size
+        FROM (SELECT l.class_id, s.q{{ q.i }} AS own, {{ dealt() }} AS size FROM {{ records() }}) AS s
+        LEFT JOIN (FROM tree_code WHERE tree = {{ q.tree }}) AS d ON d.value = s.own
+        LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS v ON v.low = d.code
         GROUP BY ALL
     ) AS a
     FULL JOIN (SELECT {{ where }} AS part, p{{ q.i }} AS value, sum(size) AS size FROM released GROUP BY ALL) AS b

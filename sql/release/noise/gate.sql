@@ -70,7 +70,7 @@ gate AS MATERIALIZED (
         FROM {{ 'published values'|of(q) }} AS t
         WHERE NOT EXISTS (
             FROM (
-                SELECT o.class_id, c.published FROM original AS o JOIN {{ 'ancestors'|of(q) }} AS c ON c.value = o.q{{ q.i }}
+                SELECT o.class_id, c.published FROM original AS o JOIN ancestors AS c ON c.tree = {{ q.tree }} AND c.value = o.q{{ q.i }}
                 UNION
                 SELECT class_id, NULL FROM original WHERE q{{ q.i }} IS NULL
             ) AS may
@@ -83,7 +83,7 @@ gate AS MATERIALIZED (
         LEFT JOIN (
             SELECT class_id, any_value(value) AS value, count(*) AS values FROM {{ 'published values'|of(q) }} GROUP BY class_id
         ) AS t ON t.class_id = o.class_id
-        LEFT JOIN {{ 'ancestors'|of(q) }} AS c ON c.value = o.q{{ q.i }} AND c.published = t.value
+        LEFT JOIN (FROM ancestors WHERE tree = {{ q.tree }}) AS c ON c.value = o.q{{ q.i }} AND c.published = t.value
         WHERE t.values IS DISTINCT FROM 1 OR NOT CASE
             WHEN t.value IS NULL THEN o.q{{ q.i }} IS NULL
             WHEN o.q{{ q.i }} IS NULL THEN t.value = '*'

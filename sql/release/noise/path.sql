@@ -1,8 +1,8 @@
 {#- The path of a release of noise, shared by its three statements:
-    source -> kept -> encoded -> grouped -> parts -> placed -> drawn, seated -> hidden -> alike -> leaving -> gate.
+    source -> kept -> tuples -> encoded -> grouped -> parts -> placed -> drawn, seated -> hidden -> alike -> leaving -> gate.
     A class is a cluster: its records are not alike. -#}
 {%- from 'release/part/number.sql' import coded, low_end, value_at with context -%}
-{%- from 'release/part/assignment.sql' import records with context -%}
+{%- from 'release/part/assignment.sql' import dealt, records with context -%}
 {%- from 'release/part/tree.sql' import published_nodes with context -%}
 {% include 'release/part/clustered.sql' %}
 {% if ranged %}
@@ -21,14 +21,15 @@ drawn AS MATERIALIZED (
 -- A row a record: its class, its seat there, and what is published unchanged.
 seated AS MATERIALIZED (
     SELECT
-        l.class_id,
-        row_number() OVER (PARTITION BY l.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}s.u{{ u.i }} ASC NULLS LAST{% if not u.text_is_value %}, s.u{{ u.i }}::VARCHAR ASC NULLS LAST{% endif %}{% endfor %}) AS seat
-        {% for u in unchanged %}, s.u{{ u.i }}{% endfor %}
-    FROM {{ records() }}
+        s.class_id,
+        row_number() OVER (PARTITION BY s.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}s.u{{ u.i }} ASC NULLS LAST{% if not u.text_is_value %}, s.w{{ u.i }} ASC NULLS LAST{% endif %}{% endfor %}) AS seat
+        {% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.w{{ u.i }}{% endif %}{% endfor %}
+    FROM (SELECT s.* EXCLUDE (size), l.class_id, unnest(range({{ dealt() }})) AS copy FROM {{ records() }}) AS s
 ),
-{% for q in quasi if q.drawn and not q.is_number %}
-{{ published_nodes(q, sql('SELECT DISTINCT code AS low, code AS high FROM ', 'domain'|of(q))) }}
-{% endfor %}
+{% set drawn_trees = quasi|rejectattr('is_number')|selectattr('drawn')|list %}
+{% if drawn_trees %}
+{{ published_nodes(drawn_trees, sql('SELECT DISTINCT tree, code AS low, code AS high FROM tree_code WHERE tree >= 0')) }}
+{% endif %}
 {# The least and the greatest value that is released. #}
 {% for q in quasi if q.drawn and q.is_number %}
 -- One row: the least and the greatest value that is released.
@@ -64,7 +65,7 @@ hidden AS MATERIALIZED (
     LEFT JOIN {{ 'domain'|of(q) }} AS v{{ q.i }} ON v{{ q.i }}.code = d.code[{{ q.i + 1 }}]
     CROSS JOIN {{ 'range'|of(q) }} AS e{{ q.i }}
     {% else %}
-    LEFT JOIN {{ 'published'|of(q) }} AS v{{ q.i }} ON v{{ q.i }}.low = d.code[{{ q.i + 1 }}]
+    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS v{{ q.i }} ON v{{ q.i }}.low = d.code[{{ q.i + 1 }}]
     {% endif %}
     {% endfor %}
 ),
@@ -76,7 +77,7 @@ alike AS MATERIALIZED (
         {% for q in quasi %}
         , {% if q.is_number %}CASE WHEN h{{ q.i }} IS NOT NULL THEN {{ low_end(q, sql('h', q.i)) }} END{% else %}h{{ q.i }}{% endif %} AS p{{ q.i }}
         {% endfor %}
-        {% for u in unchanged %}, u{{ u.i }}{% if not u.text_is_value %}, u{{ u.i }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}
+        {% for u in unchanged %}, u{{ u.i }}{% if not u.text_is_value %}, w{{ u.i }}{% endif %}{% endfor %}
         , count(*) AS size
     FROM hidden
     GROUP BY ALL

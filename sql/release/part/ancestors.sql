@@ -1,41 +1,60 @@
-{#- What a category may be published as, climbed from the stored hierarchy as far as the policy says: covering_i (value,
+{#- What a category may be published as, climbed from the stored hierarchy as far as the policy says: ancestors (tree, value,
     published). `*` may always stand for it, since NULL may be in the class. -#}
-{% for q in quasi if not rules[q.i].is_number %}
-{% set r = rules[q.i] %}
+{%- from 'release/part/tree.sql' import setting with context -%}
+{% set climbing = rules|rejectattr('is_number')|list %}
+{% if climbing %}
+{% set own_rows = [] %}
+{% set flat = [] %}
+{% for r in climbing %}{% if quasi[r.i].rows %}{% if own_rows.append(r) %}{% endif %}{% else %}{% if flat.append(r) %}{% endif %}{% endif %}{% endfor %}
 {# How many steps up from the value it may be published. #}
-{% set steps %}list_filter(range(0, len(labels)), lambda n: n >= least({{ r.min_level }}, len(labels) - 1){% if r.max_level is not none %} AND n <= {{ r.max_level }}{% endif %}{% if r.round > 1 %} AND ((n = 0 AND is_leaf) OR (len(labels) - 1 - n) % {{ r.round }} = 0){% endif %}){% endset %}
-{% if q.rows %}
--- The gate climbs the stored hierarchy: a row a value and a node above it, with the labels passed.
-{{ 'climb'|of(q) }} AS (
-    SELECT v.value, r.parent, [r.label] AS labels, NOT EXISTS (FROM {{ 'hierarchy'|of(q) }} AS below WHERE below.parent = r.node) AS is_leaf
-    FROM (SELECT DISTINCT q{{ q.i }} AS value FROM source WHERE q{{ q.i }} IS NOT NULL) AS v
-    JOIN {{ 'hierarchy'|of(q) }} AS r ON r.label = v.value
-    WHERE NOT EXISTS (FROM {{ 'hierarchy'|of(q) }} AS below WHERE below.parent = r.node)
+{% set lowest %}{{ setting(own_rows, own_rows|map(attribute='min_level')|list, 0, sql('tree')) }}{% endset %}
+{% set highest %}{% for r in own_rows if r.max_level is not none %}{% if loop.first %}CASE tree{% endif %} WHEN {{ r.tree }} THEN {{ r.max_level }}{% if loop.last %} ELSE len(labels) END{% endif %}{% else %}len(labels){% endfor %}{% endset %}
+{% set rounded %}{{ setting(own_rows, own_rows|map(attribute='round')|list, 1, sql('tree')) }}{% endset %}
+{% set originals %}
+        {% for r in own_rows %}
+        SELECT DISTINCT {{ r.tree }} AS tree, q{{ r.i }} AS value FROM original WHERE q{{ r.i }} IS NOT NULL
+        {% if not loop.last %}UNION ALL{% endif +%}
+        {% endfor %}
+{% endset %}
+{% if own_rows %}
+-- The gate climbs the stored hierarchies: a row a value and a node above it, with the labels passed.
+climb AS (
+    SELECT v.tree, v.value, r.parent, [r.label] AS labels, NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node) AS is_leaf
+    FROM (
+        {{ originals }}
+    ) AS v
+    JOIN hierarchy AS r ON r.tree = v.tree AND r.label = v.value
+    WHERE NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node)
     {%- if escape %} OR NOT EXISTS (
-        FROM {{ 'hierarchy'|of(q) }} AS leaf
-        WHERE leaf.label = v.value AND NOT EXISTS (FROM {{ 'hierarchy'|of(q) }} AS below WHERE below.parent = leaf.node)
+        FROM hierarchy AS leaf
+        WHERE leaf.tree = v.tree AND leaf.label = v.value AND NOT EXISTS (FROM hierarchy AS below WHERE below.tree = leaf.tree AND below.parent = leaf.node)
     ){% endif %}
     UNION ALL
-    SELECT c.value, r.parent, list_append(c.labels, r.label), c.is_leaf
-    FROM {{ 'climb'|of(q) }} AS c
-    JOIN {{ 'hierarchy'|of(q) }} AS r ON r.node = c.parent
+    SELECT c.tree, c.value, r.parent, list_append(c.labels, r.label), c.is_leaf
+    FROM climb AS c
+    JOIN hierarchy AS r ON r.tree = c.tree AND r.node = c.parent
     {# What is no tree is refused elsewhere, but perhaps later than this runs: a circle must end. #}
-    WHERE len(c.labels) < (SELECT count(*) FROM {{ 'hierarchy'|of(q) }})
+    WHERE len(c.labels) < (SELECT count(*) FROM hierarchy)
 ),
--- A row a value and a text that it may be published as.
-{{ 'ancestors'|of(q) }} AS (
-    SELECT DISTINCT value, unnest(list_concat(
+{% endif %}
+-- A row a tree, a value and a text that it may be published as.
+ancestors AS MATERIALIZED (
+    {% if own_rows %}
+    SELECT DISTINCT tree, value, unnest(list_concat(
         list_transform(steps, lambda n: labels[n + 1]),
         list_transform(list_filter(steps, lambda n: n < len(labels) - 1), lambda n: array_to_string(list_reverse(labels[n + 1:len(labels) - 1]), ' > ')),
         ['*']{% if escape %}, CASE WHEN list_contains(steps, 0) THEN ['\' || value] ELSE [] END{% endif %}
     )) COLLATE POSIX AS published
-    FROM (SELECT *, {{ steps }} AS steps FROM {{ 'climb'|of(q) }} WHERE parent IS NULL)
-),
-{% else %}
--- A row a value and a text that it may be published as.
-{{ 'ancestors'|of(q) }} AS (
-    SELECT DISTINCT value, unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
-    FROM (SELECT DISTINCT q{{ q.i }} AS value FROM source WHERE q{{ q.i }} IS NOT NULL)
+    FROM (
+        SELECT *, list_filter(range(0, len(labels)), lambda n: n >= least(lowest, len(labels) - 1) AND n <= highest AND (rounded = 1 OR (n = 0 AND is_leaf) OR (len(labels) - 1 - n) % rounded = 0)) AS steps
+        FROM (SELECT *, {{ lowest }} AS lowest, {{ highest }} AS highest, {{ rounded }} AS rounded FROM climb WHERE parent IS NULL)
+    )
+    {% if flat %}UNION ALL{% endif %}
+    {% endif %}
+    {% for r in flat %}
+    SELECT DISTINCT {{ r.tree }} AS tree, value, unnest(['*'{% if r.min_level == 0 %}, value{% if escape %}, '\' || value{% endif %}{% endif %}]) COLLATE POSIX AS published
+    FROM (SELECT DISTINCT q{{ r.i }} AS value FROM original WHERE q{{ r.i }} IS NOT NULL)
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
 ),
 {% endif %}
-{% endfor %}

@@ -1,15 +1,22 @@
-{#- Every record that is released and the class it was placed in. A left join is not reordered and builds its hash table
-    on what is narrow, and it loses no record: one without a class is seen by the gate. Class -1 is left out. -#}
+{#- Every kind of record that is released and the classes it was placed in. A left join is not reordered and builds its hash
+    table on what is narrow, and it loses no record: one without a class is seen by the gate. Class -1 is left out. -#}
 {% macro records() -%}
 source AS s LEFT JOIN placed AS l ON l.rid = s.rid
     {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
     {% if suppress %}{% if nulls == 'drop' %} AND {% else %}WHERE {% endif %}l.class_id IS DISTINCT FROM -1{% endif %}
 {%- endmacro %}
+{#- How many of them: in the class, or all where there is none. -#}
+{% macro dealt() -%} coalesce(l.size, s.size) {%- endmacro %}
+{#- The others. -#}
+{% macro unreleased() -%}
+source AS s LEFT JOIN placed AS l ON l.rid = s.rid
+    WHERE false{% if nulls == 'drop' %}{% for q in quasi %} OR s.q{{ q.i }} IS NULL{% endfor %}{% endif %}{% if suppress %} OR l.class_id IS NOT DISTINCT FROM -1{% endif %}
+{%- endmacro %}
 {#- Records that are left out, by reason. -#}
 {% macro reasons() -%}
-SELECT count(*) AS size, {% if person %}count(DISTINCT s.person) AS persons, {% endif %}reason
+SELECT sum(size)::BIGINT AS size, {% if person %}count(DISTINCT s.person) AS persons, {% endif %}reason
     FROM (
-        SELECT {% if person %}s.person, {% endif %}CASE WHEN l.class_id = -1 THEN 'outlier' ELSE 'null' END AS reason
+        SELECT {{ dealt() }} AS size, {% if person %}s.person, {% endif %}CASE WHEN l.class_id = -1 THEN 'outlier' ELSE 'null' END AS reason
         FROM source AS s LEFT JOIN placed AS l ON l.rid = s.rid
         WHERE l.class_id IS NULL OR l.class_id = -1
     ) AS s

@@ -1,5 +1,5 @@
 {#- What the gate checks of every release, whatever it publishes; from leaving, original, released, placed and what the models measure. -#}
-{%- from 'release/part/assignment.sql' import records with context -%}
+{%- from 'release/part/assignment.sql' import dealt, records with context -%}
 {%- from 'models/satisfied.sql' import met -%}
 {# A sum that tells which unchanged values there are. #}
 {% macro checksum() -%}
@@ -8,7 +8,7 @@
 {#- How many records are to be released or left out. -#}
 {% macro records_due() -%}
 (
-                SELECT count(*) FROM source
+                SELECT coalesce(sum(size), 0) FROM source
                 {% if nulls == 'drop' %}WHERE {% for q in quasi %}{% if not loop.first %} AND {% endif %}q{{ q.i }} IS NOT NULL{% endfor %}{% endif %}
             )
 {%- endmacro %}
@@ -68,12 +68,12 @@ WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) F
 {#- Records that are left out, unchanged values that are rare then, and classes that do not meet a model. -#}
 {% macro left_out_and_judged() -%}
 {% if suppress %}
-    , (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS left_out
+    , (SELECT coalesce(sum(size), 0) AS records FROM placed WHERE class_id = -1) AS left_out
     {% for u in unchanged if u.check_rare %}
     , (
         SELECT count(*) AS values
         FROM (
-            SELECT {% if person %}count(DISTINCT s.person){% else %}count(*){% endif %} AS size
+            SELECT {% if person %}count(DISTINCT s.person){% else %}sum({{ dealt() }}){% endif %} AS size
             FROM {{ records() }}
             GROUP BY s.u{{ u.i }}
         )
@@ -84,7 +84,7 @@ WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) F
     , (
         SELECT count(*) AS values
         FROM (
-            SELECT {% if person %}count(DISTINCT s.person){% else %}count(*){% endif %} AS size
+            SELECT {% if person %}count(DISTINCT s.person){% else %}sum({{ dealt() }}){% endif %} AS size
             FROM {{ records() }}
             GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}s.u{{ u.i }}{% endfor %}
         )

@@ -1,4 +1,4 @@
-{#- From the source to clusters: source -> kept -> encoded -> grouped -> answer -> parts, the cluster of the records first to
+{#- From the source to clusters: source -> kept -> tuples -> encoded -> grouped -> answer -> parts, the cluster of the records first to
     last of a group. -#}
 {%- from 'release/part/domains.sql' import domains, group with context -%}
 {% include 'release/part/encoded.sql' %}

@@ -37,23 +37,21 @@ struct_pack(
         , (SELECT list(position ORDER BY code ASC) FROM {{ 'domain'|of(q) }})
         {% else %}
         , (SELECT struct_pack(
-            parent := list(p.preorder ORDER BY t.preorder ASC),
-            value := (SELECT list(preorder ORDER BY code ASC) FROM {{ 'codes'|of(q) }})
+            parent := parents, value := places
             {%- if magnitudes and q.has_magnitudes %},
             magnitude := (SELECT list(magnitude ORDER BY code ASC) FROM (
-                SELECT code, min(value::DOUBLE) AS magnitude FROM {{ 'domain'|of(q) }} GROUP BY code
+                SELECT code, min(value::DOUBLE) AS magnitude FROM tree_code WHERE tree = {{ q.tree }} GROUP BY code
             ))
             {%- endif %}
-        ) FROM {{ 'tree'|of(q) }} AS t LEFT JOIN {{ 'tree'|of(q) }} AS p ON p.node = t.parent)
+        ) FROM tree_domain WHERE tree = {{ q.tree }})
         {% endif %}
         {% endfor %}
         {% for s in tested %}
         {% if s.tree %}
         , (SELECT struct_pack(
-            parent := list(p.preorder ORDER BY t.preorder ASC),
-            value := (SELECT list(preorder ORDER BY code ASC) FROM {{ 'codes'|of(s.tree) }}){% if s.number %},
+            parent := parents, value := places{% if s.number %},
             place := (SELECT list(position ORDER BY code ASC) FROM {{ 'sensitive codes'|of(s) }}){% endif %}
-        ) FROM {{ 'tree'|of(s.tree) }} AS t LEFT JOIN {{ 'tree'|of(s.tree) }} AS p ON p.node = t.parent)
+        ) FROM tree_domain WHERE tree = {{ s.tree.tree }})
         {% else %}
         , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}) FROM {{ 'sensitive codes'|of(s) }})
         {% endif %}

@@ -116,7 +116,7 @@ gate AS MATERIALIZED (
         LEFT JOIN visible AS c ON c.class_id = r.class_id
         {% for q in rules %}
         {% if not q.is_number %}
-        LEFT JOIN {{ 'ancestors'|of(q) }} AS t{{ q.i }} ON t{{ q.i }}.value = r.q{{ q.i }} AND t{{ q.i }}.published = c.p{{ q.i }}
+        LEFT JOIN (FROM ancestors WHERE tree = {{ q.tree }}) AS t{{ q.i }} ON t{{ q.i }}.value = r.q{{ q.i }} AND t{{ q.i }}.published = c.p{{ q.i }}
         {% elif not typed %}
         LEFT JOIN {{ 'parsed'|of(q) }} AS t{{ q.i }} ON t{{ q.i }}.published = c.p{{ q.i }}
         {% endif %}

@@ -1,23 +1,24 @@
 {#- What records lose in the published values, summed over all of them: `lost` has one row. The columns differ in what an
     inner node of a hierarchy loses: edges, the height of its own subtree over that of the whole (k-member); leaves, its
     share of the leaves (NCP), 0 for a leaf. A number loses the same in both. NULLs as in path.sql. -#}
-{% for q in quasi if not q.is_number %}
--- A row a pair of least and greatest code: what its node loses, by edges and by leaves.
-{{ 'lost'|of(q) }} AS MATERIALIZED (
-    SELECT p.low, p.high, coalesce(s.height::DOUBLE / nullif(s.heights, 0), 0.0) AS edges, CASE WHEN s.height = 0 THEN 0.0 ELSE s.leaves::DOUBLE / s.all_leaves END AS leaves
-    FROM {{ 'published'|of(q) }} AS p
+{% if quasi|rejectattr('is_number')|list %}
+-- A row a tree and a pair of least and greatest code: what its node loses, by edges and by leaves.
+lost_node AS MATERIALIZED (
+    SELECT p.tree, p.low, p.high, coalesce(s.height::DOUBLE / nullif(s.heights, 0), 0.0) AS edges, CASE WHEN s.height = 0 THEN 0.0 ELSE s.leaves::DOUBLE / s.all_leaves END AS leaves
+    FROM published_node AS p
     JOIN (
         SELECT
-            node, max(depth) - min(own) AS height, count(*) FILTER (WHERE is_leaf) AS leaves,
-            max(max(depth) - min(own)) OVER () AS heights, max(count(*) FILTER (WHERE is_leaf)) OVER () AS all_leaves
+            tree, node, max(depth) - min(own) AS height, count(*) FILTER (WHERE is_leaf) AS leaves,
+            max(max(depth) - min(own)) OVER (PARTITION BY tree) AS heights,
+            max(count(*) FILTER (WHERE is_leaf)) OVER (PARTITION BY tree) AS all_leaves
         FROM (
-            SELECT unnest(line) COLLATE POSIX AS node, depth, is_leaf, generate_subscripts(line, 1) - 1 AS own
-            FROM {{ 'tree'|of(q) }}
+            SELECT tree, unnest(line) COLLATE POSIX AS node, depth, is_leaf, generate_subscripts(line, 1) - 1 AS own
+            FROM nodes
         )
-        GROUP BY node
-    ) AS s ON s.node = p.node
+        GROUP BY tree, node
+    ) AS s ON s.tree = p.tree AND s.node = p.node
 ),
-{% endfor %}
+{% endif %}
 -- A row a class: what a record of it loses in each column. Clusters that publish the same lose the same, so a class
 -- says it all.
 lost_of AS MATERIALIZED (
@@ -35,7 +36,7 @@ lost_of AS MATERIALIZED (
     FROM extent AS x
     JOIN generalized AS g USING (cluster)
     {% for q in quasi if not q.is_number %}
-    LEFT JOIN {{ 'lost'|of(q) }} AS l{{ q.i }} ON l{{ q.i }}.low = x.low{{ q.i }} AND l{{ q.i }}.high = x.high{{ q.i }}
+    LEFT JOIN (FROM lost_node WHERE tree = {{ q.tree }}) AS l{{ q.i }} ON l{{ q.i }}.low = x.low{{ q.i }} AND l{{ q.i }}.high = x.high{{ q.i }}
     {% endfor %}
     GROUP BY g.class_id
 ),

@@ -1,12 +1,12 @@
 {#- What metrics and classes are computed from: classes as published, and the sensitive values in each. -#}
-{%- from 'release/part/assignment.sql' import records with context -%}
+{%- from 'release/part/assignment.sql' import dealt, records with context -%}
 -- A row an equivalence class: what it publishes, and how many records (persons) it has.
 class_of AS MATERIALIZED (
     SELECT c.*, r.size{% if person %}, r.persons{% endif %}
     FROM {% if noise %}(SELECT DISTINCT class_id FROM released){% else %}published{% endif %} AS c
     JOIN (
         {% if person %}
-        SELECT l.class_id, count(*) AS size, count(DISTINCT s.person) AS persons FROM {{ records() }} GROUP BY l.class_id
+        SELECT l.class_id, sum({{ dealt() }})::BIGINT AS size, count(DISTINCT s.person) AS persons FROM {{ records() }} GROUP BY l.class_id
         {% else %}
         SELECT class_id, sum(size)::BIGINT AS size FROM released GROUP BY class_id
         {% endif %}

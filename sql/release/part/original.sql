@@ -1,11 +1,13 @@
 {#- What the gate holds the release against: the records of each class as they were. -#}
-{%- from 'release/part/assignment.sql' import records with context -%}
+{%- from 'release/part/assignment.sql' import dealt, records with context -%}
 {%- from 'release/part/checks.sql' import checksum with context -%}
--- The gate reads: a row a combination of original values in a class, how many records have it, and a checksum.
+{%- from 'release/part/second.sql' import seal with context -%}
+-- The gate reads: a row a combination of original values in a class, how many records have it, a checksum of their
+-- unchanged values, and a seal of all that was read of them.
 original AS MATERIALIZED (
     SELECT
         l.class_id{% for q in quasi %}, s.q{{ q.i }}{% endfor %},
-        count(*) AS size, sum({{ checksum() }}) AS checksum
+        sum({{ dealt() }})::BIGINT AS size, sum({{ checksum() }} * {{ dealt() }}) AS checksum, sum({{ seal(false) }}::HUGEINT * {{ dealt() }}) AS seal
     FROM {{ records() }}
     GROUP BY l.class_id{% for q in quasi %}, s.q{{ q.i }}{% endfor %}
 ),

@@ -22,7 +22,8 @@ own_loss AS MATERIALIZED (
     {% if not r.is_number %}
     LEFT JOIN (
         SELECT published, max(CASE WHEN is_leaf THEN 0.0 ELSE (top.levels - 1 - depth) / (top.levels - 1.0::DOUBLE) END) AS loss
-        FROM {{ 'tree'|of(r) }}, (SELECT max(depth) + 1 AS levels FROM {{ 'tree'|of(r) }}) AS top
+        FROM nodes, (SELECT max(depth) + 1 AS levels FROM nodes WHERE tree = {{ r.tree }}) AS top
+        WHERE tree = {{ r.tree }}
         GROUP BY published
     ) AS t{{ r.i }} ON t{{ r.i }}.published = v.p{{ r.i }}
     {% elif not typed %}

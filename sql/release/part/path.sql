@@ -1,7 +1,7 @@
 {#- The path of a published query, shared by NAME, NAME_classes and NAME_metrics:
-    source -> kept -> encoded -> grouped -> parts -> extent -> generalized -> placed -> alike -> leaving -> gate.
-    Up to encoded and in placed there is a row a record; the rest counts records that are alike. -#}
-{%- from 'release/part/assignment.sql' import records with context -%}
+    source -> kept -> tuples -> encoded -> grouped -> parts -> extent -> generalized -> placed -> alike -> leaving -> gate.
+    None has a row a record: all count records that are alike. -#}
+{%- from 'release/part/assignment.sql' import dealt, records with context -%}
 {% include 'release/part/clustered.sql' %}
 {% include 'release/part/spanned.sql' %}
 -- A row a cluster and its class: clusters that publish the same are one equivalence class, as that is what a reader
@@ -37,7 +37,7 @@ published AS MATERIALIZED (
 -- A row a kind of record that is published alike: its class, what is published unchanged, and how many there are.
 -- Values that compare equal may read differently (0.0 and -0.0, a month and 30 days): their text tells them apart.
 alike AS MATERIALIZED (
-    SELECT l.class_id{% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.u{{ u.i }}::VARCHAR AS w{{ u.i }}{% endif %}{% endfor %}, count(*) AS size
+    SELECT l.class_id{% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.w{{ u.i }}{% endif %}{% endfor %}, sum({{ dealt() }})::BIGINT AS size
     FROM {{ records() }}
     GROUP BY ALL
 ),

@@ -1,17 +1,67 @@
 {#- What must hold before anything is clustered: one row, the first problem or NULL. Nothing here quotes a cell. -#}
+{% set stored = trees|selectattr('rows')|list %}
 -- One row: how many records the source has, and how many values each column.
 facts AS MATERIALIZED (
     SELECT
-        count(*) AS records
-        {% if person %}, count(DISTINCT person) AS persons{% endif %}
-        {% for q in quasi %}, count(q{{ q.i }}) AS filled{{ q.i }}
-        {% if q.is_number %}, count(*) FILTER (WHERE q{{ q.i }} IS NOT NULL AND NOT (true{{ q.is_finite }})) AS wild{{ q.i }}{% endif %}{% endfor %}
+        coalesce(sum(size), 0)::BIGINT AS records
+        {% for q in quasi %}, coalesce(sum(size) FILTER (WHERE q{{ q.i }} IS NOT NULL), 0)::BIGINT AS filled{{ q.i }}
+        {% if q.is_number %}, coalesce(sum(size) FILTER (WHERE q{{ q.i }} IS NOT NULL AND NOT (true{{ q.is_finite }})), 0)::BIGINT AS wild{{ q.i }}{% endif %}{% endfor %}
     FROM source
 ),
 -- One row: how many records are left to cluster.
 kept_facts AS MATERIALIZED (
-    SELECT count(*) AS records{% if person %}, count(DISTINCT person) AS persons{% endif %} FROM kept
+    SELECT coalesce(sum(size), 0)::BIGINT AS records{% if person %}, count(DISTINCT person) AS persons{% endif %} FROM tuples
 ),
+{% if trees %}
+-- A row a tree: what its hierarchy and the values of its column are like.
+tree_fact AS MATERIALIZED (
+    SELECT v.tree, v.reserved, v.uncovered, v.ambiguous, v.several_nodes{% if stored %}, h.roots, h.stored, n.reached, h.same_labels, n.inner_nodes, n.inner_names{% endif +%}
+    FROM (
+        SELECT t.tree, {% if escape %}0{% else %}count(*) FILTER (WHERE v.reserved){% endif %} AS reserved, count(*) FILTER (WHERE v.hits = 0) AS uncovered, count(*) FILTER (WHERE v.hits > 1 AND v.is_leaf) AS ambiguous, count(*) FILTER (WHERE v.hits > 1 AND NOT v.is_leaf) AS several_nodes
+        FROM (SELECT unnest([{% for q in trees %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS tree) AS t
+        LEFT JOIN tree_value AS v USING (tree)
+        GROUP BY t.tree
+    ) AS v
+    {% if stored %}
+    LEFT JOIN (
+        SELECT tree, sum(roots) AS roots, sum(size) AS stored, bool_or(size > 1) AS same_labels
+        FROM (SELECT tree, count(*) FILTER (WHERE parent IS NULL) AS roots, count(*) AS size FROM hierarchy GROUP BY tree, parent, label)
+        GROUP BY tree
+    ) AS h USING (tree)
+    LEFT JOIN (
+        SELECT tree, count(*) AS reached, count(*) FILTER (WHERE NOT is_leaf) AS inner_nodes, count(DISTINCT published) FILTER (WHERE NOT is_leaf) AS inner_names
+        FROM nodes
+        GROUP BY tree
+    ) AS n USING (tree)
+    {% endif %}
+),
+-- A row a tree: the first reason to refuse it, or NULL.
+tree_problem AS (
+    SELECT
+        list_position([{% for q in trees %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}], tree) AS place,
+        CASE tree
+        {% for q in trees %}
+        WHEN {{ q.tree }} THEN CASE
+            {% if q.rows %}
+            WHEN coalesce(roots, 0) <> 1 THEN {{ q.say.roots }}
+            WHEN stored <> coalesce(reached, 0) THEN {{ q.say.unreachable }}
+            WHEN same_labels THEN {{ q.say.siblings }}
+            WHEN inner_names < inner_nodes THEN {{ q.say.same_name }}
+            {% endif %}
+            {% if not escape and not q.is_sensitive %}
+            WHEN reserved > 0 THEN {{ q.say.reserved }}
+            {% endif %}
+            WHEN uncovered > 0 THEN {{ q.say.uncovered }}
+            WHEN ambiguous > 0 THEN {{ q.say.ambiguous }}
+            {% if escape %}
+            WHEN several_nodes > 0 THEN {{ q.say.several_nodes }}
+            {% endif %}
+        END
+        {% endfor %}
+        END AS message
+    FROM tree_fact
+),
+{% endif %}
 -- One row: the first reason to refuse the call, or NULL.
 problem AS MATERIALIZED (
     SELECT coalesce(
@@ -37,34 +87,18 @@ problem AS MATERIALIZED (
         {% else %}
         CASE WHEN kept_facts.records < 2 THEN {{ say.few_records }} WHEN kept_facts.records < {{ k }} THEN {{ say.k_records }} END,
         {% endif %}
-        {% for q in trees %}
-        {% if q.rows %}
-        (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ q.say.roots }}
-            WHEN count(*) <> (SELECT count(*) FROM {{ 'tree'|of(q) }}) THEN {{ q.say.unreachable }}
-            END FROM {{ 'hierarchy'|of(q) }}),
-        (SELECT CASE WHEN max(n) > 1 THEN {{ q.say.siblings }} END
-            FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(q) }} GROUP BY parent, label)),
-        (SELECT CASE WHEN count(*) <> count(DISTINCT published) THEN {{ q.say.same_name }} END
-            FROM {{ 'tree'|of(q) }} WHERE NOT is_leaf),
+        {% if trees %}
+        (SELECT first(message ORDER BY place ASC) FROM tree_problem WHERE message IS NOT NULL),
         {% endif %}
-        {% if not escape and not q.is_sensitive %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.reserved }} END FROM {{ 'values'|of(q) }} WHERE reserved),
-        {% endif %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.uncovered }} END FROM {{ 'values'|of(q) }} WHERE hits = 0),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.ambiguous }} END FROM {{ 'values'|of(q) }} WHERE hits > 1 AND is_leaf),
-        {% if escape %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ q.say.several_nodes }} END FROM {{ 'values'|of(q) }} WHERE hits > 1 AND NOT is_leaf),
-        {% endif %}
-        {% endfor %}
         {% for u in unchanged if u.check_rare %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ u.say_rare }} END
             FROM (SELECT u{{ u.i }} FROM kept GROUP BY u{{ u.i }}
-                HAVING {% if person %}count(DISTINCT person){% else %}count(*){% endif %} < {{ k }})),
+                HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endfor %}
         {% if check_together %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ say.rare_together }} END
             FROM (SELECT 1 FROM kept GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %}
-                HAVING {% if person %}count(DISTINCT person){% else %}count(*){% endif %} < {{ k }})),
+                HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
         {% endif %}
         NULL
     ) AS message

@@ -1,6 +1,6 @@
 {#- A refresh that keeps classes: records that were published before stay in their clusters, only the others (fresh) are
     clustered. Records of a group are interchangeable, so it is enough to count them. -#}
-{%- from 'release/part/row.sql' import row_hash, same_group with context -%}
+{%- from 'release/part/row.sql' import row_hash, same_group, same_tuple with context -%}
 -- A row a cluster of the version before and a hash of its records: how many it had.
 before AS MATERIALIZED (
     SELECT row_hash, cluster_id, sum(records)::BIGINT AS records
@@ -10,10 +10,11 @@ before AS MATERIALIZED (
 ),
 -- A row a group and the hash by which its records are known again: how many they are.
 hash_of AS MATERIALIZED (
-    SELECT g.gid, {{ row_hash(sql('s.')) }} AS row_hash, count(*) AS size
-    FROM encoded AS e
+    SELECT g.gid, {{ row_hash(sql('s.')) }} AS row_hash, sum(s.size)::BIGINT AS size
+    FROM source AS s
+    JOIN tuples AS t ON {{ same_tuple() }}
+    JOIN encoded AS e ON e.tid = t.tid
     JOIN grouped AS g ON {{ same_group() }}
-    JOIN source AS s ON s.rid = e.rid
     GROUP BY ALL
 ),
 -- A row a group and a cluster that records of it stay in: how many, and which is the last of them.
@@ -50,7 +51,7 @@ arrival AS MATERIALIZED (
         LEFT JOIN (SELECT row_hash, sum(records) AS records FROM {{ keep }} GROUP BY ALL) AS b USING (row_hash)
         WHERE h.size > coalesce(b.records, 0)
     ) AS n
-    CROSS JOIN (SELECT {% if suppress %}floor({{ suppress }}::DOUBLE * count(*)){% else %}0 * count(*){% endif %} AS budget FROM kept) AS b
+    CROSS JOIN (SELECT {% if suppress %}floor({{ suppress }}::DOUBLE * sum(size)){% else %}0{% endif %} AS budget FROM tuples) AS b
 ),
 -- A row a group of records that came and do not wait: only these are clustered.
 fresh AS MATERIALIZED (SELECT * FROM arrived WHERE NOT (SELECT waits FROM arrival)),

@@ -21,7 +21,19 @@
 {% macro mark(of='') -%}
     {% if person or key %}md5_number_lower(row({% if of == 'member' %}person_key, value_hash{% else %}{{ person_key(sql('')) }}, {{ value_hash(sql(''), false) }}{% endif %})::VARCHAR){% elif of == 'member' %}row_hash{% else %}{{ row_hash(sql('')) }}{% endif %}
 {%- endmacro %}
-{#- Records e of a group g. -#}
+{#- What orders records of equal codes: a hash of values that are published unchanged (columns), and of the person. It is
+    versioned: DuckDB's own hash may change, and is used only where neither text nor order tells unequal values apart, as
+    members of a UNION. -#}
+{% macro tie(from, columns, of_person) -%}
+    md5_number_lower(row('dbanon 1'{% for u in columns %}, {% if u.is_zoned %}epoch_us({{ from }}u{{ u.i }}){% else %}{{ from }}u{{ u.i }}{% endif %}{% if u.is_tagged %}, hash({{ from }}u{{ u.i }}){% endif %}{% endfor %}{% if of_person %}, {{ from }}person{% endif %})::VARCHAR)
+{%- endmacro %}
+{#- Tuples e of a group g. -#}
 {% macro same_group() -%}
     e.tie = g.tie{% for q in quasi %} AND e.c{{ q.i }} IS NOT DISTINCT FROM g.c{{ q.i }}{% endfor %}{% for s in tested %} AND e.s{{ s.i }} IS NOT DISTINCT FROM g.s{{ s.i }}{% endfor %}{% if person %} AND e.person IS NOT DISTINCT FROM g.person{% endif %}
+{%- endmacro %}
+{#- Kinds of records s of a tuple t. -#}
+{% macro same_tuple() -%}
+    {% for q in quasi %}{% if not loop.first %} AND {% endif %}s.q{{ q.i }} IS NOT DISTINCT FROM t.q{{ q.i }}{% endfor %}
+    {%- for u in tying %} AND {% if u.text_is_value %}s.u{{ u.i }} IS NOT DISTINCT FROM t.u{{ u.i }}{% else %}s.w{{ u.i }} IS NOT DISTINCT FROM t.w{{ u.i }}{% if u.is_tagged %} AND hash(s.u{{ u.i }}) = hash(t.u{{ u.i }}){% endif %}{% endif %}{% endfor %}
+    {%- if person %} AND s.person IS NOT DISTINCT FROM t.person{% endif %}
 {%- endmacro %}

@@ -1,16 +1,26 @@
 {#- A second reading of the source, by the gate's own words: `second` tells it from the first by counts and sums of
-    hashes. What can be read twice alike, a table, is read again; the rows of anything else are kept as they came. -#}
+    hashes. The first is counted as it was dealt out to classes, so no record is in two or in none. What can be read twice alike, a table, is read again; the rows of anything else are kept as they came. -#}
+{%- from 'release/part/assignment.sql' import dealt, unreleased with context -%}
 {% macro seal(own) -%}
     hash(
         {%- for r in rules %}{{ r.own if own else sql('q', r.i) }}, {% endfor -%}
         {%- if person %}{{ read_person if own else sql('person') }}, {% endif -%}
-        {%- for u in unchanged %}{% set value = read_unchanged[loop.index0] if own else sql('u', u.i) %}{{ value }}, {% if not u.text_is_value %}({{ value }})::VARCHAR, {% endif %}{% endfor -%}
+        {%- for u in unchanged %}{% set value = read_unchanged[loop.index0] if own else sql('u', u.i) %}{{ value }}, {% if not u.text_is_value %}{% if own %}({{ value }})::VARCHAR{% else %}w{{ u.i }}{% endif %}, {% endif %}{% endfor -%}
         {{ rules|length }})
 {%- endmacro %}
 {% macro reread() -%}
 (
         SELECT first.records <> second.records OR first.seal IS DISTINCT FROM second.seal AS differs, first.records
-        FROM (SELECT count(*) AS records, sum({{ seal(false) }}) AS seal FROM source) AS first,
+        FROM (
+            SELECT coalesce(sum(size), 0) AS records, sum(seal) AS seal
+            FROM (
+                SELECT size, seal FROM original
+                {% if nulls == 'drop' or suppress %}
+                UNION ALL
+                SELECT {{ dealt() }}, {{ seal(false) }}::HUGEINT * {{ dealt() }} FROM {{ unreleased() }}
+                {% endif %}
+            )
+        ) AS first,
         (
             SELECT count(*) AS records, sum(seal) AS seal
             FROM (

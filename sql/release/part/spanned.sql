@@ -1,4 +1,4 @@
-{#- What each cluster publishes of the columns that are published as ranges: extent -> published_i -> values_of. -#}
+{#- What each cluster publishes of the columns that are published as ranges: extent -> published -> values_of. -#}
 {%- from 'release/part/number.sql' import published_intervals with context -%}
 {%- from 'release/part/tree.sql' import published_nodes with context -%}
 {% if widens %}
@@ -23,13 +23,19 @@ extent AS MATERIALIZED (
     {% if suppress %}WHERE p.cluster <> -1{% endif %}
     GROUP BY p.cluster
 ),
-{% for q in ranged %}
-{% if q.is_number %}
+{% for q in ranged if q.is_number %}
 {{ published_intervals(q) }}
-{% else %}
-{{ published_nodes(q, sql('SELECT DISTINCT low', q.i, ' AS low, high', q.i, ' AS high FROM extent WHERE low', q.i, ' IS NOT NULL')) }}
-{% endif %}
 {% endfor %}
+{% set ranged_trees = ranged|rejectattr('is_number')|list %}
+{% if ranged_trees %}
+{% set pairs %}
+{% for q in ranged_trees %}
+            SELECT DISTINCT {{ q.tree }} AS tree, low{{ q.i }} AS low, high{{ q.i }} AS high FROM extent WHERE low{{ q.i }} IS NOT NULL
+            {% if not loop.last %}UNION ALL{% endif +%}
+{% endfor %}
+        {% endset %}
+{{ published_nodes(ranged_trees, pairs) }}
+{% endif %}
 -- A row a cluster: what it publishes and what a record of it loses. A cluster of NULLs publishes NULL and loses
 -- nothing; one that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart.
 values_of AS (
@@ -51,6 +57,6 @@ values_of AS (
         {% endfor %}
     FROM extent AS x
     {% for q in ranged %}
-    LEFT JOIN {{ 'published'|of(q) }} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}
+    LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM published_node WHERE tree = {{ q.tree }}){% endif %} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}
     {% endfor %}
 ),

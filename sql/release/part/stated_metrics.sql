@@ -12,7 +12,7 @@ stated AS MATERIALIZED (
     FROM (
         SELECT 'records' AS metric, sum(size)::DOUBLE AS value FROM released
         UNION ALL
-        SELECT 'suppressed:outlier', {% if suppress %}count(*) FROM placed WHERE class_id = -1{% else %}0{% endif %}
+        SELECT 'suppressed:outlier', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM placed WHERE class_id = -1){% else %}0{% endif %}
         {% if not noise %}
         UNION ALL
         SELECT 'classes', count(*) FROM visible
@@ -55,8 +55,8 @@ stated AS MATERIALIZED (
                 {% if r.min_level and quasi[r.i].rows %}
                 LEFT JOIN (
                     SELECT value, array_to_string(labels[least({{ r.min_level }}, len(labels) - 1) + 1:], ' > ') AS lifted
-                    FROM {{ 'climb'|of(r) }}
-                    WHERE parent IS NULL
+                    FROM climb
+                    WHERE tree = {{ r.tree }} AND parent IS NULL
                 ) AS c ON c.value = o.q{{ r.i }}
                 {% endif %}
                 GROUP BY ALL

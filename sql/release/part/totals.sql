@@ -2,7 +2,7 @@
 -- One row: totals that every measure may read.
 run AS MATERIALIZED (
     SELECT
-        (SELECT count(*) FROM source) AS records_in,
+        (SELECT sum(size) FROM source) AS records_in,
         class.records, class.groups AS classes, class.squares AS squares_of_classes,
         cluster.groups AS clusters, cluster.squares AS squares_of_clusters,
         {{ quasi|length }} AS attributes,

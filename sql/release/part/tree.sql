@@ -1,130 +1,189 @@
-{#- A categorical attribute: its tree, which node a value is, and the published text of a node.
-    Of a column zip, "zip: hierarchy" (node, parent, label, ord) is the hierarchy as stored, "zip: tree" every node;
-    "zip: domain" maps each value of the source to its code (codes ascend in leaf order). -#}
+{#- Categorical attributes: their trees, which node a value is, and the published text of a node. Each relation holds those of
+    all columns; `tree` says whose they are. -#}
 {%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
-{%- from 'release/part/preorder.sql' import walk -%}
-{% macro tree(q) %}
-{% if q.rows %}
-{{ walk(q) }}
-{% else %}
--- A row a node of the tree; without a hierarchy that is the values themselves under one root.
-{{ 'preorder'|of(q) }} AS (
-    SELECT '' COLLATE POSIX AS node, NULL::VARCHAR COLLATE POSIX AS parent, '*' COLLATE POSIX AS label, false AS is_leaf, [''] AS line, ['*'] AS labels, [0] AS places
+{#- A setting of the trees, by tree. -#}
+{% macro setting(trees, values, otherwise, tree) -%}
+    {%- if values|unique|list == [otherwise] -%} {{ otherwise }}
+    {%- else -%} CASE {{ tree }} {%- for q in trees if values[loop.index0] != otherwise %} WHEN {{ q.tree }} THEN {{ values[loop.index0] }}{% endfor %} ELSE {{ otherwise }} END
+    {%- endif -%}
+{%- endmacro %}
+{% macro all_trees(trees, from) %}
+{% set stored = trees|selectattr('rows')|list %}
+{% set flat = trees|rejectattr('rows')|list %}
+-- A row a tree and a value of its column: {% for q in trees %}tree {{ q.tree }} is {{ q.plain|comment }}{{ sql('; ') if not loop.last }}{% endfor +%}
+category AS MATERIALIZED (
+    {% for q in trees %}
+    SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT q{{ q.i }} AS value FROM {{ from }} WHERE q{{ q.i }} IS NOT NULL)
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),
+{% if stored %}
+-- A row a node of a hierarchy, as it is stored.
+hierarchy AS MATERIALIZED (
+    {% for q in stored %}
+    SELECT {{ q.tree }} AS tree, node, parent, label, ord FROM ({{ q.rows }})
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),
+-- A row a node: its place among the children of its parent, and whether it is a leaf.
+siblings AS MATERIALIZED (
+    SELECT
+        r.tree, r.node, r.parent, r.label,
+        row_number() OVER (PARTITION BY r.tree, r.parent ORDER BY r.ord ASC NULLS LAST, r.node ASC) AS place,
+        NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node) AS is_leaf
+    FROM hierarchy AS r
+),
+-- A row a node that the root reaches: the nodes, labels and places from the root to it.
+reached AS (
+    SELECT tree, node, parent, label, is_leaf, [node] AS line, [label] AS labels, [place] AS places
+    FROM siblings
+    WHERE parent IS NULL
     UNION ALL
-    SELECT '=' || v.value, '', v.value, true, ['', '=' || v.value], ['*', v.value],
-        [row_number() OVER (ORDER BY v.value ASC)]
-    FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL) AS v
+    SELECT
+        r.tree, r.node, r.parent, r.label, r.is_leaf,
+        list_append(w.line, r.node), list_append(w.labels, r.label), list_append(w.places, r.place)
+    FROM reached AS w
+    JOIN siblings AS r ON r.tree = w.tree AND r.parent = w.node
 ),
 {% endif %}
+-- The same, with the trees of columns without a hierarchy: the values themselves under one root.
+preorder AS (
+    {% if flat %}
+    SELECT unnest([{% for q in flat %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS tree, '' COLLATE POSIX AS node, NULL::VARCHAR COLLATE POSIX AS parent, '*' COLLATE POSIX AS label, false AS is_leaf, [''] AS line, ['*'] AS labels, [0] AS places
+    UNION ALL
+    SELECT tree, '=' || value, '', value, true, ['', '=' || value], ['*', value], [row_number() OVER (PARTITION BY tree ORDER BY value ASC)]
+    FROM category
+    WHERE tree IN ({% for q in flat %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %})
+    {% if stored %}UNION ALL{% endif %}
+    {% endif %}
+    {% if stored %}
+    FROM reached
+    {% endif %}
+),
 -- A row a name that inner nodes may be published as: their label, or their path where several have the label.
-{{ 'inner nodes'|of(q) }} AS MATERIALIZED (
-    SELECT DISTINCT unnest([label, CASE WHEN len(labels) > 1 THEN array_to_string(labels[2:], ' > ') END]) COLLATE POSIX AS name
-    FROM {{ 'preorder'|of(q) }}
+inner_nodes AS MATERIALIZED (
+    SELECT DISTINCT tree, unnest([label, CASE WHEN len(labels) > 1 THEN array_to_string(labels[2:], ' > ') END]) COLLATE POSIX AS name
+    FROM preorder
     WHERE NOT is_leaf
 ),
 -- A row a node: the nodes from the root to it (line), its place in preorder, and the text it is published as.
-{{ 'tree'|of(q) }} AS MATERIALIZED (
+nodes AS MATERIALIZED (
     SELECT
-        node, parent, label, is_leaf, line, labels,
-        len(line) - 1 AS depth,
-        (row_number() OVER (ORDER BY places ASC) - 1)::INTEGER AS preorder,
+        p.tree, p.node, p.parent, p.label, p.is_leaf, p.line, p.labels,
+        len(p.line) - 1 AS depth,
+        (row_number() OVER (PARTITION BY p.tree ORDER BY p.places ASC) - 1)::INTEGER AS preorder,
         CASE
-            WHEN is_leaf THEN
+            WHEN p.is_leaf THEN
                 {% if escape -%}
-                CASE
-                    WHEN label = '*' OR starts_with(label, '\')
-                        OR label IN (FROM {{ 'inner nodes'|of(q) }})
-                    THEN '\' || label ELSE label
-                END
-                {%- else -%} label {%- endif %}
-            WHEN count(*) FILTER (WHERE NOT is_leaf) OVER (PARTITION BY label) > 1 AND len(labels) > 1
-            THEN array_to_string(labels[2:], ' > ')
-            ELSE label
+                CASE WHEN p.label = '*' OR starts_with(p.label, '\') OR i.name IS NOT NULL THEN '\' || p.label ELSE p.label END
+                {%- else -%} p.label {%- endif %}
+            WHEN count(*) FILTER (WHERE NOT p.is_leaf) OVER (PARTITION BY p.tree, p.label) > 1 AND len(p.labels) > 1
+            THEN array_to_string(p.labels[2:], ' > ')
+            ELSE p.label
         END COLLATE POSIX AS published
-    FROM {{ 'preorder'|of(q) }}
+    FROM preorder AS p
+    {% if escape %}
+    LEFT JOIN inner_nodes AS i ON i.tree = p.tree AND i.name = p.label
+    {% endif %}
 ),
 {% if sub_heights %}
 -- A row a node: the number of edges to its deepest leaf.
-{{ 'heights'|of(q) }} AS MATERIALIZED (
-    SELECT node, max(depth) - min(own) AS height
+heights AS MATERIALIZED (
+    SELECT tree, node, max(depth) - min(own) AS height
     FROM (
-        SELECT unnest(line) COLLATE POSIX AS node, depth, generate_subscripts(line, 1) - 1 AS own FROM {{ 'tree'|of(q) }}
+        SELECT tree, unnest(line) COLLATE POSIX AS node, depth, generate_subscripts(line, 1) - 1 AS own FROM nodes
     )
-    GROUP BY node
+    GROUP BY tree, node
 ),
 {% endif %}
--- A row a value of the column and the nodes of that label: its leaf; with escape = true also an inner node.
-{{ 'values'|of(q) }} AS MATERIALIZED (
-    SELECT v.value, count(t.node) AS hits, bool_or(t.is_leaf) AS is_leaf, bool_or(v.value = '*' OR inner_label) AS reserved, min_by(t.line, t.preorder) AS own
-    FROM (
-        SELECT
-            value,
-            value IN (FROM {{ 'inner nodes'|of(q) }}) AS inner_label
-            {% if escape %}, value NOT IN (SELECT label FROM {{ 'tree'|of(q) }} WHERE is_leaf) AS no_leaf{% endif %}
-        FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL)
-    ) AS v
-    LEFT JOIN {{ 'tree'|of(q) }} AS t
-        ON t.label = v.value
-        AND (t.is_leaf{% if escape %} OR v.no_leaf{% endif %})
-    GROUP BY v.value
+-- A row a value of a column: how many nodes have its label, which of them it is, and whether it could be taken for an
+-- inner node. It is a leaf; with escape = true also an inner node.
+tree_value AS MATERIALIZED (
+    SELECT v.tree, v.value, count(t.node) AS hits, bool_or(t.is_leaf) AS is_leaf, {% if not escape %}bool_or(v.value = '*' OR i.name IS NOT NULL) AS reserved, {% endif %}min_by(t.line, t.preorder) AS own
+    FROM category AS v
+    {% if escape %}
+    LEFT JOIN (SELECT DISTINCT tree, label FROM nodes WHERE is_leaf) AS l ON l.tree = v.tree AND l.label = v.value
+    {% else %}
+    LEFT JOIN inner_nodes AS i ON i.tree = v.tree AND i.name = v.value
+    {% endif %}
+    LEFT JOIN nodes AS t
+        ON t.tree = v.tree AND t.label = v.value
+        AND (t.is_leaf{% if escape %} OR l.label IS NULL{% endif %})
+    GROUP BY v.tree, v.value
 ),
 -- A row a value: its code, which ascends in the order of the leaves, and the node it is clustered as (raised to
 -- min_level).
-{{ 'domain'|of(q) }} AS MATERIALIZED (
+tree_code AS MATERIALIZED (
     {{ few() }}
-    SELECT v.value, (dense_rank() OVER (ORDER BY t.preorder ASC) - 1)::INTEGER AS code, t.node
+    SELECT v.tree, v.value, (dense_rank() OVER (PARTITION BY v.tree ORDER BY t.preorder ASC) - 1)::INTEGER AS code, t.node
     FROM (
-        SELECT value, own{% if q.min_level %}[greatest(1, len(own) - {{ q.min_level }})]{% else %}[-1]{% endif %} COLLATE POSIX AS node
-        FROM {{ 'values'|of(q) }}
+        SELECT tree, value, own{% if trees|selectattr('min_level')|list %}[greatest(1, len(own) - {{ setting(trees, trees|map(attribute='min_level')|list, 0, sql('tree')) }})]{% else %}[-1]{% endif %} COLLATE POSIX AS node
+        FROM tree_value
         WHERE hits = 1
     ) AS v
-    JOIN {{ 'tree'|of(q) }} AS t ON t.node = v.node
+    JOIN nodes AS t ON t.tree = v.tree AND t.node = v.node
     {{ end_few() }}
 ),
 -- A row a code: its node's place in preorder and line of nodes from the root.
-{{ 'codes'|of(q) }} AS (
-    SELECT DISTINCT d.code, t.preorder, t.line
-    FROM {{ 'domain'|of(q) }} AS d
-    JOIN {{ 'tree'|of(q) }} AS t ON t.node = d.node
+code_node AS MATERIALIZED (
+    SELECT DISTINCT d.tree, d.code, t.preorder, t.line
+    FROM tree_code AS d
+    JOIN nodes AS t ON t.tree = d.tree AND t.node = d.node
+),
+-- A row a tree: the parents of its nodes in preorder, and the nodes of the codes.
+tree_domain AS MATERIALIZED (
+    SELECT t.tree, t.parents, c.places
+    FROM (
+        SELECT t.tree, list(p.preorder ORDER BY t.preorder ASC) AS parents
+        FROM nodes AS t
+        LEFT JOIN nodes AS p ON p.tree = t.tree AND p.node = t.parent
+        GROUP BY t.tree
+    ) AS t
+    LEFT JOIN (SELECT tree, list(preorder ORDER BY code ASC) AS places FROM code_node GROUP BY tree) AS c USING (tree)
 ),
 {% endmacro %}
-{#- What is published of codes between low and high, pairs of a relation: their least common ancestor (codes ascend in
-    leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an inner node,
-    and its loss (KACPC paper, Eq. 1, second sum). -#}
-{% macro published_nodes(q, pairs) %}
--- A row a pair of least and greatest code: their least common ancestor, the text it is published as, and its loss.
-{{ 'published'|of(q) }} AS MATERIALIZED (
+{#- What is published of codes between low and high, pairs (tree, low, high) of a relation: their least common ancestor (codes
+    ascend in leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an
+    inner node, and its loss (KACPC paper, Eq. 1, second sum). -#}
+{% macro published_nodes(trees, pairs) %}
+{% set rounds = trees|map(attribute='round')|list %}
+-- A row a tree and a pair of least and greatest code: their least common ancestor, the text it is published as, and its
+-- loss.
+published_node AS MATERIALIZED (
     {{ few() }}
     SELECT
-        pair.low, pair.high, t.node, t.published,
+        pair.tree, pair.low, pair.high, t.node, t.published,
         CASE
             WHEN t.is_leaf OR size.levels = 1 THEN 0.0
             {% if sub_heights -%}
-            ELSE (SELECT h.height FROM {{ 'heights'|of(q) }} AS h WHERE h.node = t.node)::DOUBLE / (size.levels - 1)
+            ELSE h.height::DOUBLE / (size.levels - 1)
             {%- else -%}
             ELSE (size.levels - t.depth - 1)::DOUBLE / (size.levels - 1)
             {%- endif %}
         END AS loss
     FROM (
-        {% if q.round > 1 %}
+        {% if rounds|max > 1 %}
         SELECT
-            c.low, c.high,
-            CASE WHEN t.is_leaf THEN t.node ELSE t.line[t.depth - t.depth % {{ q.round }} + 1] END COLLATE POSIX AS node
+            c.tree, c.low, c.high,
+            CASE WHEN t.is_leaf THEN t.node ELSE t.line[t.depth - t.depth % c.round + 1] END COLLATE POSIX AS node
         FROM (
         {% endif %}
         SELECT
-            p.low, p.high,
+            p.tree, p.low, p.high, {% if rounds|max > 1 %}{{ setting(trees, rounds, 1, sql('p.tree')) }} AS round, {% endif %}
             a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2] COLLATE POSIX))] COLLATE POSIX AS node
         FROM ({{ pairs }}) AS p
-        JOIN {{ 'codes'|of(q) }} AS a ON a.code = p.low
-        JOIN {{ 'codes'|of(q) }} AS b ON b.code = p.high
-        {% if q.round > 1 %}
+        JOIN code_node AS a ON a.tree = p.tree AND a.code = p.low
+        JOIN code_node AS b ON b.tree = p.tree AND b.code = p.high
+        {% if rounds|max > 1 %}
         ) AS c
-        JOIN {{ 'tree'|of(q) }} AS t ON t.node = c.node
+        JOIN nodes AS t ON t.tree = c.tree AND t.node = c.node
         {% endif %}
     ) AS pair
-    JOIN {{ 'tree'|of(q) }} AS t ON t.node = pair.node
-    CROSS JOIN (SELECT max(depth) + 1 AS levels FROM {{ 'tree'|of(q) }}) AS size
+    JOIN nodes AS t ON t.tree = pair.tree AND t.node = pair.node
+    JOIN (SELECT tree, max(depth) + 1 AS levels FROM nodes GROUP BY tree) AS size ON size.tree = pair.tree
+    {% if sub_heights %}
+    JOIN heights AS h ON h.tree = pair.tree AND h.node = t.node
+    {% endif %}
     {{ end_few() }}
 ),
 {% endmacro %}
