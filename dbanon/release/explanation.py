@@ -28,7 +28,7 @@ _STEP_PARAMETERS = (
     Parameter(
         "follow",
         Integers(0, descending=False),
-        "Numbers of records (rid in the step 'source'): only their rows, or those of their classes.",
+        "Numbers of kinds of records (rid in the step 'source'): only their rows, or those of their classes.",
     ),
 )
 
@@ -37,7 +37,7 @@ _NAMED_BY_USERS = ("as_it_came", "leaving", "class_rows", RESULT)
 
 _ROW = identifier("dbanon row")
 
-_ORDER = ("rid", "gid", "cluster", "class_id", "code", "preorder", "place")
+_ORDER = ("rid", "tid", "gid", "cluster", "class_id", "code", "preorder", "place")
 
 
 def _called(function: TableFunction, given: Mapping[str, object]) -> TableFunction:
@@ -93,6 +93,7 @@ def _followed(records: tuple[int, ...] | None, step: str, names: list[str]) -> s
     classes = f"(SELECT class_id FROM placed WHERE rid IN {own})"
     sets = {
         "rid": own,
+        "tid": f"(SELECT tid FROM placed WHERE rid IN {own})",
         "gid": f"(SELECT gid FROM class_of_part WHERE class_id IN {classes})",
         "cluster": f"(SELECT cluster FROM generalized WHERE class_id IN {classes})",
         "class_id": classes,

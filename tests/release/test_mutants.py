@@ -161,15 +161,20 @@ LEAVING = {
         "s.u{{ u.i }}{% if",
         "coalesce(NULL, 'Flu') AS u{{ u.i }}{% if",
     ),
+    "a record is there twice and another not at all": (
+        "release/part/classed.sql",
+        "SELECT s.rid, t.tid, t.class_id, s.size\n",
+        "SELECT s.rid, t.tid, t.class_id, s.size + (s.rid = 0)::INTEGER - (s.rid = 5)::INTEGER AS size\n",
+    ),
     "records change their class": (
         "release/part/classed.sql",
-        "SELECT e.rid, g.class_id\n",
-        "SELECT (e.rid + 1) % 40 AS rid, g.class_id\n",
+        "SELECT s.rid, t.tid, t.class_id, s.size\n",
+        "SELECT (s.rid + 1) % 40 AS rid, t.tid, t.class_id, s.size\n",
     ),
 }
 
 POLICY = {
-    "min_level is ignored": ("release/part/tree.sql", "{% if q.min_level %}", "{% if false %}"),
+    "min_level is ignored": ("release/part/tree.sql", "{% if trees|selectattr('min_level')|list %}", "{% if false %}"),
     "top does not hold": (
         "release/part/number.sql",
         "least({{ snapped_high(q, value) }}, {{ q.top }})",
@@ -340,7 +345,7 @@ FORMULAS: dict[str, tuple[str, str]] = {
     "records": ("records AS value", "records + 1 AS value"),
     "classes": ("classes AS value", "classes - 1 AS value"),
     "k": ("min(", "max("),
-    "suppressed": ("count(*)", "count(*) + 1"),
+    "suppressed": ("sum(size), 0)", "sum(size), 0) + 1"),
     "precision": ("1 - ", "1.1 - "),
     "square_error": ("categories", "categories + 1"),
     "discernibility": ("squares_of_classes", "squares_of_clusters + 1"),
@@ -385,8 +390,8 @@ NOISY = {
     "grid": ("release/noise/path.sql", "THEN {{ low_end(q, sql('h', q.i)) }} END", "THEN h{{ q.i }} END"),
     "a sensitive value of another row": (
         "release/noise/path.sql",
-        "{% for u in unchanged %}, s.u{{ u.i }}{% endfor %}",
-        "{% for u in unchanged %}, lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% endfor %}",
+        "{% for u in unchanged %}, s.u{{ u.i }}{% if",
+        "{% for u in unchanged %}, lag(s.u{{ u.i }}) OVER () AS u{{ u.i }}{% if",
     ),
     "a row is left out": ("release/part/source.sql", "FROM {{ origin }}", "FROM {{ origin }} LIMIT 39"),
 }

@@ -94,7 +94,7 @@ problem AS MATERIALIZED (
             END FROM {{ 'hierarchy'|of(s) }}),
         (SELECT CASE WHEN max(n) > 1 THEN {{ s.say.siblings }} END
             FROM (SELECT count(*) AS n FROM {{ 'hierarchy'|of(s) }} GROUP BY parent, label)),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.uncovered }} END FROM {{ 'leaf'|of(s) }} WHERE hits = 0),
+        (SELECT CASE WHEN uncovered > 0 THEN {{ s.say.uncovered }} END FROM (SELECT count(*) AS uncovered FROM {{ 'leaf'|of(s) }} WHERE hits = 0)),
         (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.ambiguous }} END FROM {{ 'leaf'|of(s) }} WHERE hits > 1),
         {% endfor %}
         NULL

@@ -80,8 +80,9 @@ misfit AS MATERIALIZED (
         (SELECT CASE WHEN count(*) FILTER (WHERE parent IS NULL) <> 1 THEN {{ s.say.roots }}
             WHEN count(*) <> (SELECT count(*) FROM {{ 'preorder'|of(s) }}) THEN {{ s.say.unreachable }}
             END FROM {{ 'hierarchy'|of(s) }}),
-        (SELECT CASE WHEN count(*) > 0 THEN {{ s.say.uncovered }} END
-            FROM {{ 'overall'|of(s) }} WHERE value IS NOT NULL AND value NOT IN (SELECT label FROM {{ 'preorder'|of(s) }} WHERE is_leaf)),
+        (SELECT CASE WHEN uncovered > 0 THEN {{ s.say.uncovered }} END FROM (
+            SELECT count(*) AS uncovered
+            FROM {{ 'overall'|of(s) }} WHERE value IS NOT NULL AND value NOT IN (SELECT label FROM {{ 'preorder'|of(s) }} WHERE is_leaf))),
         {% endfor %}
         (SELECT message FROM problem)
     ) AS message

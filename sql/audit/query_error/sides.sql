@@ -49,8 +49,8 @@
         (SELECT CASE WHEN max(n) > 1 THEN {{ c.say.ambiguous }} END
             FROM (SELECT count(*) AS n FROM {{ 'leaf'|of(c) }} GROUP BY value)),
         {% if not c.is_strange %}
-        (SELECT CASE WHEN count(*) > 0 THEN {{ c.say.uncovered }} END FROM (
-            SELECT DISTINCT v{{ c.i }} FROM {{ c.raw }}
+        (SELECT CASE WHEN uncovered > 0 THEN {{ c.say.uncovered }} END FROM (
+            SELECT count(DISTINCT v{{ c.i }}) AS uncovered FROM {{ c.raw }}
             WHERE v{{ c.i }} IS NOT NULL AND v{{ c.i }} NOT IN (SELECT value FROM {{ 'leaf'|of(c) }}))),
         {% endif %}
         {% endif %}

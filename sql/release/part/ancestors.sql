@@ -7,9 +7,9 @@
 {% set flat = [] %}
 {% for r in climbing %}{% if quasi[r.i].rows %}{% if own_rows.append(r) %}{% endif %}{% else %}{% if flat.append(r) %}{% endif %}{% endif %}{% endfor %}
 {# How many steps up from the value it may be published. #}
-{% set lowest %}{{ setting(own_rows, own_rows|map(attribute='min_level')|list, 0, sql('tree')) }}{% endset %}
-{% set highest %}{% for r in own_rows if r.max_level is not none %}{% if loop.first %}CASE tree{% endif %} WHEN {{ r.tree }} THEN {{ r.max_level }}{% if loop.last %} ELSE len(labels) END{% endif %}{% else %}len(labels){% endfor %}{% endset %}
-{% set rounded %}{{ setting(own_rows, own_rows|map(attribute='round')|list, 1, sql('tree')) }}{% endset %}
+{% set lowest %}{{ setting(own_rows, 'min_level', 0, sql('tree')) }}{% endset %}
+{% set highest %}{{ setting(own_rows, 'max_level', sql('len(labels)'), sql('tree')) }}{% endset %}
+{% set rounded %}{{ setting(own_rows, 'round', 1, sql('tree')) }}{% endset %}
 {% set originals %}
         {% for r in own_rows %}
         SELECT DISTINCT {{ r.tree }} AS tree, q{{ r.i }} AS value FROM original WHERE q{{ r.i }} IS NOT NULL

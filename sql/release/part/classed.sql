@@ -21,15 +21,15 @@ class_of_tuple AS MATERIALIZED (
 -- A row a kind of record and a class: how many of them are in it. Those of a group that is in several classes are dealt
 -- out in the order of a hash of what is published unchanged.
 placed AS MATERIALIZED (
-    SELECT s.rid, t.class_id, s.size
+    SELECT s.rid, t.tid, t.class_id, s.size
     FROM source AS s
     JOIN (FROM class_of_tuple WHERE class_id IS NOT NULL) AS t ON {{ same_tuple() }}
     UNION ALL
-    SELECT d.rid, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
+    SELECT d.rid, d.tid, p.class_id, sum(least(p.last, d.last) - greatest(p.first, d.last - d.size + 1) + 1)::BIGINT AS size
     FROM (
-        SELECT rid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, rid ASC ROWS UNBOUNDED PRECEDING) AS last
+        SELECT rid, tid, gid, size, sum(size) OVER (PARTITION BY gid ORDER BY tie ASC, rid ASC ROWS UNBOUNDED PRECEDING) AS last
         FROM (
-            SELECT s.rid, t.gid, s.size, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie
+            SELECT s.rid, t.tid, t.gid, s.size, {% if unchanged %}{{ tie(sql('s.'), unchanged, false) }}{% else %}0{% endif %} AS tie
             FROM source AS s
             JOIN (FROM class_of_tuple WHERE class_id IS NULL) AS t ON {{ same_tuple() }}
         )
@@ -47,5 +47,5 @@ placed AS MATERIALIZED (
         )
         GROUP BY gid, class_id, run
     ) AS p ON p.gid = d.gid AND p.first <= d.last AND p.last > d.last - d.size
-    GROUP BY d.rid, p.class_id
+    GROUP BY d.rid, d.tid, p.class_id
 ),

@@ -1,11 +1,12 @@
 {#- Categorical attributes: their trees, which node a value is, and the published text of a node. Each relation holds those of
     all columns; `tree` says whose they are. -#}
 {%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
-{#- A setting of the trees, by tree. -#}
-{% macro setting(trees, values, otherwise, tree) -%}
-    {%- if values|unique|list == [otherwise] -%} {{ otherwise }}
-    {%- else -%} CASE {{ tree }} {%- for q in trees if values[loop.index0] != otherwise %} WHEN {{ q.tree }} THEN {{ values[loop.index0] }}{% endfor %} ELSE {{ otherwise }} END
-    {%- endif -%}
+{#- A setting of trees (columns or rules of the gate) as a number, by the column that says whose tree it is. -#}
+{% macro setting(trees, name, otherwise, tree) -%}
+    {%- for q in trees if q[name] is not none and q[name] != otherwise -%}
+        {%- if loop.first -%} CASE {{ tree }} {%- endif %} WHEN {{ q.tree }} THEN {{ q[name] }}{% if loop.last %} ELSE {{ otherwise }} END{% endif -%}
+    {%- else -%} {{ otherwise }}
+    {%- endfor -%}
 {%- endmacro %}
 {% macro all_trees(trees, from) %}
 {% set stored = trees|selectattr('rows')|list %}
@@ -117,7 +118,7 @@ tree_code AS MATERIALIZED (
     {{ few() }}
     SELECT v.tree, v.value, (dense_rank() OVER (PARTITION BY v.tree ORDER BY t.preorder ASC) - 1)::INTEGER AS code, t.node
     FROM (
-        SELECT tree, value, own{% if trees|selectattr('min_level')|list %}[greatest(1, len(own) - {{ setting(trees, trees|map(attribute='min_level')|list, 0, sql('tree')) }})]{% else %}[-1]{% endif %} COLLATE POSIX AS node
+        SELECT tree, value, own{% if trees|selectattr('min_level')|list %}[greatest(1, len(own) - {{ setting(trees, 'min_level', 0, sql('tree')) }})]{% else %}[-1]{% endif %} COLLATE POSIX AS node
         FROM tree_value
         WHERE hits = 1
     ) AS v
@@ -146,7 +147,7 @@ tree_domain AS MATERIALIZED (
     ascend in leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an
     inner node, and its loss (KACPC paper, Eq. 1, second sum). -#}
 {% macro published_nodes(trees, pairs) %}
-{% set rounds = trees|map(attribute='round')|list %}
+{% set is_rounded = trees|map(attribute='round')|max > 1 %}
 -- A row a tree and a pair of least and greatest code: their least common ancestor, the text it is published as, and its
 -- loss.
 published_node AS MATERIALIZED (
@@ -162,19 +163,19 @@ published_node AS MATERIALIZED (
             {%- endif %}
         END AS loss
     FROM (
-        {% if rounds|max > 1 %}
+        {% if is_rounded %}
         SELECT
             c.tree, c.low, c.high,
             CASE WHEN t.is_leaf THEN t.node ELSE t.line[t.depth - t.depth % c.round + 1] END COLLATE POSIX AS node
         FROM (
         {% endif %}
         SELECT
-            p.tree, p.low, p.high, {% if rounds|max > 1 %}{{ setting(trees, rounds, 1, sql('p.tree')) }} AS round, {% endif %}
+            p.tree, p.low, p.high, {% if is_rounded %}{{ setting(trees, 'round', 1, sql('p.tree')) }} AS round, {% endif %}
             a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2] COLLATE POSIX))] COLLATE POSIX AS node
         FROM ({{ pairs }}) AS p
         JOIN code_node AS a ON a.tree = p.tree AND a.code = p.low
         JOIN code_node AS b ON b.tree = p.tree AND b.code = p.high
-        {% if rounds|max > 1 %}
+        {% if is_rounded %}
         ) AS c
         JOIN nodes AS t ON t.tree = c.tree AND t.node = c.node
         {% endif %}
