@@ -8,6 +8,7 @@ answer AS MATERIALIZED (
         (SELECT list({{ group() }}) FROM grouped)
         {{ domains() }}
     ) AS answer
+    {% if trees %}FROM tree_domain AS d{% endif +%}
 )
 SELECT sensitive, attribute, influence, rank, zeta, sigma, accuracy, test_accuracy
 FROM (

@@ -14,6 +14,7 @@ answer AS MATERIALIZED (
         (SELECT list({{ group() }}) FROM {{ clustered }})
         {{ domains() }}
     ) AS answer
+    {% if trees %}FROM tree_domain AS d{% endif +%}
 ),
 -- A row a part of a group: the cluster that its records first to last were put in.
 {{ sql('answered') if keep else sql('parts') }} AS MATERIALIZED (

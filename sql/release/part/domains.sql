@@ -6,6 +6,7 @@ struct_pack(
             {%- for q in quasi %}, c{{ q.i }} := c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }} := s{{ s.i }}{% endfor %}
             {%- if person %}, person := person{% endif %})
 {%- endmacro %}
+{#- Those of trees are columns of d, the one row of tree_domain. -#}
 {% macro domains() %}
         {% for q in quasi %}
         {% set snapped = q.is_number and q.grid and q.family.is_plain %}
@@ -36,22 +37,22 @@ struct_pack(
         {% elif q.is_number %}
         , (SELECT list(position ORDER BY code ASC) FROM {{ 'domain'|of(q) }})
         {% else %}
-        , (SELECT struct_pack(
-            parent := parents, value := places
+        , struct_pack(
+            parent := d.parents_{{ q.i }}, value := d.places_{{ q.i }}
             {%- if magnitudes and q.has_magnitudes %},
             magnitude := (SELECT list(magnitude ORDER BY code ASC) FROM (
                 SELECT code, min(value::DOUBLE) AS magnitude FROM tree_code WHERE tree = {{ q.tree }} GROUP BY code
             ))
             {%- endif %}
-        ) FROM tree_domain WHERE tree = {{ q.tree }})
+        )
         {% endif %}
         {% endfor %}
         {% for s in tested %}
         {% if s.tree %}
-        , (SELECT struct_pack(
-            parent := parents, value := places{% if s.number %},
+        , struct_pack(
+            parent := d.parents_{{ s.tree.i }}, value := d.places_{{ s.tree.i }}{% if s.number %},
             place := (SELECT list(position ORDER BY code ASC) FROM {{ 'sensitive codes'|of(s) }}){% endif %}
-        ) FROM tree_domain WHERE tree = {{ s.tree.tree }})
+        )
         {% else %}
         , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}) FROM {{ 'sensitive codes'|of(s) }})
         {% endif %}

@@ -48,7 +48,7 @@ reached AS (
 ),
 {% endif %}
 -- The same, with the trees of columns without a hierarchy: the values themselves under one root.
-preorder AS (
+preorder AS MATERIALIZED (
     {% if flat %}
     SELECT unnest([{% for q in flat %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS tree, '' COLLATE POSIX AS node, NULL::VARCHAR COLLATE POSIX AS parent, '*' COLLATE POSIX AS label, false AS is_leaf, [''] AS line, ['*'] AS labels, [0] AS places
     UNION ALL
@@ -78,11 +78,15 @@ nodes AS MATERIALIZED (
                 {% if escape -%}
                 CASE WHEN p.label = '*' OR starts_with(p.label, '\') OR i.name IS NOT NULL THEN '\' || p.label ELSE p.label END
                 {%- else -%} p.label {%- endif %}
-            WHEN count(*) FILTER (WHERE NOT p.is_leaf) OVER (PARTITION BY p.tree, p.label) > 1 AND len(p.labels) > 1
+            WHEN s.label IS NOT NULL AND len(p.labels) > 1
             THEN array_to_string(p.labels[2:], ' > ')
             ELSE p.label
         END COLLATE POSIX AS published
     FROM preorder AS p
+    {# A window would carry the lists of every node along. #}
+    LEFT JOIN (
+        SELECT tree, label FROM preorder WHERE NOT is_leaf GROUP BY tree, label HAVING count(*) > 1
+    ) AS s ON s.tree = p.tree AND s.label = p.label
     {% if escape %}
     LEFT JOIN inner_nodes AS i ON i.tree = p.tree AND i.name = p.label
     {% endif %}
@@ -131,9 +135,12 @@ code_node AS MATERIALIZED (
     FROM tree_code AS d
     JOIN nodes AS t ON t.tree = d.tree AND t.node = d.node
 ),
--- A row a tree: the parents of its nodes in preorder, and the nodes of the codes.
+-- One row: of each tree the parents of its nodes in preorder, and the nodes of the codes.
 tree_domain AS MATERIALIZED (
-    SELECT t.tree, t.parents, c.places
+    SELECT
+        {% for q in trees %}
+        any_value(t.parents) FILTER (WHERE t.tree = {{ q.tree }}) AS parents_{{ q.i }}, any_value(c.places) FILTER (WHERE t.tree = {{ q.tree }}) AS places_{{ q.i }}{% if not loop.last %},{% endif +%}
+        {% endfor %}
     FROM (
         SELECT t.tree, list(p.preorder ORDER BY t.preorder ASC) AS parents
         FROM nodes AS t
