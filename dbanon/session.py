@@ -21,7 +21,7 @@ CACHE_BYTES = 256 * 2**20
 """Most bytes of cluster labels that an instance keeps."""
 
 Labels = Any
-"""An array of cluster numbers."""
+"""Clusters of records: runs, or an array; something with `nbytes`."""
 
 
 class LabelCache:

@@ -6,6 +6,7 @@ from dbanon.cluster.after.widen import widened
 from dbanon.cluster.noise import Drawn, Noise, drawn, renumbered
 from dbanon.cluster.registry import Algorithm, algorithms, discover, find
 from dbanon.cluster.runner import Names, Refinement, run
+from dbanon.cluster.runs import Runs
 
 discover(schemes, papers)
 
@@ -16,6 +17,7 @@ __all__ = [
     "Names",
     "Noise",
     "Refinement",
+    "Runs",
     "algorithms",
     "drawn",
     "find",

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dbanon.cluster.layout import Layout
-from dbanon.space.space import Ints
+from dbanon.cluster.runs import Runs
+from dbanon.space.space import Ints, Space
 
 
 @dataclass
@@ -23,23 +24,26 @@ class Classes:
 
     @classmethod
     def room(cls, rows: int, least: int, number: int) -> Classes:
-        """Room for all classes that so many rows can have, or for `number`."""
+        """Room for all classes that so many rows can have, or for `number`. What is not written takes no memory."""
         starts, sizes = np.zeros((2, max(rows // max(least, 1), number) + 3), np.int64)
         return cls(np.zeros(rows, np.int32), np.zeros(rows, np.int32), starts, sizes, 0)
 
     @classmethod
-    def of(cls, problem: Layout, labels: Ints, kept: Ints) -> Classes:
-        """Classes of the kept rows by label. O(n log n) time."""
-        items = problem.item_of[kept]
-        order = np.lexsort((items, labels[kept]))
-        of, cluster = items[order], labels[kept][order]
+    def of(cls, problem: Layout, runs: Runs) -> Classes:
+        """The clusters of runs, but for what they leave out. O(n log n) time for n runs, or records where a model looks
+        at each."""
+        items, clusters, counts = problem.entries(runs)
+        order = np.lexsort((items, clusters))
+        of, cluster, records = items[order], clusters[order], counts[order]
         first = np.flatnonzero(np.append(True, (of[1:] != of[:-1]) | (cluster[1:] != cluster[:-1])))
         number = int(cluster[-1]) + 1
-        classes = cls.room(len(kept), problem.least, number)
+        classes = cls.room(int(records.sum(dtype=np.int64)), problem.least, number)
         classes.items[: len(first)] = of[first]
-        classes.counts[: len(first)] = np.diff(np.append(first, len(of)))
-        classes.starts[: number + 1] = np.searchsorted(cluster[first], np.arange(number + 1))
-        classes.sizes[:number] = np.bincount(cluster, minlength=number)
+        classes.counts[: len(first)] = np.add.reduceat(records, first)
+        starts = np.searchsorted(cluster[first], np.arange(number + 1))
+        classes.starts[: number + 1] = starts
+        ends = np.append(0, np.cumsum(classes.counts[: len(first)], dtype=np.int64))
+        classes.sizes[:number] = np.diff(ends[starts])
         classes.number = number
         return classes
 
@@ -54,14 +58,11 @@ class Classes:
 
         return int(kernels.class_losses(self.items, self.starts, self.sizes, self.number, *problem.measure).sum())
 
-    def labels(self, problem: Layout, kept: Ints, rows: int) -> Ints:
-        """Labels of all rows, -1 for those that are not kept: the records of an item are dealt in canonical order to
+    def runs(self, problem: Layout, space: Space, before: Runs) -> Runs:
+        """The classes as runs; `before` says who is left out. The records of an item are dealt in canonical order to
         its classes in their order."""
         entries = int(self.starts[self.number])
-        cluster = np.repeat(np.arange(self.number), np.diff(self.starts[: self.number + 1]))
-        by_item = np.lexsort((cluster, self.items[:entries]))
-        labels = np.full(rows, -1, np.int64)
-        labels[kept[np.argsort(problem.item_of[kept], kind="stable")]] = np.repeat(
-            cluster[by_item], self.counts[:entries][by_item]
-        )
-        return labels
+        cluster = np.repeat(np.arange(self.number, dtype=np.int32), np.diff(self.starts[: self.number + 1]))
+        items = self.items[:entries]
+        by_item = np.argsort(items, kind="stable")  # the classes ascend
+        return problem.dealt(space, before, items[by_item], cluster[by_item], self.counts[:entries][by_item])

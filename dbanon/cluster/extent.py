@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.cluster.loss import common
-from dbanon.space.space import Ints, Number, Space, Tree
+from dbanon.cluster.runs import Runs
+from dbanon.space.space import Ints, Number, Space, Tree, Whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,9 +27,25 @@ class Extents:
         """The extents of clusters of canonical rows. O(rows * attributes)."""
         rows = np.concatenate(members)
         sizes = np.array([len(m) for m in members], np.int64)
-        starts = np.cumsum(sizes) - sizes
-        codes = space.codes[space.tuple_of[rows]].astype(np.int64)
-        low, high = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+        return cls._of(space, space.tuple_of[rows], np.cumsum(sizes) - sizes, sizes)
+
+    @classmethod
+    def of_runs(cls, space: Space, runs: Runs) -> Extents:
+        """The extents of the clusters of runs, by their numbers. O(runs * attributes)."""
+        kept = runs.kept()
+        order = np.argsort(kept.clusters, kind="stable")
+        clusters = kept.clusters[order]
+        starts = np.flatnonzero(np.append(True, clusters[1:] != clusters[:-1]))
+        sizes = np.add.reduceat(kept.counts[order], starts, dtype=np.int64)
+        return cls._of(space, kept.tuples[order], starts, sizes)
+
+    @classmethod
+    def _of(cls, space: Space, tuples: Whole, starts: Ints, sizes: Ints) -> Extents:
+        """The extents of clusters of tuples, one after another."""
+        low, high = np.empty((2, len(starts), len(space.attributes)), np.int64)
+        for j in range(len(space.attributes)):
+            codes = space.codes[:, j][tuples]
+            low[:, j], high[:, j] = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
         return cls(low, high, sizes.astype(np.float64))
 
     def losses(self, space: Space) -> Floats:

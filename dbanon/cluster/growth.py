@@ -21,9 +21,8 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-import numpy as np
-
 from dbanon.cluster.registry import Check
+from dbanon.cluster.runs import Runs
 from dbanon.space.space import Ints, Space
 
 FEWEST, MOST = 4, 2**22
@@ -43,35 +42,36 @@ class Rules(Protocol):
         """Whether what is left might make a group."""
         ...
 
-    def form(self, labels: Ints, first: int, most: int) -> int:
-        """Makes up to `most` groups, each a seed and records that join until it is enough, and labels their records
-        from the number `first` on; gives how many, and 0 where what is left makes none."""
+    def form(self, first: int, most: int) -> int:
+        """Makes up to `most` groups, each a seed and records that join until it is enough, numbered from `first` on;
+        gives how many, and 0 where what is left makes none."""
         ...
 
-    def place(self, labels: Ints, rows: Ints, check: Check) -> None:
-        """Labels the rows that are in no group, ascending."""
+    def place(self, groups: int, check: Check) -> None:
+        """Puts records that are in none of so many groups, in canonical order, into one."""
+        ...
+
+    def found(self) -> Runs | Ints:
+        """The group of every record."""
         ...
 
 
-def grow(space: Space, rules: Rules, check: Check) -> Ints:
+def grow(space: Space, rules: Rules, check: Check) -> Runs | Ints:
     """The group of every record; one group where none could be made."""
-    labels = np.full(space.rows, -1, np.int64)
     groups, most = 0, FEWEST
     while rules.can_go_on():
         check()
         clock = time.perf_counter()
-        formed = rules.form(labels, groups, most)
+        formed = rules.form(groups, most)
         if formed == 0:
             break
         groups += formed
         took = max(time.perf_counter() - clock, 1e-6)
         most = int(min(max(most * PAUSE / took, FEWEST), 8 * most, MOST))
     if groups == 0:
-        return np.zeros(space.rows, np.int64)
-    rows = np.flatnonzero(labels < 0)
-    if len(rows):
-        rules.place(labels, rows, check)
-    return labels
+        return Runs.one(space)
+    rules.place(groups, check)
+    return rules.found()
 
 
 def within_room(groups: int, least: int) -> int:

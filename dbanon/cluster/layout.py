@@ -13,8 +13,9 @@ import numpy as np
 
 from dbanon.cluster.loss import Loss, Term
 from dbanon.cluster.model_arrays import model_rules, scratch
+from dbanon.cluster.runs import Runs
 from dbanon.models.constraint import Constraint
-from dbanon.space.space import Codes, Ints, Number, Space, Tree
+from dbanon.space.space import Codes, Ints, Number, Space, Tree, Whole
 
 PAIRS = 256
 """Hierarchies of at most so many values have a table of the losses of all pairs."""
@@ -29,8 +30,9 @@ ORDERS = 16
 @dataclass(frozen=True)
 class Layout:
     """Arrays of a space: terms and data (dbanon.kernels.loss), model (the two forms of dbanon.kernels.groups), lines
-    (dbanon.kernels.rebuild); codes (items, attributes), block (items,) and, by row, the item. `mode` is 0 where k
-    records are enough, 1 where models judge records, 2 where persons are counted or columns judged apart."""
+    (dbanon.kernels.rebuild); codes (items, attributes), sizes (items,), the records of each, and, by row, the item.
+    `mode` is 0 where k records are enough, so that items are the tuples, 1 where models judge records, 2 where persons
+    are counted or columns judged apart."""
 
     terms: Ints
     data: Ints
@@ -38,8 +40,33 @@ class Layout:
     model: tuple[Any, Any]
     lines: tuple[Any, ...]
     codes: Codes
-    item_of: Ints
+    sizes: Ints
+    by_row: Ints | None
     least: int
+
+    @property
+    def item_of(self) -> Ints:
+        """The item of every row; where items are tuples, made anew each time."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes) if self.by_row is None else self.by_row
+
+    def entries(self, runs: Runs) -> tuple[Whole, Whole, Whole]:
+        """Item, cluster and number of records of runs; those that are left out are not in it."""
+        if self.by_row is None:
+            kept = runs.kept()
+            return kept.tuples, kept.clusters, kept.counts
+        labels = runs.labels()
+        rows = np.flatnonzero(labels >= 0)
+        return self.by_row[rows], labels[rows], np.ones(len(rows), np.int64)
+
+    def dealt(self, space: Space, before: Runs, items: Whole, clusters: Whole, counts: Whole) -> Runs:
+        """The runs in which the records that `before` does not leave out are dealt, in canonical order, to the
+        clusters: so many of each item, items ascending."""
+        if self.by_row is None:
+            return before.dealt(Runs.of(items, clusters, counts))
+        labels = before.labels()
+        rows = np.flatnonzero(labels >= 0)
+        labels[rows[np.argsort(self.by_row[rows], kind="stable")]] = np.repeat(clusters, counts)
+        return Runs.from_labels(space, labels)
 
     @property
     def scratch(self) -> tuple[Any, Any]:
@@ -62,20 +89,18 @@ class Layout:
 
 
 def layout(space: Space, constraint: Constraint, heights: str) -> Layout:
-    """The arrays of a space. O(rows) memory."""
+    """The arrays of a space. O(tuples) memory where k records are enough, else O(rows)."""
     terms, data = _terms(space, heights)
-    tuple_of = space.tuple_of
-    item_of, codes = tuple_of, space.codes
-    mode = _mode(space, constraint)
+    by_row, codes, sizes, mode = None, space.codes, space.counts, _mode(space, constraint)
     if mode == 1:
-        key = np.column_stack([tuple_of, *(s.codes for s in space.sensitive)])
-        first, item_of = _distinct(key)
-        codes = space.codes[tuple_of[first]]
+        tuple_of = space.tuple_of
+        first, by_row = _distinct(np.column_stack([tuple_of, *(s.codes for s in space.sensitive)]))
+        codes, sizes = space.codes[tuple_of[first]], np.bincount(by_row, minlength=len(first))
     elif mode == 2:
-        item_of, codes = np.arange(space.rows), space.codes[tuple_of]
-    model = _model(space, constraint, mode, item_of, len(codes))
+        by_row, codes, sizes = np.arange(space.rows), space.codes[space.tuple_of], np.ones(space.rows, np.int64)
+    model = (None, None) if by_row is None else _model(space, constraint, mode, by_row, len(codes))
     codes = np.ascontiguousarray(codes, np.int32)
-    return Layout(terms, data, mode, model, _lines(space), codes, item_of, constraint.least)
+    return Layout(terms, data, mode, model, _lines(space), codes, sizes, by_row, constraint.least)
 
 
 def _mode(space: Space, constraint: Constraint) -> int:
@@ -135,8 +160,6 @@ def _arrays(term: Term) -> tuple[list[Ints], int, int]:
 
 
 def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
-    if mode == 0:
-        return None, None
     rules = model_rules(space, constraint.models) if constraint.models else _no_rules()
     if mode == 2:
         return None, (constraint.k, rules, *_people(space, constraint))

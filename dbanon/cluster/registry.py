@@ -12,6 +12,7 @@ from typing import TypeVar
 from dbanon import errors
 from dbanon.cluster.abilities import Ability
 from dbanon.cluster.common_parameters import COMMON
+from dbanon.cluster.runs import Runs
 from dbanon.functions.parameter_types import SEEDS, Choice, Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.models import registry
@@ -21,8 +22,8 @@ from dbanon.space.space import Ints, Space
 Check = Callable[[], None]
 """Called often while an algorithm works; raises when the run was interrupted."""
 
-Run = Callable[[Space, Constraint, Mapping[str, object], Check], Ints]
-"""space, privacy model, own options, check -> cluster number of every canonical row, from 0."""
+Run = Callable[[Space, Constraint, Mapping[str, object], Check], Runs | Ints]
+"""space, privacy model, own options, check -> clusters from 0, as runs or as the number of every canonical row."""
 
 A = TypeVar("A", bound=Ability)
 

@@ -14,6 +14,7 @@ from dbanon.cluster.after.outliers import Repair, left_out
 from dbanon.cluster.after.repair import merged
 from dbanon.cluster.progress import Work
 from dbanon.cluster.registry import Algorithm, Check
+from dbanon.cluster.runs import Runs
 from dbanon.models.constraint import AtLeast
 from dbanon.space.cells import cells
 from dbanon.space.space import Ints, Space, Tree
@@ -59,8 +60,8 @@ def run(
     check: Check = lambda: None,
     *,
     cell: int | None = None,
-) -> Ints:
-    """Cluster numbers of every canonical row, -1 where a record is left out.
+) -> Runs:
+    """The clusters of all records, -1 where a record is left out.
 
     Where attributes have a max_level, records that it keeps apart are clustered apart; TooSmallBlock if one of these
     blocks cannot meet the model. Blocks of more than `cell` tuples are cut into cells (dbanon.space.cells), as far as
@@ -80,14 +81,11 @@ def run(
     stretch = _Stretch(refinement.progress, budget, space.rows)
     clustered = 0
 
-    def cluster(part: Space, rows: Ints) -> Ints:
+    def cluster(part: Space, _: Ints) -> Runs:
         nonlocal clustered
         work = stretch.work(check, clustered, clustered + part.rows)
         clustered += part.rows
-        labels = algorithm.run(part, constraint, {**options, "heights": heights}, work)
-        if labels.shape != rows.shape or (labels < 0).any():
-            raise ValueError(f"{algorithm.name} gave labels of shape {labels.shape} for {len(rows)} records")
-        return labels
+        return _runs(algorithm, part, algorithm.run(part, constraint, {**options, "heights": heights}, work))
 
     clusters = _of_blocks(space, pieces, cluster)
 
@@ -95,13 +93,25 @@ def run(
     repair_cells = _repair(constraint, pieces, check, then=repair) if len(pieces) > len(blocks) else repair
 
     whole, share = repair_cells(space, clusters), refinement.suppress
-    labels = _numbered(left_out(space, constraint, clusters, whole, share, repair_cells) if share else whole)
+    runs = _numbered(left_out(space, constraint, clusters, whole, share, repair_cells) if share else whole)
     if refinement.progress is not None:
         budget.progress = stretch.searched
     if budget.moves == 0 and budget.seconds is None:
-        return labels
+        return runs
     search = Search(heights, budget, int(str(options.get("seed", 0))), _numbers(space, blocks))
-    return improved(space, constraint, labels, search, repair, check)
+    return improved(space, constraint, runs, search, repair, check)
+
+
+def _runs(algorithm: Algorithm, space: Space, found: Runs | Ints) -> Runs:
+    """What an algorithm gave, as runs; ValueError unless it is a cluster for every record."""
+    if isinstance(found, Runs):
+        records = np.bincount(found.tuples, weights=found.counts, minlength=len(space.counts))
+        if not np.array_equal(records, space.counts) or (found.clusters < 0).any():
+            raise ValueError(f"{algorithm.name} gave runs of {found.rows} records for {space.rows}")
+        return found
+    if found.shape != (space.rows,) or (found < 0).any():
+        raise ValueError(f"{algorithm.name} gave labels of shape {found.shape} for {space.rows} records")
+    return Runs.from_labels(space, found)
 
 
 class _Stretch:
@@ -143,6 +153,8 @@ def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:
 
 def _feasible(space: Space, constraint: AtLeast, names: Names) -> None:
     """ModelNotMet where the whole table misses a model; of several columns, the one that allows least."""
+    if not constraint.models:
+        return
     everything = np.arange(space.rows)
     worst = [(model, constraint.worst(space, everything, model)) for model in constraint.models]
     for model, measured in worst:
@@ -154,39 +166,46 @@ def _feasible(space: Space, constraint: AtLeast, names: Names) -> None:
             raise errors.ModelNotMet(names.function, of.said, column, of.best(float(least)))
 
 
-def _of_blocks(space: Space, blocks: Sequence[Ints], labels_of: Callable[[Space, Ints], Ints]) -> Ints:
-    """Labels of all rows, made block by block (tuples of each) from a block's space and rows; -1 stays."""
+def _of_blocks(space: Space, blocks: Sequence[Ints], runs_of: Callable[[Space, Ints], Runs]) -> Runs:
+    """Clusters of all records, made block by block from a block's space and tuples; -1 stays."""
     if len(blocks) == 1:
-        return labels_of(space, np.arange(space.rows))
-    labels = np.full(space.rows, -1, np.int64)
+        return runs_of(space, blocks[0])
+    tuples, numbers, counts = [], [], []
     clusters = 0
     for block in blocks:
-        rows = space.rows_of(block)
-        part = labels_of(space.part(block), rows)
-        labels[rows] = np.where(part >= 0, part + clusters, -1)
-        clusters += int(part.max(initial=-1)) + 1
-    return labels
+        part = runs_of(space.part(block), block)
+        tuples.append(block[part.tuples])
+        numbers.append(np.where(part.clusters >= 0, part.clusters + clusters, -1))
+        counts.append(part.counts)
+        clusters += part.clusters_most
+    return Runs.of(np.concatenate(tuples), np.concatenate(numbers), np.concatenate(counts))
 
 
 def _repair(constraint: AtLeast, blocks: Sequence[Ints], check: Check, *, then: Repair | None = None) -> Repair:
     """Merges clusters that miss the model, block by block. Where blocks are cells, `then` the blocks that these are
     of: persons may be in several cells, and clusters of several may publish the same."""
 
-    def repair(among: Space, labels: Ints) -> Ints:
+    def repair(among: Space, runs: Runs) -> Runs:
         if constraint.counts_records(among):
-            return labels
-        labels = _of_blocks(among, blocks, lambda part, rows: merged(part, constraint, labels[rows], check))
-        return labels if then is None else then(among, labels)
+            return runs
+
+        def of_block(part: Space, block: Ints) -> Runs:
+            own = runs if part is among else runs.some(block, len(among.counts))
+            return Runs.from_labels(part, merged(part, constraint, own.labels(), check))
+
+        repaired = _of_blocks(among, blocks, of_block)
+        return repaired if then is None else then(among, repaired)
 
     return repair
 
 
-def _numbered(labels: Ints) -> Ints:
-    """The labels without gaps; -1 stays."""
-    kept = labels >= 0
-    used = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
-    used[labels[kept]] = 1
-    return np.where(kept, (np.cumsum(used) - 1)[labels], -1)
+def _numbered(runs: Runs) -> Runs:
+    """The clusters numbered without gaps; -1 stays."""
+    used = np.zeros(runs.clusters_most, np.int32)
+    used[runs.kept().clusters] = 1
+    if used.all():
+        return runs
+    return runs.numbered(np.cumsum(used) - 1)
 
 
 def _agreed(space: Space, names: Names) -> None:

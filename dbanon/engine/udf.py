@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import __version__, cluster, errors, session
+from dbanon.cluster.runs import met
 from dbanon.functions.answer import answer
 from dbanon.learn import forest
 from dbanon.models import constraint
@@ -94,15 +95,16 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     limits = constraint.AtLeast(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
     if asked["forest"] is not None:
         table = _influenced(table, asked)
-    labels = _labels(asked, table, limits)
+    runs = _runs(asked, table, limits)
     noise, values = asked["noise"], None
     if noise is not None:
         key = _noise_key(asked, table, _whole(records, "tie")[order])
-        labels = cluster.renumbered(labels.astype(np.int64), key).astype(np.int32)
-        values = _drawn(cluster.drawn(table, labels.astype(np.int64), cluster.Noise(**noise), key))
-    parts = _parts(_whole(records, "gid")[order], _whole(records, "size")[order], labels)
+        labels = cluster.renumbered(runs.labels(), key)
+        values = _drawn(cluster.drawn(table, labels, cluster.Noise(**noise), key))
+        runs = cluster.Runs.from_labels(table, labels)
+    parts = _parts(_whole(records, "gid")[order], _whole(records, "size")[order], runs)
     found = _one(parts, PARTS)
-    wide = cluster.widened(algorithm, table, limits, asked["options"], labels.astype(np.int64))
+    wide = cluster.widened(algorithm, table, limits, asked["options"], runs)
     return pa.StructArray.from_arrays(
         [
             found,
@@ -187,17 +189,11 @@ def _influenced(table: space.Space, asked: dict[str, Any]) -> space.Space:
     return replace(table, attributes=attributes)
 
 
-def _parts(gid: space.Ints, sizes: space.Ints, labels: session.Labels) -> Any:
-    """Runs of equal labels within groups; `labels` are those of all records, group after group."""
-    group = np.repeat(np.arange(len(sizes)), sizes)
-    if labels.shape != group.shape:
-        raise ValueError(f"an algorithm gave labels of shape {labels.shape} for {len(group)} records")
-    changes = np.append(True, (labels[1:] != labels[:-1]) | (group[1:] != group[:-1]))
-    begins = np.flatnonzero(changes)
-    ends = np.append(begins[1:], len(labels))
-    of = group[begins]
-    before = (np.cumsum(sizes) - sizes)[of]
-    arrays = [gid[of], labels[begins], (begins - before + 1).astype(np.int32), (ends - before).astype(np.int32)]
+def _parts(gid: space.Ints, sizes: space.Ints, runs: cluster.Runs) -> Any:
+    """The runs cut where groups end; groups, in canonical order, are tuples or parts of them."""
+    counts, group, run = met(sizes, runs.counts)
+    last = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[group]
+    arrays = [gid[group], runs.clusters[run], (last - counts + 1).astype(np.int32), last.astype(np.int32)]
     return pa.StructArray.from_arrays([pa.array(a) for a in arrays], fields=list(PARTS.value_type))
 
 
@@ -275,17 +271,17 @@ def _table(asked: dict[str, Any], records: Any, domains: list[Any]) -> tuple[spa
     return replace(table, sensitive=sensitive), order
 
 
-def _labels(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeast) -> session.Labels:
-    """Cluster numbers of all records in canonical order, from the cache where they are known."""
+def _runs(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeast) -> cluster.Runs:
+    """The clusters of all records, from the cache where they are known."""
     current = session.get(asked["session"])
     moves, search = asked["improve"], current.search
     budget = None if moves is None and search is None else cluster.Budget(moves or 0)
     if budget is not None and search is not None:
         budget.seconds, budget.keep = search.seconds, True
 
-    def compute() -> session.Labels:
+    def compute() -> cluster.Runs:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-            found = cluster.run(
+            return cluster.run(
                 cluster.find(asked["algorithm"]),
                 table,
                 limits,
@@ -295,18 +291,18 @@ def _labels(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeas
                 check,
                 cell=asked["cell"],
             )
-        return found.astype(np.int32)
 
     if search is None or budget is None:
-        return current.cache.get(_content(asked, table), compute)
-    labels = compute()
+        found: cluster.Runs = current.cache.get(_content(asked, table), compute)
+        return found
+    runs = compute()
     search.moves = budget.done
-    current.cache.put(_content({**asked, "improve": budget.done}, table), labels)
-    return labels
+    current.cache.put(_content({**asked, "improve": budget.done}, table), runs)
+    return runs
 
 
 def _content(asked: dict[str, Any], table: space.Space) -> bytes:
-    """128-bit hash of all that labels follow from: version, algorithm, parameters, attributes, tuples, persons."""
+    """128-bit hash of all that clusters follow from: version, algorithm, parameters, attributes, tuples, persons."""
     told = {
         key: asked[key]
         for key in (

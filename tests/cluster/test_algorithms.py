@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from oracle import reference
 from oracle.reference import Attribute, Category, Number, Value
-from support import model_tables
+from support import by_row, model_tables
 from support.model_tables import MODELS, case, constraint
 from support.tables import Table, encoded, groups_of
 
@@ -42,7 +42,7 @@ def missed(algorithm: cluster.Algorithm, model: str, seed: int) -> int | None:
     if not asked.holds(built, np.arange(built.rows)):
         return None
     options = {p.name: p.default for p in algorithm.own}
-    groups = members(algorithm.run(built, asked, options, lambda: None))
+    groups = members(by_row.labels(algorithm.run(built, asked, options, lambda: None)))
     return sum(not asked.holds(built, rows) for rows in groups)
 
 
@@ -166,7 +166,7 @@ def partition(name: str, records: list[list[Value]], attributes: Sequence[Attrib
     options = {p.name: "deterministic" if p.name == "mode" else p.default for p in algorithm.own}
     made = encoded(Table(records, attributes, k))
     assert made.records == [tuple(r) for r in records] or made.records == records, "rows are in canonical order"
-    return groups_of(cluster.run(algorithm, made.space, AtLeast(k), options).tolist())
+    return groups_of(by_row.run(algorithm, made.space, AtLeast(k), options).tolist())
 
 
 TESTED = [a.name for a in cluster.algorithms() if not a.reads and a.name not in ALIKE]
@@ -244,7 +244,7 @@ def test_no_algorithm_loses_less_than_the_best_of_all_partitions(seed: int) -> N
         for more in ({}, {"strict": False}, {"next": "far"}, {"first": "far-from-random"}, {"centroid_cat": "mode"}):
             if not set(more) <= set(options):
                 continue
-            groups = groups_of(cluster.run(algorithm, made.space, AtLeast(k), options | more).tolist())
+            groups = groups_of(by_row.run(algorithm, made.space, AtLeast(k), options | more).tolist())
             assert sorted(r for g in groups for r in g) == list(range(n)), name
             assert min(map(len, groups)) >= k, name
             assert precision(groups) <= best + 1e-12, name
@@ -269,7 +269,7 @@ def test_best_finds_a_best_partition_of_few_records(seed: int) -> None:
     made = encoded(Table(records, attributes, 2))
     algorithm = cluster.find("best")
     options = {p.name: p.default for p in algorithm.own}
-    found = groups_of(cluster.run(algorithm, made.space, AtLeast(2), options).tolist())
+    found = groups_of(by_row.run(algorithm, made.space, AtLeast(2), options).tolist())
     best = max(reference.eloss_precision(made.records, attributes, groups) for groups in partitions(range(7), 2))
     assert reference.eloss_precision(made.records, attributes, found) == pytest.approx(best, abs=1e-12)
 

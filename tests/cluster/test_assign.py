@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from oracle import assign as reference_assign
 from oracle.reference import Category, Number, Tree, Value
+from support import by_row
 from support.tables import SOME, Table, encoded, groups_of, labels_of, large, tables
 
 from dbanon import errors
-from dbanon.cluster import find, run
+from dbanon.cluster import find
 from dbanon.cluster.schemes.assign import centers
 from dbanon.models.constraint import AtLeast
 from dbanon.space import space
@@ -211,7 +212,7 @@ def test_clusters_that_lack_persons_are_merged(name: str) -> None:
     persons = [str(p) for p in rng.integers(0, 25, 150)]
     table = Table([(int(a), int(b)) for a, b in rng.integers(0, 9, (150, 2))], [Number(), Number()], 5, persons)
     made = encoded(table)
-    found = run(find(name), made.space, AtLeast(5), options(name))
+    found = by_row.run(find(name), made.space, AtLeast(5), options(name))
     assert made.persons is not None
     for group in groups_of(found.tolist()):
         assert len({made.persons[r] for r in group}) >= 5

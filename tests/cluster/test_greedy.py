@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import greedy as slow
+from support import by_row
 from support.model_tables import demanded
 from support.tables import MANY, SOME, Table, encoded, tables
 
@@ -28,7 +29,7 @@ FIRST = {"seed": 0, "mode": "deterministic"}
 def clusters_of(name: str, made: space.Space, k: int, **options: object) -> list[set[int]]:
     chosen = cluster.find(name)
     given_ = {p.name: p.default for p in chosen.own} | options
-    labels = cluster.run(chosen, made, AtLeast(k), given_)
+    labels = by_row.run(chosen, made, AtLeast(k), given_)
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
 
@@ -108,7 +109,8 @@ def records(made: Space) -> Space:
 def labelled(name: str, made: Space, constraint: AtLeast, **options: object) -> list[set[int]]:
     """Clusters of the algorithm itself, without the repair."""
     chosen = cluster.find(name)
-    labels = chosen.run(made, constraint, {p.name: p.default for p in chosen.own} | options, lambda: None)
+    options = {p.name: p.default for p in chosen.own} | options
+    labels = by_row.labels(chosen.run(made, constraint, options, lambda: None))
     return [set(np.flatnonzero(labels == c).tolist()) for c in range(int(labels.max()) + 1)]
 
 

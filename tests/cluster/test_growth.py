@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from support import by_row
 
 from dbanon import cluster, errors
 from dbanon.cluster import growth, papers, schemes
 from dbanon.cluster.growth import grow
-from dbanon.cluster.labels import Dealer
+from dbanon.cluster.labels import Dealer, Dealt
 from dbanon.space.distance import Axis
 from dbanon.space.index import Index
 from dbanon.space.space import Ints, Number, Space
@@ -31,44 +32,56 @@ class Neighbours:
     def __init__(self, space: Space, size: int, limit: int = 99) -> None:
         self.rows, self.size, self.limit = space.rows, size, limit
         self.taken, self.asked_for, self.left_over = 0, [], np.zeros(0, np.int64)
+        self.labels = np.full(space.rows, -1, np.int64)
 
     def can_go_on(self) -> bool:
         return self.rows - self.taken >= self.size
 
-    def form(self, labels: Ints, first: int, most: int) -> int:
+    def form(self, first: int, most: int) -> int:
         self.asked_for.append((first, most))
         formed = 0
         while formed < most and self.can_go_on() and first + formed < self.limit:
-            labels[self.taken : self.taken + self.size] = first + formed
+            self.labels[self.taken : self.taken + self.size] = first + formed
             self.taken += self.size
             formed += 1
         return formed
 
-    def place(self, labels: Ints, rows: Ints, check: Callable[[], None]) -> None:
-        self.left_over = rows
-        labels[rows] = 9
+    def place(self, groups: int, check: Callable[[], None]) -> None:
+        self.left_over = np.flatnonzero(self.labels < 0)
+        self.labels[self.left_over] = 9
+
+    def found(self) -> Ints:
+        return self.labels
 
 
 def test_groups_grow_until_what_is_left_is_too_little_which_is_placed() -> None:
     rules = Neighbours(numbers(5, 6), 2)
-    assert grow(numbers(5, 6), rules, lambda: None).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 9]
+    assert by_row.labels(grow(numbers(5, 6), rules, lambda: None)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 9]
     assert rules.left_over.tolist() == [10]
     assert rules.asked_for[0] == (0, growth.FEWEST), "few at first, to look for interrupts soon"
     assert [first for first, _ in rules.asked_for] == [0, 4], "numbers go on where the groups before ended"
 
 
 def test_growth_ends_where_rules_form_nothing_more() -> None:
-    assert grow(numbers(7), Neighbours(numbers(7), 2, limit=2), lambda: None).tolist() == [0, 0, 1, 1, 9, 9, 9]
+    assert by_row.labels(grow(numbers(7), Neighbours(numbers(7), 2, limit=2), lambda: None)).tolist() == [
+        0,
+        0,
+        1,
+        1,
+        9,
+        9,
+        9,
+    ]
 
 
 @pytest.mark.parametrize("rules", [Neighbours(numbers(3), 4), Neighbours(numbers(3), 2, limit=0)])
 def test_records_that_make_no_group_are_one(rules: Neighbours) -> None:
-    assert grow(numbers(3), rules, lambda: None).tolist() == [0, 0, 0]
+    assert by_row.labels(grow(numbers(3), rules, lambda: None)).tolist() == [0, 0, 0]
 
 
 def test_nothing_is_placed_where_nothing_is_left() -> None:
     rules = Neighbours(numbers(4), 2)
-    assert grow(numbers(4), rules, lambda: None).tolist() == [0, 0, 1, 1]
+    assert by_row.labels(grow(numbers(4), rules, lambda: None)).tolist() == [0, 0, 1, 1]
     assert len(rules.left_over) == 0
 
 
@@ -90,15 +103,16 @@ def test_records_of_a_tuple_are_dealt_in_canonical_order_over_several_calls() ->
     """Tuples of 4 and 3 records, at rows 0 and 4. First {0, 0, 1} and {0}, then {1, 0, 1}."""
     space = numbers(4, 3)
     index = Index(space, [Axis(np.array([0, 1]), 0)])
-    dealer, labels = Dealer(index), np.full(7, -1, np.int64)
+    dealer, dealt = Dealer(index), Dealt()
     end = [-1, 0]
     index.take([0, 1], [3, 1])
-    assert dealer.deal(np.array([[0, 2], [1, 1], end, [0, 1], end]), labels, 0) == 2
-    assert labels.tolist() == [0, 0, 1, -1, 0, -1, -1]
+    assert dealt.take(np.array([[0, 2], [1, 1], end, [0, 1], end]), 0) == 2
     assert dealer.rows([1, 0], [2, 1]).tolist() == [5, 6, 3]
     index.take([0, 1], [1, 2])
-    assert dealer.deal(np.array([[1, 1], [0, 1], [1, 1], end]), labels, 2) == 1
-    assert labels.tolist() == [0, 0, 1, 2, 0, 2, 2]
+    assert dealt.take(np.array([[1, 1], [0, 1], [1, 1], end]), 2) == 1
+    found = dealt.runs()
+    assert found.labels().tolist() == [0, 0, 1, 2, 0, 2, 2]
+    assert found.tuples.tolist() == [0, 0, 0, 1, 1], "neighbours of one group are one run"
 
 
 def test_every_module_of_schemes_and_papers_is_imported_and_algorithms_lie_with_their_family() -> None:

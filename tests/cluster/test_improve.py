@@ -17,7 +17,7 @@ import pytest
 from oracle import reference
 from oracle.models import Value
 from oracle.reference import Category, Number
-from support import model_tables
+from support import by_row, model_tables
 from support.model_tables import (
     ALGORITHMS,
     AREA,
@@ -84,7 +84,7 @@ def run(
     if "seed" in options:
         options["seed"] = more.pop("seed", 0)
     refinement = cluster.Refinement(budget=budget, **more)
-    labels = cluster.run(
+    labels = by_row.run(
         algorithm, built, constraint(made), options, cluster.Names(names, made.sensitive), refinement, check
     )
     return labels.tolist(), order
@@ -281,7 +281,7 @@ def test_all_distinct_numbers_are_improved() -> None:
     built, _ = space.build([a for a, _ in kinds], [c for _, c in kinds], np.zeros(400, np.uint64), None)
     losses = []
     for moves in (0, 5_000):
-        labels = cluster.run(
+        labels = by_row.run(
             cluster.find("mdav"),
             built,
             AtLeast(3),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from oracle import reference
 from oracle.reference import Category, Number, Value
+from support import by_row
 from support.tables import (
     MANY,
     SOME,
@@ -57,7 +58,7 @@ def run(table: Table, prune_unused: bool = True) -> tuple[Encoded, list[int]]:
     """The table as it was clustered, and the cluster of every canonical record."""
     made = encoded(table)
     options = {"prune_unused": prune_unused}
-    return made, cluster.run(cluster.find("kacpc"), made.space, AtLeast(table.k), options).tolist()
+    return made, by_row.run(cluster.find("kacpc"), made.space, AtLeast(table.k), options).tolist()
 
 
 def expected(table: Table, made: Encoded, prune_unused: bool = True) -> list[int]:

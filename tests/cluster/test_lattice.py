@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from oracle import models
 from oracle.reference import Attribute, Category, Number, Record, Value, flat
 from oracle.reference import Tree as Hierarchy
+from support import by_row
 from support.model_tables import AREA, MODELS, Case, case, constraint, demanded, grouped, literal
 from support.model_tables import encoded as encoded_case
 from support.tables import MANY, Table, encoded, groups_of, tables
@@ -41,7 +42,7 @@ def nothing() -> None:
 
 def found(made: Space, limits: AtLeast) -> Groups:
     """The classes of the search itself, by canonical row."""
-    return groups_of(ALGORITHM.run(made, limits, FULL, nothing).tolist())
+    return groups_of(by_row.labels(ALGORITHM.run(made, limits, FULL, nothing)).tolist())
 
 
 # --- all nodes ------------------------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ def test_the_published_classes_meet_the_model_and_keep_blocks_apart(model: str) 
         built, order = encoded_case(made)
         names = tuple(f"q{j}" for j in range(len(made.attributes)))
         try:
-            labels = cluster.run(ALGORITHM, built, constraint(made), FULL, cluster.Names(names, made.sensitive))
+            labels = by_row.run(ALGORITHM, built, constraint(made), FULL, cluster.Names(names, made.sensitive))
         except (errors.ModelNotMet, errors.TooSmallBlock):
             continue
         if made.unmet([range(len(made.records))]):  # k is more than there are
@@ -195,9 +196,9 @@ def test_what_max_level_keeps_apart_is_searched_apart(seed: int) -> None:
         blocks.setdefault(top[record[0]], []).append(r)
     if min(map(len, blocks.values())) < 3:
         with pytest.raises(errors.TooSmallBlock):
-            cluster.run(ALGORITHM, limited, AtLeast(3), FULL, cluster.Names(("area", "age")))
+            by_row.run(ALGORITHM, limited, AtLeast(3), FULL, cluster.Names(("area", "age")))
         return
-    classes = groups_of(cluster.run(ALGORITHM, limited, AtLeast(3), FULL, cluster.Names(("area", "age"))).tolist())
+    classes = groups_of(by_row.run(ALGORITHM, limited, AtLeast(3), FULL, cluster.Names(("area", "age"))).tolist())
     for block in blocks.values():
         own = [part for part in classes if part[0] in block]
         assert sorted(r for part in own for r in part) == block

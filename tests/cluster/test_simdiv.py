@@ -229,10 +229,12 @@ def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
     labels = np.array([0, 0, 1, 1])
     options = USUAL | {"t_div": 2.0}
     chosen = cluster.find("simdiv")
-    found = cluster.widened(chosen, made, model, options, labels)
+    found = cluster.widened(chosen, made, model, options, cluster.Runs.from_labels(made, labels))
     assert found is not None and (found[1].tolist(), found[2].tolist()) == ([[0], [0]], [[3], [3]])
     three = replace(made, persons=np.array([0, 1, 2, 1]))  # values of persons 0, 1, 2: 0, 1, 0
-    assert cluster.widened(chosen, three, model, options, labels) is None, "together two of three have value 0"
+    assert cluster.widened(chosen, three, model, options, cluster.Runs.from_labels(three, labels)) is None, (
+        "together two of three have value 0"
+    )
 
 
 # --- in SQL -----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import by_row
 from support.model_tables import demanded
 from support.scale import examples
 
@@ -157,12 +158,12 @@ def test_the_share_holds_the_loss_falls_and_the_models_are_met(
     still = cluster.Refinement(budget=cluster.Budget(0))  # who is left out is decided before a search
     leave = replace(still, suppress=share)
     try:
-        whole = cluster.run(chosen, made, constraint, options, refinement=still)
+        whole = by_row.run(chosen, made, constraint, options, refinement=still)
     except Exception as error:  # the whole table does not meet the model: then it does not here either
         with pytest.raises(type(error)):
-            cluster.run(chosen, made, constraint, options, refinement=leave)
+            by_row.run(chosen, made, constraint, options, refinement=leave)
         return
-    labels = cluster.run(chosen, made, constraint, options, refinement=leave)
+    labels = by_row.run(chosen, made, constraint, options, refinement=leave)
     out = int((labels < 0).sum())
     assert out <= share * made.rows
     loss = [

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from oracle import models
 from oracle.models import Class, Oracle
+from support import by_row
 from support.model_tables import ALGORITHMS, CAUSE, ILLNESS, SENSITIVE, Case, case, constraint, encoded, grouped
 
 import dbanon
@@ -156,7 +157,7 @@ def test_all_records_together_meet_it_or_the_call_says_how_much_they_allow(model
         reached = [(of, float(defined(made, of, everything).table)) for of in limits.models]
         met = all(bool(of.met(np.float64(value))) for of, value in reached)
         try:
-            cluster.run(cluster.find("mondrian"), space, replace(limits, k=1), {}, cluster.Names((), made.sensitive))
+            by_row.run(cluster.find("mondrian"), space, replace(limits, k=1), {}, cluster.Names((), made.sensitive))
             assert met, seed
         except errors.ModelNotMet as error:
             assert not met, (seed, str(error))
@@ -176,7 +177,7 @@ def test_every_algorithm_meets_it(algorithm: str, model: Model, form: Form) -> N
         chosen = cluster.find(algorithm)
         options = {p.name: p.default for p in chosen.own}
         try:
-            labels = cluster.run(chosen, space, constraint(made), options, cluster.Names((), made.sensitive))
+            labels = by_row.run(chosen, space, constraint(made), options, cluster.Names((), made.sensitive))
         except (errors.ModelNotMet, errors.TooFew, errors.KOutOfRange):
             continue
         classes = made.classes(grouped(made, order, labels.tolist()))

@@ -14,6 +14,7 @@ import duckdb
 import pytest
 from oracle import models
 from oracle.models import Number
+from support import by_row
 from support.model_tables import (
     ALGORITHMS,
     AREA,
@@ -52,7 +53,7 @@ def clustered(made: Case, algorithm: str) -> list[list[int]]:
     chosen = cluster.find(algorithm)
     names = tuple(f"q{j}" for j in range(len(made.attributes)))
     options = {p.name: p.default for p in chosen.own}
-    labels = cluster.run(chosen, built, constraint(made), options, cluster.Names(names, made.sensitive))
+    labels = by_row.run(chosen, built, constraint(made), options, cluster.Names(names, made.sensitive))
     assert labels.shape == (len(made.records),), made
     assert labels.min() >= 0, made
     return grouped(made, order, labels.tolist())

@@ -9,6 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from support import by_row
 from support.scale import examples
 
 from dbanon.cluster.schemes.gather.kacpc import modal
@@ -187,7 +188,7 @@ def test_compiled_and_single_steps_give_the_same_labels(space: Space, k: int, si
     if space.rows < k:
         return
     tables = distance.kacpc(space, k, True)
-    labels = [gather(space, model, tables, Rule(sign), lambda: None) for model in (AtLeast(k), Slow(k))]
+    labels = [by_row.labels(gather(space, model, tables, Rule(sign), lambda: None)) for model in (AtLeast(k), Slow(k))]
     assert labels[0].tolist() == labels[1].tolist()
 
 

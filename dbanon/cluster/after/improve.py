@@ -14,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbanon import errors
-from dbanon.cluster.after.outliers import Repair
+from dbanon.cluster.after.outliers import Repair, rest_of
 from dbanon.cluster.entries import Classes
 from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import Check
+from dbanon.cluster.runs import Runs
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
 
@@ -56,7 +57,7 @@ class Budget:
 @dataclass(frozen=True)
 class Search:
     """What is searched: `heights`, of inner nodes in the loss, top or edges; `blocks`: by tuple, what must not be mixed
-    (None: everything may be). The same moves and seed give the same labels."""
+    (None: everything may be). The same moves and seed give the same clusters."""
 
     heights: str
     budget: Budget
@@ -64,32 +65,28 @@ class Search:
     blocks: Ints | None = None
 
 
-def improved(space: Space, constraint: Constraint, labels: Ints, search: Search, repair: Repair, check: Check) -> Ints:
-    """The labels after a search; -1 stays. `repair` unites classes until they meet the model. O(moves * size of a few
-    classes) time, O(n) memory.
+def improved(space: Space, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check) -> Runs:
+    """The clusters after a search; who is left out stays so. `repair` unites classes until they meet the model.
+    O(moves * size of a few classes) time, O(n) memory for n runs, or records where a model looks at each.
 
     The loss is that of the published values (KACPC paper, Eq. 1) times the weights, and never above that of the start.
     """
-    kept = np.flatnonzero(labels >= 0)
-    problem = layout(space.among(kept) if len(kept) < space.rows else space, constraint, search.heights)
-    classes = Classes.of(problem, labels, kept)
+    rest = rest_of(space, constraint, runs)
+    problem = layout(rest, constraint, search.heights)
+    classes = Classes.of(problem, runs)
     before = classes.loss(problem)
     classes = _searched(problem, classes, search, _block_of(problem, space, search.blocks), check)
     if classes.loss(problem) >= before:
-        return labels
-    improved_labels = classes.labels(problem, kept, len(labels))
+        return runs
+    found = classes.runs(problem, space, runs)
     if constraint.counts_records(space):
-        return improved_labels
+        return found
     # What the kernels judged is judged again by the code that all algorithms share, and so are classes that publish the
     # same values and are one class for a reader.
-    rest = space.among(kept) if len(kept) < space.rows else space
-    improved_labels = repair(rest, improved_labels)
-    if (
-        len(constraint.missed(rest, members(improved_labels)))
-        or Classes.of(problem, improved_labels, kept).loss(problem) >= before
-    ):
-        return labels
-    return improved_labels
+    found = repair(rest, found)
+    if len(constraint.missed(rest, members(found.labels()))) or Classes.of(problem, found).loss(problem) >= before:
+        return runs
+    return found
 
 
 def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, check: Check) -> Classes:
@@ -143,6 +140,8 @@ def _block_of(problem: Layout, space: Space, blocks: Ints | None) -> Ints:
     """Blocks by item."""
     if blocks is None:
         return np.zeros(0, np.int64)
+    if problem.by_row is None:
+        return blocks
     of = np.zeros(len(problem.codes), np.int64)
-    of[problem.item_of] = np.repeat(blocks, space.counts)
+    of[problem.by_row] = np.repeat(blocks, space.counts)
     return of

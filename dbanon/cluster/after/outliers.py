@@ -7,14 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from dbanon.cluster.extent import Extents, members
+from dbanon.cluster.runs import Runs
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
 
-Repair = Callable[[Space, Ints], Ints]
+Repair = Callable[[Space, Runs], Runs]
 
 
-def left_out(space: Space, constraint: Constraint, clusters: Ints, whole: Ints, share: float, repair: Repair) -> Ints:
-    """The labels of least average loss of a released record, with at most a share of the records left out (label -1).
+def left_out(space: Space, constraint: Constraint, clusters: Runs, whole: Runs, share: float, repair: Repair) -> Runs:
+    """The clusters of least average loss of a released record, with at most a share of the records left out (-1).
 
     `clusters` are those of the algorithm, `whole` the same repaired. Two ways are tried: the repaired clusters of
     greatest loss are left out; or clusters that miss the model, smallest first, and then those of greatest loss, and
@@ -23,13 +24,13 @@ def left_out(space: Space, constraint: Constraint, clusters: Ints, whole: Ints, 
     """
     budget = int(share * space.rows)
     best, least = whole, _mean_loss(space, whole)
-    for labels, offenders in ((whole, False), (clusters, True)):
-        lean = _without(space, constraint, labels, budget, offenders)
-        if not (lean < 0).any() or not (lean >= 0).any():
+    for runs, offenders in ((whole, False), (clusters, True)):
+        lean = _without(space, constraint, runs, budget, offenders)
+        if lean.are_all_kept or lean.clusters_most == 0:
             continue
-        rest = space.among(np.flatnonzero(lean >= 0))
+        rest = rest_of(space, constraint, lean)
         lean = repair(rest, lean)
-        if len(constraint.missed(rest, members(lean))):
+        if len(_missed(rest, constraint, lean, Extents.of_runs(rest, lean))):
             continue
         loss = _mean_loss(space, lean)
         if loss < least:
@@ -37,31 +38,47 @@ def left_out(space: Space, constraint: Constraint, clusters: Ints, whole: Ints, 
     return best
 
 
-def _without(space: Space, constraint: Constraint, labels: Ints, budget: int, offenders: bool) -> Ints:
-    """Labels where clusters are -1 as long as the budget of records lasts."""
-    clusters = members(labels)
-    loss = Extents.of(space, clusters).losses(space)
-    sizes = np.array([len(rows) for rows in clusters])
+def rest_of(space: Space, constraint: Constraint, runs: Runs) -> Space:
+    """The space where models compare with the records that runs do not leave out."""
+    if constraint.counts_records(space) or runs.are_all_kept:
+        return space
+    return space.among(np.flatnonzero(runs.labels() >= 0))
+
+
+def _without(space: Space, constraint: Constraint, runs: Runs, budget: int, offenders: bool) -> Runs:
+    """The runs where clusters are left out as long as the budget of records lasts."""
+    extents = Extents.of_runs(space, runs)
+    loss, sizes = extents.losses(space), extents.sizes
     order: list[int] = []
     if offenders:
-        bad = constraint.missed(space, clusters)
+        bad = _missed(space, constraint, runs, extents)
         order = bad[np.argsort(sizes[bad], kind="stable")].tolist()
     missed = set(order)
     order += [c for c in np.argsort(-loss, kind="stable").tolist() if c not in missed]
-    lean = labels.copy()
+    stays = np.ones(len(sizes), bool)
     total, kept = float((loss * sizes).sum()), space.rows
     for c in order:
         if sizes[c] > budget or sizes[c] == kept:
             continue
         if c not in missed and loss[c] <= total / kept:  # all that follow lose no more
             break
-        lean[clusters[c]] = -1
+        stays[c] = False
         budget -= int(sizes[c])
         total, kept = total - loss[c] * sizes[c], kept - int(sizes[c])
-    return lean
+    number = np.full(runs.clusters_most, -1)
+    named = np.unique(runs.kept().clusters)
+    number[named[stays]] = named[stays]
+    return runs.numbered(number)
 
 
-def _mean_loss(space: Space, labels: Ints) -> float:
+def _missed(space: Space, constraint: Constraint, runs: Runs, extents: Extents) -> Ints:
+    """Which clusters, by their numbers, miss the model."""
+    if constraint.counts_records(space):
+        return np.flatnonzero(extents.sizes < constraint.least)
+    return constraint.missed(space, members(runs.labels()))
+
+
+def _mean_loss(space: Space, runs: Runs) -> float:
     """Average loss of a released record."""
-    extents = Extents.of(space, members(labels))
+    extents = Extents.of_runs(space, runs)
     return float((extents.losses(space) * extents.sizes).sum() / extents.sizes.sum())

@@ -11,12 +11,13 @@ import numpy as np
 from dbanon.cluster.abilities import Widening
 from dbanon.cluster.extent import Extents, classes, members
 from dbanon.cluster.registry import Algorithm
+from dbanon.cluster.runs import Runs
 from dbanon.models.constraint import AtLeast
 from dbanon.space.space import Attribute, Ends, Ints, Number, Space
 
 
 def widened(
-    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Mapping[str, object], labels: Ints
+    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Mapping[str, object], runs: Runs
 ) -> tuple[Ints, Ints, Ints] | None:
     """Clusters that are published with more than their records span, and their least and greatest codes; None where
     there is none.
@@ -25,8 +26,9 @@ def widened(
     clusters meets; then these are published as they are.
     """
     widening = algorithm.ability(Widening)
-    if widening is None or not (labels >= 0).any():
+    if widening is None or runs.clusters_most == 0:
         return None
+    labels = runs.labels()
     space, codes = _released(space, labels)
     rows = members(labels)
     extents = Extents.of(space, rows)

@@ -30,22 +30,29 @@ class Diverse(Nearest):
         following = np.arange(1, space.rows + 1)
         following[space.starts + space.counts - 1] = -1
         self.chains = Chains(space.starts.copy(), following, space.tuple_of, self.values)
+        self.labels = np.full(space.rows, -1, np.int64)
         self.stuck = False
 
     def can_go_on(self) -> bool:
         return super().can_go_on() and not self.stuck
 
-    def form(self, labels: Ints, first: int, most: int) -> int:
+    def form(self, first: int, most: int) -> int:
         least, begin = self.constraint.least, self.given_seed()
-        seeds, self.stuck = self.gathering.judged_groups(least, begin, self.chains, self.judged, labels, first, most)
+        seeds, self.stuck = self.gathering.judged_groups(
+            least, begin, self.chains, self.judged, self.labels, first, most
+        )
         self.seeds += seeds.tolist()
         return len(seeds)
 
-    def place(self, labels: Ints, rows: Ints, check: Check) -> None:
-        """Labels records with the nearest group that meets the models with them, or as a group for the repair."""
+    def found(self) -> Ints:
+        return self.labels
+
+    def place(self, groups: int, check: Check) -> None:
+        """Puts records into the nearest group that meets the models with them, or into one for the repair."""
         from dbanon import kernels
 
-        groups, at = len(self.seeds), self.models[0]
+        labels, at = self.labels, self.models[0]
+        rows = np.flatnonzero(labels < 0)
         counts = np.zeros((groups, int(at[-1])), np.int64)
         grouped = labels >= 0
         for s, codes in enumerate(self.values):

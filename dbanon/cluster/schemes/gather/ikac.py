@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import EVERY_MODEL, MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.scheme import gather
 from dbanon.cluster.seeds import generator, random_tuple
 from dbanon.functions.parameter_types import Choice
@@ -27,7 +28,7 @@ class FarthestFromAll:
         return index.greatest(sums) if groups else self.first
 
 
-def ikac(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def ikac(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
     """IKAC, the improved clustering (also IKA, IKC), reconstructed from Wang et al. 2022, section 4.1, and the
     review of clustering methods.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.scheme import gather
 from dbanon.functions.parameter_types import Flag
 from dbanon.functions.parameters import Parameter
@@ -39,7 +40,7 @@ def modal(space: Space) -> list[int]:
     return codes
 
 
-def kacpc(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def kacpc(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
     """KACPC, k-anonymity by center point clustering (Wang et al. 2022, Algorithm 1, Equations 3-6).
 
     Starts at the densest point and moves outward. floor(n/k) clusters of k records, up to k-1 leftovers joined to the

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.cluster.growth import grow, within_room
-from dbanon.cluster.labels import Dealer
+from dbanon.cluster.labels import Dealt
 from dbanon.cluster.registry import Algorithm, Check, register
+from dbanon.cluster.runs import Runs
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
@@ -21,7 +22,7 @@ FAR = 64
 """At least so many of the tuples that are farthest from the average are remembered."""
 
 
-def mdav(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def mdav(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
     """MDAV-generic (Domingo-Ferrer and Torra 2005; the fastest baseline of Wang et al. 2022), published as intervals.
 
     The record farthest from the average record of what is left takes the k - 1 nearest, then the record farthest from
@@ -43,21 +44,25 @@ class FarthestFromAverage:
         self.totals = self.points.totals()
         far = max(4 * math.isqrt(len(space.counts)), FAR)
         self.outermost = np.zeros((far, 2), np.int64), np.zeros(len(units)), np.array([0, 2**40])
-        self.dealer = Dealer(self.points)
+        self.dealt = Dealt()
 
     def can_go_on(self) -> bool:
         return self.points.records >= 2 * self.k
 
-    def form(self, labels: Ints, first: int, most: int) -> int:
+    def form(self, first: int, most: int) -> int:
         from dbanon import kernels
 
         groups = within_room(most, self.k)
         members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are made two at a time
         used = kernels.mdav_steps(*self.points.arrays, *self.totals, *self.outermost, self.k, groups, members)
-        return self.dealer.deal(members[:used], labels, first)
+        return self.dealt.take(members[:used], first)
 
-    def place(self, labels: Ints, rows: Ints, check: Check) -> None:
-        labels[rows] = labels.max() + 1
+    def place(self, groups: int, check: Check) -> None:
+        tuples = np.flatnonzero(self.points.left)
+        self.dealt.put(tuples, self.points.left[tuples], np.full(len(tuples), groups))
+
+    def found(self) -> Runs:
+        return self.dealt.runs()
 
 
 def _places(space: Space, attribute: Attribute, codes: Codes, scale: str) -> npt.NDArray[np.float64]:

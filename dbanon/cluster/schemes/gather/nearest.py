@@ -10,8 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from dbanon.cluster import growth
-from dbanon.cluster.labels import Dealer
+from dbanon.cluster.labels import Dealer, Dealt
 from dbanon.cluster.registry import Check
+from dbanon.cluster.runs import Runs
 from dbanon.models.constraint import Constraint
 from dbanon.space import distance
 from dbanon.space.gathering import Gathering
@@ -37,7 +38,6 @@ class Nearest:
 
     def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
-        self.dealer = Dealer(index)
         self.sums = index.sums()
         self.seeds: list[int] = []
 
@@ -52,14 +52,13 @@ class Nearest:
         """The first seed; -1 for later ones, which kernels find by the sums."""
         return -1 if self.seeds else self.seed()
 
-    def place(self, labels: Ints, rows: Ints, check: Check) -> None:
-        """Labels records with the first of the nearest seeds. O(tuples * seeds)."""
-        tuples, of = np.unique(self.space.tuple_of[rows], return_inverse=True)
+    def nearest(self, tuples: Ints, check: Check) -> Ints:
+        """The first of the nearest seeds of some tuples. O(tuples * seeds)."""
         nearest = np.empty(len(tuples), np.int64)
         for i, t in enumerate(tuples.tolist()):
             check()
             nearest[i] = int(np.argmin(self.to_seeds(t)))
-        labels[rows] = nearest[of]
+        return nearest
 
     def to_seeds(self, t: int) -> Ints:
         """Distances of a tuple to all seeds."""
@@ -76,12 +75,20 @@ class FixedSize(Nearest):
     def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
         super().__init__(constraint, index, seeding)
         self.gathering = Gathering(index, self.sums, seeding.sign)
+        self.dealt = Dealt()
 
-    def form(self, labels: Ints, first: int, most: int) -> int:
+    def form(self, first: int, most: int) -> int:
         k = self.constraint.least
         members, seeds = self.gathering.groups(k, self.given_seed(), growth.within_room(most, k))
         self.seeds += seeds.tolist()
-        return self.dealer.deal(members, labels, first)
+        return self.dealt.take(members, first)
+
+    def place(self, groups: int, check: Check) -> None:
+        tuples = np.flatnonzero(self.index.left)
+        self.dealt.put(tuples, self.index.left[tuples], self.nearest(tuples, check))
+
+    def found(self) -> Runs:
+        return self.dealt.runs()
 
 
 class UntilEnough(Nearest):
@@ -90,20 +97,30 @@ class UntilEnough(Nearest):
     def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
         super().__init__(constraint, index, seeding)
         self.left = constraint.left(index.space)
+        self.dealer = Dealer(index)
+        self.labels = np.full(index.space.rows, -1, np.int64)
 
     def can_go_on(self) -> bool:
         return self.left.enough()
 
-    def form(self, labels: Ints, first: int, most: int) -> int:
+    def form(self, first: int, most: int) -> int:
         seed = self.seed()
         rows = self._group(seed)
         if rows is None:
             return 0
-        labels[rows] = first
+        self.labels[rows] = first
         self.left.take(rows)
         self.seeds.append(seed)
         self.index.add(self.sums, self.space.codes[seed])
         return 1
+
+    def place(self, groups: int, check: Check) -> None:
+        rows = np.flatnonzero(self.labels < 0)
+        tuples, of = np.unique(self.space.tuple_of[rows], return_inverse=True)
+        self.labels[rows] = self.nearest(tuples, check)[of]
+
+    def found(self) -> Ints:
+        return self.labels
 
     def _group(self, seed: int) -> Ints | None:
         """Takes the seed and as many of the nearest records as the model needs; None if all that is left miss it."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dbanon.cluster.growth import grow
 from dbanon.cluster.registry import Check
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.diverse import Diverse
 from dbanon.cluster.schemes.gather.nearest import FixedSize, Seeding, UntilEnough
 from dbanon.models.constraint import Constraint
@@ -15,7 +16,9 @@ from dbanon.space.index import Index
 from dbanon.space.space import Ints, Space
 
 
-def gather(space: Space, constraint: Constraint, tables: Sequence[Table], seeding: Seeding, check: Check) -> Ints:
+def gather(
+    space: Space, constraint: Constraint, tables: Sequence[Table], seeding: Seeding, check: Check
+) -> Runs | Ints:
     """Groups of one seed and its nearest records each; what is left joins the group with the nearest seed, or under
     models of sensitive values the nearest that still meets them."""
     index = Index(space, tables)

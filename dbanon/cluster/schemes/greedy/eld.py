@@ -9,12 +9,13 @@ import numpy as np
 from dbanon.cluster.growth import grow
 from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, LeastLoss, Seeding
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
 
 
-def eld(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def eld(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
     """ELD, effective l-diversity by clustering, reconstructed from its abstract.
 
     The first cluster begins at a random record, later ones at that farthest from the seed before. Each takes the record
@@ -34,7 +35,7 @@ class UntilDiverse(LeastLoss):
         self.values, self.codes, self.left_of = _wanted(space, constraint)
         self.members = np.empty((len(space.counts) + 2 + 2**18, 2), np.int64)
 
-    def form(self, labels: Ints, first: int, most: int) -> int:
+    def form(self, first: int, most: int) -> int:
         from dbanon.kernels.eld import eld_steps
 
         used, self.reference, _ = eld_steps(
@@ -42,7 +43,7 @@ class UntilDiverse(LeastLoss):
             self.space.starts, self.space.counts, self.left_of, self.reference, first == 0, most, self.members,
         )  # fmt: skip
         self.index.count()
-        return self.dealer.deal(self.members[:used], labels, first)
+        return self.dealt.take(self.members[:used], first)
 
 
 def _wanted(space: Space, constraint: Constraint) -> tuple[Ints, Ints, Ints]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
@@ -12,7 +13,7 @@ from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
 
 
-def gaa_cp(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def gaa_cp(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
     """GAA-CP, reconstructed from the abstract of Jiang et al. 2017 and what Wang et al. 2022 say of it.
 
     Greedy growth by the loss of merging a record into the cluster, where a category loses the share of leaves below

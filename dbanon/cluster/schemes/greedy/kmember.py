@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
 
 
-def kmember(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def kmember(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
     """Greedy k-member (Byun et al. 2007).
 
     Each cluster begins at the record farthest from the seed before (the first from a random record) and takes the
@@ -20,7 +21,7 @@ def kmember(space: Space, constraint: Constraint, options: Mapping[str, object],
     return greedy(space, constraint, options, check, FAR, "edges")
 
 
-def kmembers_random(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def kmembers_random(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
     """k-members with random seeds (k-members paper, Table III).
 
     As k-member, but each cluster begins at a random record. The paper states O(n); every step looks at all records

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dbanon.cluster.extent import Extents, members
+from dbanon.cluster.extent import Extents
 from dbanon.cluster.growth import grow, within_room
-from dbanon.cluster.labels import Dealer
+from dbanon.cluster.labels import Dealt
 from dbanon.cluster.loss import Loss, Term
 from dbanon.cluster.registry import Check
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import generator, random_tuple
 from dbanon.models.constraint import Constraint
 from dbanon.space.index import Index
@@ -51,14 +52,14 @@ class LeastLoss:
         self.space, self.least, self.loss, self.seeding = space, constraint.least, loss, seeding
         self.reference = seeding.reference
         self.index = Index(space, loss.tables(space))
-        self.dealer = Dealer(self.index)
+        self.dealt = Dealt()
         self.terms = arrays([loss.terms[j] for j in self.index.tabular])
         self.question = self.index.blank()
 
     def can_go_on(self) -> bool:
         return self.index.records >= self.least
 
-    def form(self, labels: Ints, first: int, most: int) -> int:
+    def form(self, first: int, most: int) -> int:
         from dbanon import kernels
 
         groups = within_room(most, self.least)
@@ -68,33 +69,43 @@ class LeastLoss:
             self.reference, self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip
         self.index.count()
-        return self.dealer.deal(members[:used], labels, first)
+        return self.dealt.take(members[:used], first)
 
-    def place(self, labels: Ints, rows: Ints, check: Check) -> None:
-        least_growth(self.space, self.loss, labels, rows, check)
+    def place(self, groups: int, check: Check) -> None:
+        left = np.flatnonzero(self.index.left)
+        if len(left) == 0:
+            return
+        tuples = np.repeat(left, self.index.left[left])
+        joined = least_growth(self.space, self.loss, self.dealt.runs(), tuples, check)
+        self.dealt.put(tuples, np.ones(len(tuples), np.int64), joined)
+
+    def found(self) -> Runs:
+        return self.dealt.runs()
 
 
 def greedy(
     space: Space, constraint: Constraint, options: Mapping[str, object], check: Check, rule: int, heights: str
-) -> Ints:
+) -> Runs | Ints:
     """Groups of records that lose least together. `rule`: FAR, RANDOM or FIRST; `heights`: see `Loss`."""
     loss = Loss(space, constraint.least, heights)
     return grow(space, LeastLoss(space, constraint, loss, Seeding.of(space, rule, options)), check)
 
 
-def least_growth(space: Space, loss: Loss, labels: Ints, rows: Ints, check: Check) -> None:
-    """Labels leftovers, in order: where (size + 1) times the loss with them exceeds size times the loss without them
-    least (MINIL). Ties go to the earlier group."""
-    extents = Extents.of(space, members(labels))
+def least_growth(space: Space, loss: Loss, groups: Runs, tuples: Ints, check: Check) -> Ints:
+    """The groups that leftovers, a tuple each, join in their order: where (size + 1) times the loss with them exceeds
+    size times the loss without them least (MINIL). Ties go to the earlier group."""
+    extents = Extents.of_runs(space, groups)
     low, high, sizes = extents.low, extents.high, extents.sizes.astype(np.int64)
     own = loss.of(low, high)
-    for row, t in zip(rows.tolist(), space.tuple_of[rows].tolist(), strict=True):
+    joined = np.empty(len(tuples), np.int64)
+    for i, t in enumerate(tuples.tolist()):
         check()
-        code = space.codes[t].astype(np.int64)
+        code = space.codes[t]
         grown = loss.of(np.minimum(low, code), np.maximum(high, code))
         c = int(np.argmin(grown * (sizes + 1) - own * sizes))
-        labels[row] = c
+        joined[i] = c
         low[c], high[c], sizes[c], own[c] = np.minimum(low[c], code), np.maximum(high[c], code), sizes[c] + 1, grown[c]
+    return joined
 
 
 def arrays(terms: Sequence[Term]) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
@@ -15,7 +16,7 @@ from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Number, Space
 
 
-def mwck(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def mwck(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
     """MWCK, mixed-feature weighted clustering for k-anonymity, reconstructed from what Majeed et al. 2024 say of it.
 
     k-member with weights by what columns say: the entropy of each column's values (numbers: in `bins` equal intervals)

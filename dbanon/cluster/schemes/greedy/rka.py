@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dbanon.cluster.abilities import NoiseRelease
 from dbanon.cluster.noise import EPSILON, Noise
 from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
@@ -14,7 +15,7 @@ from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
 
 
-def rka(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def rka(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
     """RKA, random k-anonymous, reconstructed from what Majeed et al. 2024 say of it: k-member's clusters, within
     which values are hidden in noise and shuffled.
 

@@ -12,6 +12,7 @@ import numpy as np
 from dbanon import errors
 from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import Check
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.lattice.levels import Bools, Frequencies, Levels, Node, sums
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space.space import Ints, Space
@@ -20,7 +21,7 @@ LARGEST = 2_000_000
 """Most nodes, over all sets of attributes."""
 
 
-def full_domain(space: Space, constraint: Constraint, name: str, check: Check) -> Ints:
+def full_domain(space: Space, constraint: Constraint, name: str, check: Check) -> Runs:
     """The classes of the best full-domain generalization, found as Incognito does (LeFevre, DeWitt and Ramakrishnan
     2005), with the privacy model as the test of a group (Machanavajjhala et al. 2006): the label of every record.
 
@@ -43,7 +44,7 @@ def full_domain(space: Space, constraint: Constraint, name: str, check: Check) -
     if nodes > LARGEST:
         raise errors.TooManyLevels(name, nodes, LARGEST)
     if not raised:
-        return np.zeros(space.rows, np.int64)
+        return Runs.one(space)
     blocks = tuple(of[j].steps[0][space.codes[:, j]] for j in raised)
     search = _Search(space, [of[j] for j in raised], Frequencies((0,) * len(raised), blocks, space.counts), check)
     passing: dict[tuple[int, ...], Bools] = {}
@@ -95,7 +96,7 @@ class _Search:
                 passed[tuple(slice(level, None) for level in node)] = True
         return passed
 
-    def best(self, alive: Bools, constraint: Constraint) -> Ints:
+    def best(self, alive: Bools, constraint: Constraint) -> Runs:
         """The label of every record on the best node of all attributes; one class where none passes."""
         everything = tuple(range(len(self.levels)))
         floor = self._floor(everything, alive)
@@ -109,7 +110,7 @@ class _Search:
                 loss_here = self._loss_of(loss, group, groups)
                 if total < 0 or loss_here < least:
                     labels, least, total = group, loss_here, levels
-        return np.repeat(labels, self.space.counts)
+        return Runs.of_tuples(self.space, labels)
 
     def _bottom_up(self, some: tuple[int, ...], alive: Bools) -> Iterator[tuple[int, Node]]:
         """Sum of levels and node, ascending."""

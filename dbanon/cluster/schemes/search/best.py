@@ -12,6 +12,7 @@ from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.entries import Classes
 from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
+from dbanon.cluster.runs import Runs, met
 from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
@@ -41,7 +42,7 @@ LINES = 0.2
 """Share of the time that lines take, where Mondrian is tried too."""
 
 
-def best(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def best(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs:
     """The best of several starts: the records in a line are cut into classes with the least loss of all cuts, as
     multivariate microaggregation by Hansen and Mukherjee's method does (Domingo-Ferrer et al. 2006), here with the loss
     of generalization (KACPC paper, Eq. 1).
@@ -53,21 +54,17 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     k = 50 on. O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
     """
     problem = layout(space, constraint, str(options.get("heights", "top")))
-    rows_of = np.argsort(problem.item_of, kind="stable")
-    sizes = np.bincount(problem.item_of, minlength=len(problem.codes))
     whole = progress.work(check)
     tried: dict[Line, int] = {}
-    best_labels, least = np.zeros(space.rows, np.int64), -1
+    found, least = Runs.one(space), -1
 
     def loss_of(line: Line) -> int:
-        nonlocal best_labels, least
+        nonlocal found, least
         check()
         if line not in tried:
-            tried[line], labels, records = _cut(problem, line, sizes)
+            tried[line], order, classes = _cut(problem, line)
             if least < 0 or tried[line] < least:
-                least = tried[line]
-                best_labels = np.empty(space.rows, np.int64)
-                best_labels[rows_of] = labels[np.argsort(records, kind="stable")]
+                least, found = tried[line], _along(problem, space, order, classes)
             whole.come(len(tried) / lines * (LINES if many else 1))
         return tried[line]
 
@@ -86,10 +83,9 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
                 line, value, better = other, tried[other], True
     if many:
         split = mondrian(space, constraint, {}, whole.part(LINES, 1))
-        everything = np.arange(space.rows)
-        if Classes.of(problem, split, everything).loss(problem) < least:
+        if Classes.of(problem, split).loss(problem) < least:
             return split
-    return best_labels
+    return found
 
 
 def _first(space: Space, many: list[int], classes: int) -> Line:
@@ -112,9 +108,9 @@ def _neighbours(line: Line, many: list[int]) -> Iterator[Line]:
                 yield (*line[:i], (j, other), *line[i + 1 :])
 
 
-def _cut(problem: Layout, line: Line, sizes: Ints) -> tuple[int, Codes, Codes]:
-    """Loss, labels and items of the records along a line. Of the last attribute every other run goes down, so that what
-    meets at the end of a run is alike."""
+def _cut(problem: Layout, line: Line) -> tuple[int, Codes, Ints]:
+    """Loss, order of the items and sizes of the classes along a line. Of the last attribute every other run goes down,
+    so that what meets at the end of a run is alike."""
     from dbanon import kernels
 
     keys = [problem.codes[:, j] >> bits for j, bits in line]
@@ -125,14 +121,24 @@ def _cut(problem: Layout, line: Line, sizes: Ints) -> tuple[int, Codes, Codes]:
     run = np.empty(len(front), np.int64)
     run[front] = np.cumsum(new)
     last = keys[-1].astype(np.int64)
-    order = np.lexsort((np.where(run % 2 == 0, last, -last), run))
-    records = np.repeat(order, sizes[order]).astype(np.int32)
+    order = np.lexsort((np.where(run % 2 == 0, last, -last), run)).astype(np.int32)
+    records = np.repeat(order, problem.sizes[order])
     labels = np.empty(len(records), np.int32)
     penalty = int(problem.terms[:, 2].sum())
     _, loss = kernels.cut_all(
         records, problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch, labels
     )
-    return int(loss), labels, records
+    ends = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+    return int(loss), order, np.diff(ends, prepend=0, append=len(labels))
+
+
+def _along(problem: Layout, space: Space, order: Codes, classes: Ints) -> Runs:
+    """Classes of so many records each along an order of the items; the last has the number 0."""
+    counts, place, which = met(problem.sizes[order], classes)
+    items = order[place]
+    by_item = np.argsort(items, kind="stable")
+    clusters = (len(classes) - 1 - which)[by_item]
+    return problem.dealt(space, Runs.one(space), items[by_item], clusters, counts[by_item])
 
 
 def _moves(space: Space, constraint: Constraint, options: Mapping[str, object]) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from dbanon.cluster.runs import Runs
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Attribute, Ints, Number, Space, Tree, ranges
 
@@ -35,6 +36,16 @@ class Part:
         if records < constraint.least or constraint.counts_records(space):
             return records >= constraint.least
         return constraint.holds(space, self.rows())
+
+
+def united(parts: Sequence[Part]) -> Runs:
+    """Parts of all records as clusters, in their order."""
+    sizes = [len(part.tuples) for part in parts]
+    tuples, first, counts = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("tuples", "first", "counts")
+    )
+    order = np.argsort(first, kind="stable")  # canonical rows, so also by tuple
+    return Runs.of(tuples[order], np.repeat(np.arange(len(parts)), sizes)[order], counts[order])
 
 
 def first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) -> list[Part]:

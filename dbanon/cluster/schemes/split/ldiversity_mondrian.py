@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.lattice.incognito import full_domain
 from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.functions.parameter_types import Choice
@@ -13,7 +14,9 @@ from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
 
 
-def ldiversity_mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def ldiversity_mondrian(
+    space: Space, constraint: Constraint, options: Mapping[str, object], check: Check
+) -> Runs | Ints:
     """The l-diversity baseline: strict Mondrian whose cuts meet the whole model, or with base 'incognito' the best
     full-domain generalization that meets it (see `dbanon.cluster.schemes.lattice.incognito`)."""
     if options["base"] == "incognito":

@@ -8,14 +8,15 @@ import numpy as np
 
 from dbanon.cluster import progress
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
-from dbanon.cluster.schemes.split.cut import Part, first_cut
+from dbanon.cluster.runs import Runs
+from dbanon.cluster.schemes.split.cut import Part, first_cut, united
 from dbanon.functions.parameter_types import Flag
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.space.space import Space
 
 
-def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs:
     """Multidimensional Mondrian (LeFevre et al. 2006).
 
     The part is cut at the attribute of greatest normalized width (times its weight) that has an allowable cut:
@@ -28,21 +29,19 @@ def mondrian(space: Space, constraint: Constraint, options: Mapping[str, object]
     records equal the median. Under k alone a cut needs 2k records and two different values, nothing else.
     """
     strict = bool(options.get("strict", True))
-    labels = np.full(space.rows, -1, np.int64)
+    found: list[Part] = []
     parts = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
-    whole, clusters, placed = progress.work(check), 0, 0
+    whole, placed = progress.work(check), 0
     while parts:
         check()
         part = parts.pop()
         sides = first_cut(space, constraint, part, strict)
         parts.extend(reversed(sides))
         if not sides:
-            rows = part.rows()
-            labels[rows] = clusters
-            clusters += 1
-            placed += len(rows)
+            found.append(part)
+            placed += int(part.counts.sum())
             whole.come(placed / space.rows)
-    return labels
+    return united(found)
 
 
 register(

@@ -9,10 +9,11 @@ import numpy as np
 from dbanon.cluster.abilities import NoiseRelease
 from dbanon.cluster.noise import EPSILON, Noise
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
-from dbanon.cluster.schemes.split.cut import Part, first_cut
+from dbanon.cluster.runs import Runs
+from dbanon.cluster.schemes.split.cut import Part, first_cut, united
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.space.space import Space
 
 
 def imitated(options: Mapping[str, object]) -> Noise | None:
@@ -24,16 +25,15 @@ def imitated(options: Mapping[str, object]) -> Noise | None:
     return Noise(f"noise_epsilon = {epsilon}", float(str(epsilon)), by_column=True, categories=False)
 
 
-def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs:
     """MRMondrian, strict Mondrian run level by level, as map and reduce do it.
 
     All parts of a level are cut before any part of the next: the classes are those of `mondrian`. Majeed et al. 2024
     show negative ages under this name; they are noise, which no Mondrian adds: `noise_epsilon` imitates them. O(n
     log n) time for balanced cuts, O(n) memory.
     """
-    labels = np.full(space.rows, -1, np.int64)
+    found: list[Part] = []
     level = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
-    clusters = 0
     while level:
         below: list[Part] = []
         for part in level:
@@ -41,10 +41,9 @@ def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, obje
             sides = first_cut(space, constraint, part, True)
             below += sides
             if not sides:
-                labels[part.rows()] = clusters
-                clusters += 1
+                found.append(part)
         level = below
-    return labels
+    return united(found)
 
 
 register(

@@ -1,0 +1,139 @@
+"""Clusters as runs of tuples: the same as one number a record, and no array a record where only k is asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.tables import SOME
+
+from dbanon import cluster
+from dbanon.cluster.registry import Algorithm
+from dbanon.cluster.runs import Runs, met
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Ints, Number, Space
+
+counts = st.lists(st.integers(1, 5), min_size=1, max_size=6)
+
+
+def numbers(counts: list[int]) -> Space:
+    """One number a tuple, so many records of each."""
+    codes = np.arange(len(counts), dtype=np.int32).reshape(-1, 1)
+    attribute = Number(np.arange(len(counts)).astype(np.float64), True)
+    return Space((attribute,), codes, np.array(counts, np.int64), None, sum(counts))
+
+
+@given(counts, st.integers(0, 10**6))
+@SOME
+def test_runs_are_the_labels(counts: list[int], seed: int) -> None:
+    space = numbers(counts)
+    labels = np.random.default_rng(seed).integers(-1, 3, space.rows)
+    runs = Runs.from_labels(space, labels)
+    assert runs.labels().tolist() == labels.tolist()
+    assert runs.rows == space.rows
+    assert np.bincount(runs.tuples, runs.counts).tolist() == counts
+    same = runs.tuples[1:] == runs.tuples[:-1]
+    assert (runs.clusters[1:] != runs.clusters[:-1])[same].all(), "no two neighbours could be one"
+    assert runs.are_all_kept == bool((labels >= 0).all())
+    again = Runs.of(space.tuple_of, labels, np.ones(space.rows, np.int64))
+    assert [a.tolist() for a in (again.tuples, again.clusters, again.counts)] == [
+        a.tolist() for a in (runs.tuples, runs.clusters, runs.counts)
+    ]
+
+
+def test_runs_of_a_tuple_stay_in_their_order_whatever_that_of_the_tuples() -> None:
+    runs = Runs.of(*(np.array(column) for column in ([1, 0, 1, 1, 0], [5, 7, 6, 6, 3], [2, 1, 1, 3, 2])))
+    assert runs.tuples.tolist() == [0, 0, 1, 1]
+    assert runs.clusters.tolist() == [7, 3, 5, 6]
+    assert runs.counts.tolist() == [1, 2, 2, 4]
+
+
+@given(counts, st.integers(0, 10**6))
+@SOME
+def test_two_divisions_of_a_line_meet(first: list[int], seed: int) -> None:
+    total, ends = sum(first), np.random.default_rng(seed).random(sum(first)) < 0.4
+    ends[-1] = True
+    second = np.diff(np.append(-1, np.flatnonzero(ends)))
+    pieces, of_first, of_second = met(np.array(first), second)
+    assert np.repeat(of_first, pieces).tolist() == np.repeat(np.arange(len(first)), first).tolist()
+    assert np.repeat(of_second, pieces).tolist() == np.repeat(np.arange(len(second)), second).tolist()
+    assert pieces.sum() == total
+
+
+def test_records_that_are_left_out_stay_so_where_others_are_dealt_anew() -> None:
+    """Tuple 0 has records a b c d, of which b and c are left out; tuple 1 has e f g, of which e is."""
+    before = Runs.from_labels(numbers([4, 3]), np.array([0, -1, -1, 0, -1, 1, 1]))
+    after = before.dealt(Runs.of(np.array([0, 0, 1]), np.array([4, 5, 4]), np.array([1, 1, 2])))
+    assert after.labels().tolist() == [4, -1, -1, 5, -1, 4, 4]
+
+
+def test_some_tuples_are_numbered_anew() -> None:
+    runs = Runs.from_labels(numbers([2, 1, 3]), np.array([0, 1, 1, 2, 2, 0]))
+    some = runs.some(np.array([0, 2]), 3)
+    assert (some.tuples.tolist(), some.labels().tolist()) == ([0, 0, 1, 1], [0, 1, 2, 2, 0])
+
+
+@pytest.mark.parametrize(
+    "name", ["kacpc", "ikac", "mdav", "kmember", "gaa_cp", "mondrian", "ldiversity_mondrian", "best"]
+)
+@pytest.mark.parametrize("more", [{}, {"suppress": 0.1}, {"budget": cluster.Budget(50)}])
+def test_counts_do_what_as_many_records_do(name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only k is asked, nobody makes an array a record."""
+    monkeypatch.setattr(Space, "tuple_of", property(lambda _: pytest.fail("an array a record")))
+    monkeypatch.setattr(Runs, "labels", lambda _: pytest.fail("an array a record"))
+    monkeypatch.setattr(Space, "among", lambda *_: pytest.fail("an array a record"))
+    space = numbers(np.random.default_rng(2).integers(1, 12, 40).tolist())
+    algorithm = cluster.find(name)
+    options = {p.name: p.default for p in algorithm.own} | ({"base": "incognito"} if name.startswith("l") else {})
+    runs = cluster.run(algorithm, space, AtLeast(4), options, refinement=cluster.Refinement(**more))
+    assert np.bincount(runs.tuples, runs.counts).tolist() == space.counts.tolist()
+    kept = runs.clusters >= 0
+    assert np.bincount(runs.clusters[kept], runs.counts[kept]).min() >= 4
+
+
+def test_an_algorithm_must_place_every_record() -> None:
+    space = numbers([2, 3])
+    wrong: list[Runs | Ints] = [
+        Runs.of(np.array([0, 1]), np.array([0, 0]), np.array([2, 2])),
+        Runs.of(np.array([0, 1]), np.array([0, -1]), np.array([2, 3])),
+        np.zeros(4, np.int64),
+        np.array([0, 0, 0, 0, -1]),
+    ]
+    for found in wrong:
+        made = Algorithm("wrong", "", "", lambda *_, found=found: found, "", "", True, "")  # type: ignore[misc]
+        with pytest.raises(ValueError, match="wrong gave"):
+            cluster.run(made, space, AtLeast(2), {})
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["kacpc", "kmember", "mondrian"])
+def test_memory_grows_with_tuples_and_clusters_and_not_with_records(name: str) -> None:
+    """50 million records of 20,000 tuples at k = 20,000: 400 MB for an array of numbers a record."""
+    script = f"""
+        import resource, numpy as np
+        from dbanon import cluster
+        from dbanon.models.constraint import AtLeast
+        from dbanon.space import space
+        codes = np.array([(a, b) for a in range(200) for b in range(100)], np.int32)
+        kinds = tuple(space.Number(np.arange(n).astype(float), True) for n in (200, 100))
+        algorithm = cluster.find({name!r})
+        options = {{p.name: p.default for p in algorithm.own}}
+        for records in (2, 2500):
+            counts = np.full(len(codes), records, np.int64)
+            made = space.Space(kinds, codes, counts, None, int(counts.sum()))
+            cluster.run(algorithm, made, AtLeast(8 * records), options)
+            print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    few, many = map(int, ended.stdout.split())
+    assert many - few < 50 * 1024, "KiB"

@@ -1,0 +1,19 @@
+"""Clusters as the number of every canonical record, whatever form they have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon import cluster
+from dbanon.cluster import Runs
+from dbanon.space.space import Ints
+
+
+def run(*given: Any, **named: Any) -> Ints:
+    """`cluster.run`, its clusters by record."""
+    return cluster.run(*given, **named).labels()
+
+
+def labels(found: Runs | Ints) -> Ints:
+    """What an algorithm gave, by record."""
+    return found.labels() if isinstance(found, Runs) else found
