@@ -124,8 +124,8 @@ FAULTS = {
     ),
     "labels of another k come from the cache": Fault(
         "dbanon/engine/udf.py",
-        '("algorithm", "k", "options"',
-        '("algorithm", "options"',
+        '            "k",\n            "options",\n',
+        '            "options",\n',
         ("tests/functions/test_sql_forms.py", "tests/release/test_metrics.py"),
     ),
     "noise is drawn without the table's key": Fault(
