@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dbanon.client.connection import Connection, connect
     from dbanon.client.explain import explain
     from dbanon.client.frame import Anonymized, anonymize
+    from dbanon.cluster.warmup import Warmed, warmup
     from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
     from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
@@ -34,6 +35,7 @@ _HOMES = {
     "DisclosureWarning": "views.warned",
     "Release": "views.version",
     "UtilityWarning": "views.warned",
+    "Warmed": "cluster.warmup",
     "anonymize": "client.frame",
     "attach": "engine.install",
     "attack": "client.about",
@@ -52,6 +54,7 @@ _HOMES = {
     "risk": "client.about",
     "save_hierarchy": "policy.declare",
     "verify": "views.verify",
+    "warmup": "cluster.warmup",
 }
 
 __all__ = [
@@ -61,6 +64,7 @@ __all__ = [
     "DisclosureWarning",
     "Release",
     "UtilityWarning",
+    "Warmed",
     "anonymize",
     "attach",
     "attack",
@@ -79,6 +83,7 @@ __all__ = [
     "risk",
     "save_hierarchy",
     "verify",
+    "warmup",
 ]
 
 

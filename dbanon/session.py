@@ -242,3 +242,26 @@ def stepped(session: Session, check: Callable[[], None], steps: int) -> Callable
             session.told(next(done) / steps, 0.0)
 
     return step
+
+
+# --- compilation -----------------------------------------------------------------------------------------
+
+_HEARING: list[Callable[[str], None]] = []
+"""Kernels are compiled once for all of the process, so this is no matter of one session."""
+
+
+@contextlib.contextmanager
+def compiling(told: Callable[[str], None]) -> Iterator[None]:
+    """Within, `told` is called with the name of every kernel that is compiled, on the thread that compiles it. What the
+    disk has is not compiled."""
+    _HEARING.append(told)
+    try:
+        yield
+    finally:
+        _HEARING.remove(told)
+
+
+def compiles(kernel: str) -> None:
+    """Tells those who listen that a kernel is compiled."""
+    for told in list(_HEARING):
+        told(kernel)

@@ -12,6 +12,7 @@ from dbanon.cli.docs import docs
 from dbanon.cli.group import Commands
 from dbanon.cli.init import init
 from dbanon.cli.releases import certificate, doctor, drop, materialize, publish, refresh, releases, verify
+from dbanon.cli.warmup import warmup
 from dbanon.shell.command import shell
 
 
@@ -51,5 +52,6 @@ for command in (
     releases,
     shell,
     verify,
+    warmup,
 ):
     main.add_command(command)

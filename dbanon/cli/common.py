@@ -19,6 +19,7 @@ from dbanon.errors import DbanonError, UnreadableValue
 from dbanon.files import writing
 from dbanon.release.headline import brief, headline
 from dbanon.shell.bounds import bounded
+from dbanon.shell.compiling import COMPILING
 from dbanon.shell.failure import failure
 from dbanon.shell.values import as_json as json_text
 from dbanon.shell.values import one_line
@@ -149,23 +150,25 @@ def _cell(value: object) -> str:
     return "" if value is None else escape(one_line(str(value)))
 
 
-COMPILING = "Compiling what the algorithm runs: once in this environment, for some seconds."
-
-
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Any]:
     """A line on the terminal that says what is being done and for how long. What is compiled first is said anywhere."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from dbanon.kernels.jit import compiling
-
     console = Console(stderr=True, highlight=False, soft_wrap=True)
+    compiled: list[str] = []
+
+    def compiles(kernel: str) -> None:
+        if not compiled and not quiet:
+            console.print(COMPILING)
+        compiled.append(kernel)
+
     bar = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True,
         disable=quiet or not console.is_terminal,
     )  # fmt: skip
-    with bar, compiling(lambda: None if quiet else console.print(COMPILING)):
+    with bar, session.compiling(compiles):
         task = bar.add_task("")
         yield lambda what: bar.update(task, description=what)
 

@@ -8,9 +8,8 @@ as np.int64(0) where it is passed on: for a plain 0, a constant to numba, a part
 
 from __future__ import annotations
 
-import contextlib
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -21,6 +20,8 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
 from numba.extending import typeof_impl
 
+from dbanon import session
+
 _OPTIONS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 
 
@@ -30,6 +31,14 @@ def kernel(function: Callable[..., Any]) -> Any:
         return numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:
         return numba.njit(**_OPTIONS)(function)
+
+
+def kept_in() -> str | None:
+    """The folder in which compiled kernels are kept; None where none can be written."""
+    try:
+        return str(numba.njit(cache=True, **_OPTIONS)(kept_in).stats.cache_path)
+    except RuntimeError:
+        return None
 
 
 # --- what only kernels call ------------------------------------------------------------------------------
@@ -98,9 +107,9 @@ class _Compiler(CompilerBase):
 # --- while kernels are compiled --------------------------------------------------------------------------
 
 
-class _Collector(event.Listener):
-    """Keeps the garbage collector from looking through all that compiling makes, of which it finds nothing to free: a
-    tenth of the time."""
+class _Compiling(event.Listener):
+    """Says what is compiled, and keeps the garbage collector from looking through all that this makes, of which it
+    finds nothing to free: a tenth of the time."""
 
     def __init__(self) -> None:
         self._depth, self._was_on = 0, False
@@ -110,6 +119,9 @@ class _Collector(event.Listener):
             self._was_on = gc.isenabled()
             gc.disable()
         self._depth += 1
+        function = event.data["dispatcher"].py_func
+        if not function.__module__.startswith("numba."):
+            session.compiles(function.__name__)
 
     def on_end(self, event: event.Event) -> None:
         self._depth -= 1
@@ -117,25 +129,4 @@ class _Collector(event.Listener):
             gc.enable()
 
 
-event.register("numba:compile", _Collector())
-
-
-class _Listener(event.Listener):
-    """Tells once that something is compiled; what the disk has is not."""
-
-    def __init__(self, told: Callable[[], None]) -> None:
-        self._told: Callable[[], None] | None = told
-
-    def on_start(self, event: event.Event) -> None:
-        told, self._told = self._told, None
-        if told is not None:
-            told()
-
-    def on_end(self, event: event.Event) -> None: ...
-
-
-@contextlib.contextmanager
-def compiling(told: Callable[[], None]) -> Iterator[None]:
-    """Calls `told` the first time that a kernel is compiled within, on the thread that compiles it."""
-    with event.install_listener("numba:compile", _Listener(told)):
-        yield
+event.register("numba:compile", _Compiling())

@@ -20,6 +20,7 @@ from dbanon.errors import DbanonError
 from dbanon.errors.base import Outcome
 from dbanon.shell import scan
 from dbanon.shell.commands import command
+from dbanon.shell.compiling import COMPILING
 from dbanon.shell.render import Page, Result, Row, render
 from dbanon.shell.values import harmless
 from dbanon.shell.work import Worker
@@ -64,6 +65,8 @@ class Shell:
         self._waiting = False
         self._done: float | None = None
         self._current = session.of_connection(connection.raw)
+        self._compiled: list[str] = []
+        self._said_compiling = False
         connection.progress = self._come
         if watched:
             connection.reviewed = self._reviewed
@@ -88,9 +91,10 @@ class Shell:
         """Runs one statement or dot command; whether it went well. Errors are written, Ctrl-C is raised."""
         started = time.perf_counter()
         try:
-            if step.startswith("."):
-                return command(self, step)
-            self._statement(step)
+            with session.compiling(self._compiled.append):
+                if step.startswith("."):
+                    return command(self, step)
+                self._statement(step)
         except (DbanonError, duckdb.Error, RuntimeError, OSError) as error:
             if isinstance(error, BrokenPipeError):
                 raise
@@ -213,7 +217,13 @@ class Shell:
         self._done = done
 
     def _running(self, seconds: float | None) -> None:
-        """A line that says how long a statement has been running; None: it is done."""
+        """A line that says how long a statement has been running; None: it is done. Above it, once, that kernels are
+        compiled."""
+        if self._compiled and not self._said_compiling:
+            self._said_compiling = True
+            if self._waiting:
+                self.console.file.write("\r\x1b[K")
+            self.errors.print(Text(COMPILING, style="dim" if self.watched else ""), soft_wrap=True)
         if not self.watched or not self.console.is_terminal or (seconds is None and not self._waiting):
             return
         if seconds is None:

@@ -22,10 +22,12 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import dbanon
+from dbanon import session
 from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page
 from dbanon.shell import known as known_names
 from dbanon.shell.commands import COMMANDS, Leave
+from dbanon.shell.compiling import COMPILING
 from dbanon.shell.completion import complete
 from dbanon.shell.render import MODES, Page, Result, cut, fitted, led, render
 from dbanon.shell.scan import pieces, script, statements
@@ -374,6 +376,23 @@ def test_before_a_person_statements_say_what_they_did() -> None:
         assert out(shell).splitlines() == ["Done: 1,500 rows.", "Done.", "Done."]
         assert shell.run("FROM v")
         assert "1 row" in out(shell)
+        shell.close()
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_that_kernels_are_compiled_is_said_once_and_never_among_rows(watched: bool) -> None:
+    def compiled(n: int) -> int:
+        session.compiles("find")
+        return n
+
+    with dbanon.connect() as con:
+        con.create_function("compiled", compiled, ["BIGINT"], "BIGINT")
+        shell = made(con, mode="table" if watched else "csv", watched=watched)
+        assert shell.run("SELECT 1 AS n") and "Compiling" not in told(shell) + out(shell)
+        assert shell.run("SELECT compiled(7) AS n") and shell.run("SELECT compiled(8) AS n")
+        said, rows = told(shell), out(shell)
+        assert said.count(COMPILING) == 1
+        assert watched or (said, rows) == (COMPILING + "\n", "n\n7\nn\n8\n")
         shell.close()
 
 

@@ -1,0 +1,115 @@
+"""Compiles what the algorithms can need before anybody waits for it: each algorithm on small made-up tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from dbanon import session
+from dbanon.cluster.abilities import OwnSearch
+from dbanon.cluster.after.improve import Budget
+from dbanon.cluster.registry import Algorithm, algorithms, find
+from dbanon.cluster.runner import Refinement, run
+from dbanon.functions.parameter_types import Choice
+from dbanon.models.constraint import AtLeast
+from dbanon.models.demand import demands
+from dbanon.space import space
+from dbanon.space.index import TABLE_LIMIT
+from dbanon.space.space import Number, Space, Tree
+
+ROWS = TABLE_LIMIT + 44
+"""Enough for numbers that have more values than are asked by table."""
+
+K = 30
+"""Few clusters: all but the compiling is quick."""
+
+MODELS: Mapping[str, Mapping[str, object]] = {"": {}, "l": {"l": 2}, "t": {"t": 0.9, "emd": "hierarchical"}}
+"""What is asked of sensitive values: kernels are compiled with and without values, with and without a distance."""
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """What was compiled: the number of kernels, and the seconds that all took. `folder`: where kernels are kept; None
+    where nothing can be written, so that the next process compiles them again."""
+
+    kernels: int
+    seconds: float
+    folder: str | None
+
+
+def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda step, done: None) -> Warmed:
+    """Compiles all that calls of the table functions can need, or those of some algorithms, so that no call waits for
+    it: a minute or two after an installation, a few seconds later on. UnknownAlgorithm.
+
+    `told` is called before each step with what it is for and the share of all steps that are done.
+
+    >>> warmup(["mondrian"]).kernels
+    0
+    """
+    from dbanon.kernels.jit import kept_in
+
+    started = time.perf_counter()
+    compiled: list[str] = []
+    chosen = [find(name) for name in names] or algorithms()
+    steps = list(_steps(chosen))
+    with session.compiling(compiled.append):
+        for i, (step, work) in enumerate(steps):
+            told(step, i / len(steps))
+            work()
+    return Warmed(len(compiled), time.perf_counter() - started, kept_in())
+
+
+def _steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
+    """What is compiled, and what needs it."""
+    kinds = [(_table(many, persons), many, persons) for many in (False, True) for persons in (False, True)]
+    for algorithm in chosen:
+        for table, many, persons in kinds:
+            for name, asked in MODELS.items():
+                limits = AtLeast(K, demands("warmup", "a table", asked, ["d"]))
+                with_ = [
+                    *([name] if name else []),
+                    *(["persons"] if persons else []),
+                    *(["many values"] if many else []),
+                ]
+                step = algorithm.name + (f" with {', '.join(with_)}" if with_ else "")
+                for options in _options(algorithm, others=not name and not persons):
+                    yield step, partial(_clustered, algorithm, table, limits, options)
+
+
+def _clustered(algorithm: Algorithm, table: Space, limits: AtLeast, options: Mapping[str, object]) -> None:
+    budget = Budget(1) if algorithm.ability(OwnSearch) else None
+    run(algorithm, table, limits, options, refinement=Refinement(budget=budget))
+
+
+def _options(algorithm: Algorithm, others: bool) -> Iterator[Mapping[str, object]]:
+    """The options of an algorithm as they are where none is given; `others`: and with each other choice."""
+    default = {p.name: p.default for p in algorithm.own}
+    yield default
+    for parameter in algorithm.own if others else ():
+        if isinstance(parameter.kind, Choice):
+            for choice in parameter.kind.words:
+                if choice != parameter.default:
+                    yield {**default, parameter.name: choice}
+
+
+def _table(many: bool, persons: bool) -> Space:
+    """Two numbers, of more values than are asked by table if `many`, a category, and a sensitive column."""
+    at = np.arange(ROWS)
+    values = (ROWS, ROWS) if many else (7, 5)
+    numbers = [Number(np.arange(n, dtype=float), integral=True, magnitudes=np.arange(n, dtype=float)) for n in values]
+    tree = Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
+    columns = [(at * 5 % values[0]).astype(np.int32), (at * 11 % values[1]).astype(np.int32), (at % 4).astype(np.int32)]
+    sensitive = (at // 2 % 4).astype(np.int32)
+    made, _ = space.build(
+        [*numbers, tree],
+        columns,
+        at.astype(np.uint64),
+        (at // 3) if persons else None,
+        None,
+        [(sensitive, 4, tree)],
+    )
+    return made

@@ -1,0 +1,73 @@
+"""`dbanon warmup` compiles what calls need, says what it did, and has nothing to do afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+
+
+def test_warming_up_again_compiles_nothing() -> None:
+    steps: list[tuple[str, float]] = []
+    done = dbanon.warmup(["kacpc"], lambda step, share: steps.append((step, share)))
+    assert done.folder is not None and done.seconds > 0
+    names = [step for step, _ in steps]
+    assert names[0] == "kacpc" and "kacpc with l, many values" in names and "kacpc with t, persons" in names
+    shares = [share for _, share in steps]
+    assert shares[0] == 0 and shares == sorted(shares) and shares[-1] < 1
+    again = CliRunner().invoke(main, ["warmup", "kacpc", "--json"])
+    assert json.loads(again.stdout) == {
+        "kernels": 0, "seconds": pytest.approx(1, abs=30), "folder": done.folder
+    }  # fmt: skip
+    said = CliRunner().invoke(main, ["warmup", "kacpc", "--quiet"])
+    assert (said.exit_code, said.stdout, said.stderr) == (0, "All was compiled already.\n", "")
+
+
+def test_an_algorithm_that_is_not_there() -> None:
+    result = CliRunner().invoke(main, ["warmup", "kapc"])
+    assert result.exit_code == 2 and "Did you mean 'kacpc'?" in result.stderr
+
+
+CALLS = textwrap.dedent(
+    """
+    import sys
+    import dbanon
+    from dbanon import session
+
+    compiled = []
+    con = dbanon.connect()
+    con.execute(
+        "CREATE TABLE t AS SELECT i % 7 AS a, 'c' || i % 5 AS c, 'd' || i % 4 AS d, i // 2 AS p, "
+        "(i * 7919) % 1009 AS w, (i * 7907) % 997 AS v FROM range(600) r (i)"
+    )
+    asked = ["", "sensitive = ['d'], l = 2", "sensitive = ['d'], t = 0.8", "sensitive = ['d'], l = 2, person = 'p'"]
+    for algorithm in sys.argv[1:]:
+        for qi in ("['a', 'c']", "['a', 'c', 'w', 'v']"):
+            for more in asked:
+                call = f"{algorithm}('t', k = 5, qi = {qi}{', ' * bool(more)}{more})"
+                with session.compiling(lambda kernel: compiled.append((call, kernel))):
+                    con.execute(f"FROM {call}").fetchall()
+    for call, kernel in compiled:
+        print(call, kernel)
+    """
+)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("algorithm", ["kacpc", "best"])
+def test_no_call_compiles_anything_afterwards(algorithm: str, tmp_path: Path) -> None:
+    cold = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    warm = [sys.executable, "-m", "dbanon", "warmup", algorithm]
+    first = subprocess.run(warm, capture_output=True, text=True, env=cold, check=True)
+    assert "kernels were compiled in" in first.stdout and str(tmp_path) in first.stdout
+    called = [sys.executable, "-c", CALLS, algorithm]
+    assert subprocess.run(called, capture_output=True, text=True, env=cold, check=True).stdout == ""
