@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import Any
 
 from dbanon import errors
@@ -66,6 +67,11 @@ class Call:
     def holds(self, condition: str) -> bool:
         """Whether a SQL condition about literals is true."""
         return bool(self.cursor.execute(f"SELECT coalesce({condition}, false)").fetchall()[0][0])
+
+    @cached_property
+    def hierarchies(self) -> Callable[[str], list[str]]:
+        """Names of the hierarchies stored in a database, which are read once a call."""
+        return cache(partial(catalog.stored_hierarchies, self.cursor))
 
     def attached(self) -> list[str]:
         """The attached databases."""

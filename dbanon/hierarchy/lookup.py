@@ -11,7 +11,7 @@ from dbanon.sqltext import resources
 
 def find(call: Call, name: str, source: catalog.Source | None) -> Hierarchy | None:
     """A hierarchy by name: ARX rows as text, stored with the source or in the session's database, or shipped."""
-    stored = catalog.hierarchy_table(name, call.cursor, _databases(call, source))
+    stored = catalog.hierarchy_table(name, _databases(call, source), call.hierarchies)
     if stored:
         return storage.Stored(*stored)
     if storage.is_inline(name):
@@ -21,7 +21,7 @@ def find(call: Call, name: str, source: catalog.Source | None) -> Hierarchy | No
 
 def known(call: Call, source: catalog.Source | None) -> list[str]:
     """Names that `find` knows."""
-    stored = [n for db in _databases(call, source) for n in catalog.stored_hierarchies(call.cursor, db)]
+    stored = [n for db in _databases(call, source) for n in call.hierarchies(db)]
     return [*stored, *resources.shipped_hierarchies()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,10 +145,10 @@ def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
     """
     target = writing.local("save_hierarchy", path)
     writing.apart("save_hierarchy", [target], writing.read_by(connection))
-    stored = catalog.hierarchy_table(name, connection, [_path(connection).database])
+    listed, here = partial(catalog.stored_hierarchies, connection), _path(connection).database
+    stored = catalog.hierarchy_table(name, [here], listed)
     if stored is None:
-        known = catalog.stored_hierarchies(connection, _path(connection).database)
-        raise errors.UnknownHierarchy("save_hierarchy", name, "stored", known)
+        raise errors.UnknownHierarchy("save_hierarchy", name, "stored", listed(here))
     rows = relation.rows(storage.Stored(*stored))
     lines = connection.execute(bound(template.fill("hierarchy/arx.sql", rows=rows))).fetchall()
     with writing.draft("save_hierarchy", target) as draft:

@@ -6,7 +6,7 @@ returns sees the caller's transaction, and `fingerprint_sql` lets it notice a di
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from dbanon.files import reading
 from dbanon.source import view_text
 from dbanon.sqltext import names
 from dbanon.sqltext.builtin import bound
-from dbanon.sqltext.quote import Sql, identifier, literal, qualified
+from dbanon.sqltext.quote import Sql, identifier, qualified
 
 SCHEMA = "dbanon"
 
@@ -254,19 +254,18 @@ def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
 # --- hierarchies ---------------------------------------------------------------------------------------
 
 
-def hierarchy_table(name: str, cursor: Cursor, databases: Sequence[str]) -> tuple[str, str] | None:
-    """(database, hierarchy name) of a stored hierarchy: `zip5` where the source or the session lives, or `db.zip5`."""
+def hierarchy_table(
+    name: str, databases: Sequence[str], listed: Callable[[str], Collection[str]]
+) -> tuple[str, str] | None:
+    """(database, hierarchy name) of a stored hierarchy: `zip5` where the source or the session lives, or `db.zip5`;
+    `listed` gives the names in a database."""
     places = [(database, name) for database in dict.fromkeys(databases)]
     parts = names.table_parts(name)
     if parts is not None and len(parts) == 2:
         places.append((parts[0], parts[1]))
     for database, hierarchy in places:
-        if has_table(cursor, database, "hierarchy"):
-            rows = cursor.execute(
-                f"SELECT 1 FROM {qualified(database, SCHEMA, 'hierarchy')} WHERE name = {literal(hierarchy)} LIMIT 1"
-            ).fetchall()
-            if rows:
-                return database, hierarchy
+        if hierarchy in listed(database):
+            return database, hierarchy
     return None
 
 
