@@ -21,9 +21,9 @@ def explain(connection: Any, query: str, parameters: object = None) -> str:
     current.explained = []
     try:
         if parameters is None:
-            connection.execute(f"EXPLAIN {query}")
+            connection.execute(f"EXPLAIN (FORMAT json) {query}")
         else:
-            connection.execute(f"EXPLAIN {query}", parameters)
+            connection.execute(f"EXPLAIN (FORMAT json) {query}", parameters)
         connection.fetchall()
         found = dict.fromkeys(current.explained)
     finally:
