@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 
 from dbanon import session
-from dbanon.engine import udf, udf_attack
+from dbanon.engine import called
 from dbanon.functions import arguments, scalar_functions
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
@@ -58,10 +58,10 @@ def _cache_of(connection: Any) -> session.LabelCache:
         instance = _instance(connection)
         if instance is None:
             instance = next(_NUMBERS)
-            connection.create_function("dbanon_plan", udf.dbanon_plan, _PLANNED, _TEXT, null_handling="special")
+            connection.create_function("dbanon_plan", called.dbanon_plan, _PLANNED, _TEXT, null_handling="special")
             connection.create_function(
                 "dbanon_cluster",
-                udf.dbanon_cluster,
+                called.dbanon_cluster,
                 None,
                 "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], "
                 "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], "
@@ -71,7 +71,7 @@ def _cache_of(connection: Any) -> session.LabelCache:
             )
             connection.create_function(
                 "dbanon_influence",
-                udf.dbanon_influence,
+                called.dbanon_influence,
                 None,
                 "STRUCT(scores STRUCT(sensitive VARCHAR, place INTEGER, attribute VARCHAR, influence DOUBLE, "
                 "rank INTEGER, zeta DOUBLE, sigma DOUBLE, accuracy DOUBLE, test_accuracy DOUBLE)[], error VARCHAR)",
@@ -80,7 +80,7 @@ def _cache_of(connection: Any) -> session.LabelCache:
             )
             connection.create_function(
                 "dbanon_attack",
-                udf_attack.dbanon_attack,
+                called.dbanon_attack,
                 None,
                 "STRUCT(rows STRUCT(id BIGINT, place BIGINT, confidence DOUBLE)[], error VARCHAR)",
                 type="arrow",

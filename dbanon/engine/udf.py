@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from dbanon import __version__, cluster, errors, session
 from dbanon.cluster.runs import met
+from dbanon.engine.arrow import items, known, numbers, packed
 from dbanon.functions.answer import answer
 from dbanon.learn import forest
 from dbanon.models import constraint
@@ -78,7 +79,7 @@ def _each(request: Any, rows: Any, domains: tuple[Any, ...], answer: Callable[..
     for i in range(len(request)):
         asked = json.loads(request[i].as_py())
         try:
-            answers.append(answer(asked, rows[i].values, [column.slice(i, 1) for column in columns]))
+            answers.append(answer(asked, rows[i].values, [of.slice(i, 1) for of in columns]))
         except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
             answers.append(pa.array([{"error": str(errors.Interrupted(asked["function"]))}], type_))
         except errors.DbanonError as error:
@@ -108,7 +109,7 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     return pa.StructArray.from_arrays(
         [
             found,
-            pa.array([_wide(*wide) if wide else None], WIDE),
+            pa.array([_wide(*wide)], WIDE) if wide else pa.nulls(1, WIDE),
             pa.nulls(1, DRAWN) if values is None else _one(values, DRAWN),
             pa.nulls(1, pa.string()),
         ],
@@ -116,9 +117,9 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     )
 
 
-def _one(items: Any, type_: Any) -> Any:
+def _one(rows: Any, type_: Any) -> Any:
     """An array of one list."""
-    return pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items, type=type_)
+    return pa.ListArray.from_arrays(packed(np.array([0, len(rows)], np.int32)), rows, type=type_)
 
 
 def _drawn(found: cluster.Drawn) -> Any:
@@ -153,9 +154,9 @@ def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     rows = []
     for place, (column, found) in enumerate(zip(asked["sensitive"], _forests(table, asked), strict=True)):
         scores = found.scores(asked["forest"]["score"]).tolist()
-        known = {n: None if np.isnan(v) else v for n, v in vars(found).items() if n.endswith("accuracy")}
+        accuracies = {n: None if np.isnan(v) else v for n, v in vars(found).items() if n.endswith("accuracy")}
         rows += [
-            known | {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[j],
+            accuracies | {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[j],
                      "rank": rank, "zeta": found.zeta[j], "sigma": found.sigma[j]}
             for j, (attribute, rank) in enumerate(zip(asked["attributes"], forest.ranks(scores), strict=True))
         ]  # fmt: skip
@@ -194,12 +195,12 @@ def _parts(gid: space.Ints, sizes: space.Ints, runs: cluster.Runs) -> Any:
     counts, group, run = met(sizes, runs.counts)
     last = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[group]
     arrays = [gid[group], runs.clusters[run], (last - counts + 1).astype(np.int32), last.astype(np.int32)]
-    return pa.StructArray.from_arrays([pa.array(a) for a in arrays], fields=list(PARTS.value_type))
+    return pa.StructArray.from_arrays([packed(a) for a in arrays], fields=list(PARTS.value_type))
 
 
 def _whole(records: Any, name: str) -> space.Ints:
     """A field without NULLs as integers."""
-    return np.asarray(records.field(name).to_numpy(zero_copy_only=False), np.int64)
+    return np.asarray(numbers(records.field(name)), np.int64)
 
 
 def _array(column: Any) -> Any:
@@ -217,23 +218,22 @@ def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
         ends = space.Ends(*ranks, *(_flat(domain.field(end), np.float64) for end in ("below", "above")))
         positions = _flat(domain.field("place"), np.float64)
         return space.Number(positions, integral, weight, ends, bare, magnitudes=_numbers(domain, "magnitude"))
-    parent = domain.field("parent").flatten().fill_null(-1).to_numpy(zero_copy_only=False)
-    node = domain.field("value").flatten().to_numpy(zero_copy_only=False)
-    parent, node = parent.astype(np.int32), node.astype(np.int32)
+    parent = numbers(items(domain.field("parent")), -1).astype(np.int32)
+    node = _flat(domain.field("value"), np.int32)
     magnitudes = _numbers(domain, "magnitude")
     return space.Tree(parent, node, kind["weight"], kind["max_level"], kind["round"], magnitudes=magnitudes)
 
 
 def _flat(lists: Any, type_: Any) -> Any:
     """The items of one list."""
-    return lists.flatten().to_numpy(zero_copy_only=False).astype(type_)
+    return numbers(items(lists)).astype(type_)
 
 
 def _sensitive(records: Any, i: int, domain: Any) -> tuple[space.Codes, int, space.Tree | None]:
     """Codes of a sensitive column by row (NULL the code after the last), its number of values and its hierarchy."""
-    node = domain.field("value").flatten().to_numpy(zero_copy_only=False).astype(np.int32)
-    codes = np.asarray(records.field(f"s{i}").fill_null(len(node)).to_numpy(zero_copy_only=False), np.int32)
-    parents = domain.field("parent").flatten().fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    node = _flat(domain.field("value"), np.int32)
+    codes = np.asarray(numbers(records.field(f"s{i}"), len(node)), np.int32)
+    parents = numbers(items(domain.field("parent")), -1).astype(np.int32)
     return codes, len(node), space.Tree(parents, node) if len(parents) else None
 
 
@@ -244,16 +244,14 @@ def _numbers(domain: Any, name: str) -> Any:
 
 def _codes(records: Any, j: int, attribute: space.Attribute) -> space.Codes:
     """Codes of one attribute by row; NULL is the code after the last."""
-    column = records.field(f"c{j}").fill_null(attribute.values)
-    return np.asarray(column.to_numpy(zero_copy_only=False), np.int32)
+    return np.asarray(numbers(records.field(f"c{j}"), attribute.values), np.int32)
 
 
 def _persons(records: Any) -> space.Ints:
     """Dense numbers of persons by row, -1 where unknown."""
-    column = records.field("person")
-    known = column.is_valid().to_numpy(zero_copy_only=False)
-    _, dense = np.unique(column.fill_null(0).to_numpy(zero_copy_only=False), return_inverse=True)
-    return np.where(known, dense, -1).astype(np.int64)
+    person = records.field("person")
+    _, dense = np.unique(numbers(person, 0), return_inverse=True)
+    return np.where(known(person), dense, -1).astype(np.int64)
 
 
 def _table(asked: dict[str, Any], records: Any, domains: list[Any]) -> tuple[space.Space, space.Ints]:
@@ -262,7 +260,7 @@ def _table(asked: dict[str, Any], records: Any, domains: list[Any]) -> tuple[spa
     attributes = [_attribute(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
     columns = [_codes(records, j, a) for j, a in enumerate(attributes)]
     persons = _persons(records) if asked["person"] else None
-    tie = records.field("tie").to_numpy(zero_copy_only=False)
+    tie = numbers(records.field("tie"))
     tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
     table, order = space.build(attributes, columns, tie, persons, _whole(records, "size"), tested)
     sensitive = tuple(

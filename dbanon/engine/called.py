@@ -1,0 +1,36 @@
+"""What DuckDB is given as functions. What these do is imported when they are called: attaching does not wait for it.
+
+They are module-level functions because DuckDB may call them after the connection that registered them is gone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def dbanon_plan(token: str, call: str, places: str) -> str:
+    """See dbanon.engine.udf."""
+    from dbanon.engine import udf
+
+    return udf.dbanon_plan(token, call, places)
+
+
+def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
+    """See dbanon.engine.udf."""
+    from dbanon.engine import udf
+
+    return udf.dbanon_cluster(request, rows, *domains)
+
+
+def dbanon_influence(request: Any, rows: Any, *domains: Any) -> Any:
+    """See dbanon.engine.udf."""
+    from dbanon.engine import udf
+
+    return udf.dbanon_influence(request, rows, *domains)
+
+
+def dbanon_attack(request: Any, given: Any) -> Any:
+    """See dbanon.engine.udf_attack."""
+    from dbanon.engine import udf_attack
+
+    return udf_attack.dbanon_attack(request, given)

@@ -1,0 +1,65 @@
+"""Columns between Arrow and numpy, without what makes the first statement of a process slow."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dbanon.engine.arrow import items, known, numbers, packed
+
+
+@pytest.mark.parametrize("type_", [pa.int32(), pa.int64(), pa.uint64(), pa.float64(), pa.uint8()])
+def test_numbers_are_those_of_the_column_wherever_it_begins(type_: Any) -> None:
+    whole = pa.array([i if i % 3 else None for i in range(20)], type_)
+    for begin, length in ((0, 20), (1, 2), (7, 9), (3, 0), (9, 1)):
+        column = whole.slice(begin, length)
+        expected = column.to_pylist()
+        assert known(column).tolist() == [value is not None for value in expected]
+        assert numbers(column, 200).tolist() == [200 if value is None else value for value in expected]
+    full = pa.array(range(5), type_)
+    assert numbers(full).tolist() == [0, 1, 2, 3, 4] and numbers(full).dtype == type_.to_pandas_dtype()
+    assert numbers(pa.array([], type_)).tolist() == []
+
+
+def test_a_null_of_a_whole_number_is_no_number_unless_one_is_named() -> None:
+    assert np.isnan(numbers(pa.array([None, 1.0]))[0])
+    with pytest.raises(ValueError, match="NaN"):
+        numbers(pa.array([None, 1]))
+
+
+def test_items_are_those_of_one_list() -> None:
+    lists = pa.array([[1, 2], None, [], [3, None]])
+    assert [items(lists.slice(i, 1)).to_pylist() for i in range(4)] == [[1, 2], [], [], [3, None]]
+
+
+def test_what_is_packed_is_a_column() -> None:
+    for values in (np.arange(10)[::2], np.arange(3, dtype=np.int32), np.zeros(0), np.arange(3.0)):
+        column = packed(values)
+        column.validate(full=True)
+        assert column.null_count == 0 and column.to_pylist() == values.tolist()
+
+
+CALL = textwrap.dedent(
+    """
+    import sys
+    import duckdb, dbanon
+    con = duckdb.connect()
+    dbanon.attach(con)
+    attached = sorted({"dbanon.engine.udf", "numba"} & set(sys.modules))
+    con.execute("CREATE TABLE t AS SELECT i % 7 AS a, 'c' || i % 5 AS c, 'd' || i % 4 AS d FROM range(60) r (i)")
+    con.execute("FROM mondrian('t', k = 5, qi = ['a', 'c'], sensitive = ['d'], l = 2)").fetchall()
+    own = {"numba"} if duckdb.__version__ < "2" else {"numba", "pandas", "pyarrow.compute"}  # 1.5 imports all itself
+    print(attached, sorted(own & set(sys.modules)))
+    """
+)
+
+
+def test_attaching_and_calling_import_no_more_than_they_need() -> None:
+    ended = subprocess.run([sys.executable, "-c", CALL], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "[] []"
