@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
 
 import dbanon
 
@@ -32,6 +35,57 @@ def adult(rows: int | None) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def resampled(rows: int, path: Path) -> None:
+    """Writes what `adult` gives for so many rows as Parquet, with numbers of values in memory instead of values."""
+    source = pd.read_csv(DATA / "adult.csv")[[*QUASI, "occupation"]]
+    random = np.random.default_rng(1)
+    pick = random.integers(0, len(source), rows).astype(np.int32)
+    columns = {}
+    for name in source.columns:
+        codes, values = pd.factorize(source[name])
+        codes = codes.astype(np.int8)
+        column = codes[pick]
+        redrawn = random.random(rows) < 0.2
+        column[redrawn] = codes[random.integers(0, len(codes), int(redrawn.sum()))]
+        columns[name] = pa.DictionaryArray.from_arrays(pa.array(column), pa.array(values))
+    parquet.write_table(pa.table(columns), path)
+
+
+def many_values(rows: int, values: int, path: Path) -> None:
+    """Adult resampled, with a sensitive column `code` of so many values beside it."""
+    resampled(rows, path)
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE t AS SELECT *, 'c' || hash(file_row_number) % {values} AS code FROM "
+                    f"read_parquet('{path}', file_row_number = true)")  # fmt: skip
+        con.execute(f"COPY (SELECT * EXCLUDE (file_row_number) FROM t) TO '{path}'")
+
+
+def sparse(rows: int, path: Path) -> None:
+    """Eight quasi-identifiers of 10,000 values (`deep`, which have hierarchies), all tuples distinct."""
+    random = np.random.default_rng(4)
+    pd.DataFrame({f"deep{j}": [f"{v:05d}" for v in random.integers(0, 10_000, rows)] for j in range(8)}).to_parquet(
+        path
+    )
+
+
+def varied(rows: int, path: Path) -> None:
+    """Eight quasi-identifiers, all tuples distinct: three numbers, nearly all values of which are different, two
+    categories of 10,000 values (`deep`, which have hierarchies), three of 12."""
+    random = np.random.default_rng(4)
+    columns: dict[str, Any] = {f"number{j}": random.permutation(rows) // (j + 1) for j in range(3)}
+    columns |= {f"deep{j}": [f"{v:05d}" for v in random.integers(0, 10_000, rows)] for j in range(2)}
+    columns |= {f"few{j}": [f"v{v}" for v in random.integers(0, 12, rows)] for j in range(3)}
+    pd.DataFrame(columns).to_parquet(path)
+
+
+def broad(rows: int, path: Path) -> None:
+    """Thirty quasi-identifiers, ten numbers and twenty categories of five values."""
+    random = np.random.default_rng(5)
+    columns: dict[str, Any] = {f"number{j}": random.integers(0, 40, rows) for j in range(10)}
+    columns |= {f"few{j}": [f"v{v}" for v in random.integers(0, 5, rows)] for j in range(20)}
+    pd.DataFrame(columns).to_parquet(path)
+
+
 def mixed(rows: int) -> pd.DataFrame:
     """Two continuous quasi-identifiers and four of Adult's categories."""
     random = np.random.default_rng(2)
@@ -54,12 +108,17 @@ def load(con: Any, table: pd.DataFrame | Path) -> list[str]:
         con.execute("CREATE TABLE t AS FROM made").fetchall()
         con.unregister("made")
     columns = [name for (name,) in con.execute("SELECT column_name FROM (DESCRIBE t)").fetchall()]
-    quasi = [c for c in columns if c != "occupation"]
-    roles: dict[str, Any] = {c: "sensitive" for c in columns if c == "occupation"}
+    quasi = [c for c in columns if c not in ("occupation", "code")]
+    roles: dict[str, Any] = {c: "sensitive" for c in columns if c not in quasi}
     for column in quasi:
         path = DATA / "hierarchies" / "kacpc" / f"{column}.csv"
+        roles[column] = "quasi"
         if path.exists():
             dbanon.load_hierarchy(con, column, path)
-        roles[column] = ("quasi", column) if path.exists() else "quasi"
+            roles[column] = ("quasi", column)
+        elif column.startswith("deep"):
+            made = f"hierarchy_prefix('{column}', 't', '{column}', keep=[4, 3, 2, 1])"
+            con.execute(f"INSERT INTO dbanon.hierarchy FROM {made}")
+            roles[column] = ("quasi", column)
     dbanon.declare(con, "t", **roles)
     return quasi

@@ -72,9 +72,9 @@ class Seen:
         self.moves = search.budget.done
         return found
 
-    def run(self, algorithm: Any, space: Any, *rest: Any) -> Any:
+    def run(self, algorithm: Any, space: Any, *rest: Any, **named: Any) -> Any:
         self.moves, self.space = 0, space
-        return self._run(algorithm, space, *rest)
+        return self._run(algorithm, space, *rest, **named)
 
 
 def precision_of(rows: Sequence[Sequence[str]], counts: Sequence[int]) -> float:

@@ -1,0 +1,113 @@
+"""More rows than memory: statements under a memory limit, beside the same without one."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.bench import apart
+from tests.bench.apart import Clock, row, table
+
+STATEMENTS = {
+    "CREATE TABLE": "CREATE TABLE safe AS FROM kacpc('t', k=10)",
+    "_metrics": "CREATE TABLE safe AS FROM kacpc_metrics('t', k=10)",
+    "view": "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('t', k=10)",
+}
+
+
+def write(rows: int, values: int, database: str) -> dict[str, Any]:
+    """Makes a database with the table and its policy. `values` of a sensitive column more, where there are any."""
+    import dbanon
+    from tests.bench import data
+
+    path = Path(database).with_suffix(".parquet")
+    if values:
+        data.many_values(rows, values, path)
+    else:
+        data.resampled(rows, path)
+    with dbanon.connect(database) as con:
+        data.load(con, path)
+    path.unlink()
+    return {}
+
+
+def measure(database: str, statement: str, memory: str | None) -> dict[str, Any]:
+    """Seconds of a statement on a database file, most bytes in the temporary directory, and a hash of what it made."""
+    import dbanon
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _Spilled(Path(folder)) as spilled,
+        dbanon.connect(database, memory=memory, temp_directory=folder) as con,
+    ):
+        clock = Clock()
+        con.execute(statement)
+        con.execute("SELECT 1").fetchall()
+        seconds, cpu = clock.read()
+        shown = con.execute("SELECT sum(hash(safe, rowid))::VARCHAR, count(*) FROM safe").fetchall()[0]
+        con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe" if "VIEW" in statement else "DROP TABLE safe")
+    return {"s": seconds, "cpu": cpu, "spilled_mb": round(spilled.most / 2**20), "hash": shown[0], "made": shown[1]}
+
+
+class _Spilled(threading.Thread):
+    """Looks how many bytes lie in a directory, ten times a second."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(daemon=True)
+        self.folder, self.most, self._ended = folder, 0, threading.Event()
+
+    def run(self) -> None:
+        while not self._ended.wait(0.1):
+            sizes = 0
+            for path in self.folder.rglob("*"):
+                try:
+                    sizes += path.stat().st_blocks * 512
+                except FileNotFoundError:  # written back meanwhile
+                    continue
+            self.most = max(self.most, sizes)
+
+    def __enter__(self) -> _Spilled:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self.join()
+
+
+def measured(cases: Sequence[tuple[int, int]], memory: str, free: bool) -> Iterator[dict[str, Any]]:
+    """A row a case (rows, values of a further sensitive column) and statement; `same`: whether what it made is what it
+    makes without a limit, which is asked where `free`."""
+    for rows, values in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            database = str(Path(folder) / "t.duckdb")
+            apart.run(write, rows=rows, values=values, database=database)
+            for name, statement in STATEMENTS.items():
+                found: dict[str, Any] = {"rows": rows, "values": values, "statement": name}
+                try:
+                    found |= apart.run(measure, database=database, statement=statement, memory=memory)
+                    if free:
+                        other = apart.run(measure, database=database, statement=statement, memory=None)
+                        found |= {"same": found["hash"] == other["hash"], "free_s": other["s"]}
+                except apart.Failed as error:
+                    found["failed"] = str(error)
+                yield found
+
+
+def report(cases: Sequence[tuple[int, int]], memory: str, free: bool, as_json: bool) -> None:
+    """Prints a row a case and statement."""
+    if not as_json:
+        print(f"\nUnder memory_limit = '{memory}': Adult resampled, k = 10, a database file\n")
+        print(table("rows", "further values", "statement", "s", "CPU s", "peak MB", "spilled MB", "as without a limit"))
+    for found in measured(cases, memory, free):
+        cells: tuple[object, ...] = (found["rows"], found["values"] or "", found["statement"])
+        if "failed" in found:
+            line = row(*cells, found["failed"], *[""] * 4)
+        else:
+            same = {True: "yes", False: "no", None: ""}[found.get("same")]
+            line = row(*cells, found["s"], found["cpu"], found["peak_mb"], found["spilled_mb"], same)
+        print(json.dumps(found) if as_json else line, flush=True)

@@ -1,0 +1,82 @@
+"""The first call after an install, and the first one of every later process."""
+
+from __future__ import annotations
+
+import compileall
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.bench import apart
+from tests.bench.apart import ROOT, Clock, row, table
+
+CALLS = {
+    "kacpc": "kacpc('t', k=10)",
+    "kacpc, l": "kacpc('t', k=10, l=3)",
+    "best": "best('t', k=10)",
+    "best, l": "best('t', k=10, l=3)",
+}
+
+
+def process(call: str) -> dict[str, Any]:
+    """Seconds of clock and CPU of each step of a process that makes one call on Adult, and the call once more."""
+    found = {}
+    clock = Clock()
+    import duckdb
+
+    found["import duckdb"] = clock.read()
+    clock = Clock()
+    import dbanon
+
+    found["import dbanon"] = clock.read()
+    connection = duckdb.connect()
+    clock = Clock()
+    dbanon.attach(connection)
+    found["attach"] = clock.read()
+    from tests.bench import data
+
+    data.load(connection, data.adult(None))
+    for name in ("first call", "second call"):
+        dbanon.clear_cache(connection)
+        clock = Clock()
+        connection.execute(f"CREATE OR REPLACE TABLE safe AS FROM {call}").fetchall()
+        found[name] = clock.read()
+    connection.close()
+    return found
+
+
+def installed(folder: Path) -> Path:
+    """The packages as an install leaves them: Python compiled, nothing of ours kept from calls."""
+    for name in ("dbanon", "sql", "hierarchies", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(folder / "dbanon", quiet=2)
+    (folder.parent / "shared").symlink_to(ROOT.parent / "shared")
+    return folder
+
+
+def measured() -> Iterator[dict[str, Any]]:
+    """A row a call and process: the first after an install and two later ones."""
+    for name, call in CALLS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "installed"
+            path.mkdir()
+            installed(path)
+            for turn in ("after an install", "later", "later still"):
+                yield {"call": name, "process": turn} | apart.run(process, installed=path, call=call)
+
+
+STEPS = ("import dbanon", "attach", "first call", "second call")
+
+
+def report(as_json: bool) -> None:
+    """Prints CPU seconds, and those of the clock in brackets."""
+    if not as_json:
+        print("\nFirst call: CPU s (s of clock)\n")
+        print(table("call", "process", *STEPS, "peak MB"))
+    for found in measured():
+        shown = [f"{found[step][1]:.2f} ({found[step][0]:.2f})" for step in STEPS]
+        line = row(found["call"], found["process"], *shown, found["peak_mb"])
+        print(json.dumps(found) if as_json else line, flush=True)

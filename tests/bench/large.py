@@ -1,0 +1,81 @@
+"""The large call: Adult resampled to so many rows; time, peak memory, and how both grow."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.bench import apart
+from tests.bench.apart import Clock, row, table
+
+
+def write(rows: int, path: str) -> dict[str, Any]:
+    """Makes the table, in a process whose memory does not count."""
+    from tests.bench import data
+
+    data.resampled(rows, Path(path))
+    return {}
+
+
+def measure(path: str, call: str, runs: int) -> dict[str, Any]:
+    """Medians of a whole statement and of DuckDB's GROUP BY of the same columns, kernels being compiled; the rows are
+    in a database in memory, as those of the release."""
+    import duckdb
+
+    import dbanon
+    from tests.bench import data
+
+    con = dbanon.attach(duckdb.connect())
+    quasi = ", ".join(f'"{c}"' for c in data.load(con, Path(path)))
+    con.execute("CREATE TABLE few AS FROM t LIMIT 2000")
+    con.execute("INSERT INTO dbanon.policy BY NAME SELECT * REPLACE ('few' AS table_name) FROM dbanon.policy")
+    con.execute(f"CREATE TABLE safe AS FROM {call.format('few')}").fetchall()
+    whole, grouping = [], []
+    for _ in range(runs):
+        dbanon.clear_cache(con)
+        con.execute("DROP TABLE safe")
+        clock = Clock()
+        con.execute(f"CREATE TABLE safe AS FROM {call.format('t')}").fetchall()
+        whole.append(clock.read())
+        clock = Clock()
+        con.execute(f"SELECT count(*) FROM (SELECT {quasi}, count(*) FROM t GROUP BY ALL)").fetchall()
+        grouping.append(clock.read()[0])
+    counted = f"SELECT sum(n)::BIGINT, count(*) FROM (SELECT count(*) AS n FROM t GROUP BY {quasi})"
+    rows, tuples = con.execute(counted).fetchall()[0]
+    con.close()
+    seconds, cpu = (statistics.median(each) for each in zip(*whole, strict=True))
+    return {"rows": rows, "tuples": tuples, "s": seconds, "cpu": cpu, "group_by": statistics.median(grouping)}
+
+
+def measured(sizes: Sequence[int], algorithms: Sequence[str], runs: int) -> Iterator[dict[str, Any]]:
+    """A row a size and algorithm; `exponent`: of the growth since the size before, by CPU seconds."""
+    before: dict[str, dict[str, Any]] = {}
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "t.parquet")
+            apart.run(write, rows=size, path=path)
+            for name in algorithms:
+                found = {"algorithm": name} | apart.run(
+                    measure, path=path, call=f"{name}('{{}}', k=10)", runs=runs if size < 10**7 else 1
+                )
+                if (last := before.get(name)) is not None:
+                    found["exponent"] = math.log(found["cpu"] / last["cpu"]) / math.log(found["rows"] / last["rows"])
+                before[name] = found
+                yield found
+
+
+def report(sizes: Sequence[int], algorithms: Sequence[str], runs: int, as_json: bool) -> None:
+    """Prints a row a size and algorithm."""
+    if not as_json:
+        print("\nLarge calls: Adult resampled, k = 10, CREATE TABLE AS in a database in memory\n")
+        print(table("algorithm", "rows", "tuples", "s", "CPU s", "s / GROUP BY", "peak MB", "exponent"))
+    for found in measured(sizes, algorithms, runs):
+        exponent = f"{found['exponent']:.2f}" if "exponent" in found else ""
+        cells = (found["algorithm"], found["rows"], found["tuples"], found["s"], found["cpu"])
+        line = row(*cells, round(found["s"] / found["group_by"]), found["peak_mb"], exponent)
+        print(json.dumps(found) if as_json else line, flush=True)
