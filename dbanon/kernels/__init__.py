@@ -9,6 +9,7 @@ from dbanon.kernels.axes import add_place
 from dbanon.kernels.blocks import cut_blocks, fit_blocks, gather_blocks
 from dbanon.kernels.greedy import greedy_steps
 from dbanon.kernels.models import first_fit, gather_models
+from dbanon.kernels.parts import gather_parts
 from dbanon.kernels.path import cut_all
 from dbanon.kernels.rebuild import class_losses, sweep
 from dbanon.kernels.search import gather_steps, search
@@ -25,6 +26,7 @@ __all__ = [
     "fit_blocks",
     "gather_blocks",
     "gather_models",
+    "gather_parts",
     "gather_steps",
     "gather_up",
     "greedy_steps",

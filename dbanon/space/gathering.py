@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dbanon.space.index import Index, Question, nothing
+from dbanon.space.parts import Parts
+from dbanon.space.regions import KACPC
 from dbanon.space.space import Ints
 from dbanon.space.trie import cut_into_blocks
 
@@ -16,6 +18,15 @@ EFFORT = 8
 
 DENSE = 2**24
 """All tables of one space are kept whole while they have at most so many entries together."""
+
+ALONE = 0.5
+"""Tuples a record, from which on few repeat."""
+
+AXES = 6
+"""Beyond so many axes, boxes around neighbours leave out little."""
+
+BLOCK = 4
+"""Fewest tuples that on average are alike in all that is asked by table, for blocks of them to answer fast."""
 
 
 class Chains(NamedTuple):
@@ -40,6 +51,25 @@ class Gathering:
         """Whether all tables of the index are small enough to be kept whole."""
         return sum(n * n for n in index.sizes) <= DENSE
 
+    @staticmethod
+    def has_parts(index: Index, sign: int) -> bool:
+        """Whether parts of the attributes answer faster than a tree or blocks, or are all that can: few tuples repeat,
+        and neighbours have little in common."""
+        if sign < 0 or not all(isinstance(table, KACPC) for table in index.tables):
+            return False
+        if not Gathering.fits(index):
+            return True
+        if len(index.left) < ALONE * index.space.rows:
+            return False
+        axes = index.axis_codes.shape[1]
+        return axes == 0 or axes > AXES or len(index.left) < BLOCK * index.paths
+
+    @cached_property
+    def _parts(self) -> Parts | None:
+        index = self.index
+        tables = [table for table in index.tables if isinstance(table, KACPC)]
+        return Parts(index.space, tables, index.left) if Gathering.has_parts(index, self.sign) else None
+
     @cached_property
     def _dense(self) -> tuple[Ints, Ints]:
         """All rows of all tables in one array, and where each attribute's begin."""
@@ -58,12 +88,16 @@ class Gathering:
 
         `begin` is the first seed, or -1. Every seed is added to the sums. Gives members (rows, 2), the tuple and count
         of each, every group ending with a row of -1, and the seeds. The same as asking `least`, `take`, `nearest`,
-        `take`, `add` in turn.
+        `take`, `add` in turn; parts keep sums of their own.
         """
         from dbanon import kernels
 
         index, sums = self.index, self.sums
         members, seeds = np.empty((most * (k + 2), 2), np.int64), np.empty(most, np.int64)
+        if self._parts is not None:
+            used, groups = self._parts.groups(k, begin, members, seeds)
+            index.records = int(index.left.sum())
+            return members[:used], seeds[:groups]
         if index.axis_codes.shape[1] and self.sign > 0:
             used, groups = kernels.gather_blocks(
                 *self._blocks, index.by_table, index.axis, index.axis_codes, *self._dense,

@@ -105,6 +105,15 @@ class Index:
         return trie(self.space, self.tabular, self.axis_codes, self.axis, self.left)
 
     @property
+    def paths(self) -> int:
+        """How many combinations there are of the codes of the attributes that are asked by table."""
+        codes = self.by_table[0]
+        path = np.zeros(len(codes), np.int64)
+        for j, size in enumerate(self.sizes):
+            path = np.unique(path * size + codes[:, j], return_inverse=True)[1]
+        return int(path.max(initial=0)) + 1
+
+    @property
     def arrays(self) -> tuple[Any, ...]:
         """The tree, the codes by table, the axes and the codes on them, as the kernels take them."""
         return self.tree, self.by_table, self.axis if self._axes else None, self.axis_codes

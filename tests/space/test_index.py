@@ -15,7 +15,7 @@ from support.scale import examples
 from dbanon.cluster.schemes.gather.kacpc import modal
 from dbanon.cluster.schemes.gather.scheme import gather
 from dbanon.models.constraint import AtLeast
-from dbanon.space import distance, index, trie
+from dbanon.space import distance, gathering, index, parts, regions, trie
 from dbanon.space.gathering import Gathering
 from dbanon.space.index import Index, Question
 from dbanon.space.space import Ints, Number, Space, Tree
@@ -23,13 +23,25 @@ from dbanon.space.space import Ints, Number, Space, Tree
 MANY = settings(max_examples=examples(150), deadline=None)
 
 
-@pytest.fixture(autouse=True, params=[(256, 64), (3, 2), (0, 1), (0, 8)], ids=["tables", "mixed", "boxes", "blocks"])
+@pytest.fixture(
+    autouse=True,
+    params=[
+        {},
+        {(index, "TABLE_LIMIT"): 3, (trie, "BLOCK"): 2},
+        {(index, "TABLE_LIMIT"): 0, (trie, "BLOCK"): 1},
+        {(index, "TABLE_LIMIT"): 0, (trie, "BLOCK"): 8},
+        {(gathering, "DENSE"): -1, (regions, "REGIONS"): 3, (parts, "PART"): 30, (parts, "CANDIDATES"): 3},
+        {(gathering, "DENSE"): -1},
+    ],
+    ids=["tables", "mixed", "boxes", "blocks", "parts", "whole parts"],
+)
 def ways(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every test runs with all attributes by table, with some on axes, and with all numbers on axes."""
-    before = index.TABLE_LIMIT, trie.BLOCK
-    index.TABLE_LIMIT, trie.BLOCK = request.param
-    yield
-    index.TABLE_LIMIT, trie.BLOCK = before
+    """Every test runs with all attributes by table, with some on axes, with all numbers on axes, and by parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering, "ALONE", 2)
+        for (module, name), value in request.param.items():
+            patch.setattr(module, name, value)
+        yield
 
 
 @st.composite

@@ -24,9 +24,9 @@ def gather(
     index = Index(space, tables)
     rules: type[FixedSize | UntilEnough | Diverse] = UntilEnough
     compiled = constraint.models and all(m.rules(space.sensitive[m.sensitive]).exact for m in constraint.models)
-    if Gathering.fits(index):
-        if constraint.counts_records(space):
+    if constraint.counts_records(space):
+        if Gathering.fits(index) or Gathering.has_parts(index, seeding.sign):
             rules = FixedSize
-        elif space.persons is None and not constraint.joint and compiled:
-            rules = Diverse
+    elif Gathering.fits(index) and space.persons is None and not constraint.joint and compiled:
+        rules = Diverse
     return grow(space, rules(constraint, index, seeding), check)

@@ -1,0 +1,126 @@
+"""Gathering by parts of the attributes against the tree, on ragged hierarchies."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from dbanon.cluster.schemes.gather.kacpc import modal
+from dbanon.space import distance, gathering, parts, regions
+from dbanon.space.gathering import Gathering
+from dbanon.space.index import Index
+from dbanon.space.space import Attribute, Ints, Number, Space, Tree
+
+
+def ragged(rng: random.Random, nodes: int, depth: int) -> Tree:
+    """A hierarchy in which leaves have any depth, and some inner nodes are values."""
+    parent, line = [-1], [0]
+    while len(parent) < nodes:
+        line = line[: rng.randint(1, min(len(line), depth))]
+        parent.append(line[-1])
+        line.append(len(parent) - 1)
+    inner = set(parent)
+    values = [n for n in range(1, nodes) if n not in inner or rng.random() < 0.2]
+    return Tree(np.array(parent, np.int32), np.array(values or [0], np.int32), rng.choice([0.25, 1.0, 3.0]))
+
+
+def sparse(rng: random.Random, attributes: int, rows: int) -> Space:
+    """A space in which few tuples repeat."""
+    made: list[Attribute] = []
+    columns = []
+    for _ in range(attributes):
+        if rng.random() < 0.1:  # all are NULL
+            nothing = np.zeros(0)
+            made.append(rng.choice([Number(nothing, True), Tree(np.array([-1], np.int32), nothing.astype(np.int32))]))
+            columns.append([0] * rows)
+            continue
+        if rng.random() < 0.4:
+            steps = [rng.randint(1, 5) for _ in range(rng.choice([3, 40, 400]))]
+            made.append(Number(np.cumsum([0, *steps]).astype(float), rng.random() < 0.5, rng.choice([0.5, 1.0])))
+        else:
+            made.append(ragged(rng, rng.choice([2, 12, 60, 300]), rng.randint(1, 6)))
+        missing = rng.choice([0, 0, 1])
+        columns.append([rng.randrange(made[-1].values + missing) for _ in range(rows)])
+    tuples, counts = np.unique(np.array(columns, np.int32).T, axis=0, return_counts=True)
+    return Space(tuple(made), np.ascontiguousarray(tuples), counts.astype(np.int64), None, rows)
+
+
+def groups(space: Space, k: int, by_parts: bool) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Seed and members of all groups."""
+    index = Index(space, list(distance.kacpc(space, k, True)))
+    taken = Gathering(index, index.sums(), 1)
+    assert Gathering.has_parts(index, 1) == by_parts
+    made: list[tuple[int, list[tuple[int, int]]]] = []
+    begin = index.least(index.to(modal(space)))
+    while index.records >= k:
+        members, seeds = taken.groups(k, begin, 7)
+        ends = np.flatnonzero(members[:, 0] < 0)
+        for seed, group in zip(seeds.tolist(), np.split(members, ends + 1), strict=False):
+            made.append((seed, whole(group[:-1])))
+        begin = -1
+    return made
+
+
+def whole(members: Ints) -> list[tuple[int, int]]:
+    """Records by tuple."""
+    tuples, of = np.unique(members[:, 0], return_inverse=True)
+    return list(zip(tuples.tolist(), np.bincount(of.reshape(-1), members[:, 1]).astype(int).tolist(), strict=True))
+
+
+@pytest.mark.parametrize("case", range(40))
+def test_parts_make_the_groups_that_the_tree_makes(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(case)
+    space = sparse(rng, rng.randint(1, 9), rng.choice([12, 80, 500]))
+    k = rng.randint(2, 12)
+    monkeypatch.setattr(regions, "REGIONS", rng.choice([1, 4, 14]))
+    monkeypatch.setattr(parts, "PART", rng.choice([1, 50, 4096]))
+    monkeypatch.setattr(parts, "CANDIDATES", rng.choice([1, 5, 256]))
+    monkeypatch.setattr(gathering, "DENSE", -1)
+    by_parts = groups(space, k, by_parts=True)
+    monkeypatch.setattr(gathering, "DENSE", 2**24)
+    monkeypatch.setattr(gathering, "ALONE", 2)
+    assert by_parts == groups(space, k, by_parts=False)
+
+
+def test_parts_answer_where_few_tuples_repeat_and_tables_or_attributes_are_many() -> None:
+    def has_parts(space: Space) -> bool:
+        return Gathering.has_parts(Index(space, list(distance.kacpc(space, 2, True))), 1)
+
+    flat = Tree(np.array([-1, *[0] * 200], np.int32), np.arange(1, 201, dtype=np.int32))
+    codes = np.random.default_rng(1).permuted(np.tile(np.arange(200), (6, 1)), axis=1).T.astype(np.int32)
+    alone = Space((flat,) * 6, np.ascontiguousarray(codes), np.ones(200, np.int64), None, 200)
+    assert has_parts(alone)
+    often = Space(alone.attributes, alone.codes[:20], np.full(20, 9), None, 180)
+    assert not has_parts(often)
+    codes = np.random.default_rng(1).permuted(np.tile(np.arange(3000), (8, 1)), axis=1).T.astype(np.int32)
+    one = np.ones(3000, np.int64)
+    axis = Number(np.arange(3000.0), True)
+    assert not has_parts(Space((axis,) * 4, np.ascontiguousarray(codes[:, :4]), one, None, 3000))
+    assert has_parts(Space((axis,) * 8, np.ascontiguousarray(codes), one, None, 3000))
+
+
+@pytest.mark.parametrize("values", [3, 5000])
+def test_regions_of_a_hierarchy_are_whole_subtrees_or_children_of_its_root(values: int) -> None:
+    """A flat hierarchy is parted evenly; where 100 subtrees are too many, those above them are kept whole."""
+    flat = Tree(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
+    deep = Tree(
+        np.array([-1, *(n for i in range(10) for n in (0, *[1 + i * 11] * 10))], np.int32),
+        np.array([1 + i * 11 + j for i in range(10) for j in range(1, 11)], np.int32),
+    )
+    for tree, sizes in ((flat, {3: {1}, 5000: {357, 358}}[values]), (deep, {10})):
+        codes = np.arange(tree.values, dtype=np.int32)[:, None]
+        space = Space((tree,), codes, np.ones(tree.values, np.int64), None, tree.values)
+        (table,) = distance.kacpc(space, 2, True)
+        assert isinstance(table, distance.Categories)
+        found = regions.regions(table, np.ones(tree.values, np.int64))
+        assert set(np.bincount(found.region[:-1]).tolist()) == sizes
+        assert found.region[-1] == found.number - 1 <= regions.REGIONS
+        of = found.region[:-1]
+        for code in (0, tree.values - 1):
+            least, greatest = found.pairs.reshape(found.number, found.number, 2)[of[code]][of].T
+            row = table.row(code)[:-1]
+            others = of != of[code]
+            assert (least <= row).all()
+            assert (greatest >= row)[others].all()
