@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from dbanon.functions.parameter_types import Choice
 from dbanon.models.constraint import AtLeast
 from dbanon.models.demand import demands
 from dbanon.space import space
+from dbanon.space.gathering import DENSE
 from dbanon.space.index import TABLE_LIMIT
 from dbanon.space.space import Number, Space, Tree
 
@@ -78,6 +80,8 @@ def _steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None
                 step = algorithm.name + (f" with {', '.join(with_)}" if with_ else "")
                 for options in _options(algorithm, others=not name and not persons):
                     yield step, partial(_clustered, algorithm, table, limits, options)
+        default = next(_options(algorithm, others=False))
+        yield f"{algorithm.name} with many categories", partial(_clustered, algorithm, _wide(), AtLeast(K), default)
 
 
 def _clustered(algorithm: Algorithm, table: Space, limits: AtLeast, options: Mapping[str, object]) -> None:
@@ -112,4 +116,13 @@ def _table(many: bool, persons: bool) -> Space:
         None,
         [(sensitive, 4, tree)],
     )
+    return made
+
+
+def _wide() -> Space:
+    """A category of so many values that their distances have no table, and a sensitive column."""
+    at, values = np.arange(ROWS), math.isqrt(DENSE) + 1
+    tree = Tree(np.array([-1, *[0] * values], np.int32), np.arange(1, values + 1, dtype=np.int32))
+    sensitive = [((at % 4).astype(np.int32), 4, None)]
+    made, _ = space.build([tree], [(at * 7).astype(np.int32)], at.astype(np.uint64), None, None, sensitive)
     return made

@@ -22,6 +22,9 @@ DENSE = 2**24
 ALONE = 0.5
 """Tuples a record, from which on few repeat."""
 
+MANY = 10_000
+"""Fewer tuples are gathered from a tree before parts would be compiled."""
+
 AXES = 6
 """Beyond so many axes, boxes around neighbours leave out little."""
 
@@ -59,7 +62,7 @@ class Gathering:
             return False
         if not Gathering.fits(index):
             return True
-        if len(index.left) < ALONE * index.space.rows:
+        if len(index.left) < max(MANY, ALONE * index.space.rows):
             return False
         axes = index.axis_codes.shape[1]
         return axes == 0 or axes > AXES or len(index.left) < BLOCK * index.paths

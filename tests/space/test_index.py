@@ -38,7 +38,6 @@ MANY = settings(max_examples=examples(150), deadline=None)
 def ways(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every test runs with all attributes by table, with some on axes, with all numbers on axes, and by parts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gathering, "ALONE", 2)
         for (module, name), value in request.param.items():
             patch.setattr(module, name, value)
         yield

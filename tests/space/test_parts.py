@@ -80,17 +80,21 @@ def test_parts_make_the_groups_that_the_tree_makes(case: int, monkeypatch: pytes
     monkeypatch.setattr(gathering, "DENSE", -1)
     by_parts = groups(space, k, by_parts=True)
     monkeypatch.setattr(gathering, "DENSE", 2**24)
-    monkeypatch.setattr(gathering, "ALONE", 2)
+    monkeypatch.setattr(gathering, "MANY", 10_000)
     assert by_parts == groups(space, k, by_parts=False)
 
 
-def test_parts_answer_where_few_tuples_repeat_and_tables_or_attributes_are_many() -> None:
+def test_parts_answer_where_few_tuples_repeat_and_neighbours_have_little_in_common(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def has_parts(space: Space) -> bool:
         return Gathering.has_parts(Index(space, list(distance.kacpc(space, 2, True))), 1)
 
     flat = Tree(np.array([-1, *[0] * 200], np.int32), np.arange(1, 201, dtype=np.int32))
     codes = np.random.default_rng(1).permuted(np.tile(np.arange(200), (6, 1)), axis=1).T.astype(np.int32)
     alone = Space((flat,) * 6, np.ascontiguousarray(codes), np.ones(200, np.int64), None, 200)
+    assert not has_parts(alone), "a tree answers at once"
+    monkeypatch.setattr(gathering, "MANY", 0)
     assert has_parts(alone)
     often = Space(alone.attributes, alone.codes[:20], np.full(20, 9), None, 180)
     assert not has_parts(often)
