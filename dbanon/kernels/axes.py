@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.room import table
 
 CHUNK = 9
 """Prefix sums are kept within chunks of 2^9 values, and over chunks: adding touches few entries, reading two."""
@@ -55,8 +56,10 @@ def axis_state(axis, ask):
     """For every axis: the places between which its function is least, that value, the value at NULL, a constant."""
     places, starts, lengths, nulls, chunks = axis
     low, high, missing, counts, totals, count_chunks, total_chunks = ask
-    state = np.zeros((len(lengths), 5), np.int64)
+    state = table(len(lengths), np.int64(5))
     for a in range(len(lengths)):
+        for i in range(5):
+            state[a, i] = 0
         if len(counts) == 0:
             gone = missing[2 * a] > 0
             state[a, 0], state[a, 1] = low[a], high[a]

@@ -24,7 +24,9 @@ def part_at(order, begin, end, middle, matrix, axis):
     while low < high:
         # The median of three, so that ranges that are in order already are halved.
         a, b, c = matrix[order[low], axis], matrix[order[(low + high) // 2], axis], matrix[order[high], axis]
-        pivot = max(min(a, b), min(max(a, b), c))
+        if a > b:
+            a, b = b, a
+        pivot = a if c < a else b if c > b else c
         i, j = low, high
         while i <= j:
             while matrix[order[i], axis] < pivot:
@@ -57,11 +59,11 @@ def build_boxes(order, begins, ends, base, used, matrix, places, starts, kid, ki
         while top > 0:
             top -= 1
             begin, end, node = stack[top, 0], stack[top, 1], stack[top, 2]
-            widest, axis = np.int64(-1), 0
+            widest, axis = np.int64(-1), np.int64(0)
             for a in range(axes):
-                low, high = matrix[order[begin], a], matrix[order[begin], a]
+                low = high = np.int64(matrix[order[begin], a])
                 for i in range(begin + 1, end):
-                    value = matrix[order[i], a]
+                    value = np.int64(matrix[order[i], a])
                     low, high = min(low, value), max(high, value)
                 boxes[node, 2 * a], boxes[node, 2 * a + 1] = low, high
                 width = places[starts[a] + high] - places[starts[a] + low]
