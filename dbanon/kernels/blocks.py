@@ -33,7 +33,7 @@ def cut_blocks(order, begins, ends, most, matrix, places, starts, out):
                         low, high = min(low, value), max(high, value)
                     width = places[starts[a] + high] - places[starts[a] + low]
                     if low != high and width >= widest:
-                        widest, axis = width, a
+                        widest, axis = width, np.int64(a)
             if axis < 0:
                 out[made] = begin
                 made += 1
@@ -91,7 +91,7 @@ def fit_blocks(blocks, axis_codes, axis, leaf_left):
 @part
 def least_block(left, lower, fresh, best):
     """The block of the least bound; among equal bounds one that is not exact yet, then the first tuple."""
-    chosen = np.int64(-1)
+    chosen = -1
     for b in range(len(left)):
         if left[b] == 0:
             continue

@@ -68,7 +68,7 @@ def build_boxes(order, begins, ends, base, used, matrix, places, starts, kid, ki
                 boxes[node, 2 * a], boxes[node, 2 * a + 1] = low, high
                 width = places[starts[a] + high] - places[starts[a] + low]
                 if low != high and width >= widest:
-                    widest, axis = width, a
+                    widest, axis = width, np.int64(a)
             if end - begin == 1:
                 tuples[node] = order[begin]
                 continue
