@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -174,5 +175,13 @@ def progress(quiet: bool) -> Iterator[Any]:
 
 
 def searched(step: Callable[[str], None]) -> Callable[[float, float], None]:
-    """Shows how far clustering and a search have come."""
-    return lambda done, saved: step(f"Clustering: {done:.0%} of the work" + f", {saved:.1%} less loss" * (saved > 0))
+    """Shows how far clustering and a search have come, and how long what is left will take."""
+    from dbanon.cluster.progress import remaining
+
+    began = time.monotonic()
+
+    def said(done: float, saved: float) -> None:
+        less = f", {saved:.1%} less loss" if saved > 0 else ""
+        step(f"Clustering: {done:.0%} of the work{remaining(time.monotonic() - began, done)}{less}")
+
+    return said

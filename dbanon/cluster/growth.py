@@ -21,6 +21,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from dbanon.cluster import progress
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
 from dbanon.space.space import Ints, Space
@@ -31,12 +32,31 @@ FEWEST, MOST = 4, 2**22
 PAUSE = 0.1
 """Seconds between two looks for interrupts, where groups are made one after another in compiled code."""
 
+SAMPLE, ENOUGH = 64, 10**8
+"""Groups by which it is judged how long all of them take, or the steps after which fewer will do. The first FEWEST are
+not among them: kernels may have been compiled for them."""
+
 ROOM = 2**22
 """Members of groups that are held at a time."""
 
 
 class Rules(Protocol):
     """The rules of one clustering, and what is left of its records."""
+
+    @property
+    def questions(self) -> int:
+        """Questions that a group asks, each of which might have to look at all tuples."""
+        ...
+
+    @property
+    def records(self) -> int:
+        """Records that are left."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """What was looked at so far."""
+        ...
 
     def can_go_on(self) -> bool:
         """Whether what is left might make a group."""
@@ -58,20 +78,52 @@ class Rules(Protocol):
 
 def grow(space: Space, rules: Rules, check: Check) -> Runs | Ints:
     """The group of every record; one group where none could be made."""
-    groups, most = 0, FEWEST
+    groups, most, work = 0, FEWEST, progress.work(check)
+    sample = _Sampling(space, rules, work)
     while rules.can_go_on():
         check()
+        most = sample.most(groups, most)
         clock = time.perf_counter()
         formed = rules.form(groups, most)
         if formed == 0:
             break
         groups += formed
         took = max(time.perf_counter() - clock, 1e-6)
+        work.come(1 - rules.records / space.rows)
         most = int(min(max(most * PAUSE / took, FEWEST), 8 * most, MOST))
     if groups == 0:
         return Runs.one(space)
     rules.place(groups, check)
     return rules.found()
+
+
+class _Sampling:
+    """The first groups, by which it is judged how long all of them take."""
+
+    def __init__(self, space: Space, rules: Rules, work: progress.Work) -> None:
+        self._space, self._rules, self._work = space, rules, work
+        self._before: tuple[int, int, int, float] | None = None
+        self._is_judged = False
+
+    def most(self, groups: int, most: int) -> int:
+        """How many groups are to be made after so many; the same on every machine until all is judged."""
+        if self._is_judged:
+            return most
+        if groups < FEWEST:
+            return FEWEST - groups
+        rules = self._rules
+        if self._before is None:
+            self._before = groups, rules.records, rules.steps, progress.clock()
+        first, records, steps, clock = self._before
+        steps = rules.steps - steps
+        if groups < FEWEST + SAMPLE and steps < ENOUGH:
+            return min(FEWEST + SAMPLE - groups, FEWEST)
+        self._is_judged = True
+        share = max(records - rules.records, 1) / self._space.rows
+        sample = progress.Sample(share, steps, progress.clock() - clock)
+        each = steps / (max(groups - first, 1) * rules.questions)
+        self._work.expect(*sample.whole(progress.later(each, len(self._space.counts))))
+        return most
 
 
 def within_room(groups: int, least: int) -> int:

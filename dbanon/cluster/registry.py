@@ -13,7 +13,7 @@ from dbanon import errors
 from dbanon.cluster.abilities import Ability
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.runs import Runs
-from dbanon.functions.parameter_types import SEEDS, Choice, Integer
+from dbanon.functions.parameter_types import SEEDS, Choice, Flag, Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.models import registry
 from dbanon.models.constraint import Constraint
@@ -38,6 +38,9 @@ MODE = Parameter(
     "random",
 )
 """Own parameters of algorithms with random steps."""
+
+LARGE = Parameter("large", Flag(), "Accept a table on which this takes very long.", False)
+"""Own parameter of algorithms whose time can grow with the square of the table (see dbanon.cluster.progress)."""
 
 
 @dataclass(frozen=True)

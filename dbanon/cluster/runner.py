@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbanon import errors
+from dbanon.cluster import progress
 from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.after.improve import Budget, Progress, Search, improved
 from dbanon.cluster.after.outliers import Repair, left_out
 from dbanon.cluster.after.repair import merged
-from dbanon.cluster.progress import Work
+from dbanon.cluster.progress import Expected, Work
 from dbanon.cluster.registry import Algorithm, Check
 from dbanon.cluster.runs import Runs
 from dbanon.models.constraint import AtLeast
@@ -83,7 +84,7 @@ def run(
 
     def cluster(part: Space, _: Ints) -> Runs:
         nonlocal clustered
-        work = stretch.work(check, clustered, clustered + part.rows)
+        work = stretch.work(check, clustered, clustered + part.rows, _asked_for(part, constraint, options, names))
         clustered += part.rows
         return _runs(algorithm, part, algorithm.run(part, constraint, {**options, "heights": heights}, work))
 
@@ -123,11 +124,10 @@ class _Stretch:
         self._before = rows / max(moves + rows, 1)
         self._said = False
 
-    def work(self, check: Check, first: int, last: int) -> Check:
+    def work(self, check: Check, first: int, last: int, expected: Expected) -> Check:
         """The check of clustering the records from `first` to `last`."""
-        if self._progress is None:
-            return check
-        return Work(check, self._clustered, self._before * first / self._rows, self._before * last / self._rows)
+        each = self._before / max(self._rows, 1)
+        return Work(check, self._clustered, each * first, each * last, expected=expected)
 
     def _clustered(self, share: float) -> None:
         self._said = True
@@ -139,6 +139,17 @@ class _Stretch:
         if self._progress is not None:
             before = self._before if self._said else 0.0
             self._progress(before + (1 - before) * done, saved)
+
+
+def _asked_for(space: Space, constraint: AtLeast, options: Mapping[str, object], names: Names) -> Expected:
+    """Refuses work of too many steps, of an algorithm with the parameter `large`, unless that is set: TooLarge."""
+
+    def expected(steps: float, seconds: float) -> None:
+        if steps > progress.LARGEST and not options.get("large", True):
+            clusters = space.rows // constraint.least
+            raise errors.TooLarge(names.function, len(space.counts), clusters, progress.roughly(seconds))
+
+    return expected
 
 
 def _numbers(space: Space, blocks: Sequence[Ints]) -> Ints | None:

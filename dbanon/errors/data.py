@@ -89,10 +89,11 @@ class RoundAboveLevel(DbanonError):
 class TooLarge(DbanonError):
     """A table on which an algorithm would take very long."""
 
-    def __init__(self, function: str, tuples: int, clusters: int, most: int) -> None:
+    def __init__(self, function: str, tuples: int, clusters: int, time: str) -> None:
         super().__init__(
-            f"{function}: {tuples} distinct tuples and {clusters} clusters may take very long; their product is more "
-            f"than {most}. Hint: large = true runs it nevertheless; kacpc and mondrian are fast on tables of this size."
+            f"{function}: {tuples} distinct tuples in {clusters} clusters take {time} on this machine. Hint: "
+            "cell = 20000 clusters cells of so many tuples one by one; large = true takes the time; mondrian is fast "
+            "on tables of this size."
         )
 
 

@@ -43,6 +43,7 @@ def outermost(far, points, nodes, terms, place):
     for node in range(len(kids)):
         if kids[node] > 0:
             continue
+        points[4][0] += ends[node] - begins[node]
         for i in range(begins[node], ends[node]):
             total = -apart(points, i, place, terms)
             if size == len(far):

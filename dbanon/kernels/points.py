@@ -5,9 +5,9 @@ of numbers, 0 or 1 for categories and for NULL beside a number; each term times 
 Rounding keeps the order of differences, so what a box adds at least and at most is exact too, and no tie is lost.
 
 `terms`: numeric (whether a coordinate is a number) and unit. `points`: order (tuple by place), at (place, leaf by
-tuple), coordinates (by place), left (records by tuple). `nodes`: begin and end (places of a leaf), kid (the first of
-two, 0 for a leaf), parent, records (left below), first (least tuple below); `boxes`: low, high, null (nodes, axes) of
-what is left: a number without values has low above high.
+tuple), coordinates (by place), left (records by tuple), steps (boxes and points that were looked at). `nodes`: begin
+and end (places of a leaf), kid (the first of two, 0 for a leaf), parent, records (left below), first (least tuple
+below); `boxes`: low, high, null (nodes, axes) of what is left: a number without values has low above high.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def fit(node, points, nodes, boxes, terms):
 @kernel
 def build_points(codes, points, nodes, boxes, terms):
     """The tree over all tuples: halves along the axis on which they lie farthest apart. Gives the number of nodes."""
-    order, at, coordinates, left = points
+    order, at, coordinates, left, _ = points
     begins, ends, kids, parents, records, first = nodes
     lows, highs, nulls = boxes
     numeric, unit = terms
@@ -167,18 +167,20 @@ def farthest(points, nodes, boxes, terms, place):
     stack = np.empty((128, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, at_most(boxes, 0, place, terms)
     top = 1
-    best, where = np.int64(-1), np.int64(-1)
+    best, where, steps = np.int64(-1), np.int64(-1), np.int64(0)
     while top > 0:
         top -= 1
         node, bound = stack[top, 0], stack[top, 1]
         if bound < best or (bound == best and first[node] > where):
             continue
         if kids[node] == 0:
+            steps += ends[node] - begins[node]
             for i in range(begins[node], ends[node]):
                 total = apart(points, i, place, terms)
                 if total > best or (total == best and order[i] < where):
                     best, where = total, order[i]
             continue
+        steps += 2
         one = kids[node]
         to_one = at_most(boxes, one, place, terms) if records[one] > 0 else np.int64(-1)
         to_other = at_most(boxes, one + 1, place, terms) if records[one + 1] > 0 else np.int64(-1)
@@ -191,6 +193,7 @@ def farthest(points, nodes, boxes, terms, place):
         if to_one >= max(best, np.int64(0)):
             stack[top, 0], stack[top, 1] = one, to_one
             top += 1
+    points[4][0] += steps
     return where
 
 
@@ -203,13 +206,14 @@ def nearest(points, nodes, boxes, terms, place, wanted, sums, whose):
     stack = np.empty((128, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, 0
     top = 1 if wanted > 0 else 0
-    size, held = 0, np.int64(0)
+    size, held, steps = 0, np.int64(0), np.int64(0)
     while top > 0:
         top -= 1
         node, bound = stack[top, 0], stack[top, 1]
         if held >= wanted and (bound > sums[0] or (bound == sums[0] and first[node] > whose[0])):
             continue
         if kids[node] == 0:
+            steps += ends[node] - begins[node]
             for i in range(begins[node], ends[node]):
                 total = apart(points, i, place, terms)
                 if held >= wanted and (total > sums[0] or (total == sums[0] and order[i] > whose[0])):
@@ -222,6 +226,7 @@ def nearest(points, nodes, boxes, terms, place, wanted, sums, whose):
                     pop(sums, whose, size)
                     size -= 1
             continue
+        steps += 2
         one, other = kids[node], kids[node] + 1
         to_one = at_least(boxes, one, place, terms)
         to_other = at_least(boxes, other, place, terms)
@@ -233,13 +238,14 @@ def nearest(points, nodes, boxes, terms, place, wanted, sums, whose):
         if records[one] > 0 and (held < wanted or to_one <= sums[0]):
             stack[top, 0], stack[top, 1] = one, to_one
             top += 1
+    points[4][0] += steps
     return size, held - wanted
 
 
 @part
 def remove(t, count, points, nodes, boxes, terms):
     """Takes records of a tuple; boxes shrink to what is left."""
-    order, at, coordinates, left = points
+    order, at, coordinates, left, _ = points
     ends, kids, parents, records = nodes[1], nodes[2], nodes[3], nodes[4]
     lows, highs, nulls = boxes
     left[t] -= count

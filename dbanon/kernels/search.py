@@ -49,7 +49,7 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
     """The next `records` records by sum: their tuples into `found`, how many of each into `taken`; their number back.
 
     Depth-first, best child first. A node is left out when its bound is above the worst of enough candidates, or equal
-    to it with only later tuples below.
+    to it with only later tuples below. What is looked at is counted in the tree.
     """
     if records <= 0:
         return 0
@@ -82,7 +82,7 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
         rest[j] = rest[j + 1] + smallest
     room = min(records, len(leaf_left)) + 1
     sums, whose = integers(room), integers(room)
-    size, held = np.int64(0), np.int64(0)
+    size, held, steps = np.int64(0), np.int64(0), np.int64(len(flat))
     depth = 512
     stack = integers(3 * depth)  # node, bound, and what the attributes above it add
     stack[0], stack[1], stack[2] = 0, rest[0], 0
@@ -109,6 +109,7 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
             stack = bigger
         begin = best = top
         below = level[node] + 1
+        steps += kids[node] * (1 if below <= levels else 1 + 8 * axes)
         for child in range(kid[node], kid[node] + kids[node]):
             if left[child] == 0:
                 continue
@@ -130,6 +131,7 @@ def find(tree, few, axis, flat, ask, sign, records, found, taken):
             for c in range(3):
                 here, last = 3 * best + c, 3 * (top - 1) + c
                 stack[here], stack[last] = stack[last], stack[here]
+    tree[11][0] += steps
     # The heap empties worst first: filled from the end, the answer is in order.
     for i in range(size - 1, -1, -1):
         found[i] = whose[0]

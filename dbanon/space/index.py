@@ -118,6 +118,11 @@ class Index:
         """The tree, the codes by table, the axes and the codes on them, as the kernels take them."""
         return self.tree, self.by_table, self.axis if self._axes else None, self.axis_codes
 
+    @property
+    def steps(self) -> int:
+        """Values and nodes that searches of the tree have looked at."""
+        return int(self.tree[11][0]) if "tree" in self.__dict__ else 0
+
     @cached_property
     def apart(self) -> bool:
         """Whether no two values that occur have the distance 0."""

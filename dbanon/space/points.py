@@ -31,7 +31,7 @@ class Points:
             codes = space.codes[:, j]
             coordinates[:, j] = np.append(places[j], np.nan)[codes] if numeric[j] else codes
         self.terms = numeric, units
-        self.points = np.arange(tuples), np.empty((tuples, 2), np.int64), coordinates, self.left
+        self.points = np.arange(tuples), np.empty((tuples, 2), np.int64), coordinates, self.left, np.zeros(1, np.int64)
         size = 2 * (2 * tuples // LEAF + 1) + 1
         nodes = tuple(np.zeros(size, np.int64) for _ in range(6))
         boxes = np.zeros((size, axes)), np.zeros((size, axes)), np.zeros((size, axes), bool)
@@ -42,6 +42,11 @@ class Points:
     def records(self) -> int:
         """Records that are left."""
         return int(self.nodes[4][0])
+
+    @property
+    def steps(self) -> int:
+        """Boxes and points that were looked at."""
+        return int(self.points[4][0])
 
     @property
     def arrays(self) -> tuple[Any, ...]:

@@ -17,7 +17,8 @@ def trie(
 ) -> tuple[Any, ...]:
     """The nodes, in arrays: leaf (node of a tuple), parent, left (records below), left of each tuple, kid and kids
     (first child and how many; children are neighbours), code and level of trie nodes, tuple of a leaf or -1, first
-    (least tuple below), boxes (least and greatest code below on each axis). O(n log^2 n) time."""
+    (least tuple below), boxes (least and greatest code below on each axis), steps (values and nodes that searches have
+    looked at). O(n log^2 n) time."""
     from dbanon import kernels
 
     codes, tuples, axes = space.codes, len(space.codes), axis_codes.shape[1]
@@ -60,7 +61,7 @@ def trie(
     first, left = np.full(len(parent), tuples, np.int32), np.zeros(len(parent), np.int64)
     first[nodes], left[nodes] = tuple_[nodes], left_of[tuple_[nodes]]
     kernels.gather_up(parent, first, left)
-    return leaf, parent, left, left_of, kid, kids, code, level, tuple_, first, boxes
+    return leaf, parent, left, left_of, kid, kids, code, level, tuple_, first, boxes, np.zeros(1, np.int64)
 
 
 BLOCK = 64

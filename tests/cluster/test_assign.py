@@ -15,7 +15,7 @@ from support import by_row
 from support.tables import SOME, Table, encoded, groups_of, labels_of, large, tables
 
 from dbanon import errors
-from dbanon.cluster import find
+from dbanon.cluster import find, progress, run
 from dbanon.cluster.schemes.assign import centers
 from dbanon.models.constraint import AtLeast
 from dbanon.space import space
@@ -251,10 +251,12 @@ def test_a_run_looks_for_interrupts_and_can_be_stopped_anywhere(name: str, monke
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_that_takes_very_long_must_be_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(centers, "LARGEST", 20)
-    with pytest.raises(errors.TooLarge, match=f"^{name}: 7 distinct tuples and 3 clusters .* more than 20"):
-        labels(Table([(v,) for v in AGES], [Number()], 2), name)
-    assert len(labels(Table([(v,) for v in AGES], [Number()], 2), name, large=True)) == 7
+    monkeypatch.setattr(progress, "LARGEST", 20)
+    monkeypatch.setattr(centers, "STEPS", 2)
+    made = encoded(Table([(v,) for v in AGES], [Number()], 2)).space
+    with pytest.raises(errors.TooLarge, match=f"^{name}: 7 distinct tuples in 3 clusters take some .* large = true"):
+        run(find(name), made, AtLeast(2), options(name))
+    assert run(find(name), made, AtLeast(2), options(name, large=True)).rows == 7
 
 
 def test_rounds_end_a_run_whose_centers_still_move() -> None:

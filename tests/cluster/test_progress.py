@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from support import by_row
 
 import dbanon
+from dbanon import cluster, errors
+from dbanon.cluster import growth, progress
+from dbanon.cluster.papers import simdiv
 from dbanon.cluster.progress import STEP, Work, work
+from dbanon.cluster.schemes.assign import centers
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Number, Space, build
 
 
 def test_a_part_of_a_stretch_says_its_share_of_the_whole_and_little_is_not_said() -> None:
@@ -36,8 +45,8 @@ def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_sa
     rows = np.random.default_rng(7).integers(0, (400, 300, 4), (3000, 3))
     told: list[tuple[float, float]] = []
     releases = []
-    for progress in (None, lambda done, saved: told.append((done, saved))):
-        with dbanon.connect(progress=progress) as con:
+    for listens in (None, lambda done, saved: told.append((done, saved))):
+        with dbanon.connect(progress=listens) as con:
             con.execute("CREATE TABLE people (a INTEGER, b INTEGER, c INTEGER)")
             con.executemany("INSERT INTO people VALUES (?, ?, ?)", rows[:300].tolist())
             con.execute("INSERT INTO people SELECT (a * 7 + i) % 400, (b * 5 + i) % 300, c FROM people, range(5) r(i)")
@@ -46,3 +55,117 @@ def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_sa
     assert releases[0] == releases[1]
     assert shares == sorted(shares) and len(shares) > 20
     assert shares[0] < 0.3 and shares[-1] == pytest.approx(1.0, abs=STEP)
+
+
+# --- how long it will take --------------------------------------------------------------------------------------------
+
+LARGE = [a.name for a in cluster.algorithms() if "large" in {p.name for p in a.own}]
+GROWN = [name for name in LARGE if name not in ("oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "simdiv")]
+
+
+def points(rows: int) -> Space:
+    """Records of three numbers, all different, and a sensitive column."""
+    draws = np.random.default_rng(3)
+    numbers = [Number(np.arange(float(rows)), True, magnitudes=np.arange(float(rows))) for _ in range(3)]
+    columns = [draws.permutation(rows).astype(np.int32) for _ in numbers]
+    disease = (draws.integers(0, 5, rows).astype(np.int32), 5, None)
+    return build(numbers, columns, np.arange(rows, dtype=np.uint64), None, None, [disease])[0]
+
+
+def options(name: str, **given: object) -> dict[str, object]:
+    found = {p.name: p.default for p in cluster.find(name).own} | {"heights": "top"} | given
+    return found | ({"influence": "weights"} if name == "simdiv" else {})
+
+
+def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches that come back often, so that small tables are judged, too."""
+    monkeypatch.setattr(centers, "STEPS", 100)
+    monkeypatch.setattr(simdiv, "SAMPLE", 100)
+
+
+def test_algorithms_that_can_take_the_square_of_a_table_have_the_parameter_large() -> None:
+    assert set(LARGE) == {
+        "eld", "gaa_cp", "ikac", "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmember", "kmembers_random", "mdav", "mwck",
+        "oka", "rka", "simdiv",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_takes_too_long_is_refused_with_its_time_unless_it_is_asked_for(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_small_steps(monkeypatch)
+    made, asked = points(600), AtLeast(3)
+    usual = by_row.run(cluster.find(name), made, asked, options(name))
+    monkeypatch.setattr(progress, "LARGEST", 1)
+    with pytest.raises(errors.TooLarge) as refused:
+        by_row.run(cluster.find(name), made, asked, options(name))
+    assert str(refused.value).startswith(f"{name}: 600 distinct tuples in 200 clusters take some ")
+    assert "cell = 20000" in str(refused.value)
+    assert by_row.run(cluster.find(name), made, asked, options(name, large=True)).tolist() == usual.tolist()
+
+
+def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, asked, kmember = points(1500), AtLeast(3), cluster.find("kmember")
+    said: list[float] = []
+    kmember.run(
+        made, asked, options("kmember"), Work(lambda: None, lambda _: None, expected=lambda n, _: said.append(n))
+    )
+    monkeypatch.setattr(progress, "LARGEST", said[0] / 2)
+    with pytest.raises(errors.TooLarge):
+        by_row.run(kmember, made, asked, options("kmember"))
+    labels = by_row.run(kmember, made, asked, options("kmember"), cell=200)
+    assert np.bincount(labels).min() >= 3
+
+
+@pytest.mark.parametrize("name", GROWN)
+def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_each_time(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[growth.Rules] = []
+
+    class Sampling(growth._Sampling):
+        def __init__(self, space: Space, rules: growth.Rules, of: Work) -> None:
+            super().__init__(space, rules, of)
+            kept.append(rules)
+
+    monkeypatch.setattr(growth, "_Sampling", Sampling)
+    said: list[float] = []
+    heard = Work(lambda: None, lambda _: None, expected=lambda steps, _: said.append(steps))
+    for _ in range(2):
+        cluster.find(name).run(points(3000), AtLeast(5), options(name), heard)
+    assert len(said) == 2 and said[0] == said[1]
+    assert kept[0].steps / 5 < said[0] < kept[0].steps * 5
+
+
+def test_a_sample_is_what_its_share_of_the_whole_takes() -> None:
+    assert progress.Sample(0.01, 500, 0.2).whole() == pytest.approx((50_000, 20))
+    assert progress.Sample(0.01, 500, 0.2).whole(2) == pytest.approx((100_000, 40))
+    assert progress.later(10, 1000) > 1 > progress.later(900, 1000)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.2, "some 1 seconds"), (41, "some 40 seconds"), (119, "some 100 seconds"), (185, "some 3 minutes"),
+        (2400, "some 40 minutes"), (9000, "some 2 hours"), (3 * 86400, "some 3 days"), (1e9, "some 30 years"),
+    ],
+)  # fmt: skip
+def test_a_length_of_time_is_said_roughly(seconds: float, said: str) -> None:
+    assert progress.roughly(seconds) == said
+
+
+def test_what_is_left_is_said_once_it_can_be_told() -> None:
+    assert progress.remaining(60, 0.2) == ", some 4 minutes left"
+    assert progress.remaining(2, 0.01) == "", "too early"
+    assert progress.remaining(60, 0.0) == "", "nothing is done yet"
+    assert progress.remaining(60, 0.99) == "", "all but done"
+
+
+def test_a_call_that_takes_too_long_is_an_error_with_what_helps(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    con.execute("CREATE TABLE people AS SELECT (i * 7919) % 10007 AS a, (i * 104729) % 9973 AS b FROM range(900) t(i)")
+    call = "SELECT count(*) FROM kmember('people', k = 3, qi = ['a', 'b']{})"
+    monkeypatch.setattr(progress, "LARGEST", 1000)
+    with pytest.raises(Exception, match=r"kmember: 900 distinct tuples in 300 clusters take some .* on this machine"):
+        con.execute(call.format(""))
+    assert con.execute(call.format(", large := true")).fetchone() == (900,)

@@ -21,6 +21,7 @@ from support.tables import MANY, SOME, Table, encoded, tables
 
 import dbanon
 from dbanon import cluster
+from dbanon.cluster import progress
 from dbanon.cluster.papers import simdiv
 from dbanon.engine import udf
 from dbanon.models.constraint import AtLeast
@@ -299,7 +300,9 @@ def test_numbers_are_their_values_among_the_coordinates_with_a_hierarchy_too(
     seen: list[Space] = []
     run = udf.cluster.run
     monkeypatch.setattr(
-        udf.cluster, "run", lambda algorithm, made, *rest: seen.append(made) or run(algorithm, made, *rest)
+        udf.cluster,
+        "run",
+        lambda algorithm, made, *rest, **more: seen.append(made) or run(algorithm, made, *rest, **more),
     )
     people.execute(
         "CREATE TABLE steps AS SELECT [1, 1000, 2][1 + n % 3] AS x, n / 2 + 0.5 AS y, zip, disease FROM people"
@@ -385,12 +388,15 @@ def test_memory_grows_with_the_rows_and_not_with_their_square() -> None:
     assert peak < 50 * 2**20
 
 
-def test_a_table_that_would_take_very_long_must_be_asked_for() -> None:
-    n = 300_000
+def test_a_chain_that_would_take_very_long_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 400
     number = space.Number(np.arange(float(n)), True)
     made = Space((number,), np.arange(n, dtype=np.int32)[:, None], np.ones(n, np.int64), None, n)
+    monkeypatch.setattr(progress, "LARGEST", n * n / 5)
+    asked = USUAL | {"influence": "weights", "rank": "chain"}
     with pytest.raises(dbanon.errors.TooLarge, match="large = true"):
-        simdiv.simdiv(made, AtLeast(2), USUAL, lambda: None)
+        cluster.run(cluster.find("simdiv"), made, AtLeast(100), asked)
+    assert cluster.run(cluster.find("simdiv"), made, AtLeast(100), asked | {"large": True}).rows == n
 
 
 @pytest.mark.exhaustive

@@ -14,12 +14,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from dbanon import errors
+from dbanon.cluster import progress
 from dbanon.cluster.abilities import Exclusion, Influence, Widening
 from dbanon.cluster.papers.needs import Needs, raised
 from dbanon.cluster.papers.similarity import STEP, directions, ranked_rows
-from dbanon.cluster.registry import SEED, Algorithm, Check, register
-from dbanon.cluster.schemes.assign.centers import LARGE, LARGEST
+from dbanon.cluster.registry import LARGE, SEED, Algorithm, Check, register
 from dbanon.functions.parameter_types import Choice, Ends, Flag, Integer, PerColumn, Real
 from dbanon.functions.parameters import Parameter
 from dbanon.learn import forest
@@ -28,8 +27,11 @@ from dbanon.space.space import Ints, Space
 
 Floats = npt.NDArray[np.float64]
 
-WORK = 2**26
-"""Groups that are looked at before interrupts are looked for."""
+WORK, SAMPLE = 2**26, 2**22
+"""Groups that are looked at before interrupts are looked for, and before it is judged how long all take."""
+
+EACH = 3
+"""What a look at a group costs, in steps of dbanon.cluster.progress."""
 
 LITERAL = {
     "div": ("cluster", "pair"),
@@ -81,17 +83,22 @@ def simdiv(space: Space, constraint: Constraint, options: Mapping[str, object], 
         codes, kinds = np.zeros((1, space.rows), np.int64), [(0, 1)]
     sensitive = (codes, *np.array(kinds, np.int64).T.copy())
     groups = _groups(tuple_of, codes, labels)
-    if len(groups[0]) * clusters > LARGEST and not options["large"]:
-        raise errors.TooLarge("simdiv", len(groups[0]), clusters, LARGEST)
     of_kinds = _kinds(groups[1])
-    full = 0
+    steps, work, full, clock = len(groups[0]) * clusters / 2 * EACH, progress.work(check), 0, 0.0
+    is_judged = steps <= progress.LARGEST
     while full < clusters:
         check()
+        before, clock = full, progress.clock()
         full = kernels.fill(
-            full, WORK, np.stack((seeds, tuple_of[seeds]), axis=1), k, unit, groups, of_kinds, sensitive,
-            (settings["alpha_pr"], settings["beta_ut"]), least, settings["div"] == "pair",
+            full, WORK if is_judged else SAMPLE, np.stack((seeds, tuple_of[seeds]), axis=1), k, unit, groups, of_kinds,
+            sensitive, (settings["alpha_pr"], settings["beta_ut"]), least, settings["div"] == "pair",
             bool(settings["avoid_uniform"]), labels,
         )  # fmt: skip
+        work.come(full / clusters)
+        if not is_judged and before > 0:  # the kernel may be compiled for the first
+            done = progress.Sample((full - before) / clusters, steps, progress.clock() - clock)
+            work.expect(steps, done.whole(progress.FEWER)[1])
+            is_judged = True
     _residuals(ranked[labels[ranked] < 0], unit, tuple_of, seeds, labels, _most(k, settings["cap"]))
     return labels
 

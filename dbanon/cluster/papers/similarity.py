@@ -13,10 +13,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dbanon.cluster import progress
 from dbanon.cluster.registry import Check
 from dbanon.space.space import Attribute, Ints, Number, Space
 
 Floats = npt.NDArray[np.float64]
+
+FEW, EACH = 32, 0.25
+"""Records of a chain by which it is judged how long all take, and what a cosine costs, in steps of
+dbanon.cluster.progress."""
 
 STEP = 2.0**40
 """Steps of 1 in which similarities and diversities are counted."""
@@ -64,6 +69,13 @@ def ranked_rows(space: Space, unit: Floats, rank: str, check: Check) -> Ints:
         return space.rows_of(order)
     check()
     tuples = np.empty(space.rows, np.int64)
+    steps = space.rows * len(unit) * EACH
+    if steps > progress.LARGEST:
+        kernels.chain(unit, space.counts, int(order[0]), tuples[:1])  # compiles
+        clock = progress.clock()
+        kernels.chain(unit, space.counts, int(order[0]), tuples[:FEW])
+        some = progress.Sample(FEW / space.rows, steps, progress.clock() - clock)
+        progress.work(check).expect(steps, some.whole()[1])
     kernels.chain(unit, space.counts, int(order[0]), tuples)
     rows = np.empty(space.rows, np.int64)
     rows[np.argsort(tuples, kind="stable")] = np.arange(space.rows)  # the records of a tuple in canonical order

@@ -48,8 +48,9 @@ MISTAKES: tuple[Mistake, ...] = (
         FEW,
     ),
     Mistake(
-        errors.TooLarge("oka", 900_000_000, 2_000_000, 10**15),
-        when="It comes from algorithms whose time grows with the square of the table, on very large tables.",
+        errors.TooLarge("kmember", 1_000_000, 100_000, "some 40 minutes"),
+        when="It comes from algorithms whose time can grow with the square of the table, where that is more than a "
+        "minute or two. The first clusters tell.",
     ),
     sql(
         errors.TooManyLevels("ldiversity_mondrian", 4**11, 2_000_000),

@@ -9,20 +9,19 @@ from typing import cast
 
 import numpy as np
 
-from dbanon import errors
+from dbanon.cluster import progress
 from dbanon.cluster.registry import MODE, Check, Run
 from dbanon.cluster.seeds import spread_rows
-from dbanon.functions.parameter_types import Flag
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.distance import places
 from dbanon.space.space import Ints, Number, Space, Tree
 
-LARGEST = 2 * 10**10
-"""Distinct tuples times clusters beyond which a run must be asked for."""
-
 STEPS = 2**20
 """Steps of a search, some 50 ms, after which a kernel comes back to look for interrupts."""
+
+EACH = 2.5
+"""A step of a search looks at two boxes, and costs so many of dbanon.cluster.progress."""
 
 NONE = 2**62
 """The coordinate of a NULL on the axis of a number."""
@@ -89,6 +88,18 @@ class Work:
         )
         deep = sum(int(a.depth.max()) for a in self.space.attributes if isinstance(a, Tree))
         self.room = 128 * (d + 1) + 4 * deep
+        self.calls, self.before = 0, (0.0, 0.0)
+
+    def searched(self, share: float) -> None:
+        """A search of all tuples or records came back; `share` of it is done. By its second STEPS it is judged how long
+        all take, one a round: kernels may be compiled for the first."""
+        self.calls += 1
+        if self.calls == 1:
+            self.before = share, progress.clock()
+        elif self.calls == 2 and share > self.before[0]:
+            first, clock = self.before
+            sample = progress.Sample(share - first, STEPS * EACH, progress.clock() - clock)
+            progress.work(self.check).expect(*sample.whole(self.rounds))
 
     def build(self, which: Ints) -> None:
         """The tree of some centers."""
@@ -107,6 +118,7 @@ class Work:
             begin = kernels.place(
                 begin, STEPS, tuples, self.points, self.centers, self.axes, self.boxes, near, known, self.room
             )
+            self.searched(begin / len(tuples))
 
     def deal(self, records: Ints, free: Ints, labels: Ints) -> None:
         """Records, in order, join the nearest cluster with a place left, and when none has any the nearest of all."""
@@ -121,6 +133,7 @@ class Work:
                     begin, STEPS, records, self.tuple_of, self.points, self.centers, self.axes, self.boxes, near,
                     free, labels, self.room,
                 )  # fmt: skip
+                self.searched(begin / len(records))
         rest = records[begin:]
         if len(rest):
             self.build(np.arange(len(self.centers)))
@@ -144,15 +157,13 @@ class Work:
         return moved
 
 
-def centers_first(name: str, method: Callable[[Work], Ints]) -> Run:
+def centers_first(method: Callable[[Work], Ints]) -> Run:
     """The method as algorithms are called."""
 
     def run(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Ints:
         clusters = space.rows // constraint.least
         if clusters < 2:
             return np.zeros(space.rows, np.int64)
-        if len(space.counts) * clusters > LARGEST and not options["large"]:
-            raise errors.TooLarge(name, len(space.counts), clusters, LARGEST)
         seeds, order = spread_rows(space, clusters, options)
         rounds = cast(int, options.get("rounds", 1))
         work = Work(space, constraint.least, seeds, order, options.get("centroid_cat") != "lca", rounds, check)
@@ -168,5 +179,3 @@ EVENLY = Parameter(
     "Deterministic: the first centers are every (n / clusters)th record, and records move in canonical order.",
     "random",
 )
-
-LARGE = Parameter("large", Flag(), "Accept a table on which this may take very long.", False)

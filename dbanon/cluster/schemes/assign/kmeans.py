@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dbanon.cluster.registry import SEED, Algorithm, register
-from dbanon.cluster.schemes.assign.centers import EVENLY, LARGE, Work, centers_first
+from dbanon.cluster import progress
+from dbanon.cluster.registry import LARGE, SEED, Algorithm, register
+from dbanon.cluster.schemes.assign.centers import EVENLY, Work, centers_first
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.space.space import Ints
@@ -18,8 +19,9 @@ def _rounds(work: Work, assigned: Callable[[], Ints]) -> tuple[Ints, Ints]:
     """Assigns records and moves centers until these are the centers of an earlier round, or for `rounds` rounds; gives
     the labels of the last round and the centers that they were made with."""
     seen = {_hash(work.centers)}
-    for _ in range(work.rounds):
+    for done in range(work.rounds):
         work.check()
+        progress.work(work.check).come(done / work.rounds)
         before = work.centers.copy()
         labels = assigned()
         work.recenter(labels)
@@ -116,7 +118,7 @@ for _number, _title, _method in (
             name=f"kmeans_no{_number}",
             title=_title,
             family="assign",
-            run=centers_first(f"kmeans_no{_number}", _method),
+            run=centers_first(_method),
             source=f"three-variants paper, Algorithm No. {_number}",
             evidence="SEED",
             deterministic=False,

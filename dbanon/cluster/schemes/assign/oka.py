@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.cluster.registry import SEED, Algorithm, register
+from dbanon.cluster import progress
+from dbanon.cluster.registry import LARGE, SEED, Algorithm, register
 from dbanon.cluster.schemes.assign import centers
-from dbanon.cluster.schemes.assign.centers import EVENLY, LARGE, NONE, Work, centers_first
+from dbanon.cluster.schemes.assign.centers import EVENLY, NONE, Work, centers_first
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.space.space import Ints
@@ -47,6 +48,8 @@ def oka(work: Work) -> Ints:
             begin, min(rebuild, len(left)), centers.STEPS, left, work.points, work.centers, work.axes, work.boxes,
             state, near, work.room,
         )  # fmt: skip
+        work.searched(begin / len(left))
+        progress.work(work.check).come(begin / len(left))
     labels = near[work.tuple_of]
     labels[work.seeds] = np.arange(clusters)
     work.adjust(labels)
@@ -65,7 +68,7 @@ register(
         name="oka",
         title="One-pass k-means (OKA)",
         family="assign",
-        run=centers_first("oka", oka),
+        run=centers_first(oka),
         source="Lin and Wei 2008; baseline of Wang et al. 2022 and the three-variants paper",
         evidence="LIT",
         deterministic=False,

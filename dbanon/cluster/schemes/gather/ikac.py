@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbanon.cluster.loss import Loss
-from dbanon.cluster.registry import EVERY_MODEL, MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.registry import EVERY_MODEL, LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.scheme import gather
 from dbanon.cluster.seeds import generator, random_tuple
@@ -65,6 +65,7 @@ register(
                 "The first centroid: a random record, or the one farthest from it.",
                 "random",
             ),
+            LARGE,
         ),
     )
 )

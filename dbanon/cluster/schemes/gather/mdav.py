@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dbanon.cluster.growth import grow, within_room
 from dbanon.cluster.labels import Dealt
-from dbanon.cluster.registry import Algorithm, Check, register
+from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
@@ -37,6 +37,8 @@ class FarthestFromAverage:
     """Groups of k records around the record farthest from the average of what is left, and around the one farthest
     from that; the last k to 2k - 1 are a group."""
 
+    questions = 2
+
     def __init__(self, space: Space, k: int, scale: str) -> None:
         units = np.array([round(a.weight * 2.0**30) for a in space.attributes], np.int64)
         places = [_places(space, a, space.codes[:, j], scale) for j, a in enumerate(space.attributes)]
@@ -45,6 +47,14 @@ class FarthestFromAverage:
         far = max(4 * math.isqrt(len(space.counts)), FAR)
         self.outermost = np.zeros((far, 2), np.int64), np.zeros(len(units)), np.array([0, 2**40])
         self.dealt = Dealt()
+
+    @property
+    def records(self) -> int:
+        return self.points.records
+
+    @property
+    def steps(self) -> int:
+        return self.points.steps
 
     def can_go_on(self) -> bool:
         return self.points.records >= 2 * self.k
@@ -96,6 +106,7 @@ register(
                 "What differences of numbers are divided by: the range, or the standard deviation.",
                 "range",
             ),
+            LARGE,
         ),
     )
 )

@@ -19,6 +19,9 @@ from dbanon.space.gathering import Gathering
 from dbanon.space.index import Index, Question
 from dbanon.space.space import Ints
 
+FARTHEST = 3
+"""What a step costs in dbanon.cluster.progress where the greatest sum is looked for."""
+
 
 class Seeding(Protocol):
     """Where the next group begins: the first one anywhere, later ones at the least or greatest sum of distances."""
@@ -36,10 +39,20 @@ class Seeding(Protocol):
 class Nearest:
     """What is left of a space, and the seeds of the groups that are made; `sums` are the distances to all seeds."""
 
+    questions = 2
+
     def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
         self.sums = index.sums()
         self.seeds: list[int] = []
+
+    @property
+    def records(self) -> int:
+        return self.index.records
+
+    @property
+    def steps(self) -> int:
+        return self.index.steps * (1 if self.seeding.sign > 0 else FARTHEST)
 
     def can_go_on(self) -> bool:
         return self.index.records >= self.constraint.least

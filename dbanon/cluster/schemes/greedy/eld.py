@@ -8,7 +8,7 @@ import numpy as np
 
 from dbanon.cluster.growth import grow
 from dbanon.cluster.loss import Loss
-from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, LeastLoss, Seeding
 from dbanon.models.constraint import Constraint
@@ -71,7 +71,7 @@ register(
         evidence="RECON",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",
-        own=(SEED, MODE),
+        own=(SEED, MODE, LARGE),
         defaults={"l": 2},
         meets=("k", "l", "p"),
     )

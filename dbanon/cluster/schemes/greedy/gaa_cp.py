@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.functions.parameter_types import Choice
@@ -38,6 +38,7 @@ register(
             SEED,
             MODE,
             Parameter("next", Choice(("random", "far")), "Where the next cluster begins.", "random"),
+            LARGE,
         ),
     )
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, RANDOM, greedy
 from dbanon.models.constraint import Constraint
@@ -40,7 +40,7 @@ register(
         evidence="LIT",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",
-        own=(SEED, MODE),
+        own=(SEED, MODE, LARGE),
     )
 )
 register(
@@ -53,6 +53,6 @@ register(
         evidence="SEED",
         deterministic=False,
         complexity="O(n^2) time without the index, O(n) memory",
-        own=(SEED, MODE),
+        own=(SEED, MODE, LARGE),
     )
 )

@@ -56,6 +56,18 @@ class LeastLoss:
         self.terms = arrays([loss.terms[j] for j in self.index.tabular])
         self.question = self.index.blank()
 
+    @property
+    def questions(self) -> int:
+        return self.least
+
+    @property
+    def records(self) -> int:
+        return self.index.records
+
+    @property
+    def steps(self) -> int:
+        return self.index.steps
+
     def can_go_on(self) -> bool:
         return self.index.records >= self.least
 

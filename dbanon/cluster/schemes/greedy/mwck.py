@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy
 from dbanon.functions.parameter_types import Integer
@@ -64,6 +64,7 @@ register(
             Parameter("bins", Integer(1, 1_000_000), "Equal intervals in which values of a number are counted.", 10),
             SEED,
             MODE,
+            LARGE,
         ),
     )
 )

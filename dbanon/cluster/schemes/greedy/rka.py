@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dbanon.cluster.abilities import NoiseRelease
 from dbanon.cluster.noise import EPSILON, Noise
-from dbanon.cluster.registry import MODE, SEED, Algorithm, Check, register
+from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.greedy.least_loss import FAR, greedy
 from dbanon.functions.parameter_types import Choice
@@ -58,6 +58,7 @@ register(
             ),
             SEED,
             MODE,
+            LARGE,
         ),
         abilities=(NoiseRelease(hidden, only={"epsilon": "release is not 'noise'"}),),
     )
