@@ -11,7 +11,6 @@ from dbanon.space.index import Index, Question, nothing
 from dbanon.space.parts import Parts
 from dbanon.space.regions import KACPC
 from dbanon.space.space import Ints
-from dbanon.space.trie import cut_into_blocks
 
 EFFORT = 8
 """A group of n records is looked for among the n * EFFORT records nearest to its seed, then a greater one is."""
@@ -25,11 +24,11 @@ ALONE = 0.5
 MANY = 10_000
 """Fewer tuples are gathered from a tree before parts would be compiled."""
 
-AXES = 6
-"""Beyond so many axes, boxes around neighbours leave out little."""
+WIDE = 0.23
+"""Share of the axes that blocks of neighbours may span on average: where they span more, they leave out little."""
 
-BLOCK = 4
-"""Fewest tuples that on average are alike in all that is asked by table, for blocks of them to answer fast."""
+FILLED = 4
+"""Fewest tuples of a block on average: where fewer are alike in all that is asked by table, blocks are many."""
 
 
 class Chains(NamedTuple):
@@ -64,8 +63,11 @@ class Gathering:
             return True
         if len(index.left) < max(MANY, ALONE * index.space.rows):
             return False
-        axes = index.axis_codes.shape[1]
-        return axes == 0 or axes > AXES or len(index.left) < BLOCK * index.paths
+        if index.axis_codes.shape[1] == 0:
+            return True
+        low, high = index.blocks[0][4:6]
+        span = (high - low).sum() / len(low) / max((high.max(axis=0) - low.min(axis=0)).sum(), 1)
+        return bool(len(index.left) < FILLED * len(low) or span > WIDE)
 
     @cached_property
     def _parts(self) -> Parts | None:
@@ -80,11 +82,6 @@ class Gathering:
         whole = [index.tables[j].row(c) for j, n in zip(index.tabular, index.sizes, strict=True) for c in range(n)]
         starts = np.cumsum([0, *(n * n for n in index.sizes)])[:-1].astype(np.int64)
         return np.concatenate([nothing(), *whole]), starts
-
-    @cached_property
-    def _blocks(self) -> tuple[Any, ...]:
-        index = self.index
-        return cut_into_blocks(index.space, index.tabular, index.axis_codes, index.axis, index.left)
 
     def groups(self, k: int, begin: int, most: int) -> tuple[Ints, Ints]:
         """Makes up to `most` groups: the record of least (greatest) sum, and the k - 1 nearest to it.
@@ -103,7 +100,7 @@ class Gathering:
             return members[:used], seeds[:groups]
         if index.axis_codes.shape[1] and self.sign > 0:
             used, groups = kernels.gather_blocks(
-                *self._blocks, index.by_table, index.axis, index.axis_codes, *self._dense,
+                *index.blocks, index.by_table, index.axis, index.axis_codes, *self._dense,
                 index.left, sums.flat, sums.axes, k, begin, most, members, seeds,
             )  # fmt: skip
             index.records = int(index.left.sum())

@@ -20,7 +20,7 @@ import numpy as np
 
 from dbanon.space.distance import Axis, Table
 from dbanon.space.space import Codes, Ints, Space, Whole
-from dbanon.space.trie import trie
+from dbanon.space.trie import cut_into_blocks, trie
 
 TABLE_LIMIT = 256
 """Numbers with at most so many distinct values are asked by table."""
@@ -104,14 +104,10 @@ class Index:
     def tree(self) -> tuple[Any, ...]:
         return trie(self.space, self.tabular, self.axis_codes, self.axis, self.left)
 
-    @property
-    def paths(self) -> int:
-        """How many combinations there are of the codes of the attributes that are asked by table."""
-        codes = self.by_table[0]
-        path = np.zeros(len(codes), np.int64)
-        for j, size in enumerate(self.sizes):
-            path = np.unique(path * size + codes[:, j], return_inverse=True)[1]
-        return int(path.max(initial=0)) + 1
+    @cached_property
+    def blocks(self) -> tuple[Any, ...]:
+        """The tuples in blocks of neighbours, as the kernels take them; counted when they are first asked for."""
+        return cut_into_blocks(self.space, self.tabular, self.axis_codes, self.axis, self.left)
 
     @property
     def arrays(self) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from dbanon.cluster.schemes.gather.kacpc import modal
 from dbanon.space import distance, gathering, parts, regions
 from dbanon.space.gathering import Gathering
 from dbanon.space.index import Index
-from dbanon.space.space import Attribute, Ints, Number, Space, Tree
+from dbanon.space.space import Attribute, Codes, Ints, Number, Space, Tree
 
 
 def ragged(rng: random.Random, nodes: int, depth: int) -> Tree:
@@ -98,11 +98,17 @@ def test_parts_answer_where_few_tuples_repeat_and_neighbours_have_little_in_comm
     assert has_parts(alone)
     often = Space(alone.attributes, alone.codes[:20], np.full(20, 9), None, 180)
     assert not has_parts(often)
-    codes = np.random.default_rng(1).permuted(np.tile(np.arange(3000), (8, 1)), axis=1).T.astype(np.int32)
-    one = np.ones(3000, np.int64)
     axis = Number(np.arange(3000.0), True)
-    assert not has_parts(Space((axis,) * 4, np.ascontiguousarray(codes[:, :4]), one, None, 3000))
-    assert has_parts(Space((axis,) * 8, np.ascontiguousarray(codes), one, None, 3000))
+    order = np.random.default_rng(1).permuted(np.tile(np.arange(3000), (8, 1)), axis=1)
+    apart = order.T.astype(np.int32)
+    near = (np.repeat(np.arange(3000), 8).reshape(3000, 8) + apart % 50).clip(0, 2999).astype(np.int32)
+
+    def axes(codes: Codes) -> Space:
+        return Space((axis,) * codes.shape[1], np.ascontiguousarray(codes), np.ones(3000, np.int64), None, 3000)
+
+    assert not has_parts(axes(apart[:, :2])), "blocks of neighbours are small"
+    assert has_parts(axes(apart)), "they are large in eight dimensions"
+    assert not has_parts(axes(near)), "unless the eight tell the same"
 
 
 @pytest.mark.parametrize("values", [3, 5000])
