@@ -251,7 +251,8 @@ def _persons(records: Any) -> space.Ints:
     """Dense numbers of persons by row, -1 where unknown."""
     person = records.field("person")
     _, dense = np.unique(numbers(person, 0), return_inverse=True)
-    return np.where(known(person), dense, -1).astype(np.int64)
+    dense[~known(person)] = -1
+    return np.asarray(dense, np.int64)
 
 
 def _table(asked: dict[str, Any], records: Any, domains: list[Any]) -> tuple[space.Space, space.Ints]:
@@ -313,14 +314,15 @@ def _content(asked: dict[str, Any], table: space.Space) -> bytes:
             "suppress",
             "improve",
             "heights",
-            "cell",
         )
     }
+    if asked["cell"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
+        told["cell"] = asked["cell"]
     told["influence"] = [[a.influence, a.weight] for a in table.attributes]
     content = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)
     arrays: list[Any] = [table.codes, table.counts]
     if table.persons is not None:
-        arrays.append(table.persons)
+        arrays.append(table.persons.astype(np.int64))  # noise is drawn by numbers of this width
     for sensitive in table.sensitive:
         arrays += [sensitive.codes, sensitive.whole]
         if sensitive.tree is not None:

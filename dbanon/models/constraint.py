@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.models.demand import Demand
-from dbanon.space.space import Ints, Space
+from dbanon.space.space import Ints, Space, Whole
 
 TALLIES = 2**20
 """Numbers of records by group and value that are held at a time."""
@@ -205,7 +205,7 @@ def tally(space: Space, rows: Ints, sensitive: int) -> tuple[Ints, int]:
     if not known.any():
         return np.zeros(column.values + 1, np.int64), 0
     values = column.values + 1
-    pairs = np.unique(persons[known] * values + codes[known])
+    pairs = np.unique(persons[known].astype(np.int64) * values + codes[known])
     return np.bincount(pairs % values, minlength=values), len(np.unique(pairs // values))
 
 
@@ -268,7 +268,7 @@ class _RowsLeft:
 class _PersonsLeft:
     """Rows left of each person; a person counts while one row is left."""
 
-    def __init__(self, k: int, persons: Ints) -> None:
+    def __init__(self, k: int, persons: Whole) -> None:
         self.k, self.persons = k, persons
         known = persons[persons >= 0]
         self.rows_of = np.bincount(known, minlength=1)

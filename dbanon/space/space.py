@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -231,7 +232,7 @@ class Space:
     attributes: tuple[Attribute, ...]
     codes: Codes
     counts: Ints
-    persons: Ints | None
+    persons: Whole | None
     total: int
     sensitive: tuple[Sensitive, ...] = ()
     starts: Ints = field(init=False)
@@ -296,27 +297,40 @@ def build(
     of = np.ones(len(order), np.int64) if sizes is None else sizes[order].astype(np.int64)
     counts = np.add.reduceat(of, first) if len(order) else of
     codes = np.stack([c[order[first]] for c in columns], axis=1).astype(np.int32)
-    by_row = None if persons is None else np.repeat(persons[order], of).astype(np.int64)
+    each = None if sizes is None or (of == 1).all() else of
+    by_row = None if persons is None else _by_row(_narrow(persons), order, each)
     if by_row is not None and _is_everybody_once(by_row):
         by_row = None
     tested = tuple(
-        _sensitive(np.repeat(column[order], of).astype(np.int32), values, tree, by_row)
+        _sensitive(_by_row(column.astype(np.int32, copy=False), order, each), values, tree, by_row)
         for column, values, tree in sensitive
     )
     return Space(tuple(attributes), np.ascontiguousarray(codes), counts, by_row, int(of.sum()), tested), order
 
 
-def _is_everybody_once(persons: Ints) -> bool:
+def _by_row(column: Any, order: Ints, each: Ints | None) -> Any:
+    """A column in canonical order, each row as often as it stands for records."""
+    ordered = column[order]
+    return ordered if each is None else np.repeat(ordered, each)
+
+
+def _narrow(numbers: Whole) -> Whole:
+    """Numbers in as many bits as they need: there is one for every record."""
+    return numbers.astype(np.int32 if int(numbers.max(initial=0)) < 2**31 else np.int64, copy=False)
+
+
+def _is_everybody_once(persons: Whole) -> bool:
     """Whether persons are as good as records: all are known and nobody has two."""
     ascending = np.sort(persons)
     return bool((len(persons) == 0 or ascending[0] >= 0) and (ascending[1:] != ascending[:-1]).all())
 
 
-def _sensitive(codes: Codes, values: int, tree: Tree | None, persons: Ints | None) -> Sensitive:
+def _sensitive(codes: Codes, values: int, tree: Tree | None, persons: Whole | None) -> Sensitive:
     if persons is None:
         return Sensitive(codes, np.bincount(codes, minlength=values + 1), tree)
-    pairs = np.unique(np.stack((persons, codes))[:, persons >= 0], axis=1)
-    return Sensitive(codes, np.bincount(pairs[1], minlength=values + 1), tree)
+    known = persons >= 0
+    pairs = np.unique(persons[known].astype(np.int64) * (values + 1) + codes[known])
+    return Sensitive(codes, np.bincount(pairs % (values + 1), minlength=values + 1), tree)
 
 
 def _key(columns: Sequence[Codes], sizes: Sequence[int]) -> Ints:

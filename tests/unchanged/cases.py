@@ -64,7 +64,11 @@ OWN = {
     "kmembers_random": ("seed := 7",),
     "eld": ("l := 3", "p := 2"),
     "mwck": ("bins := 4",),
-    "rka": ("release := 'noise'", "release := 'noise', epsilon := 0.5, seed := 2"),
+    "rka": (
+        "release := 'noise'",
+        "release := 'noise', epsilon := 0.5, seed := 2",
+        "release := 'noise', person := 'pid'",
+    ),
     "mr_mondrian": ("noise_epsilon := 1",),
     "mondrian": ("strict := false",),
     "ldiversity_mondrian": ("l := 2", "l := 2, base := 'incognito'"),
