@@ -37,7 +37,7 @@ _NAMED_BY_USERS = ("as_it_came", "leaving", "class_rows", RESULT)
 
 _ROW = identifier("dbanon row")
 
-_ORDER = ("rid", "tid", "gid", "cluster", "class_id", "code", "preorder", "place")
+_ORDER = ("rid", "tid", "gid", "cluster", "span", "class_id", "code", "preorder", "place")
 
 
 def _called(function: TableFunction, given: Mapping[str, object]) -> TableFunction:
@@ -95,10 +95,12 @@ def _followed(records: tuple[int, ...] | None, step: str, names: list[str]) -> s
         "rid": own,
         "tid": f"(SELECT tid FROM placed WHERE rid IN {own})",
         "gid": f"(SELECT gid FROM class_of_part WHERE class_id IN {classes})",
-        "cluster": f"(SELECT cluster FROM generalized WHERE class_id IN {classes})",
         "class_id": classes,
     }
-    if "generalized" not in names:  # where values are drawn, a class is a cluster
+    if "generalized" in names:
+        sets["span"] = f"(SELECT span FROM generalized WHERE class_id IN {classes})"
+        sets["cluster"] = f"(SELECT cluster FROM class_of_cluster WHERE class_id IN {classes})"
+    else:  # where values are drawn, a class is a cluster
         sets["cluster"] = f"(SELECT class_id - 1 FROM placed WHERE rid IN {own})"
     fits = [
         f"WHEN json_exists(to_json({_ROW}), '{k}') THEN (to_json({_ROW}) ->> '{k}')::BIGINT IN {v}"

@@ -24,7 +24,7 @@ member AS MATERIALIZED (
     JOIN (
         SELECT p.gid, p.first, p.last, g.cluster, g.class_id
         FROM parts AS p
-        LEFT JOIN generalized AS g USING (cluster)
+        LEFT JOIN class_of_cluster AS g USING (cluster)
     ) AS p ON p.gid = d.gid AND p.first <= d.last AND p.last > d.last - d.size
     GROUP BY d.rid, p.cluster, p.class_id
 ),

@@ -126,9 +126,9 @@ LEAVING = {
     "every class": ("release/part/leaving.sql", "JOIN published AS c USING (class_id)", "CROSS JOIN published AS c"),
     "one class less": ("release/part/leaving.sql", "FROM alike AS p", "FROM (FROM alike WHERE class_id > 1) AS p"),
     "a sample": ("release/part/leaving.sql", "FROM alike AS p", "FROM (FROM alike USING SAMPLE 9 ROWS) AS p"),
-    "a copy more": ("release/part/leaving.sql", "range(r.size)", "range(r.size + 1)"),
-    "a copy less": ("release/part/leaving.sql", "range(r.size)", "range(r.size - 1)"),
-    "no copies": ("release/part/leaving.sql", "range(r.size)", "range(1)"),
+    "a copy more": ("release/part/leaving.sql", "[], r.size)", "[], r.size + 1)"),
+    "a copy less": ("release/part/leaving.sql", "[], r.size)", "[], r.size - 1)"),
+    "no copies": ("release/part/leaving.sql", "[], r.size)", "[], 1)"),
     "ordered backwards": ("release/part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
     "ordered by something else": (
         "release/part/leaving.sql",
@@ -379,7 +379,7 @@ def test_errors_and_losses_that_are_summed_wrongly_are_noticed(people: Any, spoi
 
 
 NOISY = {
-    "a copy more": ("release/part/leaving.sql", "range(r.size)", "range(r.size + 1)"),
+    "a copy more": ("release/part/leaving.sql", "[], r.size)", "[], r.size + 1)"),
     "one class less": ("release/part/leaving.sql", "FROM alike\n", "FROM alike WHERE class_id > 1\n"),
     "another order": ("release/part/leaving.sql", "ORDER BY r.class_id ASC", "ORDER BY r.class_id DESC"),
     "top": (

@@ -20,12 +20,12 @@ WITH tuple AS MATERIALIZED (
     SELECT row_number() OVER () AS id, *
     FROM (SELECT {% for q in quasi %}q{{ q.i }}, {% endfor %}sum(size) AS size FROM original GROUP BY ALL)
 ),
--- A row a class and one of its clusters: what all of them publish.
+-- A row a class and one of its spans: what all of them publish.
 model AS MATERIALIZED (
     SELECT g.*{% for q in categories %}, x.low{{ q.i }}, x.high{{ q.i }}{% endfor %}
     FROM generalized AS g
-    JOIN extent AS x USING (cluster)
-    WHERE g.cluster IN (SELECT min(cluster) FROM generalized GROUP BY class_id)
+    JOIN extent AS x USING (span)
+    WHERE g.span IN (SELECT min(span) FROM generalized GROUP BY class_id)
 ),
 {% for q in numbers %}
 -- A row a value: its rank, from 1; NULL is 0.

@@ -58,7 +58,8 @@ hidden AS MATERIALIZED (
     FROM seated AS t
     LEFT JOIN drawn AS d ON d.class_id = t.class_id AND d.seat = t.seat
     {% if ranged %}
-    LEFT JOIN values_of AS g ON g.cluster::BIGINT + 1 = t.class_id
+    LEFT JOIN cluster_of AS o ON o.cluster::BIGINT + 1 = t.class_id
+    LEFT JOIN values_of AS g ON g.span = o.span
     {% endif %}
     {% for q in quasi if q.drawn %}
     {% if q.is_number %}

@@ -35,11 +35,11 @@ member AS MATERIALIZED (
     FROM parts AS p
     JOIN (
         SELECT cluster, class_id
-        FROM generalized
+        FROM class_of_cluster
         JOIN (
             SELECT g.class_id
             FROM extent AS x
-            JOIN generalized AS g USING (cluster)
+            JOIN generalized AS g USING (span)
             GROUP BY g.class_id
             HAVING false{% for q in quasi %} OR min(x.low{{ q.i }}) < max(x.high{{ q.i }}) OR sum(x.filled{{ q.i }}) < sum(x.size){% endfor %}
         ) USING (class_id)

@@ -34,7 +34,7 @@ lost_of AS MATERIALIZED (
         {% endif %}
         {% endfor %}
     FROM extent AS x
-    JOIN generalized AS g USING (cluster)
+    JOIN generalized AS g USING (span)
     {% for q in quasi if not q.is_number %}
     LEFT JOIN (FROM lost_node WHERE tree = {{ q.tree }}) AS l{{ q.i }} ON l{{ q.i }}.low = x.low{{ q.i }} AND l{{ q.i }}.high = x.high{{ q.i }}
     {% endfor %}

@@ -4,8 +4,7 @@
 {%- from 'release/part/assignment.sql' import dealt, records with context -%}
 {% include 'release/part/clustered.sql' %}
 {% include 'release/part/spanned.sql' %}
--- A row a cluster and its class: clusters that publish the same are one equivalence class, as that is what a reader
--- sees.
+-- A row a span and its class: those that publish the same are one equivalence class, as that is what a reader sees.
 generalized AS MATERIALIZED (
     SELECT
         *,
@@ -16,11 +15,15 @@ generalized AS MATERIALIZED (
         ) AS class_id
     FROM values_of
 ),
+-- A row a cluster: its size, its span and its class.
+class_of_cluster AS MATERIALIZED (
+    SELECT c.cluster, c.size, c.span, g.class_id FROM cluster_of AS c JOIN generalized AS g USING (span)
+),
 -- A row a part of a group: its class. Where records may be left out, cluster -1 and class -1 are the outliers.
 class_of_part AS MATERIALIZED (
     SELECT p.gid, p.first, p.last, {% if suppress %}CASE WHEN p.cluster = -1 THEN -1 ELSE g.class_id END AS class_id{% else %}g.class_id{% endif %}
     FROM parts AS p
-    {% if suppress %}LEFT {% endif %}JOIN generalized AS g USING (cluster)
+    {% if suppress %}LEFT {% endif %}JOIN class_of_cluster AS g USING (cluster)
 ),
 {% include 'release/part/classed.sql' %}
 -- A row an equivalence class: what it publishes, and what a record of it loses.

@@ -5,23 +5,32 @@
 -- A row a cluster that is published with more than its records span: its least and greatest codes.
 wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM answer),
 {% endif %}
--- A row a cluster: its size, and of each column the least and greatest code and how many records have a value.
+-- A row a cluster: its size, and its span. Clusters of records of one group have one span: they publish the same.
+cluster_of AS MATERIALIZED (
+    SELECT
+        cluster, {% if widens %}cluster::BIGINT{% else %}CASE WHEN min(gid) = max(gid) THEN -1 - min(gid) ELSE cluster END{% endif %} AS span,
+        sum(last - first + 1)::BIGINT AS size
+    FROM parts
+    {% if suppress %}WHERE cluster <> -1{% endif +%}
+    GROUP BY cluster
+),
+-- A row a span: its records, and of each column the least and greatest code and how many records have a value.
 extent AS MATERIALIZED (
     SELECT
-        p.cluster, sum(p.last - p.first + 1) AS size
+        c.span, sum(p.last - p.first + 1)::BIGINT AS size
         {% for q in ranged %}
         {% if widens %}
         , least(min(e.c{{ q.i }}), min(w.low[{{ q.i + 1 }}])) AS low{{ q.i }}, greatest(max(e.c{{ q.i }}), max(w.high[{{ q.i + 1 }}])) AS high{{ q.i }}
         {% else %}
         , min(e.c{{ q.i }}) AS low{{ q.i }}, max(e.c{{ q.i }}) AS high{{ q.i }}
         {% endif %}
-        , sum(p.last - p.first + 1) FILTER (WHERE e.c{{ q.i }} IS NOT NULL) AS filled{{ q.i }}
+        , (sum(p.last - p.first + 1) FILTER (WHERE e.c{{ q.i }} IS NOT NULL))::BIGINT AS filled{{ q.i }}
         {% endfor %}
     FROM parts AS p
+    JOIN cluster_of AS c USING (cluster)
     JOIN grouped AS e USING (gid)
-    {% if widens %}LEFT JOIN wide AS w ON w.cluster = p.cluster{% endif %}
-    {% if suppress %}WHERE p.cluster <> -1{% endif %}
-    GROUP BY p.cluster
+    {% if widens %}LEFT JOIN wide AS w ON w.cluster = p.cluster{% endif +%}
+    GROUP BY c.span
 ),
 {% for q in ranged if q.is_number %}
 {{ published_intervals(q) }}
@@ -36,11 +45,11 @@ extent AS MATERIALIZED (
         {% endset %}
 {{ published_nodes(ranged_trees, pairs) }}
 {% endif %}
--- A row a cluster: what it publishes and what a record of it loses. A cluster of NULLs publishes NULL and loses
--- nothing; one that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart.
+-- A row a span: what it publishes and what a record of it loses. A span of NULLs publishes NULL and loses nothing; one
+-- that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart.
 values_of AS (
     SELECT
-        x.cluster
+        x.span
         {% for q in ranged %}
         {% if q.is_number %}
         , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.low_value END AS low{{ q.i }}

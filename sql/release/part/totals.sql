@@ -8,7 +8,7 @@ run AS MATERIALIZED (
         {{ quasi|length }} AS attributes,
         {{ k }} AS k
     FROM (SELECT sum(size) AS records, count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM class_of) AS class,
-        (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM {% if noise %}class_of{% else %}extent{% endif %}) AS cluster
+        (SELECT count(*) AS groups, sum(size::HUGEINT * size) AS squares FROM {% if noise %}class_of{% else %}cluster_of{% endif %}) AS cluster
 ),
 -- A row a measure: its value, and whether it may be published.
 metric_rows AS MATERIALIZED (
