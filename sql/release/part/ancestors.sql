@@ -19,7 +19,7 @@
 {% if own_rows %}
 -- The gate climbs the stored hierarchies: a row a value and a node above it, with the labels passed.
 climb AS (
-    SELECT v.tree, v.value, r.parent, [r.label] AS labels, NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node) AS is_leaf
+    SELECT v.tree, v.value, r.parent, [r.label] AS labels, {% if escape %}NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node){% else %}true{% endif %} AS is_leaf
     FROM (
         {{ originals }}
     ) AS v
