@@ -58,6 +58,12 @@ class Rules(Protocol):
         """What was looked at so far."""
         ...
 
+    @property
+    def harder(self) -> float:
+        """How many times as hard the questions of all groups are as those of the first, while these look at few tuples:
+        measured. Groups that begin far from the others find first what lies apart, and what is left lies close."""
+        ...
+
     def can_go_on(self) -> bool:
         """Whether what is left might make a group."""
         ...
@@ -122,7 +128,7 @@ class _Sampling:
         share = max(records - rules.records, 1) / self._space.rows
         sample = progress.Sample(share, steps, progress.clock() - clock)
         each = steps / (max(groups - first, 1) * rules.questions)
-        self._work.expect(*sample.whole(progress.later(each, len(self._space.counts))))
+        self._work.expect(*sample.whole(progress.later(each, len(self._space.counts), rules.harder)))
         return most
 
 

@@ -21,10 +21,9 @@ LARGEST = 4 * 10**9
 DENSE = 0.25
 """Share of all tuples from which on a question is said to look at most of them."""
 
-SPARSER, FEWER = 2.0, 0.6
-"""Questions that look at few tuples do so less and less well as records go, and seeds lie apart: later ones cost some
-twice as much as the first. Questions that look at most tuples cost less as these become fewer. (Measured: 1 to 3.5,
-and 0.5 to 0.8.)"""
+FEWER = 0.6
+"""Questions that look at most tuples cost less as these become fewer: on average this much of the first (measured: 0.5
+to 0.8)."""
 
 FIRST = 5.0
 """Seconds after which it is said how many more there will be, and how many are worth saying."""
@@ -85,10 +84,10 @@ class Sample:
         return self.steps / self.share * factor, self.seconds / self.share * factor
 
 
-def later(steps: float, tuples: int) -> float:
+def later(steps: float, tuples: int, harder: float) -> float:
     """How many times as hard the questions of all groups are, on average, as the first ones, which looked at so many
-    of the tuples each."""
-    return SPARSER if steps < DENSE * tuples else FEWER
+    of the tuples each: `harder`, where these were few."""
+    return harder if steps < DENSE * tuples else FEWER
 
 
 def clock() -> float:

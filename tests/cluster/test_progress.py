@@ -141,7 +141,7 @@ def test_the_first_groups_tell_about_how_many_steps_all_take_and_say_the_same_ea
 def test_a_sample_is_what_its_share_of_the_whole_takes() -> None:
     assert progress.Sample(0.01, 500, 0.2).whole() == pytest.approx((50_000, 20))
     assert progress.Sample(0.01, 500, 0.2).whole(2) == pytest.approx((100_000, 40))
-    assert progress.later(10, 1000) > 1 > progress.later(900, 1000)
+    assert progress.later(10, 1000, 5) == 5 > 1 > progress.later(900, 1000, 5)
 
 
 @pytest.mark.parametrize(

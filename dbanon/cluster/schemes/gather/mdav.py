@@ -37,7 +37,7 @@ class FarthestFromAverage:
     """Groups of k records around the record farthest from the average of what is left, and around the one farthest
     from that; the last k to 2k - 1 are a group."""
 
-    questions = 2
+    questions, harder = 2, 1.0
 
     def __init__(self, space: Space, k: int, scale: str) -> None:
         units = np.array([round(a.weight * 2.0**30) for a in space.attributes], np.int64)

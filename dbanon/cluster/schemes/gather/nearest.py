@@ -39,7 +39,7 @@ class Seeding(Protocol):
 class Nearest:
     """What is left of a space, and the seeds of the groups that are made; `sums` are the distances to all seeds."""
 
-    questions = 2
+    questions, harder = 2, 8.0
 
     def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding

@@ -61,6 +61,10 @@ class LeastLoss:
         return self.least
 
     @property
+    def harder(self) -> float:
+        return 5.0 if self.seeding.rule == FAR else 1.0
+
+    @property
     def records(self) -> int:
         return self.index.records
 
