@@ -33,6 +33,15 @@ class Neighbours:
         self.rows, self.size, self.limit = space.rows, size, limit
         self.taken, self.asked_for, self.left_over = 0, [], np.zeros(0, np.int64)
         self.labels = np.full(space.rows, -1, np.int64)
+        self.questions = 1
+
+    @property
+    def records(self) -> int:
+        return self.rows - self.taken
+
+    @property
+    def steps(self) -> int:
+        return self.taken
 
     def can_go_on(self) -> bool:
         return self.rows - self.taken >= self.size
