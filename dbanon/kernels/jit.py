@@ -14,10 +14,6 @@ from typing import Any
 
 import numba
 from numba.core import event
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
 from numba.extending import typeof_impl
 
 from dbanon import session
@@ -41,15 +37,24 @@ def kept_in() -> str | None:
         return None
 
 
+KNOWN = numba.version_info.short == (0, 68)
+"""Whether this is the numba whose inner classes `dbanon.kernels.linking` is made for. With others parts are functions
+of numba like all: the first call takes longer, and all else is the same."""
+
 # --- what only kernels call ------------------------------------------------------------------------------
+
+
+def _linked() -> dict[str, Any]:
+    from dbanon.kernels.linking import Compiler
+
+    return {"pipeline_class": Compiler, "no_cpython_wrapper": True}
 
 
 class _Part:
     """A function that kernels can call. Where Python calls it, it is not compiled."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        options = {**_OPTIONS, "pipeline_class": _Compiler, "no_cpython_wrapper": True}
-        self.dispatcher = numba.njit(**options)(function)
+        self.dispatcher = numba.njit(**_OPTIONS, **(_linked() if KNOWN else {}))(function)
         self.py_func = function
 
     def __call__(self, *arguments: Any) -> Any:
@@ -64,44 +69,6 @@ def part(function: Callable[..., Any]) -> Any:
 @typeof_impl.register(_Part)
 def _typeof_part(value: _Part, _: Any) -> Any:
     return numba.typeof(value.dispatcher)
-
-
-class _Library(JITCodeLibrary):
-    """The code of a part and of what it calls, to be linked into that of kernels. By itself it is neither optimized nor
-    translated, which numba would do for each function that a function calls."""
-
-    def finalize(self) -> None:
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalized = True
-
-    @property
-    def codegen(self) -> Any:
-        return self
-
-    def set_env(self, name: str, environment: Any) -> None:
-        """Called for what has been translated: the environment is for exceptions that have values, of which kernels
-        raise none."""
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(NativeLowering):
-    _name = "lowering_of_a_part"
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return bool(super().run_pass(state))
-
-
-class _Compiler(CompilerBase):
-    def define_pipelines(self) -> list[Any]:
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(_Lowering if p is NativeLowering else p, about) for p, about in passes.passes]
-        passes.finalize()
-        return [passes]
 
 
 # --- while kernels are compiled --------------------------------------------------------------------------

@@ -9,7 +9,10 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numba
 import pytest
+
+from dbanon.kernels import jit
 
 CHILD = textwrap.dedent(
     """
@@ -51,3 +54,12 @@ def test_the_first_call_compiles_each_kernel_once_and_no_model(function: str, tm
     assert not names & {"meets_column", "may_join", "carve", "_holds_apart", "axes_bound", "axis_state"}
     constants = [(name, types) for name, types in compiled if "Literal" in types]
     assert constants == []
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_another_numba_compiles_parts_as_it_compiles_all(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "KNOWN", known)
+    twice = jit.part(lambda x: 2 * x)
+    compiled = numba.njit(lambda x: twice(x) + twice(x + 1))
+    assert compiled(3) == 14
+    assert len(twice.dispatcher.signatures) == 1
