@@ -105,6 +105,12 @@ def test_what_takes_too_long_is_refused_with_its_time_unless_it_is_asked_for(
     assert by_row.run(cluster.find(name), made, asked, options(name, large=True)).tolist() == usual.tolist()
 
 
+@pytest.mark.parametrize("name", LARGE)
+def test_a_few_records_are_never_too_many(name: str) -> None:
+    for rows in (12, 40, 120):
+        by_row.run(cluster.find(name), points(rows), AtLeast(2), options(name))
+
+
 def test_cells_that_are_not_too_large_are_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     made, asked, kmember = points(1500), AtLeast(3), cluster.find("kmember")
     said: list[float] = []

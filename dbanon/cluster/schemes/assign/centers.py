@@ -88,17 +88,14 @@ class Work:
         )
         deep = sum(int(a.depth.max()) for a in self.space.attributes if isinstance(a, Tree))
         self.room = 128 * (d + 1) + 4 * deep
-        self.calls, self.before = 0, (0.0, 0.0)
+        self.pauses = 0
 
-    def searched(self, share: float) -> None:
-        """A search of all tuples or records came back; `share` of it is done. By its second STEPS it is judged how long
-        all take, one a round: kernels may be compiled for the first."""
-        self.calls += 1
-        if self.calls == 1:
-            self.before = share, progress.clock()
-        elif self.calls == 2 and share > self.before[0]:
-            first, clock = self.before
-            sample = progress.Sample(share - first, STEPS * EACH, progress.clock() - clock)
+    def paused(self, share: float, seconds: float) -> None:
+        """A search of all tuples or records came back after STEPS, in which it did this share of it. By the second time
+        it is judged how long all searches take, one a round: kernels may be compiled for the first."""
+        self.pauses += 1
+        if self.pauses == 2:
+            sample = progress.Sample(share, STEPS * EACH, seconds)
             progress.work(self.check).expect(*sample.whole(self.rounds))
 
     def build(self, which: Ints) -> None:
@@ -115,10 +112,12 @@ class Work:
         begin = 0
         while begin < len(tuples):
             self.check()
+            clock, was = progress.clock(), begin
             begin = kernels.place(
                 begin, STEPS, tuples, self.points, self.centers, self.axes, self.boxes, near, known, self.room
             )
-            self.searched(begin / len(tuples))
+            if begin < len(tuples):
+                self.paused((begin - was) / len(tuples), progress.clock() - clock)
 
     def deal(self, records: Ints, free: Ints, labels: Ints) -> None:
         """Records, in order, join the nearest cluster with a place left, and when none has any the nearest of all."""
@@ -129,11 +128,13 @@ class Work:
             self.build(np.flatnonzero(free))
             while begin < len(records) and self.boxes[3][0] < NONE:
                 self.check()
+                clock, was = progress.clock(), begin
                 begin = kernels.deal(
                     begin, STEPS, records, self.tuple_of, self.points, self.centers, self.axes, self.boxes, near,
                     free, labels, self.room,
                 )  # fmt: skip
-                self.searched(begin / len(records))
+                if begin < len(records) and self.boxes[3][0] < NONE:
+                    self.paused((begin - was) / len(records), progress.clock() - clock)
         rest = records[begin:]
         if len(rest):
             self.build(np.arange(len(self.centers)))

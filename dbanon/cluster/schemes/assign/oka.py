@@ -44,11 +44,13 @@ def oka(work: Work) -> Ints:
             work.build(np.arange(clusters))
             rebuild = begin + max(clusters // 8, 256)
         work.check()
+        clock, was, end = progress.clock(), begin, min(rebuild, len(left))
         begin = kernels.absorb(
-            begin, min(rebuild, len(left)), centers.STEPS, left, work.points, work.centers, work.axes, work.boxes,
+            begin, end, centers.STEPS, left, work.points, work.centers, work.axes, work.boxes,
             state, near, work.room,
         )  # fmt: skip
-        work.searched(begin / len(left))
+        if begin < end:
+            work.paused((begin - was) / len(left), progress.clock() - clock)
         progress.work(work.check).come(begin / len(left))
     labels = near[work.tuple_of]
     labels[work.seeds] = np.arange(clusters)
