@@ -316,6 +316,8 @@ def _content(asked: dict[str, Any], table: space.Space) -> bytes:
             "heights",
         )
     }
+    # Whether a long run is accepted changes no cluster, and must not draw other noise either.
+    told["options"] = {name: value for name, value in asked["options"].items() if name != "large"}
     if asked["cell"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
         told["cell"] = asked["cell"]
     told["influence"] = [[a.influence, a.weight] for a in table.attributes]

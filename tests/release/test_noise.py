@@ -268,6 +268,7 @@ def test_asking_again_gives_the_same_and_another_table_another(sick: Any) -> Non
     first = rows(sick, f"FROM rka{CALL.format('')}")
     assert rows(sick, f"FROM rka{CALL.format('')}") == first
     assert rows(sick, "FROM anonymize('sick', algorithm = 'rka', k = 4, release = 'noise')") == first
+    assert rows(sick, f"FROM rka{CALL.format(', large := true')}") == first
     sick.execute("CREATE TABLE turned AS FROM sick ORDER BY hash(pid)")
     dbanon.declare(sick, "turned", age="quasi", pay="quasi", born="quasi", sex="quasi", zip=("quasi", "zip5"),
                    disease="sensitive")  # fmt: skip
