@@ -1,6 +1,7 @@
 {#- Categorical attributes: their trees, which node a value is, and the published text of a node. Each relation holds those of
     all columns; `tree` says whose they are. -#}
 {%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
+{%- from 'release/part/preorder.sql' import reach -%}
 {#- A setting of trees (columns or rules of the gate) as a number, by the column that says whose tree it is. -#}
 {% macro setting(trees, name, otherwise, tree) -%}
     {%- for q in trees if q[name] is not none and q[name] != otherwise -%}
@@ -26,26 +27,7 @@ hierarchy AS MATERIALIZED (
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),
--- A row a node: its place among the children of its parent, and whether it is a leaf.
-siblings AS MATERIALIZED (
-    SELECT
-        r.tree, r.node, r.parent, r.label,
-        row_number() OVER (PARTITION BY r.tree, r.parent ORDER BY r.ord ASC NULLS LAST, r.node ASC) AS place,
-        NOT EXISTS (FROM hierarchy AS below WHERE below.tree = r.tree AND below.parent = r.node) AS is_leaf
-    FROM hierarchy AS r
-),
--- A row a node that the root reaches: the nodes, labels and places from the root to it.
-reached AS (
-    SELECT tree, node, parent, label, is_leaf, [node] AS line, [label] AS labels, [place] AS places
-    FROM siblings
-    WHERE parent IS NULL
-    UNION ALL
-    SELECT
-        r.tree, r.node, r.parent, r.label, r.is_leaf,
-        list_append(w.line, r.node), list_append(w.labels, r.label), list_append(w.places, r.place)
-    FROM reached AS w
-    JOIN siblings AS r ON r.tree = w.tree AND r.parent = w.node
-),
+{{ reach(sql('hierarchy'), sql('siblings'), sql('reached')) }}
 {% endif %}
 -- The same, with the trees of columns without a hierarchy: the values themselves under one root.
 preorder AS MATERIALIZED (
