@@ -52,4 +52,17 @@ class Widening:
     widen: Callable[[Space, Ints, Constraint, Options], tuple[Ints, Ints]]
 
 
-Ability = Exclusion | Influence | NoiseRelease | OwnSearch | Widening
+@dataclass(frozen=True)
+class Suppression:
+    """May leave records out by a rule of its own (-1), `what`, a clause of the parameter `suppress`: at most the share
+    that this says, and at most `records` of options and k (None: no bound but the share). The algorithm finds the least
+    of both for its part of the table in its options, as MOST_LEFT_OUT; what it must keep then is its own concern."""
+
+    what: str
+    records: Callable[[Options, int], int | None] = lambda options, k: None
+
+
+MOST_LEFT_OUT = "most_left_out"
+"""The option that tells an algorithm how many records it may leave out."""
+
+Ability = Exclusion | Influence | NoiseRelease | OwnSearch | Suppression | Widening

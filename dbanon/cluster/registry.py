@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from dbanon import errors
-from dbanon.cluster.abilities import Ability
+from dbanon.cluster.abilities import Ability, Suppression
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.runs import Runs
 from dbanon.functions.parameter_types import SEEDS, Choice, Flag, Integer
@@ -73,6 +73,10 @@ class Algorithm:
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters of the table function."""
         common = (replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON)
+        own = self.ability(Suppression)
+        if own is not None:
+            said = f"Greatest share of the records that may be left out: {own.what}. Reported in metrics and classes."
+            common = (replace(p, doc=said) if p.name == "suppress" else p for p in common)
         return (*common, *self.own)
 
     def ability(self, kind: type[A]) -> A | None:

@@ -9,9 +9,9 @@ import numpy as np
 
 from dbanon import errors
 from dbanon.cluster import progress
-from dbanon.cluster.abilities import OwnSearch
+from dbanon.cluster.abilities import MOST_LEFT_OUT, OwnSearch, Suppression
 from dbanon.cluster.after.improve import Budget, Progress, Search, improved
-from dbanon.cluster.after.outliers import Repair, left_out
+from dbanon.cluster.after.outliers import Repair, left_out, taken_back
 from dbanon.cluster.after.repair import merged
 from dbanon.cluster.progress import Expected, Work
 from dbanon.cluster.registry import Algorithm, Check
@@ -80,21 +80,30 @@ def run(
     own = algorithm.ability(OwnSearch)
     budget = refinement.budget or Budget(own.moves(space, constraint, options) if own else 0)
     stretch = _Stretch(refinement.progress, budget, space.rows)
+    most = _most_left_out(algorithm, space, constraint, options, refinement.suppress)
     clustered = 0
 
     def cluster(part: Space, _: Ints) -> Runs:
         nonlocal clustered
         work = stretch.work(check, clustered, clustered + part.rows, _asked_for(part, constraint, options, names))
         clustered += part.rows
-        return _runs(algorithm, part, algorithm.run(part, constraint, {**options, "heights": heights}, work))
+        spare = (most or 0) * part.rows // space.rows
+        given = {**options, "heights": heights, MOST_LEFT_OUT: spare}
+        return _runs(algorithm, part, algorithm.run(part, constraint, given, work), spare)
 
     clusters = _of_blocks(space, pieces, cluster)
 
     repair = _repair(constraint, blocks, check)
     repair_cells = _repair(constraint, pieces, check, then=repair) if len(pieces) > len(blocks) else repair
 
-    whole, share = repair_cells(space, clusters), refinement.suppress
-    runs = _numbered(left_out(space, constraint, clusters, whole, share, repair_cells) if share else whole)
+    share = refinement.suppress
+    if most is not None:
+        runs = taken_back(space, constraint, clusters, repair_cells)
+    elif share:
+        runs = left_out(space, constraint, clusters, repair_cells(space, clusters), share, repair_cells)
+    else:
+        runs = repair_cells(space, clusters)
+    runs = _numbered(runs)
     if refinement.progress is not None:
         budget.progress = stretch.searched
     if budget.moves == 0 and budget.seconds is None:
@@ -103,16 +112,30 @@ def run(
     return improved(space, constraint, runs, search, repair, check)
 
 
-def _runs(algorithm: Algorithm, space: Space, found: Runs | Ints) -> Runs:
-    """What an algorithm gave, as runs; ValueError unless it is a cluster for every record."""
-    if isinstance(found, Runs):
-        records = np.bincount(found.tuples, weights=found.counts, minlength=len(space.counts))
-        if not np.array_equal(records, space.counts) or (found.clusters < 0).any():
-            raise ValueError(f"{algorithm.name} gave runs of {found.rows} records for {space.rows}")
-        return found
-    if found.shape != (space.rows,) or (found < 0).any():
-        raise ValueError(f"{algorithm.name} gave labels of shape {found.shape} for {space.rows} records")
-    return Runs.from_labels(space, found)
+def _most_left_out(
+    algorithm: Algorithm, space: Space, constraint: AtLeast, options: Mapping[str, object], share: float
+) -> int | None:
+    """Most records that the algorithm may leave out by its own rule; None where it has none."""
+    own = algorithm.ability(Suppression)
+    if own is None:
+        return None
+    records = own.records(options, constraint.k)
+    most = int(share * space.rows)
+    return most if records is None else min(most, records)
+
+
+def _runs(algorithm: Algorithm, space: Space, found: Runs | Ints, spare: int) -> Runs:
+    """What an algorithm gave, as runs; ValueError unless it is a cluster for every record but so many."""
+    if not isinstance(found, Runs):
+        if found.shape != (space.rows,):
+            raise ValueError(f"{algorithm.name} gave labels of shape {found.shape} for {space.rows} records")
+        found = Runs.from_labels(space, found)
+    records = np.bincount(found.tuples, weights=found.counts, minlength=len(space.counts))
+    if not np.array_equal(records, space.counts):
+        raise ValueError(f"{algorithm.name} gave runs of {found.rows} records for {space.rows}")
+    if int(found.counts[found.clusters < 0].sum()) > spare:
+        raise ValueError(f"{algorithm.name} left out more than {spare} of {space.rows} records")
+    return found
 
 
 class _Stretch:

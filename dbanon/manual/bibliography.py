@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from dbanon.manual.function_page import prose
-from dbanon.manual.works import clustering, privacy, standards, tools
+from dbanon.manual.works import clustering, privacy, reviewed, standards, tools
 from dbanon.manual.works.work import Work
 
-PAPERS = (*clustering.WORKS, *privacy.WORKS)
+PAPERS = (*clustering.WORKS, *reviewed.WORKS, *privacy.WORKS)
 """What the pages link wherever they name it."""
 
 WORKS = tuple(sorted((*PAPERS, *standards.WORKS, *tools.WORKS), key=lambda work: work.cited.lower()))

@@ -132,6 +132,7 @@ class Choices:
     k: int
     joint: bool
     suppress: Sql | None
+    most_suppressed: int | None
     typed: bool
     escape: bool
     sub_heights: bool
@@ -282,6 +283,7 @@ def _choices(call: Publication) -> Choices:
         k=call.k,
         joint=call.joint,
         suppress=Sql(repr(call.options["suppress"])) if call.options["suppress"] else None,
+        most_suppressed=call.run.most_suppressed,
         typed=call.intervals != "text",
         escape=bool(call.options["escape"]),
         sub_heights=call.options["eloss_height"] == "sub",

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from dbanon import cluster, errors
-from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, Widening
+from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, Suppression, Widening
 from dbanon.functions import parameters
 from dbanon.functions.call import Call
 from dbanon.functions.options import Options
@@ -31,7 +31,7 @@ def publication(call: Call) -> Publication:
     algorithm = cluster.find(str(call.function.algorithm))
     publication = prepared(call, call.options, algorithm.name, str(call.function.kind))
     own = {p.name: call.options[p.name] for p in algorithm.own}
-    influence = algorithm.ability(Influence)
+    influence, suppression = algorithm.ability(Influence), algorithm.ability(Suppression)
     weigh = call.options["weights"] == "influence"
     if not publication.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
         what = "weights = 'influence'" if weigh else algorithm.name
@@ -44,6 +44,7 @@ def publication(call: Call) -> Publication:
         magnitudes="magnitudes" in algorithm.reads,
         forest=None if settings is None else forest_of(publication, settings, weigh),
         widens=algorithm.ability(Widening) is not None,
+        most_suppressed=None if suppression is None else suppression.records(own, publication.k),
         noise=noise_of(call.function, call.options),
         cleaning=_cleaning(call, publication, algorithm.ability(Exclusion), own),
     )

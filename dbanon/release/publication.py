@@ -39,6 +39,7 @@ class Run:
     `options` are those of the algorithm alone; it looks at `sensitive` values, whatever the models, and at the
     `magnitudes` of numbers; `forest` is the influence that is asked for (None: none). `widens` says whether clusters
     are published with more than their records span, `noise` what is published instead of classes (None: classes are).
+    Beside the share `suppress` at most `most_suppressed` records are left out (None: that share alone says it).
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
@@ -46,6 +47,7 @@ class Run:
     magnitudes: bool = False
     forest: ForestRequest | None = None
     widens: bool = False
+    most_suppressed: int | None = None
     noise: Noise | None = None
     cleaning: Cleaning = field(default_factory=Cleaning)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +16,13 @@ from support.model_tables import demanded
 from support.scale import examples
 
 from dbanon import cluster
+from dbanon.cluster.abilities import MOST_LEFT_OUT, Suppression
 from dbanon.cluster.extent import Extents, members
-from dbanon.models.constraint import AtLeast
+from dbanon.cluster.registry import Algorithm as Registered
+from dbanon.cluster.registry import Check
+from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space import space
+from dbanon.space.space import Ints
 
 ALGORITHMS = [a.name for a in cluster.algorithms()]
 
@@ -118,6 +123,72 @@ def test_a_share_is_between_0_and_1(people: Any, share: str) -> None:
         people.execute(f"FROM kacpc{CALL.format(share)}")
 
 
+# --- algorithms that leave records out by a rule of their own ------------------------------------------------
+
+
+def halves(number: int, told: list[int]) -> Registered:
+    """Leaves out the first so many records, as far as it may, and halves the others; at most five by its own bound."""
+
+    def run(made: space.Space, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+        told.append(int(str(options[MOST_LEFT_OUT])))
+        out = min(number, told[-1])
+        labels = np.arange(made.rows) % 2
+        labels[:out] = -1
+        return labels
+
+    return Registered(
+        "halves", "Halves", "split", run, "", "RECON", True, "", abilities=(Suppression("all", lambda o, k: 5),)
+    )
+
+
+def alternating(rows: int, values: list[int]) -> space.Space:
+    """A table of one number, 0 to rows - 1, and a sensitive column."""
+    made, _ = space.build(
+        (space.Number(np.arange(rows, dtype=np.float64), True),),
+        [np.arange(rows, dtype=np.int32)],
+        np.zeros(rows, np.uint64),
+        None,
+        None,
+        [(np.array(values, np.int32), 2, None)],
+    )
+    return made
+
+
+@pytest.mark.parametrize(("share", "may"), [(0.0, 0), (0.2, 4), (1.0, 5)])
+def test_an_own_rule_is_told_how_many_it_may_leave_out(share: float, may: int) -> None:
+    told: list[int] = []
+    made, leave = alternating(20, [0, 1] * 10), cluster.Refinement(suppress=share)
+    labels = by_row.run(halves(5, told), made, AtLeast(3), {}, refinement=leave)
+    assert told == [may]
+    assert np.flatnonzero(labels < 0).tolist() == list(range(may))
+    assert np.bincount(labels[labels >= 0]).min() >= 3
+
+
+def test_more_than_it_may_leave_out_is_a_defect() -> None:
+    made = alternating(20, [0, 1] * 10)
+    wrong = replace(halves(5, []), run=lambda *given: np.arange(20) - 6)
+    with pytest.raises(ValueError, match="halves left out more than 4 of 20 records"):
+        by_row.run(wrong, made, AtLeast(3), {}, refinement=cluster.Refinement(suppress=0.2))
+
+
+def test_what_is_left_out_comes_back_where_the_others_cannot_meet_the_model() -> None:
+    """The four records that go have all of a value."""
+    made = alternating(20, [1] * 4 + [0] * 16)
+    labels = by_row.run(
+        halves(4, []), made, AtLeast(3, (demanded(l=2),)), {}, refinement=cluster.Refinement(suppress=0.2)
+    )
+    assert (labels >= 0).all()
+    assert all(len(set(made.sensitive[0].codes[labels == c].tolist())) == 2 for c in set(labels.tolist()))
+
+
+def test_all_left_out_is_one_cluster() -> None:
+    everything = replace(halves(0, []), run=lambda *given: np.full(20, -1), abilities=(Suppression("all"),))
+    labels = by_row.run(
+        everything, alternating(20, [0, 1] * 10), AtLeast(3), {}, refinement=cluster.Refinement(suppress=1.0)
+    )
+    assert labels.tolist() == [0] * 20
+
+
 # --- what was promised, on many random tables ---------------------------------------------------------------
 
 
@@ -170,7 +241,8 @@ def test_the_share_holds_the_loss_falls_and_the_models_are_met(
         float((e.losses(made) * e.sizes).sum() / e.sizes.sum())
         for e in (Extents.of(made, members(whole)), Extents.of(made, members(labels)))
     ]
-    assert loss[1] < loss[0] if out else (labels == whole).all()
+    if chosen.ability(Suppression) is None:
+        assert loss[1] < loss[0] if out else (labels == whole).all()
     values = made.sensitive[0].codes
     overall = values[labels >= 0].tolist()
     for cluster_id in set(labels[labels >= 0].tolist()):

@@ -38,6 +38,20 @@ def left_out(space: Space, constraint: Constraint, clusters: Runs, whole: Runs, 
     return best
 
 
+def taken_back(space: Space, constraint: Constraint, clusters: Runs, repair: Repair) -> Runs:
+    """The clusters of an algorithm that leaves records out by its own rule, repaired. The models compare with what is
+    released; where that cannot meet them, what was left out is a cluster again and repaired with the others."""
+    if clusters.are_all_kept:
+        return repair(space, clusters)
+    if clusters.clusters_most:
+        rest = rest_of(space, constraint, clusters)
+        repaired = repair(rest, clusters)
+        if not len(_missed(rest, constraint, repaired, Extents.of_runs(rest, repaired))):
+            return repaired
+    again = np.where(clusters.clusters < 0, clusters.clusters_most, clusters.clusters)
+    return repair(space, Runs.of(clusters.tuples, again, clusters.counts))
+
+
 def rest_of(space: Space, constraint: Constraint, runs: Runs) -> Space:
     """The space where models compare with the records that runs do not leave out."""
     if constraint.counts_records(space) or runs.are_all_kept:

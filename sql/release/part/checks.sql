@@ -51,7 +51,7 @@ WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) F
 {%- endmacro %}
 {% macro refuse_left_out() -%}
 {% if suppress %}
-        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in THEN error({{ gate_say.outliers }})
+        WHEN left_out.records > {{ suppress }}::DOUBLE * counted.rows_in{% if most_suppressed is not none %} OR left_out.records > {{ most_suppressed }}{% endif %} THEN error({{ gate_say.outliers }})
         {% for u in unchanged if u.check_rare %}
         WHEN rare_{{ u.i }}.values > 0 THEN error({{ u.say_rare_left }})
         {% endfor %}

@@ -51,7 +51,7 @@ arrival AS MATERIALIZED (
         LEFT JOIN (SELECT row_hash, sum(records) AS records FROM {{ keep }} GROUP BY ALL) AS b USING (row_hash)
         WHERE h.size > coalesce(b.records, 0)
     ) AS n
-    CROSS JOIN (SELECT {% if suppress %}floor({{ suppress }}::DOUBLE * sum(size)){% else %}0 * sum(size){% endif %} AS budget FROM tuples) AS b
+    CROSS JOIN (SELECT {% if suppress %}least(floor({{ suppress }}::DOUBLE * sum(size)){% if most_suppressed is not none %}, {{ most_suppressed }}{% endif %}){% else %}0 * sum(size){% endif %} AS budget FROM tuples) AS b
 ),
 -- A row a group of records that came and do not wait: only these are clustered.
 fresh AS MATERIALIZED (SELECT * FROM arrived WHERE NOT (SELECT waits FROM arrival)),

@@ -1,0 +1,31 @@
+"""What the tables traced by hand are made of: letters, which have a hierarchy, and numbers.
+
+Letters: * > A (a, b, c), B (d, e), f, g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oracle import reference
+from oracle.reference import Attribute, Category, Number, Value
+
+TREE = reference.Tree(
+    [["a", "A", "*"], ["b", "A", "*"], ["c", "A", "*"], ["d", "B", "*"], ["e", "B", "*"], ["f", "*"], ["g", "*"]]
+)
+LETTERS, NUMBER = [Category(TREE)], [Number()]
+
+Groups = list[list[int]]
+
+Traced = dict[str, tuple[Sequence[Attribute], list[list[Value]], Groups]]
+"""By algorithm: the attributes, the records, in canonical order, and the clusters that it makes of them."""
+
+
+def letters(text: str) -> list[list[Value]]:
+    """Records of one letter each."""
+    return [[letter] for letter in text]
+
+
+def numbers(*values: int) -> list[list[Value]]:
+    """Records of one number each."""
+    return [[value] for value in values]
