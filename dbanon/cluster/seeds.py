@@ -20,6 +20,14 @@ def random_tuple(space: Space, options: Mapping[str, object], draws: np.random.G
     return int(np.searchsorted(space.starts, record, side="right")) - 1
 
 
+def random_order(space: Space, options: Mapping[str, object]) -> Ints:
+    """All records in a random order; in the deterministic mode in the canonical one."""
+    if options["mode"] == "deterministic":
+        return np.arange(space.rows)
+    random = np.random.PCG64(int(str(options["seed"])))  # its stream, unlike a Generator's, is promised
+    return np.argsort(random.random_raw(space.rows), kind="stable")
+
+
 def spread_rows(space: Space, clusters: int, options: Mapping[str, object]) -> tuple[Ints, Ints]:
     """Rows of so many different records, and an order of all records, both random; in the deterministic mode every
     (records / clusters)th record, and the canonical order."""

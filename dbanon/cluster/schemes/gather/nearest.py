@@ -5,6 +5,7 @@ Ties go to the first record in canonical order, and to the earlier group.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -24,11 +25,12 @@ FARTHEST = 3
 
 
 class Seeding(Protocol):
-    """Where the next group begins: the first one anywhere, later ones at the least or greatest sum of distances."""
+    """Where the next group begins: the first one anywhere, later ones at the least or greatest sum of distances; or all
+    where `next` says (sign 0)."""
 
     @property
     def sign(self) -> int:
-        """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest."""
+        """1: later seeds have the least summed distance to all earlier seeds; -1: the greatest; 0: neither."""
         ...
 
     def next(self, index: Index, sums: Question, groups: int) -> int:
@@ -36,13 +38,20 @@ class Seeding(Protocol):
         ...
 
 
+Leftovers = Callable[[Runs, Ints, Check], Ints]
+"""The groups that records in none, a tuple each in their order, join; from the groups that were made."""
+
+
 class Nearest:
     """What is left of a space, and the seeds of the groups that are made; `sums` are the distances to all seeds."""
 
     questions, harder = 2, 8.0
 
-    def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
+    def __init__(
+        self, constraint: Constraint, index: Index, seeding: Seeding, leftovers: Leftovers | None = None
+    ) -> None:
         self.space, self.constraint, self.index, self.seeding = index.space, constraint, index, seeding
+        self.leftovers = leftovers
         self.sums = index.sums()
         self.seeds: list[int] = []
 
@@ -52,7 +61,7 @@ class Nearest:
 
     @property
     def steps(self) -> int:
-        return self.index.steps * (1 if self.seeding.sign > 0 else FARTHEST)
+        return self.index.steps * (FARTHEST if self.seeding.sign < 0 else 1)
 
     def can_go_on(self) -> bool:
         return self.index.records >= self.constraint.least
@@ -85,8 +94,10 @@ class Nearest:
 class FixedSize(Nearest):
     """Groups of k records, in compiled code."""
 
-    def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
-        super().__init__(constraint, index, seeding)
+    def __init__(
+        self, constraint: Constraint, index: Index, seeding: Seeding, leftovers: Leftovers | None = None
+    ) -> None:
+        super().__init__(constraint, index, seeding, leftovers)
         self.gathering = Gathering(index, self.sums, seeding.sign)
         self.dealt = Dealt()
 
@@ -98,17 +109,35 @@ class FixedSize(Nearest):
 
     def place(self, groups: int, check: Check) -> None:
         tuples = np.flatnonzero(self.index.left)
-        self.dealt.put(tuples, self.index.left[tuples], self.nearest(tuples, check))
+        if self.leftovers is None:
+            self.dealt.put(tuples, self.index.left[tuples], self.nearest(tuples, check))
+        elif len(tuples):
+            each = np.repeat(tuples, self.index.left[tuples])
+            self.dealt.put(each, np.ones(len(each), np.int64), self.leftovers(self.dealt.runs(), each, check))
 
     def found(self) -> Runs:
         return self.dealt.runs()
 
 
+class FixedSizeAt(FixedSize):
+    """Groups of k records, each made where its seed is told."""
+
+    def form(self, first: int, most: int) -> int:
+        groups = 0
+        while groups < most and self.can_go_on():
+            members, seeds = self.gathering.groups(self.constraint.least, self.seed(), 1)
+            self.seeds += seeds.tolist()
+            groups += self.dealt.take(members, first + groups)
+        return groups
+
+
 class UntilEnough(Nearest):
     """Groups that grow until any model is met, one question after another."""
 
-    def __init__(self, constraint: Constraint, index: Index, seeding: Seeding) -> None:
-        super().__init__(constraint, index, seeding)
+    def __init__(
+        self, constraint: Constraint, index: Index, seeding: Seeding, leftovers: Leftovers | None = None
+    ) -> None:
+        super().__init__(constraint, index, seeding, leftovers)
         self.left = constraint.left(index.space)
         self.dealer = Dealer(index)
         self.labels = np.full(index.space.rows, -1, np.int64)
@@ -129,6 +158,10 @@ class UntilEnough(Nearest):
 
     def place(self, groups: int, check: Check) -> None:
         rows = np.flatnonzero(self.labels < 0)
+        if self.leftovers is not None:
+            groups_made = Runs.from_labels(self.space, self.labels)
+            self.labels[rows] = self.leftovers(groups_made, self.space.tuple_of[rows], check)
+            return
         tuples, of = np.unique(self.space.tuple_of[rows], return_inverse=True)
         self.labels[rows] = self.nearest(tuples, check)[of]
 
@@ -137,9 +170,8 @@ class UntilEnough(Nearest):
 
     def _group(self, seed: int) -> Ints | None:
         """Takes the seed and as many of the nearest records as the model needs; None if all that is left miss it."""
-        index, one = self.index, np.ones(1, np.int64)
-        own = self.dealer.rows([seed], one)
-        index.take(np.array([seed]), one)
+        index = self.index
+        own = self.taken(seed)
         near = index.to(self.space.codes[seed])
         reach = self.constraint.least - 1
         while True:
@@ -150,8 +182,19 @@ class UntilEnough(Nearest):
                 break
             reach = 2 * reach + 1
         if needed is None:
-            index.put_back(np.array([seed]), one)
+            self.put_back(seed)
             return None
         before = np.cumsum(counts) - counts
         index.take(tuples, np.clip(needed - 1 - before, 0, counts))
         return rows[:needed]
+
+    def taken(self, seed: int) -> Ints:
+        """Takes a record of a tuple, as a seed."""
+        one = np.ones(1, np.int64)
+        own = self.dealer.rows([seed], one)
+        self.index.take(np.array([seed]), one)
+        return own
+
+    def put_back(self, seed: int) -> None:
+        """A seed that found no group is no seed."""
+        self.index.put_back(np.array([seed]), np.ones(1, np.int64))

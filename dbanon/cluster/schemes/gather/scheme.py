@@ -8,7 +8,7 @@ from dbanon.cluster.growth import grow
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.gather.diverse import Diverse
-from dbanon.cluster.schemes.gather.nearest import FixedSize, Seeding, UntilEnough
+from dbanon.cluster.schemes.gather.nearest import FixedSize, FixedSizeAt, Leftovers, Seeding, UntilEnough
 from dbanon.models.constraint import Constraint
 from dbanon.space.distance import Table
 from dbanon.space.gathering import Gathering
@@ -17,16 +17,29 @@ from dbanon.space.space import Ints, Space
 
 
 def gather(
-    space: Space, constraint: Constraint, tables: Sequence[Table], seeding: Seeding, check: Check
+    space: Space,
+    constraint: Constraint,
+    tables: Sequence[Table],
+    seeding: Seeding,
+    check: Check,
+    *,
+    leftovers: Leftovers | None = None,
 ) -> Runs | Ints:
     """Groups of one seed and its nearest records each; what is left joins the group with the nearest seed, or under
-    models of sensitive values the nearest that still meets them."""
+    models of sensitive values the nearest that still meets them, or what `leftovers` says."""
     index = Index(space, tables)
-    rules: type[FixedSize | UntilEnough | Diverse] = UntilEnough
+    rules: type[FixedSize | UntilEnough] = UntilEnough
     compiled = constraint.models and all(m.rules(space.sensitive[m.sensitive]).exact for m in constraint.models)
     if constraint.counts_records(space):
         if Gathering.fits(index) or Gathering.has_parts(index, seeding.sign):
-            rules = FixedSize
-    elif Gathering.fits(index) and space.persons is None and not constraint.joint and compiled:
-        rules = Diverse
-    return grow(space, rules(constraint, index, seeding), check)
+            rules = FixedSize if seeding.sign else FixedSizeAt
+    elif (
+        seeding.sign
+        and leftovers is None
+        and Gathering.fits(index)
+        and space.persons is None
+        and not constraint.joint
+        and compiled
+    ):
+        return grow(space, Diverse(constraint, index, seeding), check)
+    return grow(space, rules(constraint, index, seeding, leftovers), check)

@@ -1,0 +1,117 @@
+"""GCCG: grading, centering, clustering, generalization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.cluster.growth import grow
+from dbanon.cluster.loss import Loss
+from dbanon.cluster.registry import EVERY_MODEL, LARGE, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
+from dbanon.cluster.schemes.gather.nearest import UntilEnough
+from dbanon.cluster.schemes.gather.told import InOrder
+from dbanon.functions.parameter_types import Integer
+from dbanon.functions.parameters import Parameter
+from dbanon.models.constraint import Constraint
+from dbanon.space.index import Index
+from dbanon.space.space import Ints, Number, Space
+
+
+def gccg(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """GCCG (grading, centering, clustering, generalization), reconstructed from the review of clustering methods.
+
+    Grading: the score of a record is the sum of its numbers, from 0 to 1 over their ranges, and of the relative
+    frequencies of its categories, times the weights; a NULL counts as its frequency. Centering: of the records by score
+    each k in a row have the middle one as their center. Clustering: center after center takes the k - 1 nearest records
+    that are no centers; what is left joins the nearest center. Distance: that of the k-member papers. With persons or
+    another model, a cluster takes nearest records until the model holds; centers that find none dissolve.
+
+    `parts`: the records by score are cut into so many parts of about equal size, between different tuples, which are
+    clustered for themselves, as parallel workers do it: faster, and loses more. O(tuples * n/k) time without the index,
+    O(n) memory.
+    """
+    score = scores(space)
+    by_score = np.argsort(score, kind="stable")
+    ends = np.cumsum(space.counts[by_score])
+    parts = int(str(options["parts"]))
+    part_of = (ends - 1) * parts // space.rows
+    labels, clusters = np.empty(space.rows, np.int64), 0
+    for number in np.unique(part_of).tolist():
+        tuples = np.sort(by_score[part_of == number])
+        part = space if parts == 1 else space.part(tuples)
+        found = _clustered(part, score[tuples], constraint, check)
+        labels[space.rows_of(tuples)] = found + clusters
+        clusters += int(found.max()) + 1
+    return labels
+
+
+def scores(space: Space) -> npt.NDArray[np.float64]:
+    """The score of each tuple, rounded to 12 decimals."""
+    total = np.zeros(len(space.counts))
+    for j, attribute in enumerate(space.attributes):
+        codes = space.codes[:, j]
+        share = np.bincount(codes, weights=space.counts, minlength=attribute.values + 1) / space.rows
+        if isinstance(attribute, Number) and attribute.values:
+            width = float(attribute.positions[-1])
+            share[:-1] = attribute.positions / width if width > 0 else 0.0
+        total += attribute.weight * share[codes]
+    return np.round(total, 12)
+
+
+def _clustered(space: Space, score: npt.NDArray[np.float64], constraint: Constraint, check: Check) -> Ints:
+    """The cluster of every record of a part."""
+    k = constraint.least
+    if space.rows < 2 * k:
+        return np.zeros(space.rows, np.int64)
+    rows = space.rows_of(np.argsort(score, kind="stable"))
+    centers = rows[np.arange(space.rows // k) * k + (k - 1) // 2]
+    found = grow(space, Reserved(constraint, Index(space, Loss(space, k, "edges").tables(space)), centers), check)
+    return found.labels() if isinstance(found, Runs) else found
+
+
+class Reserved(UntilEnough):
+    """Groups of one center each, which no other group takes."""
+
+    def __init__(self, constraint: Constraint, index: Index, centers: Ints) -> None:
+        super().__init__(constraint, index, InOrder(centers, index.space.tuple_of))
+        self.tuples, counts = np.unique(index.space.tuple_of[centers], return_counts=True)
+        self.own = dict(zip(self.tuples.tolist(), index.space.starts[self.tuples].tolist(), strict=True))
+        index.take(self.tuples, counts)
+        self.centers = index.space.tuple_of[centers].tolist()
+
+    def can_go_on(self) -> bool:
+        return len(self.seeds) < len(self.centers) and super().can_go_on()
+
+    def seed(self) -> int:
+        return int(self.centers[len(self.seeds)])
+
+    def taken(self, seed: int) -> Ints:
+        """The record of a center, which stands aside from the beginning."""
+        row = self.own[seed]
+        self.own[seed] = row + 1
+        return np.array([row])
+
+    def put_back(self, seed: int) -> None:
+        """A center that found no group is left."""
+
+
+register(
+    Algorithm(
+        name="gccg",
+        title="GCCG: grading, centering, clustering, generalization",
+        family="gather",
+        run=gccg,
+        source="GCCG, as the review of clustering methods describes it",
+        evidence="RECON",
+        deterministic=True,
+        complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
+        meets=EVERY_MODEL,
+        own=(
+            Parameter("parts", Integer(1, 100_000), "Parts of the records by score that are clustered one by one.", 1),
+            LARGE,
+        ),
+    )
+)

@@ -1,0 +1,47 @@
+"""KMCSSA: clusters begin at the records that are closest to all others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.cluster.loss import Loss
+from dbanon.cluster.registry import EVERY_MODEL, LARGE, Algorithm, Check, register
+from dbanon.cluster.runs import Runs
+from dbanon.cluster.schemes.gather.scheme import gather
+from dbanon.cluster.schemes.gather.told import InOrder
+from dbanon.cluster.sums import sums_to_all
+from dbanon.models.constraint import Constraint
+from dbanon.space.space import Ints, Space
+
+
+def kmcssa(space: Space, constraint: Constraint, options: Mapping[str, object], check: Check) -> Runs | Ints:
+    """KMCSSA, k-member clustering whose seeds are chosen by closeness, reconstructed from its abstract and the review
+    of clustering methods.
+
+    The closeness of a record is (n - 1) over its summed distance to all records. The closest record that is left
+    begins a cluster and takes its k - 1 nearest; what is left joins the nearest seed. Distance: that of the k-member
+    papers. With persons or another model, a cluster takes nearest records until the model holds. The sums are made
+    attribute by attribute, so they take O(n); the clusters O(tuples * n/k) without the index; O(n) memory.
+    """
+    tables = Loss(space, constraint.least, "edges").tables(space)
+    closest_first = np.argsort(sums_to_all(space), kind="stable")
+    rows = space.rows_of(closest_first)
+    return gather(space, constraint, tables, InOrder(rows, space.tuple_of), check)
+
+
+register(
+    Algorithm(
+        name="kmcssa",
+        title="KMCSSA: clusters from the records closest to all",
+        family="gather",
+        run=kmcssa,
+        source="KMCSSA, as the review of clustering methods describes it",
+        evidence="RECON",
+        deterministic=True,
+        complexity="O(distinct tuples * n / k) time without the index, O(n) memory",
+        meets=EVERY_MODEL,
+        own=(LARGE,),
+    )
+)

@@ -1,0 +1,132 @@
+"""KNN, KMCSSA and GCCG against plain loops over all records, and as a user types them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import gather as slow
+from oracle.greedy import Plain, plain
+from support import by_row
+from support.tables import SOME, Table, encoded, tables
+from test_greedy import clusters_of, records, unit
+
+from dbanon import cluster
+from dbanon.cluster.sums import sums_to_all
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Space
+
+
+def sets(clusters: list[list[int]]) -> list[set[int]]:
+    return sorted(map(set, clusters), key=min)
+
+
+def found(name: str, made: Space, k: int, **options: object) -> list[set[int]]:
+    return sorted(clusters_of(name, made, k, **options), key=min)
+
+
+def small(table: Table) -> tuple[Space, int]:
+    made = records(encoded(table).space)
+    return made, min(max(table.k, 2), made.rows)
+
+
+def with_unit(made: Space, k: int, heights: str) -> Plain:
+    return plain(made, unit(made, k), heights)
+
+
+@given(tables())
+@SOME
+def test_knn_takes_what_the_plain_loop_takes(table: Table) -> None:
+    made, k = small(table)
+    if made.rows >= 2:
+        assert found("knn_anon", made, k, mode="deterministic") == sets(slow.knn(with_unit(made, k, "leaves"), k))
+
+
+@given(tables())
+@SOME
+def test_kmcssa_takes_what_the_plain_loop_takes(table: Table) -> None:
+    made, k = small(table)
+    if made.rows >= 2:
+        assert found("kmcssa", made, k) == sets(slow.kmcssa(with_unit(made, k, "edges"), k))
+
+
+@given(tables())
+@SOME
+def test_sums_to_all_are_those_of_all_pairs(table: Table) -> None:
+    made, _ = small(table)
+    if made.rows >= 2:
+        pairs = with_unit(made, 1, "edges")
+        everybody = range(len(pairs.rows))
+        expected = [sum(pairs.distance(r, s) for s in everybody) for r in made.starts.tolist()]
+        assert sums_to_all(made).tolist() == expected
+
+
+@given(tables(), st.integers(1, 3))
+@SOME
+def test_gccg_takes_what_the_plain_loop_takes(table: Table, parts: int) -> None:
+    made, k = small(table)
+    if made.rows < 2:
+        return
+    chosen = cluster.find("gccg")
+    labels = by_row.labels(chosen.run(made, AtLeast(k), {"parts": parts}, lambda: None))
+    groups = [np.flatnonzero(labels == c).tolist() for c in set(labels.tolist())]
+    pairs = with_unit(made, k, "edges")
+    assert alike(pairs, groups) == alike(pairs, slow.gccg(made, pairs, k, parts))
+
+
+def alike(table: Plain, clusters: list[list[int]]) -> list[list[tuple[int, ...]]]:
+    """Clusters by what their records are: which of equal records is where does not matter."""
+    return sorted(sorted(table.rows[r] for r in c) for c in clusters)
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
+            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(60) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+
+
+@pytest.mark.parametrize("call", ["knn_anon", "kmcssa", "gccg"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}"])
+def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
+    assert sum(size for size, _ in sizes) == 60
+    assert min(size for size, _ in sizes) >= 5
+    assert len(sizes) > 3
+    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+
+
+def test_seeds_of_knn_are_drawn_by_the_seed(people: Any) -> None:
+    one, other, same = (
+        people.execute(f"FROM knn_anon{ASKED.format(f', seed={seed}')}").fetchall() for seed in (1, 2, 1)
+    )
+    assert one == same
+    assert one != other
+
+
+def test_parts_of_gccg(people: Any) -> None:
+    whole, parts = (people.execute(f"FROM gccg{ASKED.format(more)}").fetchall() for more in ("", ", parts=3"))
+    assert whole != parts
+    assert len(whole) == len(parts) == 60
+    with pytest.raises(duckdb.Error, match="parts must be"):
+        people.execute(f"FROM gccg{ASKED.format(', parts=0')}")
+
+
+def test_a_center_of_gccg_that_finds_no_group_dissolves(people: Any) -> None:
+    """Four of twenty have the value that each class needs."""
+    disease = "CASE WHEN i < 4 THEN 'HIV' ELSE 'Flu' END AS disease"
+    people.execute(f"CREATE TABLE few AS SELECT i AS age, {disease} FROM range(20) AS r (i)")
+    rows = people.execute(
+        "SELECT size, len(disease) FROM gccg_classes('few', k=2, qi=['age'], sensitive=['disease'], l=2)"
+    ).fetchall()
+    assert sum(size for size, _ in rows) == 20
+    assert all(values == 2 for _, values in rows)

@@ -1,0 +1,111 @@
+"""Systematic clustering and its relatives against plain loops over all records, and as a user types them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import sorted_seeds as slow
+from oracle.greedy import Plain
+from support import by_row
+from support.tables import SOME, Table, encoded, tables
+from test_gather import alike, with_unit
+from test_greedy import records
+
+from dbanon import cluster
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Sensitive, Space
+
+
+def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
+    chosen = cluster.find(name)
+    given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
+    labels = by_row.labels(chosen.run(made, AtLeast(k), given_, lambda: None))
+    return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
+
+
+def small(table: Table) -> tuple[Space, int, Plain]:
+    made = records(encoded(table).space)
+    return made, min(max(table.k, 2), max(made.rows // 2, 1)), with_unit(made, 1, "edges")
+
+
+@given(tables())
+@SOME
+def test_systematic_takes_what_the_plain_loop_takes(table: Table) -> None:
+    made, k, pairs = small(table)
+    if made.rows >= 4:
+        assert alike(pairs, clusters("systematic", made, k)) == alike(pairs, slow.systematic(pairs, k))
+
+
+@given(tables())
+@SOME
+def test_adaptive_k_takes_what_the_plain_loop_takes(table: Table) -> None:
+    made, k, pairs = small(table)
+    if made.rows >= 4:
+        assert alike(pairs, clusters("adaptive_k", made, k)) == alike(pairs, slow.adaptive(pairs, k))
+
+
+@given(tables(), st.integers(0, 3), st.integers(0, 2), st.integers(0, 10**6))
+@SOME
+def test_combinations_take_what_the_plain_loops_take(table: Table, a: int, b: int, seed: int) -> None:
+    made, k, pairs = small(table)
+    if made.rows < 4:
+        return
+    draws = np.random.default_rng(seed)
+    values = [draws.integers(0, 3, made.rows).astype(np.int32) for _ in range(2)]
+    made = replace(made, sensitive=tuple(Sensitive(v, np.bincount(v, minlength=4)) for v in values))
+    told = [v.tolist() for v in values]
+    expected = slow.combined(pairs, k, told, a, b)
+    assert alike(pairs, clusters("bhaladhare", made, k, a=a, b=b)) == alike(pairs, expected)
+    assert alike(pairs, clusters("organized", made, k, a=b)) == alike(pairs, slow.organized(pairs, k, told, b))
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
+            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(60) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+
+
+@pytest.mark.parametrize("call", ["systematic", "bhaladhare", "organized", "adaptive_k"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
+def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
+    assert sum(size for size, _ in sizes) == 60
+    assert min(size for size, _ in sizes) >= 5
+    assert len(sizes) > 3
+    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+
+
+@pytest.mark.parametrize("call", ["systematic", "bhaladhare", "adaptive_k"])
+def test_seeds_are_drawn_by_the_seed(people: Any, call: str) -> None:
+    one, same = (people.execute(f"FROM {call}{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
+    others = [people.execute(f"FROM {call}{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
+    assert one == same
+    assert any(one != other for other in others)
+
+
+def test_combinations_are_of_sensitive_columns_too(people: Any) -> None:
+    equal, unequal = (people.execute(f"FROM bhaladhare{ASKED.format(more)}").fetchall() for more in ("", ", a=3, b=0"))
+    assert equal != unequal
+    with pytest.raises(duckdb.Error, match="organized is about sensitive values, and no column of people is"):
+        people.execute("FROM organized('people', k=5, qi=['age', 'sex'])")
+    with pytest.raises(duckdb.Error, match="a must be"):
+        people.execute(f"FROM organized{ASKED.format(', a=-1')}")
+
+
+@pytest.mark.parametrize("call", ["systematic", "bhaladhare", "organized", "adaptive_k"])
+def test_a_table_of_fewer_than_two_groups_is_one_class(con: Any, call: str) -> None:
+    con.execute("CREATE TABLE few AS SELECT i AS age, 'x' AS disease FROM range(7) AS r (i)")
+    rows = con.execute(f"SELECT size FROM {call}_classes('few', k=4, qi=['age'], sensitive=['disease'])").fetchall()
+    assert rows == [(7,)]

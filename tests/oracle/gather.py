@@ -1,0 +1,80 @@
+"""KNN, KMCSSA and GCCG again, record by record and as plainly as they are described."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbanon.space.space import Number, Space
+from oracle.greedy import Plain
+
+
+def _nearest(table: Plain, seed: int, left: Sequence[int], records: int) -> list[int]:
+    return sorted(left, key=lambda r: (table.distance(r, seed), r))[:records]
+
+
+def knn(table: Plain, k: int) -> list[list[int]]:
+    """The first record that is left and its nearest; leftovers by least growth of the whole loss."""
+    left, clusters = list(range(len(table.rows))), []
+    while len(left) >= k:
+        seed = left.pop(0)
+        clusters.append([seed, *_nearest(table, seed, left, k - 1)])
+        left = [r for r in left if r not in clusters[-1]]
+    for r in left:
+        growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in clusters]
+        clusters[growth.index(min(growth))].append(r)
+    return clusters
+
+
+def kmcssa(table: Plain, k: int) -> list[list[int]]:
+    """The closest record that is left and its nearest; leftovers to the nearest seed."""
+    everybody = list(range(len(table.rows)))
+    far = {r: sum(table.distance(r, s) for s in everybody) for r in everybody}
+    left, clusters = sorted(everybody, key=lambda r: (far[r], r)), []
+    while len(left) >= k:
+        seed = left.pop(0)
+        clusters.append([seed, *_nearest(table, seed, left, k - 1)])
+        left = [r for r in left if r not in clusters[-1]]
+    return _to_nearest(table, clusters, left)
+
+
+def _to_nearest(table: Plain, clusters: list[list[int]], left: Sequence[int]) -> list[list[int]]:
+    seeds = [c[0] for c in clusters]
+    for r in sorted(left):
+        away = [table.distance(r, s) for s in seeds]
+        clusters[away.index(min(away))].append(r)
+    return clusters
+
+
+def gccg(space: Space, table: Plain, k: int, parts: int) -> list[list[int]]:
+    """Centers are the middle ones of each k in a row by score; each takes its nearest that are no centers."""
+    n = len(table.rows)
+
+    def score(r: int) -> float:
+        total = 0.0
+        for j, a in enumerate(space.attributes):
+            code = table.rows[r][j]
+            if isinstance(a, Number) and code < a.values:
+                total += a.weight * (float(a.positions[code] / a.positions[-1]) if a.positions[-1] > 0 else 0.0)
+            else:
+                total += a.weight * [row[j] for row in table.rows].count(code) / n
+        return round(total, 12)
+
+    scores = [score(r) for r in range(n)]
+    order = sorted(range(n), key=lambda r: (scores[r], r))
+    part: dict[int, list[int]] = {}
+    for r in order:
+        last = max(i for i, other in enumerate(order) if table.rows[other] == table.rows[r])
+        part.setdefault(last * parts // n, []).append(r)
+    clusters: list[list[int]] = []
+    for number in sorted(part):
+        records = part[number]
+        if len(records) < 2 * k:
+            clusters.append(records)
+            continue
+        centers = [records[i * k + (k - 1) // 2] for i in range(len(records) // k)]
+        left, made = [r for r in records if r not in centers], []
+        for center in centers:
+            made.append([center, *_nearest(table, center, left, k - 1)])
+            left = [r for r in left if r not in made[-1]]
+        clusters += _to_nearest(table, made, left)
+    return clusters
