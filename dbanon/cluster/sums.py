@@ -26,7 +26,7 @@ def _on_axis(term: Term, records: Ints) -> Ints:
     before, below = np.cumsum(records) - records, np.cumsum(records * term.places) - records * term.places
     after = int(records.sum()) - before
     above = int((records * term.places).sum()) - below
-    return term.places * before - below + above - term.places * after
+    return np.asarray(term.places * (before - after) + above - below, np.int64)
 
 
 def _in_tree(term: Term, tree: Tree, records: Ints) -> Ints:

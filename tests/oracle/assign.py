@@ -92,8 +92,8 @@ def adjust(table: Table, clusters: list[list[int]], centers: Sequence[Center], k
             clusters[table.nearest(r, centers, few or range(len(clusters)))].append(r)
 
 
-def oka(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
-    """OKA."""
+def one_pass(table: Table, seeds: Sequence[int]) -> tuple[list[list[int]], list[Center]]:
+    """The clusters of OKA before it adjusts them, and their centers."""
     clusters = [[seed] for seed in seeds]
     centers = [table.center(cluster) for cluster in clusters]
     for r in range(len(table.spots)):
@@ -101,6 +101,12 @@ def oka(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
             c = table.nearest(r, centers, range(len(centers)))
             clusters[c].append(r)
             centers[c] = table.center(clusters[c])
+    return clusters, centers
+
+
+def oka(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+    """OKA."""
+    clusters, centers = one_pass(table, seeds)
     adjust(table, clusters, centers, k, order)
     return clusters
 

@@ -72,9 +72,17 @@ def _height(parent: list[int], node: int) -> int:
     return 1 + max(_height(parent, n) for n in below) if below else 0
 
 
-def greedy(table: Plain, k: int, seed_of: Callable[[list[int]], int]) -> list[list[int]]:
-    """Clusters of a seed and the records that cost least; leftovers by least growth of the whole loss."""
-    left, clusters = list(range(len(table.rows))), []
+def greedy(
+    table: Plain,
+    k: int,
+    seed_of: Callable[[list[int]], int],
+    kept: Sequence[Sequence[int]] = (),
+    aside: Sequence[int] = (),
+) -> list[list[int]]:
+    """Clusters of a seed and the records that cost least; leftovers, and records that stand aside, by least growth of
+    the whole loss. Some clusters are kept as they are."""
+    there = {*aside, *(r for c in kept for r in c)}
+    left, clusters = [r for r in range(len(table.rows)) if r not in there], [list(c) for c in kept]
     while len(left) >= k:
         seed = seed_of(left)
         left.remove(seed)
@@ -84,10 +92,25 @@ def greedy(table: Plain, k: int, seed_of: Callable[[list[int]], int]) -> list[li
             cluster.append(best)
             left.remove(best)
         clusters.append(cluster)
-    for r in left:
+    for r in sorted([*left, *aside]):
         growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in clusters]
         clusters[growth.index(min(growth))].append(r)
     return clusters
+
+
+def hybrid(table: Plain, k: int, passed: Sequence[Sequence[int]], away: Callable[[int, int], int]) -> list[list[int]]:
+    """Of the clusters of one-pass k-means that have k records the k nearest to the center stay; the others are
+    clustered by k-member. `away`: distance of a record to the center of a cluster."""
+    kept = [sorted(c, key=lambda r: (away(r, i), -r))[:k] for i, c in enumerate(passed) if len(c) >= k]
+    return greedy(table, k, far(table, 0), kept)
+
+
+def wkmca(table: Plain, k: int, outliers: int) -> list[list[int]]:
+    """k-member, with those farthest from all others aside; losses are weighted already."""
+    everybody = range(len(table.rows))
+    away = {r: sum(table.distance(r, s) for s in everybody) for r in everybody}
+    aside = sorted(everybody, key=lambda r: (-away[r], r))[:outliers]
+    return greedy(table, k, far(table, 0), aside=aside)
 
 
 def far(table: Plain, reference: int) -> Callable[[list[int]], int]:

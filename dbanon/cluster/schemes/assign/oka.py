@@ -24,6 +24,13 @@ def oka(work: Work) -> Ints:
     A center never moves away from the record that joined, and no other moves: so all records of one tuple join the
     same cluster, and one question answers for them.
     """
+    labels = absorbed(work)
+    work.adjust(labels)
+    return labels
+
+
+def absorbed(work: Work) -> Ints:
+    """The clusters before the adjustment, of any number of records; the centers move."""
     from dbanon.kernels import assign as kernels
 
     left = work.space.counts.copy()
@@ -54,7 +61,6 @@ def oka(work: Work) -> Ints:
         progress.work(work.check).come(begin / len(left))
     labels = near[work.tuple_of]
     labels[work.seeds] = np.arange(clusters)
-    work.adjust(labels)
     return labels
 
 

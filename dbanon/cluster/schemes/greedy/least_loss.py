@@ -46,15 +46,31 @@ class LeastLoss:
 
     Under persons or models of sensitive values a group has at least as many records as any of them needs; where that
     was not enough, the shared repair follows. Ties go to the first record in canonical order.
+
+    `before` are records that no group takes: those of its clusters, which are kept and numbered before the groups, and
+    those of -1, which are placed at the end with what is left.
     """
 
-    def __init__(self, space: Space, constraint: Constraint, loss: Loss, seeding: Seeding) -> None:
+    def __init__(
+        self, space: Space, constraint: Constraint, loss: Loss, seeding: Seeding, before: Runs | None = None
+    ) -> None:
         self.space, self.least, self.loss, self.seeding = space, constraint.least, loss, seeding
         self.reference = seeding.reference
         self.index = Index(space, loss.tables(space))
         self.dealt = Dealt()
+        self.kept, self.aside = 0, np.zeros(len(space.counts), np.int64)
+        if before is not None:
+            self._stand_aside(before)
         self.terms = arrays([loss.terms[j] for j in self.index.tabular])
         self.question = self.index.blank()
+
+    def _stand_aside(self, before: Runs) -> None:
+        taken = np.bincount(before.tuples, weights=before.counts, minlength=len(self.aside)).astype(np.int64)
+        self.index.take(np.flatnonzero(taken), taken[taken > 0])
+        kept, out = before.clusters >= 0, before.clusters < 0
+        self.dealt.put(before.tuples[kept], before.counts[kept], before.clusters[kept])
+        np.add.at(self.aside, before.tuples[out], before.counts[out])
+        self.kept = before.clusters_most
 
     @property
     def questions(self) -> int:
@@ -85,13 +101,14 @@ class LeastLoss:
             self.reference, self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip
         self.index.count()
-        return self.dealt.take(members[:used], first)
+        return self.dealt.take(members[:used], first + self.kept)
 
     def place(self, groups: int, check: Check) -> None:
-        left = np.flatnonzero(self.index.left)
+        rest = self.index.left + self.aside
+        left = np.flatnonzero(rest)
         if len(left) == 0:
             return
-        tuples = np.repeat(left, self.index.left[left])
+        tuples = np.repeat(left, rest[left])
         joined = least_growth(self.space, self.loss, self.dealt.runs(), tuples, check)
         self.dealt.put(tuples, np.ones(len(tuples), np.int64), joined)
 

@@ -1,0 +1,1 @@
+"""Mixed: algorithms that begin as one family and end as another."""

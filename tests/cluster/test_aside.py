@@ -1,0 +1,128 @@
+"""k-member of what other rules leave: WKMCA and the hybrid with one-pass k-means, against plain loops and in SQL."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import assign as slow_assign
+from oracle import greedy as slow
+from support import by_row
+from support.tables import SOME, Table, encoded, tables
+from test_assign import drawn
+from test_gather import alike, with_unit
+from test_greedy import records
+
+from dbanon import cluster
+from dbanon.cluster.schemes.greedy.wkmca import variation
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Number, Space, Tree
+
+
+def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
+    chosen = cluster.find(name)
+    given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
+    labels = by_row.labels(chosen.run(made, AtLeast(k), given_, lambda: None))
+    return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
+
+
+def with_values(made: Space) -> Space:
+    """The values of numbers are known: 1, 2, 3, ... of their places."""
+    attributes = (replace(a, magnitudes=a.positions + 1) if isinstance(a, Number) else a for a in made.attributes)
+    return replace(made, attributes=tuple(attributes))
+
+
+@given(tables())
+@SOME
+def test_wkmca_takes_what_the_plain_loop_takes(table: Table) -> None:
+    made = with_values(records(encoded(table).space))
+    k = max(table.k, 2)
+    if made.rows < 2 * k:
+        return
+    shares = [plain_variation(made, j) for j in range(len(made.attributes))]
+    mean = sum(shares) / len(shares)
+    attributes = [
+        replace(a, weight=a.weight * (s / mean if s > 0 else 1.0)) for a, s in zip(made.attributes, shares, strict=True)
+    ]
+    pairs = with_unit(replace(made, attributes=tuple(attributes)), k, "edges")
+    expected = slow.wkmca(pairs, k, math.ceil(0.2 * made.rows))
+    assert alike(pairs, clusters("wkmca", made, k, outliers=0.2)) == alike(pairs, expected)
+
+
+def plain_variation(made: Space, j: int) -> float:
+    """Standard deviation over mean of a number, entropy over the greatest of a category; record by record."""
+    attribute = made.attributes[j]
+    codes = [int(c) for c, n in zip(made.codes[:, j], made.counts, strict=True) for _ in range(int(n))]
+    known = [c for c in codes if c < attribute.values]
+    if len(set(known)) < 2:
+        return 0.0
+    if isinstance(attribute, Tree):
+        shares = [known.count(c) / len(known) for c in sorted(set(known))]
+        return float(-(np.array(shares) * np.log(shares)).sum() / np.log(len(shares)))
+    return variation(made, j, attribute)
+
+
+def test_the_weight_of_a_number_is_its_standard_deviation_over_its_mean() -> None:
+    codes = np.array([[0], [1], [2]], np.int32)
+    for values, expected in (([10.0, 20.0, 30.0], math.sqrt(200 / 3) / 20), ([-1.0, 0.0, 1.0], 1.0)):
+        number = Number(np.arange(3.0), True, magnitudes=np.array(values))
+        assert variation(Space((number,), codes, np.ones(3, np.int64), None, 3), 0, number) == pytest.approx(expected)
+
+
+@given(tables())
+@SOME
+def test_the_hybrid_takes_what_the_plain_loop_takes(table: Table) -> None:
+    encoding = encoded(replace(table, persons=None))
+    made, k = encoding.space, max(table.k, 2)
+    if made.rows < 2 * k:
+        return
+    plain = slow_assign.Table(encoding.records, table.attributes, modes=False)
+    seeds, _ = drawn(made.rows, made.rows // k, "deterministic", 0)
+    passed, centers = slow_assign.one_pass(plain, seeds)
+    pairs = with_unit(made, k, "edges")
+    expected = slow.hybrid(pairs, k, passed, lambda r, c: plain.distance(r, centers[c]))
+    assert alike(pairs, clusters("oka_kmember", made, k)) == alike(pairs, expected)
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT CASE WHEN i = 59 THEN 500 ELSE 20 + (i * 7) % 41 END AS age, ['F', 'M'][1 + i % 2] AS sex,
+            ['a', 'b', 'c'][1 + i % 3] AS town, CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(60) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+
+
+@pytest.mark.parametrize("call", ["wkmca", "oka_kmember"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
+def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
+    assert sum(size for size, _ in sizes) == 60
+    assert min(size for size, _ in sizes) >= 5
+    assert len(sizes) > 3
+    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+
+
+def test_outliers_begin_no_cluster(people: Any) -> None:
+    """The one aged 500 is the seed of the first cluster of k-member, which 4 others far from it must join."""
+    loss = "SELECT value FROM {}_metrics" + ASKED.format("{}") + " WHERE metric = 'precision'"
+    with_, without = (
+        people.execute(loss.format("wkmca", f", mode='deterministic', outliers={share}")).fetchone()[0]
+        for share in (0, 0.05)
+    )
+    assert with_ != without
+
+
+@pytest.mark.parametrize("call", ["wkmca", "oka_kmember"])
+def test_choices_are_drawn_by_the_seed(people: Any, call: str) -> None:
+    one, same = (people.execute(f"FROM {call}{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
+    others = [people.execute(f"FROM {call}{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
+    assert one == same
+    assert any(one != other for other in others)
