@@ -92,6 +92,7 @@ class Columns:
     tying: tuple[PassthroughColumn, ...]
     tie_by: str
     flat_count: int
+    built_count: int
 
     def only(self, names: Container[str]) -> Columns:
         """The same with some of the published columns alone."""
@@ -238,6 +239,7 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
         tying=tying,
         tie_by=column_views.tie_by(call, tying),
         flat_count=sum(not a.is_number and a.hierarchy is None for a in call.attributes),
+        built_count=sum(a.is_number for a in call.attributes) if call.run.levels else 0,
     )
     return columns, Names.of(schema)
 
@@ -318,6 +320,7 @@ def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[M
         "divergence": divergence,
         "missing": bool(of.reading.coded),
         "prepared": bool(of.reading.bounds or of.reading.distinct),
+        "levels": columns.built_count > 0,
         "": True,
     }
     parameters = {m.parameter for s in columns.tested for m in s.models}

@@ -45,6 +45,7 @@ def publication(call: Call) -> Publication:
         forest=None if settings is None else forest_of(publication, settings, weigh),
         widens=algorithm.ability(Widening) is not None,
         most_suppressed=None if suppression is None else suppression.records(own, publication.k),
+        levels=algorithm.family == "lattice",
         noise=noise_of(call.function, call.options),
         cleaning=_cleaning(call, publication, algorithm.ability(Exclusion), own),
     )

@@ -39,6 +39,7 @@ class Run:
     `options` are those of the algorithm alone; it looks at `sensitive` values, whatever the models, and at the
     `magnitudes` of numbers; `forest` is the influence that is asked for (None: none). `widens` says whether clusters
     are published with more than their records span, `noise` what is published instead of classes (None: classes are).
+    `levels`: it raises columns by levels, which numbers have none of unless they are built.
     Beside the share `suppress` at most `most_suppressed` records are left out (None: that share alone says it).
     """
 
@@ -48,6 +49,7 @@ class Run:
     forest: ForestRequest | None = None
     widens: bool = False
     most_suppressed: int | None = None
+    levels: bool = False
     noise: Noise | None = None
     cleaning: Cleaning = field(default_factory=Cleaning)
 

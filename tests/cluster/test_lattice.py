@@ -24,9 +24,9 @@ from support.model_tables import encoded as encoded_case
 from support.tables import MANY, Table, encoded, groups_of, tables
 
 from dbanon import cluster, errors
-from dbanon.cluster.schemes.lattice.incognito import kept_by_union
 from dbanon.cluster.schemes.lattice.levels import Levels
 from dbanon.cluster.schemes.lattice.levels import grouped as numbered
+from dbanon.cluster.schemes.lattice.search import kept_by_union
 from dbanon.models.constraint import AtLeast
 from dbanon.space import space
 from dbanon.space.space import Space

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
-from dbanon.cluster.schemes.lattice.incognito import full_domain
+from dbanon.cluster.schemes.lattice.search import full_domain
 from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
@@ -18,7 +18,7 @@ def ldiversity_mondrian(
     space: Space, constraint: Constraint, options: Mapping[str, object], check: Check
 ) -> Runs | Ints:
     """The l-diversity baseline: strict Mondrian whose cuts meet the whole model, or with base 'incognito' the best
-    full-domain generalization that meets it (see `dbanon.cluster.schemes.lattice.incognito`)."""
+    full-domain generalization that meets it (see `dbanon.cluster.schemes.lattice.search`)."""
     if options["base"] == "incognito":
         return full_domain(space, constraint, "ldiversity_mondrian", check)
     return mondrian(space, constraint, options, check)
