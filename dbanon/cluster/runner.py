@@ -133,8 +133,9 @@ def _runs(algorithm: Algorithm, space: Space, found: Runs | Ints, spare: int) ->
     records = np.bincount(found.tuples, weights=found.counts, minlength=len(space.counts))
     if not np.array_equal(records, space.counts):
         raise ValueError(f"{algorithm.name} gave runs of {found.rows} records for {space.rows}")
-    if int(found.counts[found.clusters < 0].sum()) > spare:
-        raise ValueError(f"{algorithm.name} left out more than {spare} of {space.rows} records")
+    out = int(found.counts[found.clusters < 0].sum())
+    if out > spare:
+        raise ValueError(f"{algorithm.name} gave no cluster to {out} of {space.rows} records, more than {spare}")
     return found
 
 

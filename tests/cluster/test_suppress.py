@@ -167,7 +167,7 @@ def test_an_own_rule_is_told_how_many_it_may_leave_out(share: float, may: int) -
 def test_more_than_it_may_leave_out_is_a_defect() -> None:
     made = alternating(20, [0, 1] * 10)
     wrong = replace(halves(5, []), run=lambda *given: np.arange(20) - 6)
-    with pytest.raises(ValueError, match="halves left out more than 4 of 20 records"):
+    with pytest.raises(ValueError, match="halves gave no cluster to 6 of 20 records, more than 4"):
         by_row.run(wrong, made, AtLeast(3), {}, refinement=cluster.Refinement(suppress=0.2))
 
 

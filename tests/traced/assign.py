@@ -19,4 +19,10 @@ TRACED: Traced = {
     # Centers 0 and 6: {0}, {4, 6, 8, 19}. 0 and 9.25: {0, 4}, {6, 8, 19}. 2 and 11: {0, 4, 6}, {8, 19}. 10/3 and 13.5:
     # {0, 4, 6, 8}, {19}. 4.5 and 19: the same. ADJUST: 0 and 8 leave; 0 fills up {19}, 8 goes to 4.5.
     "kmeans_no3": (NUMBER, numbers(0, 4, 6, 8, 19), [[0, 4], [1, 2, 3]]),
+    # Seeds 4 and 7. 6: with 4 2 * 2/7, with 7 2 * 1/7: the latter, which is full. 9 joins 4. 11: {4, 9} goes from 2 *
+    # 5/7 to 3 * 1, by 11/7, {6, 7} from 2 * 1/7 to 3 * 5/7, by 13/7: the former.
+    "systematic": (NUMBER, numbers(4, 6, 7, 9, 11), [[0, 3, 4], [1, 2]]),
+    # Seeds a and c. a takes b, which costs 2 * 1/2. c costs 3 * 1/2 - 1 = 1/2, which is less than 1: it joins, too. g
+    # would cost 4 - 3/2. The seed c is taken, so that both g join the only cluster.
+    "adaptive_k": (LETTERS, letters("abcgg"), [[0, 1, 2, 3, 4]]),
 }

@@ -1,7 +1,7 @@
 -- what: Numbers of which a full-domain generalization raised levels that nobody declared: blocks of 1, 2, 4, 8 ... distinct values.
 -- better: lower
 -- source: -
--- place: 181
+-- place: 183
 -- needs: levels
 -- custodian: classes
 SELECT NULL AS detail, {{ built_count }} AS value

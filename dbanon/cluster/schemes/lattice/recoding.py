@@ -39,15 +39,18 @@ def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[s
             if (block[low[:, j]] == block[high[:, j]]).all():
                 break
             block = np.where(block >= 0, step[block], -1)
-        first, last = _ends(block)
-        low[:, j], high[:, j] = first[block[low[:, j]]], last[block[low[:, j]]]
+        first, last = _ends(block[:-1])
+        # A cluster with a NULL stays as it is: NULL alone, or * where it has values too.
+        known = high[:, j] < attribute.values
+        of = block[low[known, j]]
+        low[known, j], high[known, j] = first[of], last[of]
     return low, high
 
 
 def _ends(block: Ints) -> tuple[Ints, Ints]:
     """The least and the greatest code of each block; codes that do not occur are in none."""
     codes = np.flatnonzero(block >= 0)
-    first, last = np.full(int(block.max()) + 1, len(block)), np.full(int(block.max()) + 1, -1)
+    first, last = np.full(int(block.max(initial=0)) + 1, len(block)), np.full(int(block.max(initial=0)) + 1, -1)
     np.minimum.at(first, block[codes], codes)
     np.maximum.at(last, block[codes], codes)
     return first, last
