@@ -109,6 +109,8 @@ class Session:
     """Where there is one, classes are improved for its time."""
     told: Told | None = None
     """What is told how far a search or a forest has come."""
+    compared: int = 0
+    """Parts of the comparison that runs which are done, in whatever order DuckDB takes them."""
     reviewed: Callable[[list[str]], None] | None = None
     """What is told, in lines of text, what the first release of a name will publish, before it does."""
 

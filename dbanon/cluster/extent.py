@@ -93,8 +93,9 @@ def united(space: Space, labels: Ints) -> Ints:
     return numbered
 
 
-def classes(space: Space, first: Ints, last: Ints) -> Ints:
-    """Numbers of clusters of the codes first to last (clusters, attributes), equal where they publish the same."""
+def classes(space: Space, first: Ints, last: Ints, *, are_ends: bool = False) -> Ints:
+    """Numbers of clusters of the codes first to last (clusters, attributes), equal where they publish the same.
+    `are_ends`: of numbers these are ranks of published ends already."""
     low, high = first.copy(), last.copy()
     for j, attribute in enumerate(space.attributes):
         known = low[:, j] < attribute.values
@@ -103,7 +104,7 @@ def classes(space: Space, first: Ints, last: Ints) -> Ints:
             node = np.append(attribute.node, 0)
             low[known, j] = attribute.raised[common(attribute, node[low[known, j]], node[high[known, j]])]
             high[known, j] = -1
-        elif attribute.ends is not None:
+        elif attribute.ends is not None and not are_ends:
             whole = known & ~mixed
             low[whole, j], high[whole, j] = attribute.ends.low[low[whole, j]], attribute.ends.high[high[whole, j]]
         low[~known, j], high[~known, j] = -2, -2

@@ -92,12 +92,12 @@ def _term(attribute: Attribute, scale: float, heights: str) -> Term:
     nothing = np.zeros(0, np.int64)
     if isinstance(attribute, Number):
         return Term(attribute, round(unit), places(attribute, unit), nothing, nothing)
-    share = _shares(attribute, heights)[attribute.raised]
+    share = shares(attribute, heights)[attribute.raised]
     height = np.rint(share * unit).astype(np.int64)
     return Term(attribute, round(unit), nothing, height, last_codes(attribute))
 
 
-def _shares(tree: Tree, heights: str) -> npt.NDArray[np.float64]:
+def shares(tree: Tree, heights: str) -> npt.NDArray[np.float64]:
     """Height of each node over that of the root; 0 for leaves."""
     if heights == "leaves":
         return np.where(tree.is_inner, tree.leaves / tree.leaves[0], 0.0)

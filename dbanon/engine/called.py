@@ -34,3 +34,10 @@ def dbanon_attack(request: Any, given: Any) -> Any:
     from dbanon.engine import udf_attack
 
     return udf_attack.dbanon_attack(request, given)
+
+
+def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
+    """See dbanon.engine.udf_compare."""
+    from dbanon.engine import udf_compare
+
+    return udf_compare.dbanon_compare(request, rows, *domains)

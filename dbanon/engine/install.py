@@ -79,6 +79,15 @@ def _cache_of(connection: Any) -> session.LabelCache:
                 null_handling="special",
             )
             connection.create_function(
+                "dbanon_compare",
+                called.dbanon_compare,
+                None,
+                "STRUCT(rows STRUCT(place INTEGER, algorithm VARCHAR, k INTEGER, n BIGINT, metric VARCHAR, "
+                "mean DOUBLE, stddev DOUBLE, seconds DOUBLE, runs INTEGER, problem VARCHAR)[], error VARCHAR)",
+                type="arrow",
+                null_handling="special",
+            )
+            connection.create_function(
                 "dbanon_attack",
                 called.dbanon_attack,
                 None,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,9 @@ import pyarrow as pa
 
 from dbanon import __version__, cluster, errors, session
 from dbanon.cluster.runs import met
-from dbanon.engine.arrow import items, known, numbers, packed
+from dbanon.engine import tables
+from dbanon.engine.arrow import packed
+from dbanon.engine.tables import one, whole
 from dbanon.functions.answer import answer
 from dbanon.learn import forest
 from dbanon.models import constraint
@@ -63,63 +64,42 @@ def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
     published with, where that is noise. DuckDB calls it with one table; with none where the source is empty, and with
     several equal ones where the call stands in a correlated subquery.
     """
-    return _each(request, rows, domains, _clusters, ANSWER)
+    return tables.each(request, rows, domains, _clusters, ANSWER)
 
 
 def dbanon_influence(request: Any, rows: Any, *domains: Any) -> Any:
     """STRUCT(scores STRUCT(...)[], error VARCHAR) of each table of groups: what attributes tell of sensitive values."""
-    return _each(request, rows, domains, _influences, INFLUENCE)
-
-
-def _each(request: Any, rows: Any, domains: tuple[Any, ...], answer: Callable[..., Any], type_: Any) -> Any:
-    """The answers for all tables, or their errors as text."""
-    request, rows = _array(request), _array(rows)
-    columns = [_array(domain) for domain in domains]
-    answers = []
-    for i in range(len(request)):
-        asked = json.loads(request[i].as_py())
-        try:
-            answers.append(answer(asked, rows[i].values, [of.slice(i, 1) for of in columns]))
-        except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
-            answers.append(pa.array([{"error": str(errors.Interrupted(asked["function"]))}], type_))
-        except errors.DbanonError as error:
-            answers.append(pa.array([{"error": str(error)}], type_))
-    return pa.concat_arrays(answers) if answers else pa.array([], type_)
+    return tables.each(request, rows, domains, _influences, INFLUENCE)
 
 
 def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     """The clusters of one table, as an array of one."""
     if records is None:  # a refresh to which nothing came
         return pa.array([{"parts": []}], ANSWER)
-    table, order = _table(asked, records, domains)
+    table, order = tables.table(asked, records, domains)
     algorithm = cluster.find(asked["algorithm"])
     limits = constraint.AtLeast(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
     if asked["forest"] is not None:
-        table = _influenced(table, asked)
+        table = influenced(table, asked)
     runs = _runs(asked, table, limits)
     noise, values = asked["noise"], None
     if noise is not None:
-        key = _noise_key(asked, table, _whole(records, "tie")[order])
+        key = _noise_key(asked, table, whole(records, "tie")[order])
         labels = cluster.renumbered(runs.labels(), key)
         values = _drawn(cluster.drawn(table, labels, cluster.Noise(**noise), key))
         runs = cluster.Runs.from_labels(table, labels)
-    parts = _parts(_whole(records, "gid")[order], _whole(records, "size")[order], runs)
-    found = _one(parts, PARTS)
+    parts = _parts(whole(records, "gid")[order], whole(records, "size")[order], runs)
+    found = one(parts, PARTS)
     wide = cluster.widened(algorithm, table, limits, asked["options"], runs)
     return pa.StructArray.from_arrays(
         [
             found,
             pa.array([_wide(*wide)], WIDE) if wide else pa.nulls(1, WIDE),
-            pa.nulls(1, DRAWN) if values is None else _one(values, DRAWN),
+            pa.nulls(1, DRAWN) if values is None else one(values, DRAWN),
             pa.nulls(1, pa.string()),
         ],
         fields=list(ANSWER),
     )
-
-
-def _one(rows: Any, type_: Any) -> Any:
-    """An array of one list."""
-    return pa.ListArray.from_arrays(packed(np.array([0, len(rows)], np.int32)), rows, type=type_)
 
 
 def _drawn(found: cluster.Drawn) -> Any:
@@ -150,7 +130,7 @@ def _wide(clusters: Any, low: Any, high: Any) -> list[dict[str, object]]:
 
 def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     """The influences of one table's attributes, as an array of one."""
-    table, _ = _table(asked, records, domains)
+    table, _ = tables.table(asked, records, domains)
     rows = []
     for place, (column, found) in enumerate(zip(asked["sensitive"], _forests(table, asked), strict=True)):
         scores = found.scores(asked["forest"]["score"]).tolist()
@@ -179,7 +159,7 @@ def _forests(table: space.Space, asked: dict[str, Any]) -> list[forest.Influence
     return found
 
 
-def _influenced(table: space.Space, asked: dict[str, Any]) -> space.Space:
+def influenced(table: space.Space, asked: dict[str, Any]) -> space.Space:
     """The space with the attributes' influence, and weights by it where that is asked for."""
     scores = forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
     factors = forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
@@ -196,78 +176,6 @@ def _parts(gid: space.Ints, sizes: space.Ints, runs: cluster.Runs) -> Any:
     last = np.cumsum(counts) - (np.cumsum(sizes) - sizes)[group]
     arrays = [gid[group], runs.clusters[run], (last - counts + 1).astype(np.int32), last.astype(np.int32)]
     return pa.StructArray.from_arrays([packed(a) for a in arrays], fields=list(PARTS.value_type))
-
-
-def _whole(records: Any, name: str) -> space.Ints:
-    """A field without NULLs as integers."""
-    return np.asarray(numbers(records.field(name)), np.int64)
-
-
-def _array(column: Any) -> Any:
-    """A column as one array."""
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
-    """The attribute of a domain: a list of positions, or a struct of two lists of nodes."""
-    if kind["kind"] == "number":
-        integral, weight, bare = kind["integral"], kind["weight"], kind["bare"]
-        if not pa.types.is_struct(domain.type):
-            return space.Number(_flat(domain, np.float64), integral, weight, bare=bare)
-        ranks = (_flat(domain.field(end), np.int32) for end in ("low", "high"))
-        ends = space.Ends(*ranks, *(_flat(domain.field(end), np.float64) for end in ("below", "above")))
-        positions = _flat(domain.field("place"), np.float64)
-        return space.Number(positions, integral, weight, ends, bare, magnitudes=_numbers(domain, "magnitude"))
-    parent = numbers(items(domain.field("parent")), -1).astype(np.int32)
-    node = _flat(domain.field("value"), np.int32)
-    magnitudes = _numbers(domain, "magnitude")
-    return space.Tree(parent, node, kind["weight"], kind["max_level"], kind["round"], magnitudes=magnitudes)
-
-
-def _flat(lists: Any, type_: Any) -> Any:
-    """The items of one list."""
-    return numbers(items(lists)).astype(type_)
-
-
-def _sensitive(records: Any, i: int, domain: Any) -> tuple[space.Codes, int, space.Tree | None]:
-    """Codes of a sensitive column by row (NULL the code after the last), its number of values and its hierarchy."""
-    node = _flat(domain.field("value"), np.int32)
-    codes = np.asarray(numbers(records.field(f"s{i}"), len(node)), np.int32)
-    parents = numbers(items(domain.field("parent")), -1).astype(np.int32)
-    return codes, len(node), space.Tree(parents, node) if len(parents) else None
-
-
-def _numbers(domain: Any, name: str) -> Any:
-    """A list of numbers by code, where it was asked for."""
-    return _flat(domain.field(name), np.float64) if name in [f.name for f in domain.type] else None
-
-
-def _codes(records: Any, j: int, attribute: space.Attribute) -> space.Codes:
-    """Codes of one attribute by row; NULL is the code after the last."""
-    return np.asarray(numbers(records.field(f"c{j}"), attribute.values), np.int32)
-
-
-def _persons(records: Any) -> space.Ints:
-    """Dense numbers of persons by row, -1 where unknown."""
-    person = records.field("person")
-    _, dense = np.unique(numbers(person, 0), return_inverse=True)
-    dense[~known(person)] = -1
-    return np.asarray(dense, np.int64)
-
-
-def _table(asked: dict[str, Any], records: Any, domains: list[Any]) -> tuple[space.Space, space.Ints]:
-    """The space of all records, and the canonical order of the groups."""
-    first = len(asked["attributes"])
-    attributes = [_attribute(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
-    columns = [_codes(records, j, a) for j, a in enumerate(attributes)]
-    persons = _persons(records) if asked["person"] else None
-    tie = numbers(records.field("tie"))
-    tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
-    table, order = space.build(attributes, columns, tie, persons, _whole(records, "size"), tested)
-    sensitive = tuple(
-        replace(s, positions=_numbers(d, "place")) for s, d in zip(table.sensitive, domains[first:], strict=True)
-    )
-    return replace(table, sensitive=sensitive), order
 
 
 def _runs(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeast) -> cluster.Runs:
@@ -338,7 +246,7 @@ def _content(asked: dict[str, Any], table: space.Space) -> bytes:
             arrays += [attribute.parent, attribute.node]
         if attribute.magnitudes is not None:
             arrays.append(attribute.magnitudes)
-    for array in arrays:
-        content.update(f"{array.dtype}{array.shape}".encode())
-        content.update(np.ascontiguousarray(array).data)
+    for each in arrays:
+        content.update(f"{each.dtype}{each.shape}".encode())
+        content.update(np.ascontiguousarray(each).data)
     return content.digest()

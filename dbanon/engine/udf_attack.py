@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import __version__, errors, session
+from dbanon.engine.tables import array, one, whole
 from dbanon.learn import posterior, prediction
 from dbanon.space import space
 
@@ -23,7 +24,7 @@ def dbanon_attack(request: Any, given: Any) -> Any:
     `given` is STRUCT(cuts STRUCT(id, sizes, limits, held)[]), to be answered with a row for each side of a cut, or
     STRUCT(learned STRUCT(f, label, records)[], asked STRUCT(id, f)[]), with the label of each row that is asked.
     """
-    request, given = _array(request), _array(given)
+    request, given = array(request), array(given)
     answers = [_inferred(json.loads(request[i].as_py()), given.slice(i, 1)) for i in range(len(request))]
     return pa.concat_arrays(answers) if answers else pa.array([], INFERENCE)
 
@@ -38,8 +39,7 @@ def _inferred(asked: dict[str, Any], given: Any) -> Any:
         return pa.array([{"rows": None, "error": str(error)}], INFERENCE)
     arrays = [pa.array(column, field.type) for column, field in zip(rows, INFERRED.value_type, strict=True)]
     values = pa.StructArray.from_arrays(arrays, fields=list(INFERRED.value_type))
-    found = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values, type=INFERRED)
-    return pa.StructArray.from_arrays([found, pa.nulls(1, pa.string())], fields=list(INFERENCE))
+    return pa.StructArray.from_arrays([one(values, INFERRED), pa.nulls(1, pa.string())], fields=list(INFERENCE))
 
 
 def _cuts(given: Any) -> tuple[list[int], list[int], list[float]]:
@@ -56,7 +56,7 @@ def _learned(asked: dict[str, Any], given: Any) -> tuple[space.Ints, space.Ints,
     """Row, label and confidence of each row that is asked."""
     learned, wanted = (given.field(name).flatten() for name in ("learned", "asked"))
     features, rows = _features(learned), _features(wanted)
-    labels, records = _whole(learned, "label"), _whole(learned, "records")
+    labels, records = whole(learned, "label"), whole(learned, "records")
     current = session.get(asked["session"])
 
     def compute() -> prediction.Guesses:
@@ -66,20 +66,10 @@ def _learned(asked: dict[str, Any], given: Any) -> tuple[space.Ints, space.Ints,
 
     order = np.lexsort((labels, *features.T[::-1])) if len(labels) else labels
     content = hashlib.blake2b(f"{__version__} prediction {asked['seed']} {features.shape}".encode(), digest_size=16)
-    for array in (features[order], labels[order], records[order], rows):
-        content.update(np.ascontiguousarray(array).data)
+    for each in (features[order], labels[order], records[order], rows):
+        content.update(np.ascontiguousarray(each).data)
     found = current.cache.get(content.digest(), compute)
-    return _whole(wanted, "id"), found.labels, found.confidence
-
-
-def _whole(records: Any, name: str) -> space.Ints:
-    """A field without NULLs as integers."""
-    return np.asarray(records.field(name).to_numpy(zero_copy_only=False), np.int64)
-
-
-def _array(column: Any) -> Any:
-    """A column as one array."""
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return whole(wanted, "id"), found.labels, found.confidence
 
 
 def _features(records: Any) -> Any:

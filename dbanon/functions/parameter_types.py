@@ -238,17 +238,31 @@ class Columns:
 
 @dataclass(frozen=True)
 class Integers:
-    """A list of different whole numbers of at least `low`, in ascending or descending order."""
+    """A list of different whole numbers of at least `low`, in ascending or descending order; a single one may stand
+    alone where `alone`."""
 
     low: int
     descending: bool
     high: int = 2**31 - 1
+    alone: bool = False
 
     @property
     def invalid(self) -> tuple[object, ...]:
-        return (5, [], [self.low - 1], [self.high + 1], [1.5], [2, 2], [4, 3] if not self.descending else [3, 4])
+        single = self.low - 1 if self.alone else 5
+        return (
+            single,
+            True,
+            [],
+            [self.low - 1],
+            [self.high + 1],
+            [1.5],
+            [2, 2],
+            [4, 3] if not self.descending else [3, 4],
+        )
 
     def check(self, value: object) -> tuple[int, ...]:
+        if self.alone and isinstance(value, int):
+            value = [value]
         if not isinstance(value, (list, tuple)) or not value:
             raise ValueError
         numbers = tuple(Integer(self.low, self.high).check(item) for item in value)
@@ -258,7 +272,8 @@ class Integers:
 
     def __str__(self) -> str:
         order = "descending, such as [4, 3]" if self.descending else "ascending, such as [5, 10]"
-        return f"a list of different integers of at least {self.low}, {order}"
+        one = ", or one of them" if self.alone else ""
+        return f"a list of different integers of at least {self.low}, {order}{one}"
 
 
 @dataclass(frozen=True)
@@ -278,6 +293,34 @@ class Words:
 
     def __str__(self) -> str:
         return "a list of some of " + ", ".join(f"'{w}'" for w in self.words) + ", in this order"
+
+
+@dataclass(frozen=True)
+class Names:
+    """A list of different names of things, in any order and case; a single one may stand alone. `words` are those there
+    are; None: who uses them knows."""
+
+    what: str
+    example: str
+    words: tuple[str, ...] | None = None
+
+    @property
+    def invalid(self) -> tuple[object, ...]:
+        return (1, [], [1], ["a", "A"], {"a": 1}, *((["no such name"],) if self.words else ()))
+
+    def check(self, value: object) -> tuple[str, ...]:
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, (list, tuple)) or not names or not all(isinstance(n, str) and n for n in names):
+            raise ValueError
+        lowered = tuple(str(n).lower() for n in names)
+        if len(set(lowered)) < len(lowered):
+            raise ValueError
+        if self.words is not None and not set(lowered) <= set(self.words):
+            raise ValueError(f"a list of some of {', '.join(self.words)}")
+        return lowered
+
+    def __str__(self) -> str:
+        return f"a list of different names of {self.what}, such as {self.example}"
 
 
 @dataclass(frozen=True)

@@ -11,37 +11,40 @@ from dbanon.sqltext.quote import Sql, as_json
 
 def cluster_request(call: Publication) -> Sql:
     """The first argument of the clustering UDF, as a JSON literal."""
-    return as_json(
-        {
-            "function": call.function,
-            "algorithm": call.algorithm,
-            "k": call.k,
-            "person": call.roles.person is not None,
-            "options": dict(call.run.options),
-            "session": call.session,
-            "models": [d.fields() for d in call.demands],
-            "joint": call.joint,
-            "suppress": call.options["suppress"],
-            "cell": call.options["cell"],
-            "improve": call.options["improve"],
-            "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
-            "sensitive": _tested_names(call),
-            "forest": None if call.run.forest is None else asdict(call.run.forest),
-            "noise": None if call.run.noise is None else asdict(call.run.noise),
-            "attributes": [
-                {
-                    "name": a.quasi.column,
-                    "kind": "number" if a.is_number else "tree",
-                    "integral": a.is_integral,
-                    "bare": call.intervals != "text",
-                    "weight": a.quasi.settings.weight,
-                    "max_level": _max_level(a),
-                    "round": a.round,
-                }
-                for a in call.attributes
-            ],
-        }
-    )
+    return as_json(request(call))
+
+
+def request(call: Publication) -> dict[str, object]:
+    """The same as values."""
+    return {
+        "function": call.function,
+        "algorithm": call.algorithm,
+        "k": call.k,
+        "person": call.roles.person is not None,
+        "options": dict(call.run.options),
+        "session": call.session,
+        "models": [d.fields() for d in call.demands],
+        "joint": call.joint,
+        "suppress": call.options["suppress"],
+        "cell": call.options["cell"],
+        "improve": call.options["improve"],
+        "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
+        "sensitive": _tested_names(call),
+        "forest": None if call.run.forest is None else asdict(call.run.forest),
+        "noise": None if call.run.noise is None else asdict(call.run.noise),
+        "attributes": [
+            {
+                "name": a.quasi.column,
+                "kind": "number" if a.is_number else "tree",
+                "integral": a.is_integral,
+                "bare": call.intervals != "text",
+                "weight": a.quasi.settings.weight,
+                "max_level": _max_level(a),
+                "round": a.round,
+            }
+            for a in call.attributes
+        ],
+    }
 
 
 def _tested_names(call: Publication) -> list[str]:

@@ -55,6 +55,11 @@ class NumberColumn(NamedColumn):
         """Whether what is published are texts of days or of longer units of the calendar."""
         return self.family.is_calendar and not self.drawn
 
+    @property
+    def is_snapped(self) -> bool:
+        """Whether ends are multiples of a number: then losses go by them, not by the values."""
+        return self.grid is not None and self.family.is_plain
+
 
 _EXACT_POWER = 15
 """Powers of ten up to this one, and what divides them, are exact as DOUBLE."""

@@ -30,9 +30,18 @@ def publication(call: Call) -> Publication:
     """What a call publishes."""
     algorithm = cluster.find(str(call.function.algorithm))
     publication = prepared(call, call.options, algorithm.name, str(call.function.kind))
-    own = {p.name: call.options[p.name] for p in algorithm.own}
+    noise = noise_of(call.function, call.options)
+    publication = running(publication, algorithm)
+    cleaning = _cleaning(call, publication, algorithm.ability(Exclusion), publication.run.options)
+    return replace(publication, run=replace(publication.run, noise=noise, cleaning=cleaning))
+
+
+def running(publication: Publication, algorithm: cluster.Algorithm) -> Publication:
+    """The publication with what a run of the algorithm is given; NoSensitive, InvalidArgument."""
+    options = publication.options
+    own = {p.name: options[p.name] for p in algorithm.own}
     influence, suppression = algorithm.ability(Influence), algorithm.ability(Suppression)
-    weigh = call.options["weights"] == "influence"
+    weigh = options["weights"] == "influence"
     if not publication.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
         what = "weights = 'influence'" if weigh else algorithm.name
         raise errors.NoSensitive(publication.function, publication.source.shown, what)
@@ -46,8 +55,6 @@ def publication(call: Call) -> Publication:
         widens=algorithm.ability(Widening) is not None,
         most_suppressed=None if suppression is None else suppression.records(own, publication.k),
         levels=algorithm.family == "lattice",
-        noise=noise_of(call.function, call.options),
-        cleaning=_cleaning(call, publication, algorithm.ability(Exclusion), own),
     )
     return replace(publication, run=run)
 

@@ -9,7 +9,7 @@ struct_pack(
 {#- Those of trees are columns of d, the one row of tree_domain. -#}
 {% macro domains() %}
         {% for q in quasi %}
-        {% set snapped = q.is_number and q.grid and q.family.is_plain %}
+        {% set snapped = q.is_number and q.is_snapped %}
         {% if q.is_number and (magnitudes or snapped or (tested and person)) %}
         {# Clusters that publish the same ends are one class, in which a person is counted once; and what a record loses
            goes by the published ends, of dates and times by the values: their ends may lie beyond the type. #}
@@ -58,3 +58,22 @@ struct_pack(
         {% endif %}
         {% endfor %}
 {% endmacro %}
+{#- How a number is published, by code: ranks of the lower and the upper end, from 0, and their places beside the lower end of
+    the least value, in a unit of their own. -#}
+{% macro ends_of(q) -%}
+struct_pack(
+            low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
+            below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC)
+        ) FROM (
+            SELECT
+                code,
+                dense_rank() OVER (ORDER BY low ASC)::INTEGER - 1 AS low,
+                dense_rank() OVER (ORDER BY high ASC)::INTEGER - 1 AS high,
+                {{ width(q, sql('low'), sql('least_low')) }} AS below,
+                {{ width(q, sql('high'), sql('least_low')) }} AS above
+            FROM (
+                SELECT *, min(low) OVER () AS least_low
+                FROM (SELECT code, {{ low_end(q, sql('value')) }} AS low, {{ high_end(q, sql('value')) }} AS high FROM {{ 'domain'|of(q) }})
+            )
+        )
+{%- endmacro %}

@@ -1,0 +1,245 @@
+"""What clusters lose and leave at risk, by the names of the metrics of a release: from codes alone, so that many runs
+on one encoded table are compared without a release of each.
+
+The definitions are those of sql/release/metric/, where the papers are named; tests hold the two to each other. Records
+that are left out do not count, except where a measure says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.cluster.extent import Extents, classes
+from dbanon.cluster.loss import common, shares
+from dbanon.cluster.runs import Runs
+from dbanon.space.space import Ints, Number, Space, Tree
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """How a number is published: places of the lower and of the upper end by code, in one unit, and their ranks."""
+
+    below: Floats
+    above: Floats
+    low: Ints
+    high: Ints
+
+
+@dataclass(frozen=True)
+class Published:
+    """Clusters and what they publish.
+
+    `runs` are the clusters, numbered without gaps (-1: left out); `wide` those that are published with more than their
+    records span: numbers, least and greatest codes; `intervals` has an entry a number among the attributes. So many
+    records `came`, those too that were not to be clustered.
+    """
+
+    space: Space
+    k: int
+    runs: Runs
+    wide: tuple[Ints, Ints, Ints] | None
+    intervals: Sequence[Interval]
+    heights: str
+    came: int
+
+    @property
+    def attributes(self) -> int:
+        """Number of quasi-identifiers."""
+        return len(self.space.attributes)
+
+    @cached_property
+    def extents(self) -> Extents:
+        """Codes that clusters are published with."""
+        found = Extents.of_runs(self.space, self.runs)
+        if self.wide is not None:
+            clusters, low, high = self.wide
+            found.low[clusters], found.high[clusters] = low, high
+        return found
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Records of each cluster."""
+        return self.extents.sizes.astype(np.int64)
+
+    @cached_property
+    def class_of(self) -> Ints:
+        """The class of each cluster: clusters that publish the same are one."""
+        numbers = iter(self.intervals)
+        low, high = self.extents.low.copy(), self.extents.high.copy()
+        for j, attribute in enumerate(self.space.attributes):
+            if isinstance(attribute, Number):
+                of = next(numbers)
+                known = high[:, j] < attribute.values
+                low[known, j], high[known, j] = of.low[low[known, j]], of.high[high[known, j]]
+        return classes(self.space, low, high, are_ends=True)
+
+    @cached_property
+    def class_sizes(self) -> Ints:
+        """Records of each class."""
+        return _sums(self.class_of, self.sizes)
+
+    @cached_property
+    def units(self) -> Ints:
+        """Persons of each class where these are counted, else its records."""
+        if self.space.persons is None:
+            return self.class_sizes
+        labels = self.runs.labels()
+        known = (labels >= 0) & (self.space.persons >= 0)
+        persons = self.space.persons[known].astype(np.int64)
+        pairs = np.unique(np.stack((self.class_of[labels[known]], persons)), axis=1)
+        return np.bincount(pairs[0], minlength=len(self.class_sizes))
+
+    @cached_property
+    def released(self) -> int:
+        """Records that are in a class."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def left_out(self) -> int:
+        """Records that are in none."""
+        return self.space.rows - self.released
+
+    def lost(self, heights: str, *, categories: bool = True) -> float:
+        """What all records lose, numbers and (by `heights` of inner nodes) categories."""
+        numbers = iter(self.intervals)
+        total = np.zeros(len(self.sizes))
+        for j, attribute in enumerate(self.space.attributes):
+            low, high = self.extents.low[:, j], self.extents.high[:, j]
+            none, mixed = low == attribute.values, (high == attribute.values) & (low < attribute.values)
+            if isinstance(attribute, Number):
+                own = _widths(next(numbers), low, high, ~none & ~mixed)
+                own[none] = float(attribute.bare)
+            elif categories:
+                node = np.append(attribute.node, 0)
+                own = shares(attribute, heights)[attribute.raised[common(attribute, node[low], node[high])]]
+                own[none] = 0.0
+            else:
+                continue
+            own[mixed] = 1.0
+            total += own
+        return math.fsum((total * self.sizes).tolist())
+
+    def square_error(self, group_of: Ints) -> float:
+        """Summed square distances of records to the middle of their group of clusters: of numbers to the mean, over the
+        range; of categories 1 where it is not the mode."""
+        kept = self.runs.kept()
+        group, counts = group_of[kept.clusters], kept.counts.astype(np.float64)
+        sizes = _weighed(group, counts, 0)
+        total = 0.0
+        for j, attribute in enumerate(self.space.attributes):
+            codes = self.space.codes[kept.tuples, j]
+            known = codes < attribute.values
+            filled = _weighed(group[known], counts[known], len(sizes))
+            if isinstance(attribute, Tree):
+                own = filled - _most(group[known], codes[known], counts[known], len(sizes))
+            else:
+                own = _deviations(group[known], attribute.positions[codes[known]], counts[known], filled)
+            total += math.fsum(np.where(filled == 0, 0.0, np.where(filled < sizes, sizes, own)).tolist())
+        return total
+
+    def homogeneous(self) -> float:
+        """Share of the records whose class has one value of a sensitive column; NaN where there is no such column."""
+        if not self.space.sensitive:
+            return math.nan
+        labels = self.runs.labels()
+        kept = labels >= 0
+        of = self.class_of[labels[kept]]
+        alike = np.zeros(len(self.class_sizes), bool)
+        for column in self.space.sensitive:
+            codes = column.codes[kept]
+            least, greatest = np.full(len(alike), column.values), np.zeros(len(alike), np.int64)
+            np.minimum.at(least, of, codes)
+            np.maximum.at(greatest, of, codes)
+            alike |= least == greatest
+        return float(self.class_sizes[alike].sum() / self.released)
+
+
+def _sums(group_of: Ints, sizes: Ints) -> Ints:
+    """Summed sizes of each group, as whole numbers."""
+    total = np.zeros(int(group_of.max(initial=-1)) + 1, np.int64)
+    np.add.at(total, group_of, sizes)
+    return total
+
+
+def _widths(of: Interval, low: Ints, high: Ints, seen: npt.NDArray[np.bool_]) -> Floats:
+    """Widths of intervals over that of all that is seen; 0 where nothing is."""
+    widths = np.zeros(len(low))
+    if seen.any():
+        first, last = of.below[low[seen]], of.above[high[seen]]
+        reach = float(last.max() - first.min())
+        if reach > 0:
+            widths[seen] = (last - first) / reach
+    return widths
+
+
+def _most(group: Ints, codes: Ints, counts: Floats, groups: int) -> Floats:
+    """Records of the most frequent value of each group."""
+    pairs, of = np.unique(np.stack((group, codes.astype(np.int64))), axis=1, return_inverse=True)
+    most = np.zeros(groups)
+    np.maximum.at(most, pairs[0], _weighed(np.asarray(of, np.int64).reshape(-1), counts, pairs.shape[1]))
+    return most
+
+
+def _deviations(group: Ints, places: Floats, counts: Floats, filled: Floats) -> Floats:
+    """Summed square distances to the mean of each group, over the range of all."""
+    reach = float(np.ptp(places)) if len(places) else 0.0
+    if reach == 0:
+        return np.zeros(len(filled))
+    scaled = (places - places.min()) / reach
+    mean = _weighed(group, scaled * counts, len(filled)) / np.maximum(filled, 1)
+    return _weighed(group, counts * (scaled - mean[group]) ** 2, len(filled))
+
+
+def _weighed(group: Ints, weights: Floats, groups: int) -> Floats:
+    """Summed weights of each group."""
+    return np.asarray(np.bincount(group, weights=weights, minlength=groups), np.float64)
+
+
+def _squares(sizes: Ints) -> float:
+    return float(sum(size * size for size in sizes.tolist()))
+
+
+def _suppressed(of: Published, sizes: Ints) -> float:
+    return _squares(sizes) + float((of.came - of.released) * of.came)
+
+
+def _each(of: Published) -> int:
+    """Cells of the released records."""
+    return of.released * of.attributes
+
+
+FIGURES: dict[str, Callable[[Published], float]] = {
+    "precision": lambda of: 1 - of.lost(of.heights) / _each(of),
+    "ncp": lambda of: of.lost("leaves"),
+    "gcp": lambda of: of.lost("leaves") / _each(of),
+    "information_loss": lambda of: of.lost(of.heights),
+    "total_information_loss": lambda of: of.lost("edges"),
+    "numeric_information_loss": lambda of: of.lost("edges", categories=False),
+    "square_error": lambda of: of.square_error(of.class_of),
+    "square_error_clusters": lambda of: of.square_error(np.arange(len(of.sizes))),
+    "discernibility": lambda of: _squares(of.class_sizes),
+    "discernibility_clusters": lambda of: _squares(of.sizes),
+    "discernibility_suppression": lambda of: _suppressed(of, of.class_sizes),
+    "discernibility_suppression_clusters": lambda of: _suppressed(of, of.sizes),
+    "c_avg": lambda of: of.released / len(of.class_sizes) / of.k,
+    "c_avg_clusters": lambda of: of.released / len(of.sizes) / of.k,
+    "records": lambda of: of.released,
+    "suppressed": lambda of: of.left_out,
+    "k": lambda of: int(of.units.min()),
+    "classes": lambda of: len(of.class_sizes),
+    "clusters": lambda of: len(of.sizes),
+    "class_size_average": lambda of: of.released / len(of.class_sizes),
+    "class_size_greatest": lambda of: int(of.class_sizes.max()),
+    "risk_highest": lambda of: float((1 / of.units).max()),
+    "risk_average": lambda of: float((of.class_sizes / of.units).sum() / of.released),
+    "homogeneous_share": Published.homogeneous,
+}
+"""Measures by the names that NAME_metrics has for them (`suppressed` is its `suppressed:outlier`)."""

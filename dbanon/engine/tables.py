@@ -1,0 +1,111 @@
+"""What DuckDB gives a UDF, groups of equal records with the domains of their codes, as a space; what it gets back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dbanon import errors
+from dbanon.engine.arrow import items, known, numbers, packed
+from dbanon.space import space
+
+
+def table(
+    asked: dict[str, Any], records: Any, domains: list[Any], *, tied: bool = True
+) -> tuple[space.Space, space.Ints]:
+    """The space of all records, and the canonical order of the groups; unless `tied`, equal codes are in the order of
+    persons alone."""
+    first = len(asked["attributes"])
+    attributes = [_attribute(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
+    columns = [_codes(records, j, a) for j, a in enumerate(attributes)]
+    persons = _persons(records) if asked["person"] else None
+    tie = numbers(records.field("tie")) if tied else np.zeros(len(records), np.uint64)
+    tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
+    made, order = space.build(attributes, columns, tie, persons, whole(records, "size"), tested)
+    sensitive = tuple(
+        replace(s, positions=_numbers(d, "place")) for s, d in zip(made.sensitive, domains[first:], strict=True)
+    )
+    return replace(made, sensitive=sensitive), order
+
+
+def whole(records: Any, name: str) -> space.Ints:
+    """A field without NULLs as integers."""
+    return np.asarray(numbers(records.field(name)), np.int64)
+
+
+def array(column: Any) -> Any:
+    """A column as one array."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def each(request: Any, rows: Any, domains: tuple[Any, ...], answer: Callable[..., Any], type_: Any) -> Any:
+    """The answers for all tables, or their errors as text."""
+    request, rows = array(request), array(rows)
+    columns = [array(domain) for domain in domains]
+    answers = []
+    for i in range(len(request)):
+        asked = json.loads(request[i].as_py())
+        try:
+            answers.append(answer(asked, rows[i].values, [of.slice(i, 1) for of in columns]))
+        except KeyboardInterrupt:  # DuckDB runs UDFs on the main thread too
+            answers.append(pa.array([{"error": str(errors.Interrupted(asked["function"]))}], type_))
+        except errors.DbanonError as error:
+            answers.append(pa.array([{"error": str(error)}], type_))
+    return pa.concat_arrays(answers) if answers else pa.array([], type_)
+
+
+def one(rows: Any, type_: Any) -> Any:
+    """An array of one list."""
+    return pa.ListArray.from_arrays(packed(np.array([0, len(rows)], np.int32)), rows, type=type_)
+
+
+def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
+    """The attribute of a domain: a list of positions, or a struct of two lists of nodes."""
+    if kind["kind"] == "number":
+        integral, weight, bare = kind["integral"], kind["weight"], kind["bare"]
+        if not pa.types.is_struct(domain.type):
+            return space.Number(flat(domain, np.float64), integral, weight, bare=bare)
+        ranks = (flat(domain.field(end), np.int32) for end in ("low", "high"))
+        ends = space.Ends(*ranks, *(flat(domain.field(end), np.float64) for end in ("below", "above")))
+        positions = flat(domain.field("place"), np.float64)
+        return space.Number(positions, integral, weight, ends, bare, magnitudes=_numbers(domain, "magnitude"))
+    parent = numbers(items(domain.field("parent")), -1).astype(np.int32)
+    node = flat(domain.field("value"), np.int32)
+    magnitudes = _numbers(domain, "magnitude")
+    return space.Tree(parent, node, kind["weight"], kind["max_level"], kind["round"], magnitudes=magnitudes)
+
+
+def flat(lists: Any, type_: Any) -> Any:
+    """The items of one list."""
+    return numbers(items(lists)).astype(type_)
+
+
+def _sensitive(records: Any, i: int, domain: Any) -> tuple[space.Codes, int, space.Tree | None]:
+    """Codes of a sensitive column by row (NULL the code after the last), its number of values and its hierarchy."""
+    node = flat(domain.field("value"), np.int32)
+    codes = np.asarray(numbers(records.field(f"s{i}"), len(node)), np.int32)
+    parents = numbers(items(domain.field("parent")), -1).astype(np.int32)
+    return codes, len(node), space.Tree(parents, node) if len(parents) else None
+
+
+def _numbers(domain: Any, name: str) -> Any:
+    """A list of numbers by code, where it was asked for."""
+    return flat(domain.field(name), np.float64) if name in [f.name for f in domain.type] else None
+
+
+def _codes(records: Any, j: int, attribute: space.Attribute) -> space.Codes:
+    """Codes of one attribute by row; NULL is the code after the last."""
+    return np.asarray(numbers(records.field(f"c{j}"), attribute.values), np.int32)
+
+
+def _persons(records: Any) -> space.Ints:
+    """Dense numbers of persons by row, -1 where unknown."""
+    person = records.field("person")
+    _, dense = np.unique(numbers(person, 0), return_inverse=True)
+    dense[~known(person)] = -1
+    return np.asarray(dense, np.int64)

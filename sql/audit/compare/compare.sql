@@ -1,0 +1,10 @@
+{#- compare('table', ...): one row an algorithm, k, number of quasi-identifiers, size and metric. Each part is one encoding of
+    the source, on which all algorithms run. -#}
+SELECT algorithm, k, d, rows, n, metric, mean, stddev, seconds, runs, problem
+FROM (
+    {% for part, rows in parts %}
+    SELECT {{ loop.index }} AS part, {{ rows }}::BIGINT AS rows, * FROM {{ part }}
+    {% if not loop.last %}UNION ALL{% endif +%}
+    {% endfor %}
+)
+ORDER BY part ASC, place ASC

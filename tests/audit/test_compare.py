@@ -1,0 +1,189 @@
+"""compare(): the same figures as releases have, runs that share one encoded table, and what is refused as a row.
+
+That its figures are those of NAME_metrics on random tables is held in tests/release/test_metrics.py."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon.cluster.figures import FIGURES
+
+QI = "qi := ['age', 'city']"
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    """people(age, city, disease, who) of 240 rows; records of one person are alike in nothing."""
+    drawn = random.Random(4)
+    con.execute("CREATE TABLE people (age INTEGER, city VARCHAR, disease VARCHAR, who INTEGER)")
+    rows = [
+        (drawn.choice([None, *range(20, 60)]), drawn.choice("abcdef"), drawn.choice(["Flu", "HIV", "TB"]), i // 2)
+        for i in range(240)
+    ]
+    con.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
+    return con
+
+
+def rows(con: Any, query: str) -> list[dict[str, Any]]:
+    result = con.execute(query)
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def released(con: Any, algorithm: str, table: str, options: str) -> dict[str, float]:
+    found = dict(con.execute(f"SELECT metric, value FROM {algorithm}_metrics('{table}', {options})").fetchall())
+    return found | {"suppressed": found["suppressed:outlier"]}
+
+
+@pytest.mark.parametrize("persons", ["", ", person := 'who'"])
+@pytest.mark.parametrize("algorithm", ["kacpc", "datafly", "simdiv", "ldiversity_mondrian", "best"])
+def test_figures_are_those_of_releases_with_sensitive_values_and_persons(
+    people: Any, algorithm: str, persons: str
+) -> None:
+    """Algorithms that publish more than clusters span, leave records out, read sensitive values or search."""
+    options = f"{QI}, sensitive := ['disease']{persons}, suppress := 0.05"
+    call = f"'people', k := [4], algorithms := '{algorithm}', metrics := {[*FIGURES]}, {options}"
+    found = rows(people, f"FROM compare({call})")
+    expected = released(people, algorithm, "people", f"k := 4, {options}")
+    assert [row["metric"] for row in found] == [*FIGURES]
+    assert {row["metric"]: row["mean"] for row in found} == pytest.approx({n: expected[n] for n in FIGURES}, abs=1e-9)
+    assert {(row["algorithm"], row["k"], row["d"], row["rows"], row["n"]) for row in found} == {
+        (algorithm, 4, 2, None, 240)
+    }
+
+
+def test_algorithms_that_read_more_of_the_table_change_nothing_for_the_others(people: Any) -> None:
+    """Values of numbers, sensitive values, influence: each run is what it would be alone."""
+    people.execute("ALTER TABLE people ADD born DATE")
+    people.execute("UPDATE people SET born = DATE '1950-01-01' + (who * 37 % 9000)::INTEGER")
+    names = ["best", "wkmca", "kmember", "simdiv", "organized", "eld", "kacpc"]
+    options = "qi := ['age', 'born', 'city'], sensitive := ['disease'], person := 'who'"
+    metrics = "['ncp', 'square_error', 'clusters']"
+    call = f"'people', k := 4, metrics := {metrics}, {options}"
+    call = f"SELECT algorithm, metric, mean FROM compare({call}, algorithms := {{}})"
+    together = people.execute(call.format(names)).fetchall()
+    assert together == [row for name in names for row in people.execute(call.format([name])).fetchall()]
+    for name in names:
+        expected = released(people, name, "people", f"k := 4, {options}")
+        assert {m: v for a, m, v in together if a == name} == pytest.approx(
+            {m: expected[m] for m in ("ncp", "square_error", "clusters")}, abs=1e-9
+        )
+
+
+def test_every_combination_is_a_row_in_the_order_of_the_call(people: Any) -> None:
+    call = "algorithms := ['mdav', 'kacpc'], k := [3, 5], d := [1, 2], rows := [60, 240], metrics := ['ncp', 'k']"
+    found = rows(people, f"FROM compare('people', {call}, {QI})")
+    assert [(r["d"], r["rows"], r["algorithm"], r["k"], r["metric"]) for r in found] == [
+        (d, n, algorithm, k, metric)
+        for d in (1, 2) for n in (60, 240) for algorithm in ("mdav", "kacpc") for k in (3, 5) for metric in ("ncp", "k")
+    ]  # fmt: skip
+    assert all(r["n"] == r["rows"] and r["runs"] == 1 and r["stddev"] is None and r["seconds"] >= 0 for r in found)
+    one = released(people, "mdav", "people", "k := 5, qi := ['age']")
+    assert [r["mean"] for r in found if (r["d"], r["n"], r["algorithm"], r["k"]) == (1, 240, "mdav", 5)] == [
+        pytest.approx(one["ncp"]), one["k"],
+    ]  # fmt: skip
+
+
+def test_a_sample_is_a_table_of_its_own_and_has_the_smaller_ones(people: Any) -> None:
+    """Its ranges are those of its records, whatever order the table is in."""
+    first = rows(people, f"FROM compare('people', k := 3, rows := [30, 90], metrics := 'information_loss', {QI})")
+    people.execute("CREATE TABLE turned AS FROM people ORDER BY hash(who, disease)")
+    assert [r["mean"] for r in first] == [
+        r["mean"]
+        for r in rows(people, f"FROM compare('turned', k := 3, rows := [30, 90], metrics := 'information_loss', {QI})")
+    ]
+    order = "md5_number_lower(p::VARCHAR || '0'), p::VARCHAR"
+    people.execute(f"CREATE TABLE few AS SELECT p.* FROM people AS p ORDER BY {order} LIMIT 30")
+    expected = released(people, "kacpc", "few", f"k := 3, {QI}")["information_loss"]
+    assert next(r["mean"] for r in first if r["algorithm"] == "kacpc") == pytest.approx(expected)
+
+
+def test_runs_of_several_seeds_have_a_mean_and_a_standard_deviation(people: Any) -> None:
+    people.execute("CREATE TABLE t AS SELECT range * 7919 % 97 AS age, range % 11 AS city FROM range(300)")
+    call = "algorithms := ['kmember', 'mdav'], k := [7], metrics := ['ncp'], repeat := 4"
+    found = {r["algorithm"]: r for r in rows(people, f"FROM compare('t', {call}, seed := 7, {QI})")}
+    each = [released(people, "kmember", "t", f"k := 7, seed := {seed}, {QI}")["ncp"] for seed in range(7, 11)]
+    assert len(set(each)) > 1
+    assert found["kmember"]["mean"] == pytest.approx(statistics.fmean(each))
+    assert found["kmember"]["stddev"] == pytest.approx(statistics.stdev(each))
+    assert (found["kmember"]["runs"], found["mdav"]["runs"], found["mdav"]["stddev"]) == (4, 1, None)
+    always = rows(people, f"FROM compare('t', {call}, mode := 'deterministic', {QI})")
+    assert [r["runs"] for r in always] == [1, 1]
+
+
+def test_what_an_algorithm_refuses_is_a_row_that_says_why_and_the_others_go_on(people: Any) -> None:
+    found = rows(
+        people,
+        f"FROM compare('people', algorithms := ['organized', 'mdav'], k := [3, 500], metrics := ['k'], {QI})",
+    )
+    assert [(r["algorithm"], r["k"], r["mean"], r["runs"]) for r in found] == [
+        ("organized", 3, None, 0), ("organized", 500, None, 0), ("mdav", 3, 3.0, 1), ("mdav", 500, None, 0),
+    ]  # fmt: skip
+    assert "no column of people is sensitive" in found[0]["problem"]
+    assert "k must be between 2 and 240 (people has 240 rows), got 500" in found[3]["problem"]
+    people.execute("CREATE TABLE few AS SELECT * FROM people WHERE who < 10")
+    call = f"'few', k := [9, 11], algorithms := 'kacpc', person := 'who', metrics := 'k', {QI}"
+    persons = rows(people, f"FROM compare({call})")
+    assert persons[0]["mean"] >= 9
+    assert "between 2 and 10 (few has 10 persons), got 11" in persons[1]["problem"]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("k := [5], algorithms := ['kacp']", "there is no algorithm 'kacp'. Did you mean 'kacpc'"),
+        ("k := [5], metrics := ['lost']", "metrics must be a list of some of precision, ncp"),
+        ("k := [5], d := [1, 3]", "d must be numbers of quasi-identifiers, at most 2, got [1, 3]"),
+        ("k := [10, 5]", "k must be a list of different integers of at least 2, ascending"),
+        ("k := 300", "k must be between 2 and 240"),
+        ("", "k is missing"),
+        ("k := [5], rows := [3]", "k must be between 2 and 3"),
+        ("k := [5], algorithms := ['mdav', 'MDAV']", "a list of different names of algorithms"),
+    ],
+)
+def test_a_call_that_means_nothing_says_what_is_accepted(people: Any, call: str, said: str) -> None:
+    with pytest.raises(duckdb.Error) as caught:
+        people.execute(f"FROM compare('people', {call}{', ' if call else ''}{QI})")
+    assert said in str(caught.value)
+
+
+def test_a_number_and_a_name_may_stand_alone_and_tables_be_made(people: Any) -> None:
+    people.execute(f"CREATE TABLE runs AS FROM compare('people', k = 5, algorithms = 'mdav', {QI})")
+    assert people.execute("SELECT algorithm, k, metric FROM runs").fetchall() == [
+        ("mdav", 5, "precision"), ("mdav", 5, "ncp"),
+    ]  # fmt: skip
+
+
+def test_it_says_how_far_it_is_and_ends_on_ctrl_c(people: Any) -> None:
+    told: list[float] = []
+    with dbanon.connect(progress=lambda done, saved: told.append(done)) as con:
+        con.execute("CREATE TABLE t AS SELECT range % 50 AS age, range % 7 AS city FROM range(500)")
+        con.execute(f"FROM compare('t', k := [3, 4], algorithms := ['kacpc', 'mondrian'], rows := [100, 500], {QI})")
+        assert told[0] < 0.2
+        assert max(told) <= 1
+        assert told == sorted(told)
+
+        def press(done: float, saved: float) -> None:
+            con.interrupt()
+
+        con.progress = press
+        with pytest.raises((duckdb.Error, KeyboardInterrupt), match="(?i)interrupt"):
+            con.execute(f"FROM compare('t', k := [3, 4], algorithms := ['kacpc', 'mondrian'], {QI})")
+
+
+def test_roles_and_settings_are_those_of_the_policy(people: Any) -> None:
+    grid = {"role": "quasi", "grid": 10}
+    dbanon.declare(people, "people", age=grid, city="quasi", disease="sensitive", who="person")
+    call = "'people', k := 4, algorithms := 'kacpc', metrics := ['ncp', 'homogeneous_share']"
+    found = rows(people, f"FROM compare({call})")
+    expected = dict(people.execute("SELECT metric, value FROM kacpc_metrics('people', k := 4)").fetchall())
+    names = ("ncp", "homogeneous_share")
+    assert {r["metric"]: r["mean"] for r in found} == pytest.approx({n: expected[n] for n in names})
+    wider = rows(people, f"FROM compare({call}, grid := {{'age': 20}})")
+    assert wider[0]["mean"] > found[0]["mean"]
