@@ -114,14 +114,16 @@ def oka(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
 Assign: TypeAlias = Callable[[list[Center]], list[list[int]]]
 
 
-def _rounds(table: Table, seeds: Sequence[int], assign: Assign) -> tuple[list[list[int]], list[Center]]:
+def _rounds(
+    table: Table, seeds: Sequence[int], assign: Assign, rounds: int = ROUNDS
+) -> tuple[list[list[int]], list[Center]]:
     """Figure 1: until no center changes or the centers are those of an earlier round, or for ROUNDS."""
     centers = [table.center([seed]) for seed in seeds]
     earlier = [centers]
     while True:
         clusters = assign(centers)
         new = [table.center(cluster) if cluster else old for cluster, old in zip(clusters, centers, strict=True)]
-        if new in earlier or len(earlier) == ROUNDS:
+        if new in earlier or len(earlier) == rounds:
             return clusters, centers
         earlier.append(new)
         centers = new
@@ -158,8 +160,22 @@ def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
     return _rounds(table, seeds, assign)[0]
 
 
-def no3(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> list[list[int]]:
+def no3(table: Table, k: int, seeds: Sequence[int], order: Sequence[int], rounds: int = ROUNDS) -> list[list[int]]:
     """Three-variants paper, Figure 2."""
-    clusters, centers = _rounds(table, seeds, lambda centers: _to_nearest(table, centers))
+    clusters, centers = _rounds(table, seeds, lambda centers: _to_nearest(table, centers), rounds)
     adjust(table, clusters, centers, k, order)
     return clusters
+
+
+def plus_plus(table: Table, number: int, draw: Callable[[list[int]], int]) -> list[int]:
+    """Seeds of k-means++, after a first one that is drawn from equal chances; `draw` takes the chances of all records.
+    Once all records lie on seeds, the others are spread evenly over the table."""
+    everybody = range(len(table.spots))
+    seeds = [draw([1 for _ in everybody])]
+    while len(seeds) < number:
+        near = [min(table.distance(r, table.center([s])) for s in seeds) for r in everybody]
+        if not any(near):
+            rest = number - len(seeds)
+            return seeds + [i * len(near) // rest for i in range(rest)]
+        seeds.append(draw([d * d for d in near]))
+    return seeds

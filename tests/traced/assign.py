@@ -25,4 +25,7 @@ TRACED: Traced = {
     # Seeds a and c. a takes b, which costs 2 * 1/2. c costs 3 * 1/2 - 1 = 1/2, which is less than 1: it joins, too. g
     # would cost 4 - 3/2. The seed c is taken, so that both g join the only cluster.
     "adaptive_k": (LETTERS, letters("abcgg"), [[0, 1, 2, 3, 4]]),
+    # Letters are 0, 1, 2, 3. The first seed is a, the farthest from it g. b goes to a, d to g: centers 1/2 and 8/3, and
+    # nothing moves. d is farthest from 8/3, leaves, and comes back.
+    "kmeanspp_cloud": (LETTERS, letters("abdgg"), [[0, 1], [2, 3, 4]]),
 }

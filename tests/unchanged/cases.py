@@ -83,6 +83,7 @@ OWN = {
     "bhaladhare": ("a := 2, b := 0", "mode := 'deterministic'"),
     "organized": ("a := 2",),
     "adaptive_k": ("mode := 'deterministic'",),
+    "kmeanspp_cloud": ("seed := 2, deviations := 2", "mode := 'deterministic', suppress := 0"),
     "wkmca": ("outliers := 0.2, seed := 1",),
     "oka_kmember": ("seed := 5",),
     "datafly": ("most := 0", "suppress := 0.02, l := 2"),

@@ -29,7 +29,7 @@ NONE = 2**62
 Axes = tuple[Ints, ...]
 
 
-def _axes(space: Space) -> tuple[Axes, Ints]:
+def axes_of(space: Space) -> tuple[Axes, Ints]:
     """The axes, hierarchies first, and the tuples' coordinates on them, as `dbanon.kernels.centers` has them."""
     total = space.total * sum(a.weight for a in space.attributes)
     scale = 2.0 ** (62 - math.frexp(total)[1])
@@ -78,7 +78,7 @@ class Work:
 
     def __post_init__(self) -> None:
         self.tuple_of = self.space.tuple_of
-        self.axes, self.points = _axes(self.space)
+        self.axes, self.points = axes_of(self.space)
         self.centers = self.points[self.tuple_of[self.seeds]]
         nodes, d = max(2 * len(self.centers) - 1, 1), self.points.shape[1]
         self.boxes = (

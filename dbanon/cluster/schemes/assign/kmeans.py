@@ -101,6 +101,11 @@ def no3(work: Work) -> Ints:
     Starts, and ends its rounds, as No. 1. A cluster without records keeps its center. O(rounds * n^2 / k) time at
     worst, O(n) memory.
     """
+    return settled(work)
+
+
+def settled(work: Work) -> Ints:
+    """The clusters of k-means, adjusted once its rounds are over."""
     labels, work.centers = _rounds(work, _nearest(work))
     work.adjust(labels)
     return labels

@@ -1,0 +1,170 @@
+"""k-means++ without outliers: against plain loops over all records, by hand, and as a user types it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import duckdb
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import assign as slow
+from oracle.reference import Category, Number, Record, Value
+from support import by_row
+from support.tables import SOME, Table, encoded, groups_of, labels_of, tables
+from traced.tables import LETTERS, letters
+
+from dbanon import cluster
+from dbanon.cluster.abilities import MOST_LEFT_OUT
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Space
+
+ROUNDS = 7
+
+
+def labels(made: Space, k: int, most: int = 0, **options: object) -> list[int]:
+    chosen = cluster.find("kmeanspp_cloud")
+    asked = {p.name: p.default for p in chosen.own} | {"rounds": ROUNDS, MOST_LEFT_OUT: most} | options
+    found: list[int] = by_row.labels(chosen.run(made, AtLeast(k), asked, lambda: None)).tolist()
+    return found
+
+
+def numbered(records: Sequence[Record], table: Table) -> slow.Table:
+    """Labels as 0, 1, 2 ... in the order of the leaves."""
+    columns: list[list[Value]] = []
+    for j, attribute in enumerate(table.attributes):
+        column = [record[j] for record in records]
+        if isinstance(attribute, Category):
+            order = [label for label in attribute.tree.leaf_order() if label in column]
+            column = [None if label is None else order.index(str(label)) for label in column]
+        columns.append(column)
+    numbers = [Number(a.weight) for a in table.attributes]
+    return slow.Table(list(zip(*columns, strict=True)), numbers, modes=True)
+
+
+def drawn(seed: int) -> Callable[[list[int]], int]:
+    """A record with a probability in proportion to its chance, as the package draws: the first time by the remainder
+    of a number of 64 bits, then by its first 53 bits."""
+    draws, first = np.random.PCG64(seed).jumped(), True
+
+    def draw(chances: list[int]) -> int:
+        nonlocal first
+        raw = int(draws.random_raw())
+        if first:
+            first = False
+            return raw % len(chances)
+        at = Fraction(raw >> 11, 2**53) * sum(chances)
+        return next(r for r, until in enumerate(accumulate(chances)) if until > at)
+
+    return draw
+
+
+def farthest() -> Callable[[list[int]], int]:
+    return lambda chances: chances.index(max(chances))
+
+
+@SOME
+@given(table=tables(), mode=st.sampled_from(["random", "deterministic"]), seed=st.integers(0, 3))
+def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: str, seed: int) -> None:
+    made = encoded(replace(table, persons=None))
+    n, plain = made.space.rows, numbered(made.records, table)
+    number = max(n // table.k, 1)
+    seeds = slow.plus_plus(plain, number, farthest() if mode == "deterministic" else drawn(seed))
+    raw = np.random.PCG64(seed).random_raw(n)
+    order = sorted(range(n), key=lambda r: (0 if mode == "deterministic" else raw[r], r))
+    expected = labels_of(slow.no3(plain, table.k, seeds, order, ROUNDS), n)
+    found = labels(made.space, table.k, mode=mode, seed=seed)
+    assert groups_of(found) == groups_of(expected)
+
+
+@SOME
+@given(table=tables(st.integers(-40, 40).map(lambda eighths: eighths / 8)), deviations=st.sampled_from([1.0, 1.5, 2.0]))
+def test_left_out_are_the_records_beyond_the_deviations(table: Table, deviations: float) -> None:
+    made = encoded(replace(table, persons=None))
+    expected = set()
+    for j, attribute in enumerate(table.attributes):
+        column = [record[j] for record in made.records] if isinstance(attribute, Number) else []
+        known = [Fraction(value) for value in column if value is not None]
+        if not known:
+            continue
+        mean = sum(known) / len(known)
+        variance = sum((x - mean) ** 2 for x in known) / len(known)
+        for r, value in enumerate(column):
+            if value is not None and (Fraction(value) - mean) ** 2 > Fraction(deviations) ** 2 * variance:
+                expected.add(r)
+    found = labels(made.space, table.k, made.space.rows, mode="deterministic", deviations=deviations)
+    out = {r for r, label in enumerate(found) if label < 0}
+    if made.space.rows - len(expected) >= table.k:
+        assert out == expected
+    else:
+        assert out < expected and made.space.rows - len(out) >= table.k
+
+
+def test_the_farthest_are_left_out_first() -> None:
+    """Deviations from the mean 20: 100, 20 (three times) and 60. Two may go: 120, and one at -40."""
+    values = [-40, 20 - 20, 20, 20, 20, 20, 20, 120]
+    made = encoded(Table([(v,) for v in values], [Number()], 2)).space
+    for most, out in ((0, []), (1, [7]), (2, [0, 7]), (8, [0, 7])):
+        found = labels(made, 2, most, deviations=1.0)
+        assert [r for r, label in enumerate(found) if label < 0] == out
+
+
+def test_categories_are_numbers_in_the_order_of_the_leaves() -> None:
+    """a, b, d, g are 0, 1, 2, 3: d is nearer to g than to a, and both are * together."""
+    made = encoded(Table(letters("abdgg"), LETTERS, 2)).space
+    assert groups_of(labels(made, 2, mode="deterministic")) == [[0, 1], [2, 3, 4]]
+
+
+def test_seeds_that_all_records_lie_on_are_followed_by_evenly_spread_ones() -> None:
+    values = [5] * 8 + [9] * 4
+    made = encoded(Table([(v,) for v in values], [Number()], 2)).space
+    found = np.bincount(labels(made, 2))
+    assert found.tolist() == [2] * 6
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT CASE WHEN i = 59 THEN 500 ELSE 20 + (i * 7) % 41 END AS age, ['F', 'M'][1 + i % 2] AS sex,
+            ['a', 'b', 'c'][1 + i % 3] AS town, CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(60) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+
+
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20", ", weights={'age': 3}"])
+def test_classes_meet_the_model(people: Any, more: str) -> None:
+    rows = people.execute(f"FROM kmeanspp_cloud_classes{ASKED.format(more)}").fetchall()
+    names = [d[0] for d in people.description]
+    classes = [dict(zip(names, row, strict=True)) for row in rows]
+    kept = [c for c in classes if c["class_id"] is not None]
+    assert sum(c["size"] for c in classes) == 60
+    assert min(c["size"] for c in kept) >= 5 and len(kept) > 3
+    assert more != ", l=2" or min(len(c["disease"]) for c in kept) >= 2
+
+
+def test_who_is_far_from_the_mean_is_left_out_and_told(people: Any) -> None:
+    out = "SELECT value FROM kmeanspp_cloud_metrics{} WHERE metric = 'suppressed:outlier'"
+    for more, expected in (("", 1), (", suppress=0", 0), (", deviations=9", 0)):
+        assert people.execute(out.format(ASKED.format(more))).fetchall() == [(expected,)]
+    assert people.execute(
+        f"SELECT count(*) FROM kmeanspp_cloud{ASKED.format('')} WHERE age LIKE '%500%'"
+    ).fetchall() == [(0,)]
+
+
+def test_choices_are_drawn_by_the_seed(people: Any) -> None:
+    one, same = (people.execute(f"FROM kmeanspp_cloud{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
+    others = [people.execute(f"FROM kmeanspp_cloud{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
+    assert one == same and any(one != other for other in others)
+
+
+def test_no_deviation_is_below_one(people: Any) -> None:
+    with pytest.raises(duckdb.Error, match="deviations must be a number from 1 to 1000"):
+        people.execute(f"FROM kmeanspp_cloud{ASKED.format(', deviations=0')}")
