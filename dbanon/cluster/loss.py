@@ -48,12 +48,13 @@ class Term:
 
 class Loss:
     """The loss of a space's records; `heights` is edges, leaves or top. Sums of (2k + 1) losses, and of n / k, stay
-    below 2^62."""
+    below 2^62. `unit`: what an attribute of weight 1 can lose."""
 
     def __init__(self, space: Space, k: int, heights: str) -> None:
         total = sum(a.weight for a in space.attributes) * max(2 * k + 1, space.total // k)
         shift = 62 - math.frexp(total)[1] if total > 0 else 0
-        self.terms = [_term(a, 2.0**shift, heights) for a in space.attributes]
+        self.unit = 2.0**shift
+        self.terms = [_term(a, self.unit, heights) for a in space.attributes]
 
     def of(self, low: Ints, high: Ints) -> Ints:
         """Loss of a record in clusters of the codes low to high (clusters, attributes)."""

@@ -215,7 +215,7 @@ def sick(con: Any) -> Any:
 CALL = "('sick', k := 3, qi := ['age', 'sex'], sensitive := ['disease']{})"
 
 
-@pytest.mark.parametrize("algorithm", ["eld", "ldiversity_mondrian"])
+@pytest.mark.parametrize("algorithm", ["dhkmeans", "eld", "ldiversity_mondrian"])
 def test_two_values_are_asked_for_where_nothing_else_is(sick: Any, algorithm: str) -> None:
     for asked, least in (("", 2), (", l := 2", 2)):
         rows = sick.execute(f"SELECT len(disease) FROM {algorithm}_classes{CALL.format(asked)}").fetchall()

@@ -4,4 +4,12 @@ from __future__ import annotations
 
 from dbanon.manual.works.work import Work
 
-WORKS: tuple[Work, ...] = ()
+WORKS: tuple[Work, ...] = (
+    Work(
+        "Ashkouti et al. 2021",
+        "Ashkouti, F., Khamforoosh, K., Sheikhahmadi, A. and Khamfroush, H.",
+        "DHkmeans-l-diversity: distributed hierarchical K-means for satisfaction of the l-diversity privacy model "
+        "using Apache Spark",
+        "The Journal of Supercomputing",
+    ),
+)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from dbanon.cluster import progress
+from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Attribute, Ints, Number, Space, Tree, ranges
+
+Bools = npt.NDArray[np.bool_]
+
+SAMPLE = 16
+"""Parts by which it is judged how long all of them take."""
+
+PART = 1e4
+"""Steps that a part costs beside its tuples."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +33,7 @@ class Part:
     first: Ints
     counts: Ints
 
-    def some(self, which: npt.NDArray[np.bool_]) -> Part:
+    def some(self, which: Bools) -> Part:
         """The records of some of the tuples."""
         return Part(self.tuples[which], self.first[which], self.counts[which])
 
@@ -46,6 +57,45 @@ def united(parts: Sequence[Part]) -> Runs:
     )
     order = np.argsort(first, kind="stable")  # canonical rows, so also by tuple
     return Runs.of(tuples[order], np.repeat(np.arange(len(parts)), sizes)[order], counts[order])
+
+
+Cut = Callable[[Part], Sequence[Part]]
+"""From a part to its sides; to none where it is a class."""
+
+
+def level_by_level(space: Space, least: int, cut: Cut, check: Check, each: float = 1.0) -> list[tuple[Part, int]]:
+    """Cuts all parts of a level before any of the next; gives the classes, with the number of the part that each was
+    cut from. A class has at least so many records; a tuple of a part that is cut costs so many steps (see
+    dbanon.cluster.progress).
+
+    How far it has come is told by the entropy of the parts: cuts into halves bring it near its end in few levels, and
+    cuts that take little off a part in many.
+    """
+
+    def ahead(part: Part) -> float:
+        records = int(part.counts.sum())
+        return records * math.log(max(records / least, 1.0))
+
+    whole, clock = progress.work(check), progress.clock()
+    level, found = [(Part(np.arange(len(space.counts)), space.starts, space.counts), -1)], []
+    all_, left, looked, cuts = ahead(level[0][0]), ahead(level[0][0]), 0, 0
+    while level:
+        below: list[tuple[Part, int]] = []
+        for part, parent in level:
+            check()
+            sides = cut(part)
+            below += [(side, cuts) for side in sides]
+            if not sides:
+                found.append((part, parent))
+            left += sum(map(ahead, sides)) - ahead(part)
+            looked, cuts = looked + len(part.tuples), cuts + 1
+            share = 1 - left / all_ if all_ > 0 else 1.0
+            if cuts == SAMPLE and share > 0:
+                sample = progress.Sample(share, looked * each, progress.clock() - clock).whole()
+                whole.expect(sample[0] + PART * space.rows / least, sample[1])
+            whole.come(share)
+        level = below
+    return found
 
 
 def first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) -> list[Part]:
@@ -113,11 +163,12 @@ def _balanced(codes: Ints, part: Part, once: bool) -> Iterator[list[Part]]:
         step *= 2
     for left in dict.fromkeys(tried if once else [*tried, first, last]):
         if max(first, 1) <= left <= min(last, records - 1):
-            yield _after(part, order, ends, left)
+            yield after(part, order, left)
 
 
-def _after(part: Part, order: Ints, ends: Ints, records: int) -> list[Part]:
-    """The part cut after so many records in an order of its tuples."""
+def after(part: Part, order: Ints, records: int) -> list[Part]:
+    """The part cut after so many records in an order of its tuples, some at least on either side."""
+    ends = np.cumsum(part.counts[order])
     middle = int(np.searchsorted(ends, records))
     before, after = np.zeros_like(part.counts), part.counts.copy()
     before[order[:middle]] = part.counts[order[:middle]]

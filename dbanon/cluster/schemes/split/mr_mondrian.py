@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from dbanon.cluster.abilities import NoiseRelease
 from dbanon.cluster.noise import EPSILON, Noise
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
-from dbanon.cluster.schemes.split.cut import Part, first_cut, united
+from dbanon.cluster.schemes.split.cut import first_cut, level_by_level, united
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Space
@@ -32,18 +30,8 @@ def mr_mondrian(space: Space, constraint: Constraint, options: Mapping[str, obje
     show negative ages under this name; they are noise, which no Mondrian adds: `noise_epsilon` imitates them. O(n
     log n) time for balanced cuts, O(n) memory.
     """
-    found: list[Part] = []
-    level = [Part(np.arange(len(space.counts)), space.starts, space.counts)]
-    while level:
-        below: list[Part] = []
-        for part in level:
-            check()
-            sides = first_cut(space, constraint, part, True)
-            below += sides
-            if not sides:
-                found.append(part)
-        level = below
-    return united(found)
+    found = level_by_level(space, constraint.least, lambda part: first_cut(space, constraint, part, True), check)
+    return united([part for part, _ in found])
 
 
 register(

@@ -1,0 +1,143 @@
+"""Dissimilarity trees and DHkmeans again, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dbanon.space.distance import places
+from dbanon.space.space import Number, Space
+from oracle.greedy import Plain
+
+Point = list[int | None]
+"""By attribute: the place of a number, None for NULL; the code of a category."""
+
+Enough = Callable[[list[int]], bool]
+
+
+class Points:
+    """Records of a space without persons as points; `pairs` are the same records, `unit` what an attribute of weight 1
+    counts."""
+
+    def __init__(self, space: Space, pairs: Plain, unit: float) -> None:
+        self.space, self.pairs, self.unit = space, pairs, unit
+
+    def point(self, record: int) -> Point:
+        return self.average([record])
+
+    def average(self, members: Sequence[int]) -> Point:
+        """Means, rounded, and modes."""
+        made: Point = []
+        for j, attribute in enumerate(self.space.attributes):
+            column = [self.pairs.rows[r][j] for r in members]
+            if isinstance(attribute, Number):
+                at = places(attribute, self.unit * attribute.weight).tolist()
+                known = [at[code] for code in column if code < attribute.values]
+                made.append((2 * sum(known) + len(known)) // (2 * len(known)) if known else None)
+            else:
+                made.append(max(sorted(set(column)), key=column.count))
+        return made
+
+    def distance(self, record: int, point: Point) -> int:
+        total = 0
+        for j, (attribute, at) in enumerate(zip(self.space.attributes, point, strict=True)):
+            code = self.pairs.rows[record][j]
+            if isinstance(attribute, Number):
+                null = code == attribute.values
+                if null or at is None:
+                    total += 0 if null and at is None else round(self.unit * attribute.weight)
+                else:
+                    total += abs(int(places(attribute, self.unit * attribute.weight)[code]) - at)
+            elif code != at:
+                total += self.pairs.losses[j]({code, int(str(at))})
+        return total
+
+
+def dissimilarity_tree(points: Points, k: int) -> list[list[int]]:
+    """The clusters, after swaps."""
+    return _tree(points, k, list(range(len(points.pairs.rows))))
+
+
+def _tree(points: Points, k: int, members: list[int]) -> list[list[int]]:
+    sides = _poles(points, k, members) if len(members) >= 2 * k else []
+    if not sides:
+        return [members]
+    below = [_tree(points, k, sorted(side)) for side in sides]
+    if [len(groups) for groups in below] == [1, 1] and max(len(groups[0]) for groups in below) < 2 * k:
+        _swapped(points.pairs, below[0][0], below[1][0])
+    return below[0] + below[1]
+
+
+def _poles(points: Points, k: int, members: list[int]) -> list[list[int]]:
+    def away(record: int, pole: int) -> int:
+        return points.pairs.distance(record, pole)
+
+    average = points.average(members)
+    center = min(members, key=lambda r: points.distance(r, average))
+    one = max(members, key=lambda r: away(r, center))
+    if away(one, center) == 0:
+        return []
+    other = max(members, key=lambda r: away(r, one))
+    sides = [[r for r in members if away(r, one) <= away(r, other)], []]
+    sides[1] = [r for r in members if r not in sides[0]]
+    for short, long in (sides, sides[::-1]):
+        for r in sorted(long, key=lambda r: abs(away(r, one) - away(r, other))):
+            if len(short) < k:
+                long.remove(r)
+                short.append(r)
+    return sides
+
+
+def _swapped(pairs: Plain, one: list[int], other: list[int]) -> None:
+    def lost(first: list[int], second: list[int]) -> int:
+        return len(first) * pairs.loss(first) + len(second) * pairs.loss(second)
+
+    if min(len(one), len(other)) < 2:
+        return
+    for _ in range(min(len(one), len(other))):
+        tried = {}
+        for a in range(len(one)):
+            for b in range(len(other)):
+                tried[a, b] = lost([*one[:a], other[b], *one[a + 1 :]], [*other[:b], one[a], *other[b + 1 :]])
+        a, b = min(tried, key=lambda swap: (tried[swap], swap))
+        if tried[a, b] >= lost(one, other):
+            return
+        one[a], other[b] = other[b], one[a]
+
+
+def dhkmeans(
+    points: Points, k: int, enough: Enough, sensitive: Sequence[Sequence[int]], pairs: int, rounds: int
+) -> list[list[int]]:
+    """In the deterministic mode. `sensitive`: columns by record."""
+    found, queue = [], [list(range(len(points.pairs.rows)))]
+    while queue:
+        members = queue.pop(0)
+        sides = _halves(points, members, sensitive, pairs, rounds) if len(members) >= 2 * k else []
+        if sides and all(enough(side) for side in sides):
+            queue += sides
+        else:
+            found.append(members)
+    return found
+
+
+def _halves(
+    points: Points, members: list[int], sensitive: Sequence[Sequence[int]], pairs: int, rounds: int
+) -> list[list[int]]:
+    def score(pair: tuple[int, int]) -> float:
+        alike = [column[pair[0]] == column[pair[1]] for column in sensitive]
+        return points.pairs.distance(*pair) / points.unit + (sum(alike) / len(alike) if alike else 0.0)
+
+    n = len(members)
+    tried = [(members[i], members[j]) for i in range(n) for j in range(i + 1, n)]
+    if len(tried) > pairs:
+        first = [i * n // pairs for i in range(pairs)]
+        tried = [(members[i], members[(i + n // 2) % n]) for i in first]
+    centers = [points.point(r) for r in max(tried, key=score)]
+    sides: list[list[int]] = []
+    for _ in range(rounds):
+        near = [points.distance(r, centers[1]) < points.distance(r, centers[0]) for r in members]
+        now = [[r for r, is_second in zip(members, near, strict=True) if is_second == side] for side in (False, True)]
+        if now == sides:
+            break
+        sides = now
+        centers = [points.average(side) if side else at for side, at in zip(sides, centers, strict=True)]
+    return sides
