@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+SECONDS = 3e-8
+"""What a step takes, about."""
+
 STEP = 0.005
 """Less than this is not worth saying."""
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from oracle import assign as slow
-from oracle.reference import Category, Number, Record, Value
+from oracle.reference import Attribute, Category, Number, Record, Value
 from support import by_row
 from support.tables import SOME, Table, encoded, groups_of, labels_of, tables
 from traced.tables import LETTERS, letters
@@ -34,17 +34,16 @@ def labels(made: Space, k: int, most: int = 0, **options: object) -> list[int]:
     return found
 
 
-def numbered(records: Sequence[Record], table: Table) -> slow.Table:
-    """Labels as 0, 1, 2 ... in the order of the leaves."""
+def as_numbers(records: Sequence[Record], attributes: Sequence[Attribute]) -> list[tuple[Value, ...]]:
+    """Records with labels as 0, 1, 2 ... in the order of the leaves."""
     columns: list[list[Value]] = []
-    for j, attribute in enumerate(table.attributes):
+    for j, attribute in enumerate(attributes):
         column = [record[j] for record in records]
         if isinstance(attribute, Category):
             order = [label for label in attribute.tree.leaf_order() if label in column]
             column = [None if label is None else order.index(str(label)) for label in column]
         columns.append(column)
-    numbers = [Number(a.weight) for a in table.attributes]
-    return slow.Table(list(zip(*columns, strict=True)), numbers, modes=True)
+    return list(zip(*columns, strict=True))
 
 
 def drawn(seed: int) -> Callable[[list[int]], int]:
@@ -72,7 +71,8 @@ def farthest() -> Callable[[list[int]], int]:
 @given(table=tables(), mode=st.sampled_from(["random", "deterministic"]), seed=st.integers(0, 3))
 def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: str, seed: int) -> None:
     made = encoded(replace(table, persons=None))
-    n, plain = made.space.rows, numbered(made.records, table)
+    n, numbers = made.space.rows, [Number(a.weight) for a in table.attributes]
+    plain = slow.Table(as_numbers(made.records, table.attributes), numbers, modes=True)
     number = max(n // table.k, 1)
     seeds = slow.plus_plus(plain, number, farthest() if mode == "deterministic" else drawn(seed))
     raw = np.random.PCG64(seed).random_raw(n)

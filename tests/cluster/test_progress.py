@@ -62,7 +62,7 @@ def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_sa
 LARGE = [a.name for a in cluster.algorithms() if "large" in {p.name for p in a.own}]
 COUNTED = (
     "oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "simdiv", "systematic", "bhaladhare",
-    "dissimilarity_tree", "dhkmeans",
+    "dissimilarity_tree", "dhkmeans", "wfcmeans",
 )  # fmt: skip
 """Those that do not grow clusters one after another, and know otherwise how many steps there will be."""
 GROWN = [name for name in LARGE if name not in COUNTED]
@@ -92,7 +92,8 @@ def test_algorithms_that_can_take_the_square_of_a_table_have_the_parameter_large
     assert set(LARGE) == {
         "adaptive_k", "bhaladhare", "dhkmeans", "dissimilarity_tree", "eld", "gaa_cp", "gccg", "ikac", "kmcssa",
         "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "kmember", "kmembers_random", "knn_anon", "mdav",
-        "mwck", "oka", "oka_kmember", "rka", "simdiv", "systematic", "wkmca",
+        "mwck", "oka", "oka_kmember", "rka", "simdiv", "systematic", "wfcmeans",
+        "wkmca",
     }  # fmt: skip
 
 

@@ -28,4 +28,6 @@ TRACED: Traced = {
     # Letters are 0, 1, 2, 3. The first seed is a, the farthest from it g. b goes to a, d to g: centers 1/2 and 8/3, and
     # nothing moves. d is farthest from 8/3, leaves, and comes back.
     "kmeanspp_cloud": (LETTERS, letters("abdgg"), [[0, 1], [2, 3, 4]]),
+    # Centers 0, 2 and 11: {0, 1}, {2}, {10, 11, 12, 30}. 1/2, 2 and 63/4: the same. {2} is small and joins the first.
+    "wfcmeans": (NUMBER, numbers(0, 1, 2, 10, 11, 12, 30), [[0, 1, 2], [3, 4, 5, 6]]),
 }

@@ -86,6 +86,7 @@ OWN = {
     "kmeanspp_cloud": ("seed := 2, deviations := 2", "mode := 'deterministic', suppress := 0"),
     "dissimilarity_tree": ("l := 2", "t := 0.5"),
     "dhkmeans": ("l := 3, seed := 4", "mode := 'deterministic', pairs := 10, rounds := 3"),
+    "wfcmeans": ("seed := 6", "mode := 'deterministic', rounds := 2"),
     "wkmca": ("outliers := 0.2, seed := 1",),
     "oka_kmember": ("seed := 5",),
     "datafly": ("most := 0", "suppress := 0.02, l := 2"),

@@ -12,4 +12,10 @@ WORKS: tuple[Work, ...] = (
         "using Apache Spark",
         "The Journal of Supercomputing",
     ),
+    Work(
+        "Chiu and Tsai 2007",
+        "Chiu, C.-C. and Tsai, C.-Y.",
+        "A k-anonymity clustering method for effective data privacy preservation",
+        "ADMA 2007, LNCS 4632",
+    ),
 )

@@ -92,7 +92,8 @@ def level_by_level(space: Space, least: int, cut: Cut, check: Check, each: float
             share = 1 - left / all_ if all_ > 0 else 1.0
             if cuts == SAMPLE and share > 0:
                 sample = progress.Sample(share, looked * each, progress.clock() - clock).whole()
-                whole.expect(sample[0] + PART * space.rows / least, sample[1])
+                parts = space.rows / least
+                whole.expect(sample[0] + PART * parts, sample[1] + PART * parts * progress.SECONDS)
             whole.come(share)
         level = below
     return found

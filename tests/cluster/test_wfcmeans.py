@@ -1,0 +1,107 @@
+"""WF-C-means: against plain loops over all records, by hand, and as a user types it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import wfcmeans as slow
+from oracle.reference import Number, places
+from support import by_row
+from support.tables import SOME, Table, encoded, groups_of, large, tables
+from test_assign import drawn
+from test_kmeanspp import as_numbers
+
+from dbanon import cluster
+from dbanon.cluster.schemes.assign import centers, wfcmeans
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Space
+
+
+def labels(made: Space, k: int, **options: object) -> list[int]:
+    chosen = cluster.find("wfcmeans")
+    asked = {p.name: p.default for p in chosen.own} | options
+    found: list[int] = by_row.labels(chosen.run(made, AtLeast(k), asked, lambda: None)).tolist()
+    return found
+
+
+def check(table: Table, mode: str, seed: int, rounds: int) -> None:
+    made = encoded(replace(table, persons=None))
+    n = made.space.rows
+    spots = []
+    for column in zip(*as_numbers(made.records, table.attributes), strict=True):
+        place = {**places(column, 1.0, 30), None: None}
+        spots.append([place[value] for value in column])
+    seeds, _ = drawn(n, max(n // table.k, 1), mode, seed)
+    declared = [a.weight for a in table.attributes]
+    expected = slow.wfcmeans(list(zip(*spots, strict=True)), declared, table.k, seeds, rounds)
+    found = labels(made.space, table.k, mode=mode, seed=seed, rounds=rounds)
+    assert groups_of(found) == groups_of(expected)
+
+
+@SOME
+@given(table=tables(), mode=st.sampled_from(["random", "deterministic"]), seed=st.integers(0, 3))
+def test_every_record_is_in_the_cluster_of_the_plain_loop(table: Table, mode: str, seed: int) -> None:
+    check(table, mode, seed, 9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_record_of_a_larger_table_is_in_the_cluster_of_the_plain_loop(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(centers, "STEPS", 30)
+    table = large(seed)
+    check(replace(table, records=table.records[:80], k=3, persons=None, ties=None), "random", seed, 5)
+
+
+def test_a_column_that_tells_clusters_apart_counts_more() -> None:
+    """Clusters {0, 2} and {8, 10}: of the first column 4 within and 64 between; of the other 50 and nothing. The shares
+    are 1 and 0, and the weights go from a half each halfway there."""
+    made = encoded(Table([(0, 0), (2, 10), (8, 5), (10, 5)], [Number(), Number()], 2)).space
+    means = wfcmeans._Means(made, np.array([0, 2]), lambda: None)
+    means.near = np.array([0, 0, 1, 1])
+    means.recenter()
+    means.weigh()
+    assert means.weights.tolist() == [0.75, 0.25]
+    assert means.stretch.tolist() == pytest.approx([0.75**0.5, 0.5])
+
+
+def test_a_small_cluster_moves_the_center_of_what_it_joins() -> None:
+    """Of {1 1}, {2}, {4}, {7 7 7} the second joins the first, whose center moves to 4/3. 4 is at 8/3 from it, at 3 from
+    7; it would be at 3 from both if the center had stayed."""
+    made = encoded(Table([(v,) for v in (1, 1, 2, 4, 7, 7, 7)], [Number()], 2)).space
+    means = wfcmeans._Means(made, np.array([4, 2, 3, 0]), lambda: None)
+    means.near = np.array([3, 1, 2, 0])
+    means.recenter()
+    assert means.merged(2).tolist() == [3, 3, 3, 0]
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
+            ['Flu', 'Cold', 'Ache', 'HIV'][1 + (i // 5) % 4] AS disease
+        FROM range(60) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+
+
+@pytest.mark.parametrize("more", ["", ", l=3", ", max_level={'town': 0}", ", cell=20", ", weights={'age': 3}"])
+def test_classes_meet_the_model(people: Any, more: str) -> None:
+    sizes = people.execute(f"SELECT size, len(disease) FROM wfcmeans_classes{ASKED.format(more)}").fetchall()
+    assert sum(size for size, _ in sizes) == 60
+    assert min(size for size, _ in sizes) >= 5
+    assert len(sizes) > 1
+    assert more != ", l=3" or min(values for _, values in sizes) >= 3
+
+
+def test_choices_are_drawn_by_the_seed(people: Any) -> None:
+    one, same = (people.execute(f"FROM wfcmeans{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
+    others = [people.execute(f"FROM wfcmeans{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
+    assert one == same and any(one != other for other in others)

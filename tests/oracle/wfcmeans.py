@@ -1,0 +1,84 @@
+"""WF-C-means again, record by record."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+Spot = tuple["int | None", ...]
+
+UNIT = 2**30
+
+
+class Clusters:
+    """`spots`: records as places of numbers, 0 to UNIT, None for NULL; `declared`: weights of columns."""
+
+    def __init__(self, spots: Sequence[Spot], declared: Sequence[float], seeds: Sequence[int]) -> None:
+        self.spots, self.declared = spots, declared
+        self.centers = [spots[seed] for seed in seeds]
+        self.weights = [1 / len(declared) for _ in declared]
+        self.labels = [0 for _ in spots]
+
+    def distance(self, one: Spot, other: Spot) -> int:
+        products = [d * w for d, w in zip(self.declared, self.weights, strict=True)]
+        total = 0
+        for a, b, product in zip(one, other, products, strict=True):
+            stretch = math.sqrt(product / math.fsum(products))
+            if a is None or b is None:
+                total += 0 if a is b else round(UNIT * stretch) ** 2
+            else:
+                total += (round(a * stretch) - round(b * stretch)) ** 2
+        return total
+
+    def nearest(self, spot: Spot, among: Sequence[int]) -> int:
+        return min(among, key=lambda c: (self.distance(spot, self.centers[c]), c))
+
+    def members(self, cluster: int) -> list[int]:
+        return [r for r, label in enumerate(self.labels) if label == cluster]
+
+    def recenter(self, cluster: int) -> None:
+        members = self.members(cluster)
+        if members:
+            self.centers[cluster] = mean([self.spots[r] for r in members])
+
+    def weigh(self) -> None:
+        average, shares = mean(self.spots), []
+        counts = Counter(zip(self.spots, self.labels, strict=True))
+        for j in range(len(self.declared)):
+            within, between = [], []
+            for (spot, label), n in counts.items():
+                if spot[j] is not None:
+                    own = self.centers[label][j]
+                    within.append(((spot[j] - own) / UNIT) ** 2 * n)  # type: ignore[operator]
+                    between.append(((own - average[j]) / UNIT) ** 2 * n)  # type: ignore[operator]
+            shares.append(math.fsum(between) / max(math.fsum(within), 1e-12))
+        if sum(shares) > 0:
+            self.weights = [(w + s / math.fsum(shares)) / 2 for w, s in zip(self.weights, shares, strict=True)]
+
+
+def mean(spots: Sequence[Spot]) -> Spot:
+    """Rounded to whole places."""
+    columns = [[x for x in column if x is not None] for column in zip(*spots, strict=True)]
+    return tuple((2 * sum(c) + len(c)) // (2 * len(c)) if c else None for c in columns)
+
+
+def wfcmeans(spots: Sequence[Spot], declared: Sequence[float], k: int, seeds: Sequence[int], rounds: int) -> list[int]:
+    """The cluster of every record."""
+    made = Clusters(spots, declared, seeds)
+    every = range(len(seeds))
+    for done in range(rounds):
+        before = made.labels
+        made.labels = [made.nearest(spot, every) for spot in spots]
+        for c in every:
+            made.recenter(c)
+        if done and made.labels == before:
+            break
+        made.weigh()
+    sizes = {c: len(made.members(c)) for c in every}
+    great = [c for c in every if sizes[c] >= k]
+    for c in sorted((c for c in every if 0 < sizes[c] < k), key=lambda c: (sizes[c], c)):
+        into = made.nearest(made.centers[c], great)
+        made.labels = [into if label == c else label for label in made.labels]
+        made.recenter(into)
+    return made.labels
