@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from dbanon import cluster, errors
+from dbanon.audit import runs
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.figures import FIGURES
 from dbanon.cluster.registry import LARGE, MODE, SEED
@@ -15,13 +16,10 @@ from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Integer, Integers, Names
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
-from dbanon.models import demand, registry
-from dbanon.release import plan, prepare
-from dbanon.release.cluster_request import request
-from dbanon.release.number_column import NumberColumn
+from dbanon.models import registry
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import Source
-from dbanon.sqltext.quote import Sql, as_json, identifier, literal
+from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.template import fill
 
 
@@ -32,8 +30,8 @@ def statement(call: Call) -> Sql:
     refuses is a row that says so.
     """
     options = call.options
-    chosen = [cluster.find(name) for name in options["algorithms"]]
-    whole = _whole(call)
+    chosen = algorithms(options)
+    whole = runs.whole(call, {"k": options["k"][0]})
     widths = options["d"] or (len(whole.attributes),)
     if widths[-1] > len(whole.attributes):
         accepts = f"numbers of quasi-identifiers, at most {len(whole.attributes)}"
@@ -42,18 +40,17 @@ def statement(call: Call) -> Sql:
     call.session.compared = 0
     parts = []
     for d, rows in combinations:
-        narrowed = _narrowed(whole, d, rows, int(options["seed"]))
-        parts.append((_part(call, narrowed, chosen, len(combinations)), literal(rows)))
+        base = _narrowed(whole, d, rows, int(options["seed"]))
+        every = [runs.run(call, base, a, {"k": k}, options["repeat"]) for a in chosen for k in options["k"]]
+        parts.append((runs.figures(base, every, options["metrics"], len(combinations)), literal(rows)))
     return Sql(fill("audit/compare/compare.sql", parts=parts))
 
 
-def _whole(call: Call) -> Publication:
-    """What all runs have in common; roles are those of a release of the same columns."""
-    usual = {p.name: p.default for p in COMMON}
-    given = {name: value for name, value in call.options.items() if name in usual and value is not None}
-    options = Options(usual | given | {"k": call.options["k"][0]})
-    publication = prepare.prepared(call, options, call.function.name, "compare")
-    return replace(publication, roles=replace(publication.roles, other=()))
+def algorithms(options: Options) -> list[cluster.Algorithm]:
+    """Those that a call names; UnknownAlgorithm."""
+    if options["algorithms"] == ("all",):
+        return list(cluster.algorithms())
+    return [cluster.find(name) for name in options["algorithms"]]
 
 
 def _narrowed(whole: Publication, d: int, rows: int | None, seed: int) -> Publication:
@@ -71,72 +68,6 @@ def _sample(source: Source, rows: int, seed: int) -> Source:
     return replace(source, sql=sql, is_table=False, cleaned=None)
 
 
-def _part(call: Call, base: Publication, chosen: Sequence[cluster.Algorithm], parts: int) -> Sql:
-    """The statement about one encoding."""
-    runs: list[dict[str, object]] = []
-    looks: list[Publication] = []
-    for algorithm in chosen:
-        try:
-            publication = _running(call, base, algorithm)
-        except errors.NoSensitive as error:
-            runs += [{"algorithm": algorithm.name, "k": k, "problem": str(error)} for k in call.options["k"]]
-            continue
-        looks.append(publication)
-        repeat = call.options["repeat"] if _draws(algorithm, publication) else 1
-        runs += [{**_own(publication), "k": k, "repeat": repeat} for k in call.options["k"]]
-    asks = max((p.demands for p in looks), key=len, default=())
-    run = replace(
-        base.run,
-        sensitive=any(p.looks_at_sensitive for p in looks) or _is_about_values(call, base),
-        magnitudes=any(p.run.magnitudes for p in looks),
-        forest=next((p.run.forest for p in looks if p.run.forest is not None), None),
-    )
-    encoded = replace(base, demands=asks, run=run)
-    of = plan.plan(encoded)
-    asked = request(encoded) | {
-        "table": base.source.shown,
-        "runs": runs,
-        "metrics": list(call.options["metrics"]),
-        "parts": parts,
-        "snapped": [isinstance(q, NumberColumn) and q.is_snapped for q in of.columns.quasi],
-    }
-    return Sql(fill("audit/compare/part.sql", **of.values | {"runs": as_json(asked)}))
-
-
-def _running(call: Call, base: Publication, algorithm: cluster.Algorithm) -> Publication:
-    """What one algorithm is asked: options of the call, and its own defaults of what the call does not say."""
-    names = {p.name for p in algorithm.parameters}
-    given = {name: value for name, value in call.options.items() if name in names and value is not None}
-    usual = {p.name: p.default for p in algorithm.parameters}
-    options = Options(usual | given | {"k": call.options["k"][0]})
-    demands = demand.demands(call.function.name, base.source.shown, options, base.roles.sensitive)
-    return prepare.running(replace(base, algorithm=algorithm.name, options=options, demands=demands), algorithm)
-
-
-def _draws(algorithm: cluster.Algorithm, publication: Publication) -> bool:
-    """Whether another seed gives another result."""
-    own = publication.run.options
-    return "seed" in own and own.get("mode") != "deterministic"
-
-
-def _own(publication: Publication) -> dict[str, object]:
-    """What runs of different algorithms do not share."""
-    asked = request(publication)
-    own = {name: asked[name] for name in ("algorithm", "options", "models", "suppress", "improve", "forest")}
-    return own | {"looks": publication.looks_at_sensitive, "magnitudes": publication.run.magnitudes}
-
-
-def _is_about_values(call: Call, base: Publication) -> bool:
-    """Whether a metric is about sensitive values."""
-    return "homogeneous_share" in call.options["metrics"] and bool(base.roles.sensitive)
-
-
-_SHARED = (
-    *("qi", "sensitive", "hierarchies", "person", "weights", "nulls", "missing", "withhold", "min_level", "max_level"),
-    *("top", "bottom", "grid", "round", "multi", "cell", "suppress", "improve", "escape", "eloss_height"),
-)
-
-
 def _parameters() -> Iterator[Parameter]:
     """Those of a release that play a part; of what an algorithm may have another default of, none."""
     usual = ("kacpc", "kmember", "mdav", "mondrian")
@@ -148,7 +79,7 @@ def _parameters() -> Iterator[Parameter]:
     yield Parameter(
         "algorithms",
         Names("algorithms", "['kacpc', 'mdav']"),
-        "Names of algorithms, each with its own defaults.",
+        "Names of algorithms, each with its own defaults; 'all': every one.",
         usual,
     )
     yield Parameter(
@@ -165,7 +96,7 @@ def _parameters() -> Iterator[Parameter]:
         "before; by default all rows.",
     )
     yield Parameter("repeat", Integer(1, 10_000), "Runs of algorithms with random steps, with seeds from `seed` on.", 1)
-    for name in (*_SHARED[:5], *models, *_SHARED[5:]):
+    for name in (*runs.SHARED[:5], *models, *runs.SHARED[5:]):
         yield replace(known[name], default=None) if name in differ else known[name]
     yield SEED
     yield MODE

@@ -82,8 +82,9 @@ def _cache_of(connection: Any) -> session.LabelCache:
                 "dbanon_compare",
                 called.dbanon_compare,
                 None,
-                "STRUCT(rows STRUCT(place INTEGER, algorithm VARCHAR, k INTEGER, n BIGINT, metric VARCHAR, "
-                "mean DOUBLE, stddev DOUBLE, seconds DOUBLE, runs INTEGER, problem VARCHAR)[], error VARCHAR)",
+                "STRUCT(rows STRUCT(place INTEGER, run INTEGER, algorithm VARCHAR, k INTEGER, n BIGINT, "
+                "metric VARCHAR, mean DOUBLE, stddev DOUBLE, seconds DOUBLE, runs INTEGER, problem VARCHAR)[], "
+                "error VARCHAR)",
                 type="arrow",
                 null_handling="special",
             )

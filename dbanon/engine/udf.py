@@ -117,7 +117,7 @@ def _noise_key(asked: dict[str, Any], table: space.Space, tie: Any) -> bytes:
     """What noise is drawn by: a hash of all that is clustered and published. The same table has the same noise, which
     asking again does not average out; who does not know the table cannot draw it."""
     hashed = hashlib.blake2b(json.dumps(asked["noise"], sort_keys=True).encode(), digest_size=32)
-    hashed.update(_content(asked, table))
+    hashed.update(content(asked, table))
     hashed.update(np.ascontiguousarray(tie).data)
     return hashed.digest()
 
@@ -200,15 +200,15 @@ def _runs(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeast)
             )
 
     if search is None or budget is None:
-        found: cluster.Runs = current.cache.get(_content(asked, table), compute)
+        found: cluster.Runs = current.cache.get(content(asked, table), compute)
         return found
     runs = compute()
     search.moves = budget.done
-    current.cache.put(_content({**asked, "improve": budget.done}, table), runs)
+    current.cache.put(content({**asked, "improve": budget.done}, table), runs)
     return runs
 
 
-def _content(asked: dict[str, Any], table: space.Space) -> bytes:
+def content(asked: dict[str, Any], table: space.Space) -> bytes:
     """128-bit hash of all that clusters follow from: version, algorithm, parameters, attributes, tuples, persons."""
     told = {
         key: asked[key]
@@ -229,7 +229,7 @@ def _content(asked: dict[str, Any], table: space.Space) -> bytes:
     if asked["cell"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
         told["cell"] = asked["cell"]
     told["influence"] = [[a.influence, a.weight] for a in table.attributes]
-    content = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)
+    hashed = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)
     arrays: list[Any] = [table.codes, table.counts]
     if table.persons is not None:
         arrays.append(table.persons.astype(np.int64))  # noise is drawn by numbers of this width
@@ -247,6 +247,6 @@ def _content(asked: dict[str, Any], table: space.Space) -> bytes:
         if attribute.magnitudes is not None:
             arrays.append(attribute.magnitudes)
     for each in arrays:
-        content.update(f"{each.dtype}{each.shape}".encode())
-        content.update(np.ascontiguousarray(each).data)
-    return content.digest()
+        hashed.update(f"{each.dtype}{each.shape}".encode())
+        hashed.update(np.ascontiguousarray(each).data)
+    return hashed.digest()

@@ -16,14 +16,14 @@ import pyarrow as pa
 from dbanon import cluster, errors, session
 from dbanon.cluster.figures import FIGURES, Interval, Published
 from dbanon.engine import tables
-from dbanon.engine.udf import influenced
+from dbanon.engine.udf import content, influenced
 from dbanon.models.constraint import AtLeast
 from dbanon.models.demand import Demand
 from dbanon.space.space import Attribute, Ints, Number, Space
 
 ROWS = pa.list_(
     pa.struct(
-        [("place", pa.int32()), ("algorithm", pa.string()), ("k", pa.int32()), ("n", pa.int64()),
+        [("place", pa.int32()), ("run", pa.int32()), ("algorithm", pa.string()), ("k", pa.int32()), ("n", pa.int64()),
          ("metric", pa.string()), *((n, pa.float64()) for n in ("mean", "stddev", "seconds")),
          ("runs", pa.int32()), ("problem", pa.string())]
     )
@@ -61,12 +61,12 @@ def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
             current.told((current.compared + (done + share) / total) / asked["parts"], 0.0)
 
     with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check, _ONE_AT_A_TIME:
-        for of in asked["runs"]:
+        for number, of in enumerate(asked["runs"]):
             run = _Run({**asked, **of}, table, unread, intervals, came, check, told)
             found, before = [], done
             problem = of.get("problem")
             try:
-                if problem is None and of["algorithm"] not in known:
+                if problem is None and asked["timed"] and of["algorithm"] not in known:
                     run.prepare()
                     known.add(of["algorithm"])
                 for seed in range(of.get("repeat", 0)):
@@ -77,7 +77,7 @@ def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
             except errors.DbanonError as error:
                 problem = str(error)
             done = before + of.get("repeat", 0)
-            rows += _rows(run.asked, table.rows, found, problem, len(rows))
+            rows += _rows(run.asked, table.rows, found, problem, {"run": number, "place": len(rows)})
         current.compared += 1
     values = pa.array(rows, ROWS.value_type)
     return pa.StructArray.from_arrays([tables.one(values, ROWS), pa.nulls(1, pa.string())], fields=list(COMPARISON))
@@ -172,10 +172,18 @@ class _Run:
         budget = None if asked["improve"] is None else cluster.Budget(asked["improve"])
         refinement = cluster.Refinement(asked["suppress"], asked["heights"], budget, told)
         algorithm = cluster.find(asked["algorithm"])
-        return (
-            cluster.run(algorithm, table, self.limits, options, names, refinement, self.check, cell=asked["cell"]),
-            options,
+
+        def compute() -> cluster.Runs:
+            return cluster.run(
+                algorithm, table, self.limits, options, names, refinement, self.check, cell=asked["cell"]
+            )
+
+        if asked["timed"]:
+            return compute(), options
+        found: cluster.Runs = session.get(asked["session"]).cache.get(
+            content(asked | {"options": options}, table), compute
         )
+        return found, options
 
 
 def _seen(attribute: Attribute, ends: bool, magnitudes: bool) -> Attribute:
@@ -185,15 +193,19 @@ def _seen(attribute: Attribute, ends: bool, magnitudes: bool) -> Attribute:
 
 
 def _rows(
-    asked: dict[str, Any], records: int, found: list[tuple[dict[str, float], float]], problem: str | None, place: int
+    asked: dict[str, Any],
+    records: int,
+    found: list[tuple[dict[str, float], float]],
+    problem: str | None,
+    place: dict[str, int],
 ) -> list[dict[str, object]]:
     """Rows of one run: one a metric, or the one that says why there is none."""
-    told = {"algorithm": asked["algorithm"], "k": asked["k"], "n": records, "runs": len(found)}
+    told = place | {"algorithm": asked["algorithm"], "k": asked["k"], "n": records, "runs": len(found)}
     if problem is not None:
-        return [told | {"place": place, "problem": problem}]
+        return [told | {"problem": problem}]
     told |= {"seconds": statistics.fmean(seconds for _, seconds in found)}
     return [
-        told | {"place": place + i, "metric": name, **_spread([figures[name] for figures, _ in found])}
+        told | {"place": place["place"] + i, "metric": name, **_spread([figures[name] for figures, _ in found])}
         for i, name in enumerate(asked["metrics"])
     ]
 

@@ -277,6 +277,30 @@ class Integers:
 
 
 @dataclass(frozen=True)
+class Reals:
+    """A list of different numbers between two ends, ascending; a single one may stand alone."""
+
+    low: float
+    high: float
+
+    @property
+    def invalid(self) -> tuple[object, ...]:
+        return (self.low - 1, True, [], [self.high + 1], ["much"], [self.high, self.low], [self.low, self.low])
+
+    def check(self, value: object) -> tuple[float, ...]:
+        values = [value] if isinstance(value, (int, float)) else value
+        if not isinstance(values, (list, tuple)) or not values:
+            raise ValueError
+        numbers = tuple(Real(self.low, self.high).check(item) for item in values)
+        if list(numbers) != sorted(set(numbers)):
+            raise ValueError
+        return numbers
+
+    def __str__(self) -> str:
+        return f"a list of different numbers from {self.low:g} to {self.high:g}, ascending, or one of them"
+
+
+@dataclass(frozen=True)
 class Words:
     """A list of some of a few words, in their order."""
 

@@ -173,7 +173,7 @@ def test_it_says_how_far_it_is_and_ends_on_ctrl_c(people: Any) -> None:
             con.interrupt()
 
         con.progress = press
-        with pytest.raises((duckdb.Error, KeyboardInterrupt), match="(?i)interrupt"):
+        with pytest.raises((duckdb.Error, KeyboardInterrupt), match=r"(?i)interrupt"):
             con.execute(f"FROM compare('t', k := [3, 4], algorithms := ['kacpc', 'mondrian'], {QI})")
 
 

@@ -1,0 +1,56 @@
+{#- choose('table', ...): one row a configuration. Figures are of one encoding; what is asked of a release is asked of the
+    release that the configuration's own statement makes. -#}
+WITH
+-- A row a configuration and metric.
+measured AS MATERIALIZED (FROM {{ figures }}),
+-- A row a configuration: its figures.
+figures AS (
+    SELECT
+        run, any_value(problem) AS problem,
+        {% for m in metrics %}any_value(mean) FILTER (WHERE metric = '{{ sql(m) }}') AS {{ sql(m) }}{{ sql(', ') if not loop.last }}{% endfor %}
+    FROM measured
+    GROUP BY run
+),
+{% for q in questions if q %}
+-- One row: what is found out by asking the release of one configuration.
+{{ sql('asked_', q.number) }} AS MATERIALIZED (
+    WITH "dbanon configuration" AS MATERIALIZED (
+        {{ q.release }}
+    )
+    SELECT
+        {{ q.number }} AS run,
+        {% if q.queries %}(SELECT avg(median) FROM ({{ q.queries }}) WHERE kind = 'count'){% else %}NULL::DOUBLE{% endif %} AS query_error
+        {% for a in q.attacks %}
+        , (SELECT max(value) FROM ({{ a.sql }}) WHERE name = {{ a.name }}) AS {{ sql(a.kind) }}
+        {% endfor %}
+),
+{% endfor %}
+-- A row a configuration: what was asked of its release.
+answers AS (
+    {% for q in questions if q %}FROM {{ sql('asked_', q.number) }}
+    UNION ALL BY NAME {% endfor %}
+    SELECT NULL::INTEGER AS run, NULL::DOUBLE AS query_error{% for a in attacks %}, NULL::DOUBLE AS {{ sql(a) }}{% endfor +%}
+),
+-- A row a configuration.
+configurations AS MATERIALIZED (
+    SELECT c.*, f.* EXCLUDE (run), a.* EXCLUDE (run), {{ sql(cost) }} AS cost
+    FROM (
+        {% for c in configurations %}
+        SELECT {{ loop.index0 }} AS place, {{ c.algorithm }} AS algorithm, {{ c.k }} AS k, {{ c.l }} AS l, {{ c.t }} AS t, {{ c.statement }} AS statement
+        {% if not loop.last %}UNION ALL{% endif +%}
+        {% endfor %}
+    ) AS c
+    LEFT JOIN figures AS f ON f.run = c.place
+    LEFT JOIN answers AS a ON a.run = c.place
+)
+SELECT
+    algorithm, k, l, t, precision, ncp, query_error, risk_highest, risk_average, homogeneous_share{% for a in attacks %}, {{ sql(a) }}{% endfor %}, suppressed,
+    CASE WHEN problem IS NULL THEN NOT EXISTS (
+        FROM configurations AS o
+        WHERE o.problem IS NULL AND o.place <> c.place
+            AND o.cost <= c.cost{% for r in risks %} AND {{ sql('o.', r) }} <= {{ sql('c.', r) }}{% endfor +%}
+            AND (o.cost < c.cost{% for r in risks %} OR {{ sql('o.', r) }} < {{ sql('c.', r) }}{% endfor %})
+    ) END AS frontier,
+    statement, problem
+FROM configurations AS c
+ORDER BY place ASC

@@ -1,0 +1,132 @@
+"""choose(): each row says what the functions say of the release that its statement makes, and the frontier is right."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    """people(age, city, disease, who), of whom one disease is rare."""
+    drawn = random.Random(5)
+    con.execute("CREATE TABLE people (age INTEGER, city VARCHAR, disease VARCHAR, who INTEGER)")
+    rows = [
+        (drawn.randint(20, 60), drawn.choice("abcdef"), drawn.choice(["Flu", "Flu", "HIV", "TB"]), i)
+        for i in range(300)
+    ]
+    con.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
+    return con
+
+
+CALL = "'people', qi := ['age', 'city'], sensitive := ['disease'], k := [4, 12], l := [1, 2, 3]"
+
+
+def rows(con: Any, query: str) -> list[dict[str, Any]]:
+    result = con.execute(query)
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def test_each_row_is_what_is_said_of_the_release_that_its_statement_makes(people: Any) -> None:
+    found = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav'], queries := 60)")
+    assert [(r["algorithm"], r["k"], r["l"], r["t"]) for r in found] == [
+        (*axes, 1) for axes in product(("kacpc", "mdav"), (4, 12), (1, 2, 3))
+    ]
+    for row in found:
+        called = row["statement"].removeprefix("SELECT * FROM ")
+        measured = dict(people.execute("SELECT metric, value FROM " + called.replace("(", "_metrics(", 1)).fetchall())
+        for name in ("precision", "ncp", "risk_highest", "risk_average", "homogeneous_share"):
+            assert row[name] == pytest.approx(measured[name]), row["statement"]
+        people.execute(f"CREATE OR REPLACE TABLE safe AS {row['statement']}")
+        asked = "query_error('safe', 'people', queries := 60, qi := ['age', 'city'])"
+        medians = people.execute(f"SELECT avg(median) FROM {asked} WHERE kind = 'count'").fetchone()
+        assert row["query_error"] == pytest.approx(medians[0])
+        assert row["problem"] is None
+
+
+def test_the_frontier_is_what_no_other_beats_in_both(people: Any) -> None:
+    found = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav', 'mondrian'], queries := 0)")
+
+    def beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
+        pairs = [(-one["precision"], -other["precision"])]
+        pairs += [(one[r], other[r]) for r in ("risk_highest", "homogeneous_share")]
+        return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+    assert [r["frontier"] for r in found] == [not any(beats(o, r) for o in found) for r in found]
+    assert {r["frontier"] for r in found} == {True, False}
+    assert all(r["query_error"] is None for r in found)
+    by_ncp = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav'], queries := 0, cost := 'ncp')")
+    assert any(r["frontier"] for r in by_ncp)
+
+
+def test_attacks_are_those_of_attack_summary(people: Any) -> None:
+    call = "'people', qi := ['age', 'city'], sensitive := ['disease'], k := 6, queries := 0"
+    (row,) = rows(people, f"FROM choose({call}, attacks := ['prediction', 'reconstruction'])")
+    people.execute(f"CREATE TABLE safe AS {row['statement']}")
+    for kind, name in (("prediction", "accuracy"), ("reconstruction", "success")):
+        (value,) = people.execute(
+            f"SELECT value FROM attack_summary('safe', kind := '{kind}', source := 'people', qi := ['age', 'city'], "
+            f"sensitive := ['disease']) WHERE name = '{name}'"
+        ).fetchone()
+        assert row[kind] == pytest.approx(value)
+
+
+def test_what_cannot_be_released_is_a_row_that_says_why(people: Any) -> None:
+    found = rows(people, f"FROM choose({CALL.replace('[1, 2, 3]', '[2, 9]').replace('12', '400')}, queries := 30)")
+    assert [(r["k"], r["l"], r["frontier"]) for r in found] == [
+        (4, 2, True),
+        (4, 9, None),
+        (400, 2, None),
+        (400, 9, None),
+    ]
+    assert "do not meet l = 9" in found[1]["problem"]
+    assert "k must be between 2 and 300" in found[2]["problem"]
+    assert found[1]["precision"] is None
+
+
+def test_t_and_other_models_and_settings_are_in_the_statement(people: Any) -> None:
+    dbanon.declare(
+        people, "people", age={"role": "quasi", "grid": 5}, city="quasi", disease="sensitive", who="identifier"
+    )
+    found = rows(people, "FROM choose('people', k := [5], t := [0.3, 1], emd := 'equal', alpha := 0.9, queries := 0)")
+    assert [r["t"] for r in found] == [0.3, 1]
+    assert "t = 0.3" in found[0]["statement"]
+    assert "alpha = 0.9" in found[0]["statement"]
+    assert "emd = 'equal'" in found[0]["statement"]
+    assert "t = " not in found[1]["statement"]
+    assert "emd" not in found[1]["statement"]
+    for row in found:
+        people.execute(row["statement"])
+
+
+def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
+    name = "x'); DROP TABLE t; --"
+    with dbanon.connect() as con:
+        con.execute(f'CREATE TEMP TABLE "{name}" AS SELECT range % 40 AS "a""b", range % 3 AS "Ö" FROM range(200)')
+        call = "'\"x''); DROP TABLE t; --\"', k := [3, 6], qi := ['a\"b', 'Ö'], queries := 20"
+        found = rows(con, f"FROM choose({call})")
+        assert len(found) == 2
+        con.execute(found[0]["statement"])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("k := [5], l := [1, 2]", "l is about sensitive values, and no column of people is sensitive"),
+        ("k := [5], t := [0.5, 0.2]", "t must be a list of different numbers from 0 to 1, ascending"),
+        ("k := [5], attacks := ['prediction']", "no column of people is sensitive"),
+        ("k := [5], algorithms := ['nix']", "there is no algorithm 'nix'"),
+        ("k := [5], cost := 'time'", "cost must be one of"),
+    ],
+)
+def test_a_call_that_means_nothing_says_what_is_accepted(people: Any, call: str, said: str) -> None:
+    with pytest.raises(duckdb.Error) as caught:
+        people.execute(f"FROM choose('people', {call}, qi := ['age', 'city'])")
+    assert said in str(caught.value)
