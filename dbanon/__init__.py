@@ -15,12 +15,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dbanon.client.about import attack, profile, risk
+    from dbanon.client.comparison import choose, compare
     from dbanon.client.connection import Connection, connect
     from dbanon.client.explain import explain
     from dbanon.client.frame import Anonymized, anonymize
     from dbanon.cluster.warmup import Warmed, warmup
     from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
+    from dbanon.plots.plot import plot
     from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
     from dbanon.views.certificate import certificate
     from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
@@ -40,7 +42,9 @@ _HOMES = {
     "attach": "engine.install",
     "attack": "client.about",
     "certificate": "views.certificate",
+    "choose": "client.comparison",
     "clear_cache": "policy.declare",
+    "compare": "client.comparison",
     "connect": "client.connection",
     "declare": "policy.declare",
     "drop": "views.materialized",
@@ -48,6 +52,7 @@ _HOMES = {
     "forget_release": "views.materialized",
     "load_hierarchy": "policy.declare",
     "materialize": "views.materialized",
+    "plot": "plots.plot",
     "profile": "client.about",
     "publish": "views.publish",
     "refresh": "views.materialized",
@@ -69,7 +74,9 @@ __all__ = [
     "attach",
     "attack",
     "certificate",
+    "choose",
     "clear_cache",
+    "compare",
     "connect",
     "declare",
     "drop",
@@ -77,6 +84,7 @@ __all__ = [
     "forget_release",
     "load_hierarchy",
     "materialize",
+    "plot",
     "profile",
     "publish",
     "refresh",

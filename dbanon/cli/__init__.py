@@ -7,6 +7,7 @@ import click
 from dbanon import __version__
 from dbanon.cli.anonymize import anonymize
 from dbanon.cli.browse import algorithms, hierarchy, policy
+from dbanon.cli.compare import choose, compare
 from dbanon.cli.demo import demo
 from dbanon.cli.docs import docs
 from dbanon.cli.group import Commands
@@ -39,6 +40,8 @@ for command in (
     algorithms,
     anonymize,
     certificate,
+    choose,
+    compare,
     demo,
     docs,
     doctor,

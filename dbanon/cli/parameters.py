@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.functions.parameter_types import Columns, ForColumns, Integer, Integers, Kind, Real, Words
+from dbanon.functions.parameter_types import Columns, ForColumns, Integer, Integers, Kind, Names, Real, Reals, Words
 from dbanon.functions.registry import table_functions
 
-_LISTS = (Columns, ForColumns, Words, Integers)
+_LISTS = (Columns, ForColumns, Words, Names, Integers, Reals)
 """Parameters that are lists: plain text is divided at its commas."""
 
 _GIVEN = re.compile(r"\s*([A-Za-z_]\w*)\s*(?::=|=>|==|=)\s*(.*?)\s*", re.DOTALL)
@@ -111,7 +111,8 @@ def parameter(given: str, kinds: Mapping[str, Kind]) -> tuple[str, Any]:
     known, value = literal(text)
     if not known and text[:1] in ("[", "{"):  # a list that mixes texts and numbers
         known, value = literal(_quoted(text))
-    if known and not (is_list and isinstance(value, (bool, int, float))):
+    alone = isinstance(kinds.get(name), (Integers, Reals))
+    if known and not (is_list and not alone and isinstance(value, (bool, int, float))):
         return name, value
     if not known and (not text or text[0] in _MEANT):
         raise click.BadParameter(
@@ -119,6 +120,8 @@ def parameter(given: str, kinds: Mapping[str, Kind]) -> tuple[str, Any]:
             f"as -p \"{name}=['a', 'b']\".",
             param_hint=f"-p {name}",
         )
+    if isinstance(kinds.get(name), (Integers, Reals)):
+        return name, [literal(item)[1] if literal(item)[0] else item.strip() for item in text.split(",")]
     return name, [item.strip() for item in text.split(",")] if is_list else text
 
 

@@ -33,7 +33,7 @@ def risk(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame
     >>> float(found["prosecutor_highest"])
     0.5
     """
-    return _answer("risk", of, release, parameters)
+    return answered("risk", of, release, parameters)
 
 
 def attack(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFrame:
@@ -46,7 +46,7 @@ def attack(of: Any, release: str | None = None, **parameters: Any) -> pd.DataFra
     >>> attack(made, kind="homogeneity", source=people)["guess"].tolist()
     ['Flu']
     """
-    return _answer("attack", of, release, parameters)
+    return answered("attack", of, release, parameters)
 
 
 def profile(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame:
@@ -57,10 +57,10 @@ def profile(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFram
     >>> profile(pd.DataFrame({"email": ["ann@example.org", "bob@example.org"]}))["proposed_role"].tolist()
     ['identifier']
     """
-    return _answer("profile", of, table, parameters)
+    return answered("profile", of, table, parameters)
 
 
-def _answer(function: str, of: Any, name: str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:
+def answered(function: str, of: Any, name: str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:
     """The rows of a table function whose first argument is a table."""
     called = table_functions()[function]
     known = [p.name for p in called.parameters]

@@ -50,6 +50,19 @@ class KOutOfRange(DbanonError):
         )
 
 
+class OtherComparison(DbanonError):
+    """A table that is to keep a comparison holds something else."""
+
+    outcome = "usage"
+    words = " and not this comparison"
+
+    def __init__(self, table: str, holds: str) -> None:
+        super().__init__(
+            f"compare: {table} holds {holds} and not this comparison. Hint: name another table, or give the parameters "
+            "that it was made with; algorithms, k, d and rows may be others."
+        )
+
+
 class TooFew(DbanonError):
     """One record, or none that belongs to a known person: no k can be met."""
 

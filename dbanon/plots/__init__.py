@@ -1,0 +1,1 @@
+"""Plots of what compare() and choose() found, by matplotlib (the extra `plot`)."""

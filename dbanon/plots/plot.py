@@ -1,0 +1,27 @@
+"""dbanon.plot: draws what compare() or choose() found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon import errors
+from dbanon.plots import frontier, runs
+from dbanon.plots.drawing import Drawing, rows_of
+
+
+def plot(found: Any) -> Drawing:
+    """A plot of the rows of compare() (a panel a metric) or of choose() (risk against utility).
+
+    `found`: a DataFrame, a DuckDB relation or a list of dicts. In a notebook the plot shows itself; `save("out.svg")`
+    writes it. InvalidArgument for other rows, MissingExtra without matplotlib.
+
+    >>> con = connect("dbanon_demo.duckdb")
+    >>> plot(con.sql("FROM compare('patients', k=[5, 10])")).save("out.svg").name
+    'out.svg'
+    """
+    rows = rows_of(found)
+    for columns, drawing in ((runs.COLUMNS, runs.drawing), (frontier.COLUMNS, frontier.drawing)):
+        if rows and set(columns) <= rows[0].keys():
+            return drawing(rows)
+    accepts = "rows of compare() or choose(), at least one"
+    raise errors.InvalidArgument("plot", "found", accepts, ", ".join(rows[0]) if rows else "no rows")
