@@ -55,8 +55,8 @@ def statement(call: Call) -> Sql:
     """
     options = call.options
     chosen = algorithms(options)
-    most = {"k": options["k"][0], "l": _most(options["l"]), "t": min(options["t"] or (1.0,))}
-    base = runs.whole(call, {**most, "t": None if most["t"] == 1 else most["t"]})
+    least = min(options["t"] or (1.0,))
+    base = runs.whole(call, {"l": _most(options["l"]), "t": None if least == 1 else least})
     base = replace(base, demands=())
     every = [
         _configuration(call, base, algorithm, dict(zip(("k", "l", "t"), values, strict=True)))

@@ -31,7 +31,7 @@ def statement(call: Call) -> Sql:
     """
     options = call.options
     chosen = algorithms(options)
-    whole = runs.whole(call, {"k": options["k"][0]})
+    whole = runs.whole(call, {})
     widths = options["d"] or (len(whole.attributes),)
     if widths[-1] > len(whole.attributes):
         accepts = f"numbers of quasi-identifiers, at most {len(whole.attributes)}"

@@ -1,4 +1,4 @@
-"""`dbanon compare` and `dbanon choose`: what algorithms and configurations cost and leave at risk, drawn where asked."""
+"""`dbanon compare` and `dbanon choose`: what algorithms and configurations cost and leave at risk."""
 
 from __future__ import annotations
 
@@ -144,8 +144,14 @@ def _answered(
     if as_json:
         answer(found, as_json)
         return
-    names = [n for n in found[0] if n not in _IN_JSON and any(row[n] is not None for row in found)]
-    table(f"{function} {source}", [{n: _short(row[n]) for n in names} for row in found])
+    made = [row for row in found if row["problem"] is None]
+    names = [n for n in found[0] if n not in _IN_JSON and any(row[n] is not None for row in made)]
+    if made:
+        table(f"{function} {source}", [{n: _short(row[n]) for n in names} for row in made])
+    for row in found:
+        if row["problem"] is not None:
+            of = ", ".join(f"{n} = {row[n]}" for n in ("k", "l", "t", "d", "n") if row.get(n) is not None)
+            click.echo(f"{row['algorithm']}, {of}: {row['problem']}")
     if written is not None:
         click.echo(str(written))
 

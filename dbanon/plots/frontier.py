@@ -43,6 +43,7 @@ def drawing(rows: Sequence[Row]) -> Drawing:
                     label=name if frontier == bool(of[0]["frontier"]) else None,
                     markersize=6,
                     fillstyle="full" if frontier else "none",
+                    clip_on=False,
                     **style,
                 )
         _label(panel, [row for row in kept if row["frontier"]], risk, several)
@@ -61,11 +62,14 @@ def _label(panel: Any, rows: Sequence[Row], risk: str, several: Sequence[str]) -
         if not best or row[risk] < best[-1][risk]:
             best.append(row)
     panel.plot([r["precision"] for r in best], [r[risk] for r in best], color="#999999", linewidth=0.8, zorder=0)
+    middle = (best[0]["precision"] + best[-1]["precision"]) / 2
     for row in best:
+        left = row["precision"] > middle
         panel.annotate(
             ", ".join(f"{axis} = {row[axis]:g}" for axis in several),
             (row["precision"], row[risk]),
-            xytext=(4, 4),
+            xytext=(-6 if left else 6, 4),
+            ha="right" if left else "left",
             textcoords="offset points",
             fontsize=7,
         )

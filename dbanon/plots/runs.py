@@ -40,6 +40,8 @@ def drawing(rows: Sequence[Row]) -> Drawing:
             _draw_lines(panel, shown, look, AXES[along])
         else:
             _draw_bars(panel, shown, look)
+        if metric == SECONDS and len(values[along]) > 1:
+            panel.set_ylim(bottom=0)
         said = "lower" if metric == SECONDS else better.get(metric, "")
         panel.set_title("seconds of clustering" if metric == SECONDS else metric.replace("_", " "), loc="left")
         panel.text(1, 1.02, f"{said} is better", transform=panel.transAxes, ha="right", va="bottom", color="#555555")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbanon import errors
-from dbanon.manual.mistakes.mistake import FEW, SHAPES, Mistake, sql
+from dbanon.manual.mistakes.mistake import FEW, SHAPES, Mistake, python, sql
 
 _WIDE = """CREATE TABLE wide AS
 SELECT patient_number % 4 AS a, a AS b, a AS c, a AS d, a AS e, a AS f, a AS g, a AS h, a AS i, a AS j, a AS m, sex
@@ -31,6 +31,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "CREATE TABLE vague AS SELECT 'about 1950' AS birth_date FROM patients;",
     ),
     sql(errors.KOutOfRange("kacpc", "few", 500, 200, "rows"), "FROM kacpc('few', k = 500, qi = ['sex']);", FEW),
+    python(
+        errors.OtherComparison("visits", "something else"),
+        'dbanon.compare(con, "few", into="visits", k=[5], qi=["sex"])',
+        FEW,
+        "CREATE TABLE visits (day DATE);",
+    ),
     sql(
         errors.TooFew("kacpc", "one", 1, "row"),
         "FROM kacpc('one', k = 2, qi = ['sex']);",

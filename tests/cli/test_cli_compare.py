@@ -1,0 +1,116 @@
+"""`dbanon compare` and `dbanon choose`: tables, JSON, plots, and runs that are kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import dbanon
+from dbanon.cli import main
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> str:
+    path = tmp_path / "clinic.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute(
+            "CREATE TABLE people AS SELECT range * 7919 % 61 AS age, range % 7 AS city, "
+            "['Flu', 'HIV', 'TB'][range % 3 + 1] AS disease FROM range(200)"
+        )
+    return str(path)
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words))
+
+
+def test_runs_are_shown_kept_and_drawn(clinic: str, tmp_path: Path) -> None:
+    words = ("compare", clinic, "people", "-k", "3,5", "--algorithms", "mdav,kacpc", "-p", "qi=age,city")
+    shown = call(*words)
+    assert shown.exit_code == 0, shown.stderr
+    assert "mdav" in shown.stdout and "precision" in shown.stdout
+    plot = tmp_path / "runs.svg"
+    kept = call(*words, "--into", "runs", "--plot", str(plot), "--json")
+    assert kept.exit_code == 0, kept.stderr
+    rows = json.loads(kept.stdout)
+    assert [(row["algorithm"], row["k"], row["metric"]) for row in rows] == [
+        (a, k, m) for a in ("mdav", "kacpc") for k in (3, 5) for m in ("precision", "ncp")
+    ]
+    assert plot.read_text().startswith("<?xml")
+    more = call(*words[:4], "3,5,9", *words[5:], "--into", "runs", "--json")
+    assert len(json.loads(more.stdout)) == 12
+    other = call(*words, "--into", "runs", "-p", "metrics=ncp")
+    assert other.exit_code == 2
+    assert "runs holds" in other.stderr
+    with dbanon.connect(clinic, read_only=True) as con:
+        assert con.execute("SELECT count(*) FROM runs").fetchone() == (12,)
+
+
+def test_sizes_and_columns_are_lists_too(clinic: str) -> None:
+    words = (
+        "compare",
+        clinic,
+        "people",
+        "-k",
+        "3",
+        "--algorithms",
+        "mdav",
+        "-p",
+        "qi=age,city",
+        "-p",
+        "metrics=k,classes",
+    )
+    found = call(*words, "-d", "1,2", "--rows", "50,200", "--json")
+    assert found.exit_code == 0, found.stderr
+    assert [(r["d"], r["rows"], r["metric"]) for r in json.loads(found.stdout)] == [
+        (d, n, m) for d in (1, 2) for n in (50, 200) for m in ("k", "classes")
+    ]
+
+
+def test_configurations_are_shown_and_drawn_and_json_has_their_statements(clinic: str, tmp_path: Path) -> None:
+    words = (
+        "choose",
+        clinic,
+        "people",
+        "-k",
+        "3,9",
+        "-l",
+        "1,2,8",
+        "-t",
+        "0.5,1",
+        "-p",
+        "qi=age",
+        "-p",
+        "sensitive=disease",
+    )
+    plot = tmp_path / "choose.png"
+    shown = call(*words, "-p", "queries=20", "--plot", str(plot))
+    assert shown.exit_code == 0, shown.stderr
+    assert "frontier" in shown.stdout and "do not meet l = 8" in shown.stdout.replace("\n", " ")
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    found = json.loads(call(*words, "-p", "queries=0", "--json").stdout)
+    assert [(r["k"], r["l"], r["t"]) for r in found] == [
+        (k, l_, t) for k in (3, 9) for l_ in (1, 2, 8) for t in (0.5, 1)
+    ]
+    with dbanon.connect(clinic) as con:
+        con.execute(found[0]["statement"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-k", "3,x"), "k must be a list of different integers"),
+        (("-k", "3", "--algorithms", "mdvv"), "Did you mean 'mdav'?"),
+        (("-k", "3", "--plot", "out.gif"), "a file that ends in .svg"),
+        (("-k", "3", "-p", "nix=1"), "nix"),
+        (("-k", "3", "-p", "k=5"), "k is given twice, and differently"),
+        ((), "Missing option '-k'"),
+    ],
+)
+def test_what_is_not_understood_is_said_and_nothing_is_run(clinic: str, words: tuple[str, ...], said: str) -> None:
+    found = call("compare", clinic, "people", "-p", "qi=age", *words)
+    assert found.exit_code == 2
+    assert said in found.stderr

@@ -1,0 +1,139 @@
+"""Comparisons from Python: DataFrames in and out, and tables that keep runs so that a stopped comparison goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dbanon
+from dbanon import cluster, errors
+
+ASKED = {"qi": ["age", "city"], "metrics": ["precision", "ncp"]}
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    path = tmp_path / "clinic.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute("CREATE TABLE people AS SELECT range * 7919 % 61 AS age, range % 7 AS city FROM range(200)")
+    return path
+
+
+@pytest.fixture
+def runs_made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Every run on the whole table, as it is made."""
+    made: list[tuple[str, int]] = []
+    run = cluster.run
+
+    def noted(algorithm: Any, space: Any, constraint: Any, *more: Any, **named: Any) -> Any:
+        found = run(algorithm, space, constraint, *more, **named)
+        if space.rows == 200:
+            made.append((algorithm.name, constraint.k))
+        return found
+
+    monkeypatch.setattr(cluster, "run", noted)
+    return made
+
+
+def test_what_is_kept_is_not_run_again_and_more_can_be_added(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
+    with dbanon.connect(clinic) as con:
+        first = dbanon.compare(con, "people", into="runs", k=[3, 5], algorithms="mdav", **ASKED)
+        assert runs_made == [("mdav", 3), ("mdav", 5)]
+        assert len(first) == 4
+    with dbanon.connect(clinic) as con:
+        more = dbanon.compare(con, "people", into="runs", k=[3, 5, 9], algorithms=["kacpc", "mdav"], **ASKED)
+        assert runs_made[2:] == [("kacpc", 3), ("kacpc", 5), ("kacpc", 9), ("mdav", 9)]
+        assert len(more) == 12
+        assert dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED).equals(more)
+        assert len(runs_made) == 6
+        whole = con.sql(
+            "FROM compare('people', k := [3, 5, 9], algorithms := ['kacpc', 'mdav'], qi := ['age', 'city'])"
+        )
+        key = ["algorithm", "k", "d", "n", "metric", "mean"]
+        expected = whole.df()[key].sort_values(key).reset_index(drop=True)
+        assert more[key].sort_values(key).reset_index(drop=True).equals(expected)
+
+
+def test_a_comparison_that_was_stopped_goes_on_where_it_was(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, called = cluster.run, []
+
+    def failing(algorithm: Any, space: Any, *more: Any, **named: Any) -> Any:
+        called.append(algorithm.name)
+        if len(called) > 3:
+            raise KeyboardInterrupt
+        return run(algorithm, space, *more, **named)
+
+    asked = {**ASKED, "k": [3, 5], "algorithms": ["mdav", "kacpc"], "d": [1, 2], "rows": [100, 200]}
+    with dbanon.connect(clinic) as con:
+        monkeypatch.setattr(cluster, "run", failing)
+        with pytest.raises((Exception, KeyboardInterrupt)):
+            dbanon.compare(con, "people", into="runs", **asked)
+        monkeypatch.undo()
+        kept = con.execute("SELECT count(*), count(DISTINCT metric) FROM runs").fetchone()
+        assert kept == (2, 2)  # whole runs only
+        every = dbanon.compare(con, "people", into="runs", **asked)
+        assert len(every) == 2 * 2 * 2 * 2 * 2
+        assert not every.duplicated(["algorithm", "k", "d", "rows", "metric"]).any()
+
+
+def test_what_was_refused_is_tried_again(clinic: Path) -> None:
+    with dbanon.connect(clinic) as con:
+        found = dbanon.compare(con, "people", into="runs", k=[3, 500], algorithms="mdav", **ASKED)
+        assert found["problem"].notna().sum() == 1
+        con.execute("INSERT INTO people SELECT range % 61, range % 7 FROM range(400)")
+        again = dbanon.compare(con, "people", into="runs", k=[3, 500], algorithms="mdav", **ASKED)
+        assert again["problem"].isna().all()
+        assert set(again["n"]) == {200, 600}
+
+
+@pytest.mark.parametrize(
+    ("before", "other"),
+    [
+        ("CREATE TABLE runs (a INTEGER)", {}),
+        ("", {"metrics": ["ncp"]}),
+        ("", {"qi": ["age"]}),
+        ("", {"seed": 4}),
+    ],
+)
+def test_a_table_that_holds_something_else_is_left_alone(clinic: Path, before: str, other: dict[str, Any]) -> None:
+    with dbanon.connect(clinic) as con:
+        if before:
+            con.execute(before)
+        else:
+            dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED)
+        held = con.execute("FROM runs").fetchall()
+        with pytest.raises(errors.OtherComparison, match=r"runs holds .* and not this comparison"):
+            dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **{**ASKED, **other})
+        assert con.execute("FROM runs").fetchall() == held
+
+
+def test_what_changes_no_figure_is_no_other_comparison(clinic: Path) -> None:
+    with dbanon.connect(clinic) as con:
+        dbanon.compare(con, "people", into='main."The Runs"', k=[3], algorithms="mdav", **ASKED)
+        dbanon.compare(con, "people", into='"The Runs"', k=[3, 4], algorithms="mdav", large=True, **ASKED)
+        assert con.execute('SELECT count(*) FROM "The Runs"').fetchone() == (4,)
+
+
+def test_mistakes_are_told(clinic: Path) -> None:
+    with dbanon.connect(clinic) as con:
+        with pytest.raises(errors.InvalidArgument, match="into must be a table's name"):
+            dbanon.compare(con, "people", into="a..b", k=[3])
+        with pytest.raises(errors.UnknownParameter, match="kk"):
+            dbanon.compare(con, "people", into="runs", kk=[3])
+        with pytest.raises(errors.MissingArgument, match="tbl is missing"):
+            dbanon.compare(con, into="runs", k=[3])
+        assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'runs'").fetchone() == (0,)
+
+
+def test_data_frames_are_compared_and_chosen_for() -> None:
+    people = pd.DataFrame({"age": [20 + i * 37 % 40 for i in range(60)], "disease": ["Flu", "HIV", "TB"] * 20})
+    found = dbanon.compare(people, k=[3, 4], algorithms=["mdav"], qi=["age"])
+    assert found[["algorithm", "k", "metric"]].values.tolist() == [
+        ["mdav", 3, "precision"], ["mdav", 3, "ncp"], ["mdav", 4, "precision"], ["mdav", 4, "ncp"],
+    ]  # fmt: skip
+    chosen = dbanon.choose(people, k=[3, 4], l=[1, 2], qi=["age"], sensitive=["disease"], queries=30)
+    assert len(chosen) == 4
+    assert chosen["query_error"].notna().all()

@@ -1,0 +1,150 @@
+"""Plots say what they show: a panel a measure, every algorithm in the legend, told apart without colours too."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+import dbanon
+from dbanon import cluster, errors
+from dbanon.plots import drawing
+
+NAMES = [algorithm.name for algorithm in cluster.algorithms()][:12]
+
+
+def run(algorithm: str, k: int, metric: str, mean: float | None, n: int = 1000, stddev: float | None = None) -> Any:
+    seconds = None if mean is None else k / 100
+    return {
+        "algorithm": algorithm, "k": k, "d": 6, "rows": None, "n": n, "metric": metric, "mean": mean, "stddev": stddev,
+        "seconds": seconds, "runs": 1, "problem": None,
+    }  # fmt: skip
+
+
+def texts(figure: Any) -> list[str]:
+    """All that can be read."""
+    return [text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text"))]
+
+
+def test_a_panel_a_metric_and_one_for_the_seconds_with_a_line_an_algorithm() -> None:
+    rows = [
+        run(name, k, metric, k * place, stddev=0.5)
+        for place, name in enumerate(NAMES, 1) for k in (5, 10, 20) for metric in ("precision", "ncp")
+    ]  # fmt: skip
+    figure = dbanon.plot(rows).figure
+    panels = [panel for panel in figure.axes if panel.axison]
+    assert [panel.get_title(loc="left") for panel in panels] == ["precision", "ncp", "seconds of clustering"]
+    for panel in panels:
+        assert [line.get_label() for line in panel.lines] == NAMES
+        assert panel.get_xlabel() == "k"
+        looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in panel.lines}
+        assert len(looks) == len(NAMES)
+        assert len({(line.get_marker(), line.get_linestyle()) for line in panel.lines}) >= 10  # without colours
+    assert list(panels[1].lines[2].get_ydata()) == [15, 30, 60]
+    assert list(panels[2].lines[0].get_ydata()) == [0.05, 0.1, 0.2]
+    assert len(panels[0].collections) == len(NAMES)  # spread
+    assert not panels[2].collections
+    assert {"higher is better", "lower is better"} <= set(texts(figure))
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == NAMES
+
+
+def test_the_axis_is_what_has_most_values_and_the_others_are_told_apart() -> None:
+    rows = [run("mdav", k, "ncp", n * k, n=n) for k in (5, 10) for n in (1000, 2000, 5000)]
+    (panel, _) = dbanon.plot(rows).figure.axes[:2]
+    assert panel.get_xlabel() == "records"
+    assert [line.get_label() for line in panel.lines] == ["mdav, k = 5", "mdav, k = 10"]
+    assert list(panel.lines[1].get_xdata()) == [1000, 2000, 5000]
+
+
+def test_one_value_of_each_axis_is_drawn_as_bars_with_their_numbers() -> None:
+    figure = dbanon.plot([run("mdav", 5, "ncp", 12.5), run("kacpc", 5, "ncp", 10.25, stddev=1.0)]).figure
+    panel = figure.axes[0]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["kacpc", "mdav"]
+    assert sorted(bar.get_width() for bar in panel.patches) == [10.25, 12.5]
+    assert " 12.5" in texts(figure)
+
+
+def test_what_was_refused_is_left_out() -> None:
+    rows = [run("mdav", 5, "ncp", 1.0), {**run("oka", 5, "ncp", None), "metric": None}]
+    assert "oka" not in texts(dbanon.plot(rows).figure)
+    with pytest.raises(errors.InvalidArgument, match="1 without one"):
+        dbanon.plot(rows[1:])
+
+
+def choice(algorithm: str, k: int, precision: float | None, frontier: bool | None, share: float | None) -> Any:
+    return {
+        "algorithm": algorithm, "k": k, "l": 1, "t": 1.0, "precision": precision, "ncp": 1.0, "query_error": None,
+        "risk_highest": 1 / k, "risk_average": 0.5 / k, "homogeneous_share": share, "suppressed": 0.0,
+        "frontier": frontier, "statement": "SELECT 1", "problem": None,
+    }  # fmt: skip
+
+
+def test_choices_are_risk_against_utility_with_the_frontier_filled() -> None:
+    rows = [choice("mdav", 5, 0.9, True, 0.2), choice("mdav", 10, 0.8, True, 0.1), choice("oka", 10, 0.7, False, 0.3)]
+    figure = dbanon.plot(pd.DataFrame([*rows, choice("oka", 20, None, None, None)])).figure
+    panels = [panel for panel in figure.axes if panel.axison]
+    assert [panel.get_title(loc="left") for panel in panels] == [
+        "highest risk of re-identification", "average risk of re-identification",
+        "records in classes of one sensitive value",
+    ]  # fmt: skip
+    filled = {
+        (x, y)
+        for line in panels[0].lines if line.get_fillstyle() == "full" and line.get_marker() not in ("None", "")
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    }  # fmt: skip
+    assert filled == {(0.9, 0.2), (0.8, 0.1)}
+    assert {"k = 5", "k = 10", "mdav", "oka"} <= set(texts(figure))
+    assert len(dbanon.plot([{**row, "homogeneous_share": None} for row in rows]).figure.axes) == 2
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_a_plot_is_saved_whole_and_the_same_again(tmp_path: Path, ending: str) -> None:
+    rows = [run("mdav", k, "ncp", math.sqrt(k)) for k in (5, 10)]
+    one = dbanon.plot(rows).save(tmp_path / f"one.{ending}")
+    begins = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[ending]
+    assert one.read_bytes().startswith(begins)
+    if ending != "pdf":
+        assert dbanon.plot(rows).save(tmp_path / f"two.{ending}").read_bytes() == one.read_bytes()
+    assert dbanon.plot(rows).save(one) == one
+    assert {path.name for path in tmp_path.iterdir()} <= {f"one.{ending}", f"two.{ending}"}
+
+
+def test_texts_of_an_svg_are_texts_and_a_notebook_shows_it() -> None:
+    made = dbanon.plot([run("mdav", k, "ncp", k) for k in (5, 10)])
+    found = {element.text for element in ElementTree.fromstring(made._repr_svg_()).iter() if element.text}
+    assert {"ncp", "mdav", "seconds of clustering"} <= found
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ([], "got no rows"),
+        ([{"a": 1}], "rows of compare() or choose(), at least one, got a"),
+        (pd.DataFrame({"algorithm": ["mdav"]}), "got algorithm"),
+    ],
+)
+def test_other_rows_are_refused(found: Any, said: str) -> None:
+    with pytest.raises(errors.InvalidArgument) as caught:
+        dbanon.plot(found)
+    assert said in str(caught.value)
+
+
+def test_other_files_and_a_missing_library_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = dbanon.plot([run("mdav", 5, "ncp", 1.0)])
+    (tmp_path / "folder.svg").mkdir()
+    with pytest.raises(errors.InvalidArgument, match=r"a file that ends in \.svg, \.png, \.pdf"):
+        made.save(tmp_path / "out.gif")
+    with pytest.raises(errors.TargetNotLocal):
+        made.save("s3://bucket/out.svg")
+    with pytest.raises(errors.NotWritten):
+        made.save(tmp_path / "folder.svg")
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(errors.MissingExtra, match=r"pip install 'dbanon\[plot\]'"):
+        dbanon.plot([run("mdav", 5, "ncp", 1.0)])
+    with pytest.raises(errors.MissingExtra):
+        drawing.writable(tmp_path / "out.svg")
