@@ -2,7 +2,7 @@
 
 `first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`: least
-loss. Anything else is a table of tests/bench/speed.py: statement, clustering alone, and a plain loop.
+loss; `figures` (`--plot`): the papers' figures. Anything else is a table of tests/bench/speed.py: statement, clustering alone, and a plain loop.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from tests.bench import bounded, data, first, improve, large, small, speed, wide
+from tests.bench import bounded, data, figures, first, improve, large, small, speed, wide
 
 SIZES = {"1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8}
 """Rows by name; from 30 million on, only where they are asked for."""
@@ -28,6 +28,7 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     ),
     "wide": lambda given: wide.report(given.tables or list(wide.CASES), given.json),
     "improve": lambda given: improve.report(given.runs, given.json),
+    "figures": lambda given: figures.report(given.figure or [], given.plot, given.json),
 }  # fmt: skip
 
 
@@ -49,6 +50,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--memory", default="1GB", help="bounded: memory_limit (default: 1GB)")
     parser.add_argument("--no-comparison", action="store_true", help="bounded: not without a limit, too")
     parser.add_argument("--tables", action="append", choices=list(wide.CASES), help="wide: tables")
+    parser.add_argument("--figure", action="append", choices=list(figures.FIGURES), help="figures: which ones")
+    parser.add_argument("--plot", metavar="FOLDER", help="figures: draw them there")
     return parser.parse_args()
 
 

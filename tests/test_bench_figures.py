@@ -1,0 +1,37 @@
+"""The papers' figures: the statements that the documentation shows are those that are run, and they can be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import dbanon
+from tests.bench import figures
+
+PAPERS = Path(__file__).resolve().parents[1] / "docs" / "papers.md"
+
+
+def words(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize("name", figures.FIGURES)
+def test_what_the_documentation_shows_is_what_is_run(name: str) -> None:
+    assert words(figures.FIGURES[name][1]) in words(PAPERS.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", figures.FIGURES)
+def test_each_statement_runs_on_few_records(data: Path, name: str) -> None:
+    statement = figures.FIGURES[name][1]
+    small = re.sub(r"rows=\[.*?\]", "rows=[150, 300]", statement)
+    small = re.sub(r"\bk=\[.*?\]", "k=[5, 10]", re.sub(r"repeat=\d+", "repeat=2", small))
+    with dbanon.connect() as con:
+        figures.prepare(con)
+        for table in ("adult", "adult_nine"):
+            con.execute(f"CREATE OR REPLACE TABLE {table} AS FROM {table} LIMIT 400")
+        found = con.execute(small).df()
+    assert found["problem"].isna().all()
+    assert found["mean"].notna().all()
+    assert set(found["k"]) == {5, 10}
