@@ -43,12 +43,20 @@ LARGE = Parameter("large", Flag(), "Accept a table on which this takes very long
 """Own parameter of algorithms whose time can grow with the square of the table (see dbanon.cluster.progress)."""
 
 
+EVIDENCE = {
+    "SEED": "a paper that the project implements gives the steps",
+    "LIT": "standard published algorithm",
+    "LIT-m": "standard published algorithm as it is generally known, its paper not read",
+    "RECON": "reconstructed from descriptions: no paper at hand gives the steps",
+}
+"""What the words of `evidence` mean."""
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """One registered algorithm.
 
-    `evidence` is SEED (a paper of the project gives the steps), LIT or LIT-m (standard published algorithm) or RECON
-    (reconstructed); `own` are parameters that only this algorithm has, `defaults` its own defaults of common ones.
+    `evidence` is a word of EVIDENCE, which `known_by` says in plain ones; `own` are parameters that only this algorithm has, `defaults` its own defaults of common ones.
     `reads` names what it looks at beside codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
     values of numbers). `abilities` are what few algorithms do (see dbanon.cluster.abilities). `meets` are the models,
     by their parameters (person: k of persons), that each cluster is made to meet while the algorithm works; the shared
@@ -68,6 +76,11 @@ class Algorithm:
     reads: tuple[str, ...] = ()
     meets: tuple[str, ...] = ("k",)
     abilities: tuple[Ability, ...] = ()
+
+    @property
+    def known_by(self) -> str:
+        """How the steps are known."""
+        return EVIDENCE[self.evidence]
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

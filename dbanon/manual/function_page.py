@@ -13,14 +13,6 @@ from dbanon.functions.parameters import Parameter, shown
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import ENDINGS, TableFunction
 
-EVIDENCE = {
-    "SEED": "a paper of the project gives the steps",
-    "LIT": "standard published algorithm",
-    "LIT-m": "standard published algorithm as it is generally known, its paper not read",
-    "RECON": "reconstructed from descriptions",
-}
-"""What the words of `evidence` mean."""
-
 _COMMON_TITLE = "Parameters of every algorithm"
 
 SCALARS = {f.name: f for f in scalar_functions.FUNCTIONS}
@@ -155,7 +147,7 @@ def _algorithm(algorithm: Algorithm) -> list[str]:
                 ("name", prose(algorithm.title)),
                 ("family", prose(algorithm.family)),
                 ("source", prose(algorithm.source)),
-                ("evidence", f"{algorithm.evidence}: {EVIDENCE[algorithm.evidence]}"),
+                ("evidence", prose(algorithm.known_by)),
                 ("complexity", prose(algorithm.complexity)),
                 ("random", "no" if algorithm.deterministic else "from a seed; the same seed gives the same release"),
             ),

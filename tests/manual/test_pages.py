@@ -174,7 +174,7 @@ def test_a_page_that_stands_alone_has_all_parameters() -> None:
 @pytest.mark.parametrize("algorithm", algorithms(), ids=lambda a: a.name)
 def test_the_page_of_an_algorithm_says_where_it_comes_from(made: dict[str, str], algorithm: Any) -> None:
     page = made[f"functions/{algorithm.name}.md"]
-    for fact in (algorithm.title, algorithm.family, algorithm.source, algorithm.complexity, algorithm.evidence):
+    for fact in (algorithm.title, algorithm.family, algorithm.source, algorithm.complexity, algorithm.known_by):
         assert fact
         assert function_page.prose(fact) in page
 

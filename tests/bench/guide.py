@@ -1,0 +1,152 @@
+"""The guide to all algorithms, docs/algorithm-guide.md: facts of the registry, and what compare() measures on Adult.
+
+`python -m tests.bench guide` prints the page. tests/test_bench_guide.py holds it to the registry and to Adult.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import dbanon
+from dbanon import cluster
+from dbanon.cluster.abilities import NoiseRelease, Suppression, Widening
+from dbanon.cluster.registry import Algorithm
+from tests.bench import data
+
+FAMILIES = {
+    "gather": ("Gather the nearest", "A seed and the records nearest to it, until k are together."),
+    "greedy": ("Take what costs least", "Clusters grow by the record that raises the loss least."),
+    "assign": ("Assign to centers and seeds", "Centers or seeds first, then every record joins one of them."),
+    "mixed": ("Of two families", "One method begins, another finishes."),
+    "merge": ("Merge small classes", "Many small classes are united, step by step, with the nearest one."),
+    "pick": ("Pick by sensitive values", "Clusters take records of different sensitive values."),
+    "simdiv": ("Similar and diverse", "Similar records with different sensitive values."),
+    "split": ("Split", "One class is cut in two as long as both parts are enough."),
+    "lattice": ("Raise whole columns", "Each column is published on one level for all records."),
+    "search": ("Search for the least loss", "The best of several lines, improved by a local search."),
+}
+"""What the families are called, and what they do."""
+
+CALL = "compare('adult', algorithms = 'all', k = 10, sensitive = ['occupation'], metrics = ['precision', 'ncp'])"
+
+INTRODUCTION = f"""# Guide to the algorithms
+
+This page is made by `python -m tests.bench guide` from the registry and from one statement on Adult (30,162 records,
+six quasi-identifiers), and a test holds it to both:
+
+```text
+FROM {CALL};
+```
+
+`precision` and `NCP` say what is lost, `s` is the time of clustering on two cores, without the rest of the statement
+(0.2 s). [Algorithms](algorithms.md) says what each does and whose it is. What to look at when you choose:
+
+- **Loss.** Higher precision and lower NCP. On another table the order can be another: run `compare` on yours, as in
+  [Choosing algorithm, k and l](how-to/choosing.md).
+- **Size.** *any*: time grows hardly faster than the number of different records. *large*: it can grow with their
+  square; a call that would take minutes is refused unless it has `large := true`, or `cell` cuts the table first.
+- **Diversity.** Every algorithm meets every privacy model. *own*: its clusters are made to meet all of them; *some*: to
+  meet those that are named; *merged*: clusters that miss a model are merged afterwards, which loses more. *l = 2*: it
+  asks for so many sensitive values by itself.
+- **Determinism.** *fixed*: no random steps. *seed*: the same seed gives the same release on every machine.
+- **Interpretability.** *close*: intervals and nodes as narrow as the records of a class allow, which [tells more about
+  them](limits.md#what-a-close-fit-tells). *levels*: one level of each column for all records, which is easy to explain.
+  *wider*: some classes are published more coarsely than their records need. *left out*: some records may be missing.
+"""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured of one algorithm; None where it has no such figures."""
+
+    precision: float | None
+    ncp: float | None
+    seconds: float | None
+
+
+def measured(names: str = "'all'") -> dict[str, Figures]:
+    """What compare() says of each algorithm on Adult."""
+    with dbanon.connect() as con:
+        con.execute(f"CREATE TABLE adult AS SELECT {', '.join(data.QUASI)}, occupation "
+                    f"FROM read_csv('{data.DATA / 'adult.csv'}')")  # fmt: skip
+        for column in data.QUASI:
+            path = data.DATA / "hierarchies" / "kacpc" / f"{column}.csv"
+            if path.exists():
+                dbanon.load_hierarchy(con, column, path)
+            dbanon.declare(con, "adult", **{column: ("quasi", column) if path.exists() else "quasi"})
+        con.execute("SET memory_limit = '4GB'")
+        rows = con.execute(f"FROM {CALL.replace(chr(39) + 'all' + chr(39), names)}").fetchall()
+    found: dict[str, dict[str, Any]] = {}
+    for algorithm, _, _, _, _, metric, mean, _, seconds, _, _ in rows:
+        found.setdefault(algorithm, {}).update({metric: mean, "seconds": seconds})
+    return {name: Figures(of.get("precision"), of.get("ncp"), of.get("seconds")) for name, of in found.items()}
+
+
+def page(figures: Mapping[str, Figures]) -> str:
+    """The page."""
+    parts = [INTRODUCTION]
+    algorithms = {a.name: a for a in cluster.algorithms()}
+    for family, (title, what) in FAMILIES.items():
+        of = [a for a in algorithms.values() if a.family == family]
+        if not of:
+            continue
+        of.sort(key=lambda a: -(figures[a.name].precision or 0))
+        parts.append(f"## {title}\n\n{what}\n\n" + "\n".join(_table(of, figures)) + "\n")
+    return "\n".join(parts)
+
+
+HEAD = ("algorithm", "precision", "NCP", "s", "size", "diversity", "determinism", "published", "known by")
+
+
+def _table(algorithms: list[Algorithm], figures: Mapping[str, Figures]) -> list[str]:
+    rows = [HEAD, ("---",) * len(HEAD), *(_row(a, figures[a.name]) for a in algorithms)]
+    return ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def _row(of: Algorithm, figures: Figures) -> tuple[str, ...]:
+    """One algorithm: facts of the registry around the figures."""
+    own = {p.name for p in of.own}
+    seconds = "" if figures.seconds is None else f"{figures.seconds:.2g}"
+    return (
+        f"`{of.name}`",
+        "" if figures.precision is None else f"{figures.precision:.3f}",
+        "" if figures.ncp is None else f"{figures.ncp:,.0f}",
+        seconds,
+        "large" if "large" in own else "any",
+        _diversity(of),
+        "fixed" if of.deterministic else "seed",
+        _published(of),
+        {"SEED": "paper", "LIT": "standard", "LIT-m": "standard", "RECON": "reconstructed"}[of.evidence],
+    )
+
+
+def _diversity(of: Algorithm) -> str:
+    """How it comes to meet models of sensitive values."""
+    models = [m for m in of.meets if m not in ("k", "person")]
+    said = "merged" if not models else "own" if len(models) > 5 else f"some: {', '.join(models)}"
+    asked = [f"{name} = {value}" for name, value in of.defaults.items() if name in ("l", "p", "alpha")]
+    return "; ".join([said, *asked])
+
+
+def _published(of: Algorithm) -> str:
+    """How closely it publishes."""
+    said = ["levels" if of.family == "lattice" else "wider" if of.ability(Widening) else "close"]
+    said += ["left out"] * (of.ability(Suppression) is not None)
+    return ", ".join(said + ["or noise"] * (of.ability(NoiseRelease) is not None))
+
+
+def read(text: str) -> dict[str, Figures]:
+    """The figures of a page."""
+    found = {}
+    for name, *cells in re.findall(r"^\| `(\w+)` \| ([\d.]*) \| ([\d,]*) \| ([\d.e+-]*) \|", text, re.MULTILINE):
+        precision, ncp, seconds = (float(cell.replace(",", "")) if cell else None for cell in cells)
+        found[name] = Figures(precision, ncp, seconds)
+    return found
+
+
+def report() -> None:
+    """Measures, and prints the page."""
+    print(page(measured()), end="")

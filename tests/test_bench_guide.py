@@ -1,0 +1,45 @@
+"""The guide to the algorithms says of every algorithm what the registry says, and what compare() measures on Adult."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbanon import cluster
+from tests.bench import guide
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "algorithm-guide.md"
+
+QUICK = 0.5
+"""Seconds on Adult of algorithms that are measured every day."""
+
+
+@pytest.fixture(scope="module")
+def written() -> str:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def test_every_algorithm_is_in_it_with_what_the_registry_says(written: str) -> None:
+    figures = guide.read(written)
+    assert set(figures) == {a.name for a in cluster.algorithms()}
+    assert {a.family for a in cluster.algorithms()} <= guide.FAMILIES.keys()
+    assert guide.page(figures) == written, "python -m tests.bench guide > docs/algorithm-guide.md"
+
+
+def check(figures: dict[str, guide.Figures], names: list[str]) -> None:
+    found = guide.measured(str(names))
+    for name in names:
+        assert found[name].precision == pytest.approx(figures[name].precision, abs=5.1e-4), name
+        assert found[name].ncp == pytest.approx(figures[name].ncp, abs=0.51), name
+
+
+def test_the_figures_are_what_is_measured(data: Path, written: str) -> None:
+    figures = guide.read(written)
+    check(figures, [n for n, f in figures.items() if f.precision is not None and (f.seconds or 0) < QUICK])
+
+
+@pytest.mark.exhaustive
+def test_so_are_those_of_the_slow_ones(data: Path, written: str) -> None:
+    figures = guide.read(written)
+    check(figures, [n for n, f in figures.items() if f.precision is not None and (f.seconds or 0) >= QUICK])
