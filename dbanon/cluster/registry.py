@@ -56,11 +56,12 @@ EVIDENCE = {
 class Algorithm:
     """One registered algorithm.
 
-    `evidence` is a word of EVIDENCE, which `known_by` says in plain ones; `own` are parameters that only this algorithm has, `defaults` its own defaults of common ones.
-    `reads` names what it looks at beside codes: 'sensitive' (sensitive values, whatever the model), 'magnitudes' (the
-    values of numbers). `abilities` are what few algorithms do (see dbanon.cluster.abilities). `meets` are the models,
-    by their parameters (person: k of persons), that each cluster is made to meet while the algorithm works; the shared
-    repair merges for all others, and where records left at the end spoil a cluster.
+    `evidence` is a word of EVIDENCE, which `known_by` says in plain ones; `own` are parameters that only this
+    algorithm has, `defaults` its own defaults of common ones. `reads` names what it looks at beside codes:
+    'sensitive' (sensitive values, whatever the model), 'magnitudes' (the values of numbers). `abilities` are what
+    few algorithms do (see dbanon.cluster.abilities). `meets` are the models, by their parameters (person: k of
+    persons), that each cluster is made to meet while the algorithm works; the shared repair merges for all others,
+    and where records left at the end spoil a cluster.
     """
 
     name: str
