@@ -59,8 +59,8 @@ def choose(of: Any, table: str | None = None, **parameters: Any) -> pd.DataFrame
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]})
-    >>> choose(people, k=[2, 3], qi=["age"], queries=0)["frontier"].tolist()
-    [True, True]
+    >>> choose(people, k=[2, 3], qi=["age"], queries=0)["risk_highest"].round(3).tolist()
+    [0.5, 0.333]
     """
     return answered("choose", of, table, parameters)
 

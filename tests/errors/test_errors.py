@@ -570,6 +570,7 @@ ELSEWHERE = {
     "NotOneCall": "test_statements.py",
     "NotStored": "test_read.py",
     "OpenTransaction": "test_materialized.py",
+    "OtherComparison": "test_comparison.py",
     "PersonLeftOut": "test_alchemy_selectable.py",
     "PolicyDrift": "test_alchemy_selectable.py",
     "RareLeft": "test_suppress.py",
