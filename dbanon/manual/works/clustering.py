@@ -44,6 +44,12 @@ WORKS = (
         note="The copy that was used has neither authors nor year.",
     ),
     Work(
+        "Li et al. 2006",
+        "Li, J., Wong, R. C.-W., Fu, A. W.-C. and Pei, J.",
+        "Achieving k-anonymity by clustering in attribute hierarchical structures",
+        "DaWaK 2006, LNCS 4081, 405-416",
+    ),
+    Work(
         "Byun et al. 2007",
         "Byun, J.-W., Kamra, A., Bertino, E. and Li, N.",
         "Efficient k-anonymization using clustering techniques",
