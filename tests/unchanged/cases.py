@@ -86,6 +86,7 @@ OWN = {
     "wkmca": ("outliers := 0.2, seed := 1",),
     "oka_kmember": ("seed := 5",),
     "kaca": ("beta_edge := 0", "stub := true"),
+    "r_gather": ("eps := 0.05", "l := 2"),
     "datafly": ("most := 0", "suppress := 0.02, l := 2"),
     "incognito": ("suppress := 0.1", "recoding := 'tight'"),
     "samarati": ("suppress := 0.1, most := 3",),

@@ -44,6 +44,13 @@ WORKS = (
         note="The copy that was used has neither authors nor year.",
     ),
     Work(
+        "Aggarwal et al. 2006",
+        "Aggarwal, G., Feder, T., Kenthapadi, K., Khuller, S., Panigrahy, R., Thomas, D. and Zhu, A.",
+        "Achieving anonymity via clustering",
+        "PODS 2006, 153-162",
+        "10.1145/1142351.1142374",
+    ),
+    Work(
         "Li et al. 2006",
         "Li, J., Wong, R. C.-W., Fu, A. W.-C. and Pei, J.",
         "Achieving k-anonymity by clustering in attribute hierarchical structures",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster import progress
+from dbanon.cluster.chains import heads
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.merge.ladders import ladders
@@ -99,14 +100,10 @@ class Merging:
         """The classes, in the order of their first tuples."""
         head, _, following, tuples, counts, used = self.chains
         entries = int(used[0])
-        before, on = np.arange(entries), np.flatnonzero(following[:entries] >= 0)
-        before[following[on]] = on
-        while (before[before] != before).any():
-            before = before[before]
         alive = self.sizes > 0
         number = np.full(entries, -1, np.int64)
         number[head[alive]] = np.arange(int(alive.sum()))
-        classes = number[before]
+        classes = number[heads(following[:entries])]
         there = np.lexsort((classes, tuples[:entries]))
         return Runs.of(tuples[there], classes[there], counts[there])
 
