@@ -87,6 +87,7 @@ OWN = {
     "oka_kmember": ("seed := 5",),
     "kaca": ("beta_edge := 0", "stub := true"),
     "r_gather": ("eps := 0.05", "l := 2"),
+    "multilevel_mdav": ("levels := 3, coarser := 2", "scale := 'std'"),
     "datafly": ("most := 0", "suppress := 0.02, l := 2"),
     "incognito": ("suppress := 0.1", "recoding := 'tight'"),
     "samarati": ("suppress := 0.1, most := 3",),
