@@ -1,12 +1,16 @@
-"""KACA again, class by class and as plainly as it is described."""
+"""KACA and KAPP again, class by class and as plainly as it is described."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import count
+from operator import add
 from typing import TypeAlias
 
 from dbanon.space.space import Attribute, Number, Space
+from oracle.greedy import Plain
 
 Path: TypeAlias = tuple[object, ...]
 """A value as what it is raised to, from the root down."""
@@ -74,3 +78,88 @@ def _common(one: list[Path], other: list[Path]) -> list[Path]:
         same = [x for x, y in zip(a, b, strict=False) if x == y]
         found.append(a[: len(same)])
     return found
+
+
+def kapp(
+    table: Plain, values: Sequence[Sequence[int]], k: int, number: int, rounds: int, t: float | None
+) -> list[list[int]]:
+    """Rows of each class; `values`: sensitive codes by column and row. Fuzzy centers begin at the first values and
+    those farthest from all before."""
+    everybody = range(len(table.rows))
+    points = sorted({tuple(column[r] for column in values) for r in everybody})
+    most = [max(max(point[s] for point in points), 1) for s in range(len(values))]
+    scaled = [[point[s] / most[s] for s in range(len(values))] for point in points]
+    of_row = [points.index(tuple(column[r] for column in values)) for r in everybody]
+    centers = _fuzzy(scaled, [of_row.count(i) for i in range(len(points))], min(number, len(points)), rounds)
+    away = [[_square(point, center) for center in centers] for point in scaled]
+    cluster = [away[i].index(min(away[i])) for i in of_row]
+    left, classes = set(everybody), []
+    while len(left) >= k:
+        begins = max(range(len(centers)), key=lambda c: (sum(cluster[r] == c for r in left), -c))
+        seed = min((r for r in left if cluster[r] == begins), key=lambda r: (min(away[of_row[r]]), r))
+        left.remove(seed)
+        made = [seed]
+        while len(made) < k:
+            there = {cluster[r] for r in left}
+            held = {c: sum(cluster[r] == c for r in made) for c in there}
+            some = [r for r in left if held[cluster[r]] == min(held.values())]
+            made.append(min(some, key=lambda r: (table.distance(seed, r), r)))
+            left.remove(made[-1])
+        classes.append(made)
+    for r in sorted(left):
+        growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in classes]
+        classes[growth.index(min(growth))].append(r)
+    if t is not None:
+        _merge_until_close(table, values, classes, t)
+    return [sorted(c) for c in classes if c]
+
+
+def _merge_until_close(table: Plain, values: Sequence[Sequence[int]], classes: list[list[int]], t: float) -> None:
+    def deviation(rows: Sequence[int]) -> float:
+        total = 0.0
+        for column in values:
+            for v in set(column):
+                share = sum(column[r] == v for r in rows) / len(rows)
+                total += abs(share - column.count(v) / len(column)) / 2
+        return total
+
+    for c, rows in enumerate(classes):
+        while rows and deviation(rows) > t + 1e-12:
+            others = [o for o, other in enumerate(classes) if other and o != c]
+            if not others:
+                break
+            nearest = min(others, key=lambda o: (table.loss([*rows, *classes[o]]), o))
+            rows += classes[nearest]
+            classes[nearest].clear()
+
+
+def _plus(numbers: Iterable[float]) -> float:
+    """One after another: `sum` makes up for what is rounded, from some version of Python on."""
+    return reduce(add, numbers, 0.0)
+
+
+def _square(point: Sequence[float], center: Sequence[float]) -> float:
+    return _plus((a - b) * (a - b) for a, b in zip(point, center, strict=True))
+
+
+def _fuzzy(points: list[list[float]], counts: list[int], number: int, rounds: int) -> list[list[float]]:
+    centers = [points[0]]
+    while len(centers) < number:
+        away = [min(_square(point, center) for center in centers) for point in points]
+        centers.append(points[away.index(max(away))])
+    for _ in range(rounds):
+        near = [[1 / max(_square(point, center), 2.0**-60) for center in centers] for point in points]
+        moved = []
+        for c in range(number):
+            weights = []
+            for parts, n in zip(near, counts, strict=True):
+                share = parts[c] / _plus(parts)
+                weights.append(n * (share * share))
+            axes = [[p[s] * w for p, w in zip(points, weights, strict=True)] for s in range(len(points[0]))]
+            moved.append([_plus(axis) / _plus(weights) for axis in axes])
+        pairs = [p for one, other in zip(moved, centers, strict=True) for p in zip(one, other, strict=True)]
+        still = all(abs(a - b) <= 2.0**-20 for a, b in pairs)
+        centers = moved
+        if still:
+            break
+    return centers
