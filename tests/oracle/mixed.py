@@ -1,10 +1,13 @@
-"""r-gather again, record by record and as plainly as it is described."""
+"""r-gather and the crossing of clusters again, record by record and as plainly as it is described."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 
 from oracle.greedy import Plain
+
+Clusters = list[list[int]]
 
 
 def radius(table: Plain, clusters: Sequence[Sequence[int]]) -> int:
@@ -76,3 +79,56 @@ def spread(table: Plain, k: int, spare: int, widest: int) -> list[list[int]]:
             high, best = limit, found
         limit = (low + high + 1) // 2
     return best
+
+
+Pair = Callable[[int, int], tuple[int, int]]
+"""After so many generations without a gain, of so many clusters, the two ranks that are crossed."""
+
+
+def ga(table: Plain, start: Sequence[Sequence[int]], k: int, generations: int, patience: int, pair: Pair) -> Clusters:
+    """Clusters that are crossed two at a time, by the rank of what a record loses in them."""
+    clusters, idle = [sorted(c) for c in start], 0
+    for _ in range(generations):
+        if idle == patience:
+            break
+        order = sorted(range(len(clusters)), key=lambda c: (-table.loss(clusters[c]), c))
+        a, b = sorted(order[rank] for rank in pair(idle, len(clusters)))
+        new = _crossed(table, sorted(clusters[a] + clusters[b]), k)
+        idle += 1
+        if sum(len(c) * table.loss(c) for c in new) < sum(len(c) * table.loss(c) for c in (clusters[a], clusters[b])):
+            clusters[a], clusters[b], idle = sorted(new[0]), sorted(new[1]), 0
+    return clusters
+
+
+def _crossed(table: Plain, pool: list[int], k: int) -> Clusters:
+    x, y = max(itertools.combinations(pool, 2), key=lambda pair: (table.distance(*pair), -pair[0], -pair[1]))
+    new, left = [[x], [y]], [r for r in pool if r not in (x, y)]
+    while len(new[1]) < k:
+        for cluster in new:
+            cluster.append(min(left, key=lambda r: (table.loss([*cluster, r]), r)))
+            left.remove(cluster[-1])
+    for r in left:
+        growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in new]
+        new[growth.index(min(growth))].append(r)
+    return new
+
+
+def in_turn(idle: int, number: int) -> tuple[int, int]:
+    """1 and 2, 1 and 3, 2 and 3, 1 and 4 ..., and from the beginning."""
+    pairs = [(i, j) for j in range(number) for i in range(j)]
+    return pairs[idle % len(pairs)]
+
+
+def by_rank(draw: Callable[[], float]) -> Pair:
+    """Drawn in proportion to the rank."""
+
+    def rank(number: int) -> int:
+        target = int(draw() * (number * (number + 1) // 2))
+        weights = itertools.accumulate(range(number, 0, -1))
+        return next(i for i, until in enumerate(weights) if target < until)
+
+    def pair(idle: int, number: int) -> tuple[int, int]:
+        one, other = rank(number), rank(number - 1)
+        return one, other + (other >= one)
+
+    return pair
