@@ -18,6 +18,7 @@ from test_gather import alike, found, small, with_unit
 from dbanon import cluster
 from dbanon.cluster.extent import members
 from dbanon.cluster.schemes.merge.ladders import shares
+from dbanon.cluster.schemes.merge.vultures import objective, vulture_centers
 from dbanon.models.constraint import AtLeast
 from dbanon.models.demand import demands
 from dbanon.space.space import Sensitive
@@ -56,7 +57,7 @@ def test_kapp_deals_and_merges_as_the_plain_loop_does(
     values = [draws.integers(0, 4, made.rows).astype(np.int32) for _ in range(columns)]
     made = replace(made, sensitive=tuple(Sensitive(v, np.bincount(v, minlength=6)) for v in values))
     models = () if t is None else demands("kapp", "t", {"t": t}, [f"s{s}" for s in range(columns)])
-    options = {"sensitive_clusters": number, "rounds": 20, "mode": "deterministic"}
+    options = {"sensitive_clusters": number, "rounds": 20, "mode": "deterministic", "seed": 0, "optimizer": "kmeans++"}
     labels = by_row.labels(cluster.find("kapp").run(made, AtLeast(k, models), options, lambda: None))
     found = sorted(members(labels), key=lambda rows: int(rows[0]))
     pairs = with_unit(made, k, "edges")
@@ -125,3 +126,23 @@ def test_centers_of_kapp_are_drawn_by_the_seed(people: Any) -> None:
     others = [people.execute(call.format(f", seed := {seed}")).fetchall() for seed in range(2, 9)]
     assert one == same
     assert any(one != other for other in others)
+
+
+def test_vultures_come_to_where_the_points_are() -> None:
+    """Three heaps: no center of any is far from one, and the best place is better than a random one or a worse seed."""
+    heaps = [(0.1, 0.1), (0.9, 0.2), (0.5, 0.9)]
+    draws = np.random.default_rng(5)
+    points = np.clip(np.concatenate([draws.normal(heap, 0.03, (40, 2)) for heap in heaps]).T, 0, 1)
+    counts = np.ones(120, np.int64)
+    for seed in range(3):
+        found = vulture_centers(points, counts, 3, seed, 100, lambda: None)
+        assert sorted({int(np.argmin([abs(a - x) + abs(b - y) for a, b in heaps])) for x, y in found}) == [0, 1, 2]
+        assert objective(points, counts, found) < 0.5 * objective(points, counts, draws.random((3, 2)))
+        assert np.array_equal(found, vulture_centers(points, counts, 3, seed, 100, lambda: None))
+
+
+def test_kapp_by_vultures_publishes_classes_too(people: Any) -> None:
+    call = f"SELECT size FROM kapp_classes{ASKED.format(', t=1, optimizer := {!r}')}"
+    one, other = (people.execute(call.format(by)).fetchall() for by in ("vultures", "kmeans++"))
+    assert sum(size for (size,) in one) == sum(size for (size,) in other) == 60
+    assert min(one) >= (5,)

@@ -88,7 +88,7 @@ OWN = {
     "kaca": ("beta_edge := 0", "stub := true"),
     "r_gather": ("eps := 0.05", "l := 2"),
     "multilevel_mdav": ("levels := 3, coarser := 2", "scale := 'std'"),
-    "kapp": ("t := 0.5, seed := 3", "sensitive_clusters := 2, l := 2"),
+    "kapp": ("t := 0.5, seed := 3", "sensitive_clusters := 2, l := 2", "t := 0.8, optimizer := 'vultures'"),
     "ga_clustering": ("generations := 500, patience := 500, seed := 2", "mode := 'deterministic'"),
     "datafly": ("most := 0", "suppress := 0.02, l := 2"),
     "incognito": ("suppress := 0.1", "recoding := 'tight'"),

@@ -44,6 +44,14 @@ WORKS = (
         note="The copy that was used has neither authors nor year.",
     ),
     Work(
+        "Abdollahzadeh et al. 2021",
+        "Abdollahzadeh, B., Gharehchopogh, F. S. and Mirjalili, S.",
+        "African vultures optimization algorithm: a new nature-inspired metaheuristic algorithm for global "
+        "optimization problems",
+        "Computers and Industrial Engineering 158, 107408",
+        "10.1016/j.cie.2021.107408",
+    ),
+    Work(
         "Aggarwal et al. 2006",
         "Aggarwal, G., Feder, T., Kenthapadi, K., Khuller, S., Panigrahy, R., Thomas, D. and Zhu, A.",
         "Achieving anonymity via clustering",

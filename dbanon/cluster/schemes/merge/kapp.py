@@ -18,7 +18,8 @@ from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.assign.kmeans import ROUNDS
 from dbanon.cluster.schemes.greedy.least_loss import least_growth
 from dbanon.cluster.schemes.merge.fuzzy import fuzzy_centers, nearest
-from dbanon.functions.parameter_types import Integer
+from dbanon.cluster.schemes.merge.vultures import vulture_centers
+from dbanon.functions.parameter_types import Choice, Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint, tally
 from dbanon.models.demand import Demand
@@ -35,7 +36,8 @@ def kapp(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     """KAPP, reconstructed from the algorithm that the review of clustering methods prints without its formulas.
 
     Fuzzy c-means clusters the codes of the sensitive columns, each from 0 to 1; a record counts to the nearest center.
-    (The centers begin as those of k-means++, where the paper has African vultures search.) A class begins with the
+    The centers begin as those of k-means++ and move until they stand still, or with `optimizer = 'vultures'` are looked
+    for by African vultures optimization, as in the paper, whatever the mode. A class begins with the
     record nearest to the center of the cluster that has most records left. It takes k - 1 others, each from one of the
     clusters of which it has fewest: the one nearest by the quasi-identifiers, in the distance of the k-member papers.
     What is left joins the class whose whole loss grows least. Then class after class is united with the nearest one,
@@ -244,10 +246,13 @@ def _sensitive_clusters(space: Space, k: int, options: Mapping[str, object], che
     points = distinct / np.maximum(distinct.max(axis=1), 1)[:, None]
     asked = options["sensitive_clusters"]
     number = min(k if asked is None else int(str(asked)), len(counts))
-    draws = None
-    if options["mode"] != "deterministic":
-        draws = np.random.PCG64(int(str(options["seed"]))).random_raw(number)  # its stream is promised
-    centers = fuzzy_centers(points, counts, number, draws, int(str(options["rounds"])), check)
+    seed, rounds = int(str(options["seed"])), int(str(options["rounds"]))
+    if options["optimizer"] == "vultures":
+        centers = vulture_centers(points, counts, number, seed, rounds, check)
+    else:
+        random = options["mode"] != "deterministic"
+        draws = np.random.PCG64(seed).random_raw(number) if random else None  # its stream is promised
+        centers = fuzzy_centers(points, counts, number, draws, rounds, check)
     cluster, away = nearest(points, centers)
     rank = np.unique(away, return_inverse=True)[1]
     of = of.reshape(-1)
@@ -323,6 +328,13 @@ register(
         own=(
             Parameter(
                 "sensitive_clusters", Integer(1, 1000), "Fuzzy clusters of the sensitive values; default: least size."
+            ),
+            Parameter(
+                "optimizer",
+                Choice(("kmeans++", "vultures")),
+                "How the centers of the fuzzy clusters are found: they begin as those of k-means++ and move until they "
+                "stand still, or by the search of the paper, which takes longer.",
+                "kmeans++",
             ),
             replace(ROUNDS, default=200),
             SEED,
