@@ -17,8 +17,8 @@ from test_gather import alike, found, small, with_unit
 
 from dbanon import cluster
 from dbanon.cluster.extent import members
+from dbanon.cluster.papers.vultures import objective, vulture_centers
 from dbanon.cluster.schemes.merge.ladders import shares
-from dbanon.cluster.schemes.merge.vultures import objective, vulture_centers
 from dbanon.models.constraint import AtLeast
 from dbanon.models.demand import demands
 from dbanon.space.space import Sensitive

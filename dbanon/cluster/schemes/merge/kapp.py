@@ -13,12 +13,12 @@ from dbanon.cluster import progress
 from dbanon.cluster.extent import Extents, members
 from dbanon.cluster.growth import FEWEST, SAMPLE
 from dbanon.cluster.loss import Loss
+from dbanon.cluster.papers.fuzzy import fuzzy_centers, nearest
+from dbanon.cluster.papers.vultures import vulture_centers
 from dbanon.cluster.registry import LARGE, MODE, SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.assign.kmeans import ROUNDS
 from dbanon.cluster.schemes.greedy.least_loss import least_growth
-from dbanon.cluster.schemes.merge.fuzzy import fuzzy_centers, nearest
-from dbanon.cluster.schemes.merge.vultures import vulture_centers
 from dbanon.functions.parameter_types import Choice, Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint, tally

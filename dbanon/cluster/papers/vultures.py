@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dbanon.cluster.papers.fuzzy import Floats, squares
 from dbanon.cluster.registry import Check
-from dbanon.cluster.schemes.merge.fuzzy import Floats, squares
 from dbanon.space.space import Ints
 
 POPULATION = 30
@@ -86,7 +86,7 @@ def _away_from_zero(values: Floats) -> Floats:
 
 
 def _normal(draw: Draw, place: Floats) -> Floats:
-    return np.sqrt(-2 * np.log(1 - draw(*place.shape))) * np.cos(2 * math.pi * draw(*place.shape))
+    return np.asarray(np.sqrt(-2 * np.log(1 - draw(*place.shape))) * np.cos(2 * math.pi * draw(*place.shape)))
 
 
 def _rounded(place: Floats) -> Floats:
