@@ -155,7 +155,7 @@ def evolve(state, steps, generations, patience, draws, k, tuple_of, measure, clu
     beginning after each gain.
 
     `state`: generations so far, those since the last gain, the next pair, and the draws that are used. Comes back when
-    the draws, two a generation, are used up, or after so many steps; gives the steps.
+    the draws, two a generation, are used up, or after so many steps.
     """
     head, following, sizes, losses, order = clusters
     spent = np.int64(0)
@@ -212,4 +212,3 @@ def evolve(state, steps, generations, patience, draws, k, tuple_of, measure, clu
         for c, side in ((a, 0), (b, 1)):
             sizes[c] = new[side]
             moved(c, loss[side], losses, order)
-    return spent

@@ -21,8 +21,8 @@ from dbanon.space.space import Ints, Space
 STEPS = 2**20
 """Tuples that are looked at, some 50 ms, after which the kernel comes back to look for interrupts."""
 
-EACH = 2.0
-"""What a tuple costs in steps of dbanon.cluster.progress."""
+SECONDS = 3e-8
+"""What it takes to look at a tuple, about."""
 
 DRAWN = 4096
 """Generations whose random numbers are drawn at a time."""
@@ -76,19 +76,17 @@ def _evolved(
         for name, each in (("generations", GENERATIONS), ("patience", PATIENCE))
     )
     draws = np.random.PCG64(int(str(options["seed"])))  # its stream, unlike a Generator's, is promised
-    state, pauses, drawn = np.array([0, 0, 0, 1, 0]), 0, np.zeros(0)
+    pool = 2 * space.rows / number
+    distinct = min(pool, len(space.counts))
+    steps = generations * distinct * (distinct / 2 + pool)
+    work.expect(steps, steps * SECONDS)
+    state, drawn = np.array([0, 0, 0, 1, 0]), np.zeros(0)
     while state[0] < generations and state[1] < patience:
         work()
-        clock, before = progress.clock(), int(state[0])
         if options["mode"] != "deterministic" and state[4] == len(drawn):
             drawn, state[4] = (draws.random_raw(2 * DRAWN) >> np.uint64(11)).astype(np.float64) * 2.0**-53, 0
-        steps = evolve(state, STEPS, generations, patience, drawn, k, tuple_of, measure, clusters)
-        done = state[0] / generations
-        work.come(done)
-        pauses += 1
-        if pauses == 2 and done < 1:  # the kernel may be compiled for the first
-            sample = progress.Sample((state[0] - before) / generations, steps * EACH, progress.clock() - clock)
-            work.expect(*sample.whole())
+        evolve(state, STEPS, generations, patience, drawn, k, tuple_of, measure, clusters)
+        work.come(state[0] / generations)
     head = clusters[0]
     found, on = np.empty_like(labels), np.arange(number)
     while len(on):
