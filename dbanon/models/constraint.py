@@ -74,6 +74,10 @@ class Constraint(Protocol):
         """Whether some records make a group."""
         ...
 
+    def worst(self, space: Space, rows: Ints, model: Demand) -> np.float64:
+        """What a group measures by one model; in the joint form the worst of its parts."""
+        ...
+
     def missed(self, space: Space, groups: list[Ints]) -> Ints:
         """Which of several groups of records do not hold."""
         ...
@@ -145,7 +149,6 @@ class AtLeast:
         return _Tallies(self, space, rows)
 
     def worst(self, space: Space, rows: Ints, model: Demand) -> np.float64:
-        """What a group measures by one model; in the joint form the worst of its parts."""
         sensitive = space.sensitive[model.sensitive]
         parts = [rows]
         if self.joint and len(space.sensitive) > 1:

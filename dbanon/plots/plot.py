@@ -15,8 +15,9 @@ def plot(found: Any) -> Drawing:
     `found`: a DataFrame, a DuckDB relation or a list of dicts. In a notebook the plot shows itself; `save("out.svg")`
     writes it. InvalidArgument for other rows, MissingExtra without matplotlib.
 
+    >>> import pandas as pd
     >>> from dbanon.client.comparison import compare
-    >>> found = compare([{"age": age} for age in (21, 23, 24, 61, 65, 68)], k=[2, 3], qi=["age"])
+    >>> found = compare(pd.DataFrame({"age": [21, 23, 24, 61, 65, 68]}), k=[2, 3], qi=["age"])
     >>> [panel.get_title(loc="left") for panel in plot(found).figure.axes]
     ['precision', 'ncp', 'seconds of clustering']
     """

@@ -1,4 +1,4 @@
-"""KNN, KMCSSA and GCCG against plain loops over all records, and as a user types them."""
+"""KNN, KMCSSA, GCCG and levels of MDAV against plain loops over all records, and as a user types them."""
 
 from __future__ import annotations
 
@@ -65,6 +65,16 @@ def test_sums_to_all_are_those_of_all_pairs(table: Table) -> None:
         assert sums_to_all(made).tolist() == expected
 
 
+@given(tables(), st.integers(1, 3), st.integers(1, 3))
+@SOME
+def test_levels_of_mdav_take_what_the_plain_loop_takes(table: Table, levels: int, coarser: int) -> None:
+    made, k = small(table)
+    if made.rows >= 2:
+        pairs = with_unit(made, 1, "edges")
+        clusters = [sorted(c) for c in found("multilevel_mdav", made, k, levels=levels, coarser=coarser)]
+        assert alike(pairs, clusters) == alike(pairs, slow.multilevel(made, pairs, k, levels, coarser))
+
+
 @given(tables(), st.integers(1, 3))
 @SOME
 def test_gccg_takes_what_the_plain_loop_takes(table: Table, parts: int) -> None:
@@ -95,7 +105,7 @@ def people(con: Any) -> Any:
 ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
 
 
-@pytest.mark.parametrize("call", ["knn_anon", "kmcssa", "gccg"])
+@pytest.mark.parametrize("call", ["knn_anon", "kmcssa", "gccg", "multilevel_mdav"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
     sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()

@@ -14,6 +14,8 @@ from dbanon.cluster import growth, progress
 from dbanon.cluster.papers import simdiv
 from dbanon.cluster.progress import STEP, Work, work
 from dbanon.cluster.schemes.assign import centers
+from dbanon.cluster.schemes.merge import kaca
+from dbanon.cluster.schemes.mixed import ga_clustering, r_gather
 from dbanon.models.constraint import AtLeast
 from dbanon.space.space import Number, Space, build
 
@@ -62,7 +64,7 @@ def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_sa
 LARGE = [a.name for a in cluster.algorithms() if "large" in {p.name for p in a.own}]
 COUNTED = (
     "oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "simdiv", "systematic", "bhaladhare",
-    "dissimilarity_tree", "dhkmeans", "wfcmeans",
+    "dissimilarity_tree", "dhkmeans", "wfcmeans", "kaca", "r_gather", "multilevel_mdav", "kapp", "ga_clustering",
 )  # fmt: skip
 """Those that do not grow clusters one after another, and know otherwise how many steps there will be."""
 GROWN = [name for name in LARGE if name not in COUNTED]
@@ -85,15 +87,18 @@ def options(name: str, **given: object) -> dict[str, object]:
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that come back often, so that small tables are judged, too."""
     monkeypatch.setattr(centers, "STEPS", 100)
+    monkeypatch.setattr(kaca, "STEPS", 100)
+    monkeypatch.setattr(r_gather, "STEPS", 100)
+    monkeypatch.setattr(ga_clustering, "STEPS", 100)
     monkeypatch.setattr(simdiv, "SAMPLE", 100)
 
 
 def test_algorithms_that_can_take_the_square_of_a_table_have_the_parameter_large() -> None:
     assert set(LARGE) == {
-        "adaptive_k", "bhaladhare", "dhkmeans", "dissimilarity_tree", "eld", "gaa_cp", "gccg", "ikac", "kmcssa",
-        "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "kmember", "kmembers_random", "knn_anon", "mdav",
-        "mwck", "oka", "oka_kmember", "rka", "simdiv", "systematic", "wfcmeans",
-        "wkmca",
+        "adaptive_k", "bhaladhare", "dhkmeans", "dissimilarity_tree", "eld", "ga_clustering", "gaa_cp", "gccg",
+        "ikac", "kaca", "kapp", "kmcssa", "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "kmember",
+        "kmembers_random", "knn_anon", "mdav", "multilevel_mdav", "mwck", "oka", "oka_kmember", "r_gather", "rka",
+        "simdiv", "systematic", "wfcmeans", "wkmca",
     }  # fmt: skip
 
 

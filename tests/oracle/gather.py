@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbanon.space.space import Number, Space
-from oracle.greedy import Plain
+import numpy as np
+
+from dbanon.space.space import Attribute, Number, Space
+from oracle.greedy import Plain, mdav
 
 
 def _nearest(table: Plain, seed: int, left: Sequence[int], records: int) -> list[int]:
@@ -43,6 +45,49 @@ def _to_nearest(table: Plain, clusters: list[list[int]], left: Sequence[int]) ->
         away = [table.distance(r, s) for s in seeds]
         clusters[away.index(min(away))].append(r)
     return clusters
+
+
+def multilevel(space: Space, table: Plain, k: int, levels: int, coarser: int) -> list[list[int]]:
+    """MDAV on averages of neighbouring numbers, and within each group on less coarse ones; no NULLs among numbers
+    count. Which of equal records is where does not matter."""
+    groups = [list(range(len(table.rows)))]
+    for level in range(levels):
+        above = levels - 1 - level
+        rows, attributes = _averages(space, table, 2**above)
+        least = min(k * coarser**above, len(table.rows))
+        found = []
+        for group in groups:
+            codes = np.array([rows[r] for r in group], np.int32)
+            part = Space(attributes, codes, np.ones(len(group), np.int64), None, space.total)
+            found += [[group[r] for r in c] for c in mdav(part, least)]
+        groups = found
+    return groups
+
+
+def _averages(space: Space, table: Plain, length: int) -> tuple[list[tuple[int, ...]], tuple[Attribute, ...]]:
+    if length == 1:
+        return table.rows, space.attributes
+    numbers = [j for j, a in enumerate(space.attributes) if isinstance(a, Number)]
+    others = [j for j in range(len(space.attributes)) if j not in numbers]
+    kinds = [space.attributes[j] for j in others]
+    columns: list[list[int]] = [[row[j] for row in table.rows] for j in others]
+    for first in range(0, len(numbers), length):
+        some = numbers[first : first + length]
+        means: list[float | None] = []
+        for row in table.rows:
+            known = [j for j in some if row[j] < space.attributes[j].values]
+            whole = sum(space.attributes[j].weight for j in known)
+            total = 0.0
+            for j in known:
+                positions = space.attributes[j].positions  # type: ignore[union-attr]
+                width = float(positions[-1])
+                total += float(positions[row[j]]) / width * space.attributes[j].weight if width > 0 else 0.0
+            means.append(total / whole if known else None)
+        values = sorted({m for m in means if m is not None})
+        columns.append([len(values) if m is None else values.index(m) for m in means])
+        at = np.array([v - values[0] for v in values])
+        kinds.append(Number(at, False, sum(space.attributes[j].weight for j in some)))
+    return list(zip(*columns, strict=True)), tuple(kinds)
 
 
 def gccg(space: Space, table: Plain, k: int, parts: int) -> list[list[int]]:

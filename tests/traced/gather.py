@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from oracle.reference import Number
+
 from traced.tables import LETTERS, Traced, letters
 
 TRACED: Traced = {
@@ -14,6 +16,15 @@ TRACED: Traced = {
     "ikac": (LETTERS, letters("aaabf"), [[0, 1, 3], [2, 4]]),
     # The average is b. c, d and f are at 1: c takes b, the first of those at 1. What is left is the other.
     "mdav": (LETTERS, letters("bbcdf"), [[0, 2], [1, 3, 4]]),
+    # Scaled averages: five 0, eight 1/2, three 1; groups of 8 or more. Farthest from their average 7/16: the three
+    # (9, 9), which take the first five at 1/2: 5 to 9. Of these, pairs: (9, 0) is farthest from (5/8, 6/8) and takes
+    # (9, 0); farthest from it (0, 9) takes (0, 9); the third is farthest from (3/4, 1) and takes (9, 9); the last two.
+    # Of the others: (9, 0) and (9, 0), then (0, 0) and (0, 0), the third (9, 0) takes (0, 0), the last two.
+    "multilevel_mdav": (
+        [Number(), Number()],
+        [*[[0, 0]] * 5, *[[0, 9]] * 3, *[[9, 0]] * 5, *[[9, 9]] * 3],
+        [[0, 1], [2, 12], [3, 4], [5, 6], [7, 13], [8, 9], [10, 11], [14, 15]],
+    ),
     # Summed distances: a 1/2 + 1/2 + 1 + 1 = 3, b 1/2 + 0 + 1 + 1 = 2.5, e and g 4. The first b takes the other. a
     # takes e, the first at 1. g is at 1 from both seeds: to the first.
     "kmcssa": (LETTERS, letters("abbeg"), [[0, 3], [1, 2, 4]]),

@@ -44,6 +44,27 @@ WORKS = (
         note="The copy that was used has neither authors nor year.",
     ),
     Work(
+        "Abdollahzadeh et al. 2021",
+        "Abdollahzadeh, B., Gharehchopogh, F. S. and Mirjalili, S.",
+        "African vultures optimization algorithm: a new nature-inspired metaheuristic algorithm for global "
+        "optimization problems",
+        "Computers and Industrial Engineering 158, 107408",
+        "10.1016/j.cie.2021.107408",
+    ),
+    Work(
+        "Aggarwal et al. 2006",
+        "Aggarwal, G., Feder, T., Kenthapadi, K., Khuller, S., Panigrahy, R., Thomas, D. and Zhu, A.",
+        "Achieving anonymity via clustering",
+        "PODS 2006, 153-162",
+        "10.1145/1142351.1142374",
+    ),
+    Work(
+        "Li et al. 2006",
+        "Li, J., Wong, R. C.-W., Fu, A. W.-C. and Pei, J.",
+        "Achieving k-anonymity by clustering in attribute hierarchical structures",
+        "DaWaK 2006, LNCS 4081, 405-416",
+    ),
+    Work(
         "Byun et al. 2007",
         "Byun, J.-W., Kamra, A., Bertino, E. and Li, N.",
         "Efficient k-anonymization using clustering techniques",

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from dbanon.cluster.growth import grow, within_room
 from dbanon.cluster.labels import Dealt
@@ -15,7 +14,7 @@ from dbanon.cluster.runs import Runs
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
-from dbanon.space.points import Points
+from dbanon.space.points import Floats, Points
 from dbanon.space.space import Attribute, Codes, Ints, Number, Space
 
 FAR = 64
@@ -30,7 +29,8 @@ def mdav(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     deviation), 0 or 1 for categories; hierarchies only generalize. Under persons or models a cluster has at least as
     many records as any of them needs, and the shared repair follows. O(n^2 / k) without the index, O(n) memory.
     """
-    return grow(space, FarthestFromAverage(space, constraint.least, str(options["scale"])), check)
+    rules = FarthestFromAverage(space, constraint.least, places(space, str(options["scale"])))
+    return grow(space, rules, check)
 
 
 class FarthestFromAverage:
@@ -39,9 +39,8 @@ class FarthestFromAverage:
 
     questions, harder = 2, 1.0
 
-    def __init__(self, space: Space, k: int, scale: str) -> None:
+    def __init__(self, space: Space, k: int, places: list[Floats]) -> None:
         units = np.array([round(a.weight * 2.0**30) for a in space.attributes], np.int64)
-        places = [_places(space, a, space.codes[:, j], scale) for j, a in enumerate(space.attributes)]
         self.k, self.points = k, Points(space, places, units)
         self.totals = self.points.totals()
         far = max(4 * math.isqrt(len(space.counts)), FAR)
@@ -75,8 +74,12 @@ class FarthestFromAverage:
         return self.dealt.runs()
 
 
-def _places(space: Space, attribute: Attribute, codes: Codes, scale: str) -> npt.NDArray[np.float64]:
-    """The scaled place of each value of a number; nothing for a category."""
+def places(space: Space, scale: str) -> list[Floats]:
+    """By attribute the scaled place of each value of a number; nothing for a category."""
+    return [_places(space, a, space.codes[:, j], scale) for j, a in enumerate(space.attributes)]
+
+
+def _places(space: Space, attribute: Attribute, codes: Codes, scale: str) -> Floats:
     if not isinstance(attribute, Number):
         return np.empty(0)
     positions = attribute.positions
@@ -89,6 +92,13 @@ def _places(space: Space, attribute: Attribute, codes: Codes, scale: str) -> npt
     return positions / width if width > 0 else np.zeros(len(positions))
 
 
+SCALE = Parameter(
+    "scale",
+    Choice(("range", "std")),
+    "What differences of numbers are divided by: the range, or the standard deviation.",
+    "range",
+)
+
 register(
     Algorithm(
         name="mdav",
@@ -100,12 +110,7 @@ register(
         deterministic=True,
         complexity="O(n^2 / k) time without the index, O(n) memory",
         own=(
-            Parameter(
-                "scale",
-                Choice(("range", "std")),
-                "What differences of numbers are divided by: the range, or the standard deviation.",
-                "range",
-            ),
+            SCALE,
             LARGE,
         ),
     )

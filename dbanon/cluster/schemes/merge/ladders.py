@@ -1,0 +1,83 @@
+"""Generalization as steps down from the root: what it costs to raise a value from its level to a higher one (KACA)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.space.space import Attribute, Ints, Number, Space
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """One attribute as a hierarchy, whose nodes are in preorder: parent of each, the last node of its subtree, and
+    `way`, the cost of raising it to the root; `node` by code. NULL is the last node, a child of the root; `unit` is the
+    cost of the whole way, of at most so many `levels`."""
+
+    parent: Ints
+    last: Ints
+    way: Ints
+    node: Ints
+    unit: int
+    levels: int
+
+
+def ladders(space: Space, beta: float) -> list[Ladder]:
+    """The ladders of all attributes. Costs are rounded once to a multiple of 2^-s, s the largest for which those of all
+    records of the whole run stay below 2^62. O(values * levels) of a tree, O(values) of a number."""
+    total = space.total * sum(a.weight for a in space.attributes)
+    scale = 2.0 ** (62 - math.frexp(total)[1])
+    return [_ladder(a, beta, a.weight * scale) for a in space.attributes]
+
+
+def shares(levels: int, beta: float) -> npt.NDArray[np.float64]:
+    """The weighted hierarchical distance from each level to the root, level 1, in a hierarchy of so many: the edge
+    below level j weighs 1 / j^beta, and all of them together are 1.
+
+    >>> (1 - shares(6, 1)).round(4).tolist()
+    [1.0, 0.562, 0.3431, 0.1971, 0.0876, 0.0]
+    """
+    to_root = [0.0]
+    for j in range(1, levels):
+        to_root.append(to_root[-1] + 1 / float(j) ** beta)
+    return np.array(to_root) / (to_root[-1] or 1.0)
+
+
+def _ladder(attribute: Attribute, beta: float, unit: float) -> Ladder:
+    if isinstance(attribute, Number):
+        parent, last, depth, node = _blocks(attribute)
+        shown = depth
+    else:
+        parent, last, depth = (a.astype(np.int64) for a in (attribute.parent, attribute.last, attribute.depth))
+        node, shown = attribute.node.astype(np.int64), depth[attribute.raised]
+    levels = int(depth.max()) + 1
+    way = np.rint(shares(levels, beta)[shown] * unit).astype(np.int64)
+    null, whole = len(parent), round(unit)
+    last = np.append(last, null)
+    last[0] = null
+    return Ladder(np.append(parent, 0), last, np.append(way, whole), np.append(node, null), whole, levels + 1)
+
+
+def _blocks(number: Number) -> tuple[Ints, Ints, Ints, Ints]:
+    """Parent, last node of the subtree and depth of the blocks of 1, 2, 4, 8 ... distinct values, and the block of one
+    value of each code."""
+    values = max(number.values, 1)
+    starts = [np.arange(0, values, 1 << level) for level in range(number.height + 1)]
+    level = np.repeat(np.arange(len(starts)), [len(s) for s in starts])
+    first = np.concatenate(starts)
+    order = np.lexsort((-level, first))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    begins = np.cumsum([0, *(len(s) for s in starts)])
+    above = np.where(level < number.height, begins[np.minimum(level + 1, number.height)] + (first >> (level + 1)), 0)
+    parent, last = np.full(len(order), -1, np.int64), np.empty(len(order), np.int64)
+    lower = level < number.height
+    parent[place[lower]] = place[above[lower]]
+    end = np.minimum(first + (1 << level), values) - 1  # the last value below, whose own block comes last
+    last[place] = place[end]
+    depth = np.empty(len(order), np.int64)
+    depth[place] = number.height - level
+    return parent, last, depth, place[: number.values]

@@ -1,0 +1,83 @@
+"""Clusters that are crossed two at a time, against a plain loop, and as a user types it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import mixed as slow
+from support import by_row
+from support.tables import SOME, Table, tables
+from test_gather import alike, small, with_unit
+
+from dbanon import cluster
+from dbanon.cluster.extent import members
+from dbanon.models.constraint import AtLeast
+
+
+@given(tables(), st.integers(0, 40), st.integers(1, 12), st.integers(-1, 10**6))
+@SOME
+def test_crossing_takes_what_the_plain_loop_takes(table: Table, generations: int, patience: int, seed: int) -> None:
+    made, k = small(table)
+    k = min(k, max(made.rows // 2, 1))
+    if made.rows < 4:
+        return
+    mode = {"mode": "random", "seed": seed} if seed >= 0 else {"mode": "deterministic", "seed": 0}
+    options = {**mode, "generations": generations, "patience": patience, "centroid_cat": "lca"}
+    start, found = (
+        by_row.labels(cluster.find(name).run(made, AtLeast(k), options, lambda: None))
+        for name in ("oka_kmember", "ga_clustering")
+    )
+    pairs = with_unit(made, 1, "edges")
+    draws = np.random.PCG64(max(seed, 0))
+
+    def draw() -> float:
+        return float(int(draws.random_raw()) >> 11) * 2.0**-53
+
+    pair = slow.in_turn if seed < 0 else slow.by_rank(draw)
+    begun = [rows.tolist() for rows in members(start)]
+    expected = slow.ga(pairs, begun, k, generations if len(begun) > 1 else 0, patience, pair)
+    assert alike(pairs, [rows.tolist() for rows in members(found)]) == alike(pairs, expected)
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, (i * 31) % 17 AS town,
+            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(90) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+
+
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", cell=20"])
+def test_it_publishes_classes_that_meet_the_model(people: Any, more: str) -> None:
+    sizes = people.execute(f"SELECT size, len(disease) FROM ga_clustering_classes{ASKED.format(more)}").fetchall()
+    assert sum(size for size, _ in sizes) == 90
+    assert min(size for size, _ in sizes) >= 5
+    assert len(sizes) > 3
+    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+
+
+@pytest.mark.parametrize("mode", ["random", "deterministic"])
+def test_more_generations_never_lose_more(people: Any, mode: str) -> None:
+    asked = "SELECT value FROM {}_metrics" + ASKED.format(f", mode := '{mode}'" + "{}") + " WHERE metric = 'precision'"
+    start = people.execute(asked.format("oka_kmember", "")).fetchone()[0]
+    found = [start]
+    for generations in (0, 50, 2000):
+        more = f", generations := {generations}, patience := 2000"
+        found.append(people.execute(asked.format("ga_clustering", more)).fetchone()[0])
+    assert found[1] == start
+    assert found == sorted(found) and found[-1] > start
+
+
+def test_pairs_are_drawn_by_the_seed(people: Any) -> None:
+    one, same = (people.execute(f"FROM ga_clustering{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
+    others = [people.execute(f"FROM ga_clustering{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
+    assert one == same
+    assert any(one != other for other in others)

@@ -1,0 +1,148 @@
+"""KACA and KAPP against plain loops over all classes, KACA's distance as the paper has it, and as a user types it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import merge as slow
+from support import by_row
+from support.tables import SOME, Table, tables
+from test_gather import alike, found, small, with_unit
+
+from dbanon import cluster
+from dbanon.cluster.extent import members
+from dbanon.cluster.papers.vultures import objective, vulture_centers
+from dbanon.cluster.schemes.merge.ladders import shares
+from dbanon.models.constraint import AtLeast
+from dbanon.models.demand import demands
+from dbanon.space.space import Sensitive
+
+
+def test_the_distance_is_that_of_the_worked_numbers() -> None:
+    """Six levels: the edges weigh 1, 1/2, 1/3, 1/4, 1/5, together 2.2833."""
+    up = 1 - shares(6, 1)
+    assert up[4] == pytest.approx(0.0876, abs=5e-5) == (1 / 5) / (137 / 60)
+    assert up[3] == pytest.approx(0.1971, abs=5e-5)
+    assert up[0] == 1 and up[5] == 0
+    assert (1 - shares(6, 0)).tolist() == pytest.approx([1, 0.8, 0.6, 0.4, 0.2, 0])
+    assert shares(1, 1).tolist() == [0]
+
+
+@given(tables(), st.sampled_from([1, 0, 2.5]), st.booleans())
+@SOME
+def test_kaca_merges_what_the_plain_loop_merges(table: Table, beta: float, stub: bool) -> None:
+    made, k = small(table)
+    if made.rows >= 2:
+        clusters = [sorted(c) for c in found("kaca", made, k, beta_edge=beta, stub=stub)]
+        pairs = with_unit(made, 1, "edges")
+        assert alike(pairs, clusters) == alike(pairs, slow.kaca(made, k, beta, stub))
+
+
+@given(tables(), st.integers(1, 2), st.integers(1, 5), st.sampled_from([None, 0.1, 0.4]), st.integers(0, 10**6))
+@SOME
+def test_kapp_deals_and_merges_as_the_plain_loop_does(
+    table: Table, columns: int, number: int, t: float | None, seed: int
+) -> None:
+    made, k = small(table)
+    k = min(k, made.rows // 2)
+    if k < 2:
+        return
+    draws = np.random.default_rng(seed)
+    values = [draws.integers(0, 4, made.rows).astype(np.int32) for _ in range(columns)]
+    made = replace(made, sensitive=tuple(Sensitive(v, np.bincount(v, minlength=6)) for v in values))
+    models = () if t is None else demands("kapp", "t", {"t": t}, [f"s{s}" for s in range(columns)])
+    options = {"sensitive_clusters": number, "rounds": 20, "mode": "deterministic", "seed": 0, "optimizer": "kmeans++"}
+    labels = by_row.labels(cluster.find("kapp").run(made, AtLeast(k, models), options, lambda: None))
+    found = sorted(members(labels), key=lambda rows: int(rows[0]))
+    pairs = with_unit(made, k, "edges")
+    expected = slow.kapp(pairs, [v.tolist() for v in values], k, number, 20, t)
+    assert [rows.tolist() for rows in found] == sorted(expected)
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
+            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(60) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+
+
+@pytest.mark.parametrize("call", ["kaca", "kapp"])
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
+def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+    more += ", t=1" if call == "kapp" else ", stub := true" if more == ", l=2" else ""
+    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
+    assert sum(size for size, _ in sizes) == 60
+    assert min(size for size, _ in sizes) >= 5
+    assert len(sizes) > 2
+    assert ", l=2" not in more or min(values for _, values in sizes) >= 2
+
+
+def test_a_stub_leaves_more_classes(con: Any) -> None:
+    """One alone takes one of the eight at 1, not all of them."""
+    con.execute("CREATE TABLE few AS SELECT CASE WHEN i = 8 THEN 2 ELSE 1 END AS age FROM range(9) AS r (i)")
+    for stub, sizes in (("false", [(9,)]), ("true", [(2,), (7,)])):
+        call = f"SELECT size FROM kaca_classes('few', k=2, qi=['age'], stub := {stub}) ORDER BY ALL"
+        assert con.execute(call).fetchall() == sizes
+
+
+def test_kapp_is_close_in_the_sum_of_all_columns(people: Any) -> None:
+    people.execute("CREATE TABLE two AS SELECT *, ['x', 'y', 'z'][1 + age % 3] AS job FROM people")
+    call = "kapp_classes('two', k=5, qi=['age', 'sex'], sensitive=['disease', 'job']{})"
+    whole = {
+        "disease": {"HIV": 15, "Flu": 45},
+        "job": dict(people.execute("SELECT job, count(*) FROM two GROUP BY 1").fetchall()),
+    }
+    for more, most in (("", 0.1), (", t=0.3", 0.3), (", t=0.6", 0.6)):
+        classes = people.execute("SELECT size, disease, job FROM " + call.format(more)).fetchall()
+        assert more != ", t=0.6" or len(classes) > 1
+        for size, *listed in classes:
+            off = 0.0
+            for column, values in zip(whole, listed, strict=True):
+                counts = {v["value"]: v["size"] for v in values}
+                off += sum(abs(counts.get(v, 0) / size - n / 60) for v, n in whole[column].items()) / 2
+            assert off <= most + 1e-9
+
+
+def test_kapp_needs_a_sensitive_column(people: Any) -> None:
+    with pytest.raises(duckdb.Error, match="kapp: t is about sensitive values, and no column of people is sensitive"):
+        people.execute("FROM kapp('people', k=5, qi=['age', 'sex'])")
+
+
+def test_centers_of_kapp_are_drawn_by_the_seed(people: Any) -> None:
+    people.execute("CREATE TABLE many AS SELECT age, sex, hash(age) % 9 AS job FROM people")
+    call = "FROM kapp('many', k=4, qi=['age', 'sex'], sensitive=['job'], t=1, sensitive_clusters := 3{})"
+    one, same = (people.execute(call.format(", seed := 1")).fetchall() for _ in range(2))
+    others = [people.execute(call.format(f", seed := {seed}")).fetchall() for seed in range(2, 9)]
+    assert one == same
+    assert any(one != other for other in others)
+
+
+def test_vultures_come_to_where_the_points_are() -> None:
+    """Three heaps: no center of any is far from one, and the best place is better than a random one or a worse seed."""
+    heaps = [(0.1, 0.1), (0.9, 0.2), (0.5, 0.9)]
+    draws = np.random.default_rng(5)
+    points = np.clip(np.concatenate([draws.normal(heap, 0.03, (40, 2)) for heap in heaps]).T, 0, 1)
+    counts = np.ones(120, np.int64)
+    for seed in range(3):
+        found = vulture_centers(points, counts, 3, seed, 100, lambda: None)
+        assert sorted({int(np.argmin([abs(a - x) + abs(b - y) for a, b in heaps])) for x, y in found}) == [0, 1, 2]
+        assert objective(points, counts, found) < 0.5 * objective(points, counts, draws.random((3, 2)))
+        assert np.array_equal(found, vulture_centers(points, counts, 3, seed, 100, lambda: None))
+
+
+def test_kapp_by_vultures_publishes_classes_too(people: Any) -> None:
+    call = f"SELECT size FROM kapp_classes{ASKED.format(', t=1, optimizer := {!r}')}"
+    one, other = (people.execute(call.format(by)).fetchall() for by in ("vultures", "kmeans++"))
+    assert sum(size for (size,) in one) == sum(size for (size,) in other) == 60
+    assert min(one) >= (5,)

@@ -1,0 +1,144 @@
+"""r-gather against a plain loop, its radius against the least there is, and as a user types it."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import mixed as slow
+from oracle.greedy import Plain
+from oracle.reference import Attribute, Category, Number, Value
+from support import by_row
+from support.tables import SOME, Table, encoded, tables
+from test_algorithms import TREE, partitions
+from test_gather import with_unit
+from test_greedy import records
+
+from dbanon import cluster
+from dbanon.cluster.abilities import MOST_LEFT_OUT
+from dbanon.cluster.schemes.mixed.r_gather import Limits
+from dbanon.models.constraint import AtLeast
+from dbanon.space.space import Space
+
+
+def labels(made: Space, k: int, eps: float = 0.0) -> list[int]:
+    options = {"eps": eps, MOST_LEFT_OUT: made.rows}
+    return by_row.labels(cluster.find("r_gather").run(made, AtLeast(k), options, lambda: None)).tolist()
+
+
+def groups(found: list[int]) -> list[list[int]]:
+    """The records of each cluster, without those of -1."""
+    return [[r for r, c in enumerate(found) if c == n] for n in range(max(found) + 1)]
+
+
+def small(table: Table) -> tuple[Space, int, Plain, int]:
+    made = records(encoded(table).space)
+    k = min(max(table.k, 2), max(made.rows // 2, 1))
+    return made, k, with_unit(made, 1, "edges"), Limits(made, k, 0, lambda: None)._widest()
+
+
+@given(tables())
+@SOME
+def test_each_center_has_k_records_within_the_limit_and_the_others_are_nearest_to_theirs(table: Table) -> None:
+    made, k, pairs, widest = small(table)
+    if made.rows < 4:
+        return
+    limit, centers = slow.centers(pairs, k, widest)
+    found = groups(labels(made, k))
+    assert sorted(r for c in found for r in c) == list(range(made.rows))
+    assert len(found) == len(centers)
+    for n, c in enumerate(centers):
+        assert c in found[n] and len(found[n]) >= k
+        assert all(pairs.distance(c, r) <= limit for r in found[n])
+        away = [[pairs.distance(r, other) for other in centers] for r in found[n]]
+        assert sum(row.index(min(row)) != n for row in away) <= k
+
+
+@given(tables(), st.sampled_from([0.1, 0.2, 0.5]))
+@SOME
+def test_with_eps_a_center_has_k_records_and_few_are_left_out(table: Table, eps: float) -> None:
+    made, k, pairs, widest = small(table)
+    spare = int(eps * made.rows + 1e-9)
+    if made.rows >= 4 and spare:
+        *expected, out = slow.spread(pairs, k, spare, widest)
+        found = labels(made, k, eps)
+        assert groups(found) == expected
+        assert [r for r, c in enumerate(found) if c < 0] == out
+
+
+def drawn(seed: int, most: int) -> tuple[Space, Plain, int]:
+    rng = random.Random(seed)
+    attributes: list[Attribute] = [Number(), Category(TREE), Number()][: rng.randint(1, 3)]
+    made: list[list[Value]] = [
+        [rng.choice("abcdefg") if isinstance(a, Category) else rng.randint(0, 9) for a in attributes]
+        for _ in range(rng.randint(4, most))
+    ]
+    space = encoded(Table(made, attributes, 2)).space
+    return space, with_unit(space, 1, "edges"), rng.choice([2, 2, 3]) if space.rows > 5 else 2
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_radius_is_at_most_twice_the_least(seed: int) -> None:
+    made, pairs, k = drawn(seed, 9)
+    least = min(slow.radius(pairs, found) for found in partitions(range(made.rows), k))
+    assert slow.radius(pairs, groups(labels(made, k))) <= 2 * least
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_with_eps_it_is_at_most_three_times_the_least_with_as_many_left_out(seed: int) -> None:
+    made, pairs, k = drawn(seed, 8)
+    spare, everybody = made.rows // 4, range(made.rows)
+    kept = [[r for r in everybody if r not in out] for out in itertools.combinations(everybody, spare)]
+    least = min((slow.radius(pairs, found) for some in kept for found in partitions(some, k)), default=None)
+    found = labels(made, k, 0.25)
+    assert found.count(-1) <= spare
+    assert least is None or slow.radius(pairs, groups(found)) <= 3 * least
+
+
+def test_records_flow_to_centers_that_lack_them() -> None:
+    """0, 3, 3, 6, 6, 9 with k = 3: within 3 all have two others. 0 marks both 3, 6 the others: both have three. With 3
+    once more 9 would have none to spare, and does not need any."""
+    made = records(encoded(Table([[v] for v in (0, 3, 3, 6, 6, 9)], [Number()], 3)).space)
+    found = groups(labels(made, 3))
+    assert [len(c) for c in found] == [3, 3]
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT CASE WHEN i = 59 THEN 500 ELSE 20 + (i * 7) % 41 END AS age, ['F', 'M'][1 + i % 2] AS sex,
+            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(60) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex'], sensitive=['disease']{})"
+
+
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'sex': 0}", ", cell=20", ", eps := 0.05"])
+def test_it_publishes_classes_that_meet_the_model(people: Any, more: str) -> None:
+    call = f"SELECT size, len(disease) FROM r_gather_classes{ASKED.format(more)} WHERE suppressed IS NULL"
+    sizes = people.execute(call).fetchall()
+    kept = sum(size for size, _ in sizes)
+    assert 57 <= kept < 60 if "eps" in more else kept == 60
+    assert min(size for size, _ in sizes) >= 5
+    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+
+
+def test_one_that_lies_far_off_makes_all_clusters_wide_unless_it_is_left_out(people: Any) -> None:
+    precision = "SELECT value FROM r_gather_metrics" + ASKED + " WHERE metric = 'precision'"
+    whole, lean, none = (
+        people.execute(precision.format(more)).fetchone()[0] for more in ("", ", eps := 0.05", ", eps := 0.01")
+    )
+    assert lean > whole == none
+    kept = people.execute(precision.format(", eps := 0.05, suppress := 0")).fetchone()[0]
+    assert kept == whole
+
+
+def test_a_table_of_fewer_than_two_groups_is_one_class(con: Any) -> None:
+    con.execute("CREATE TABLE few AS SELECT i AS age FROM range(7) AS r (i)")
+    assert con.execute("SELECT size FROM r_gather_classes('few', k=4, qi=['age'])").fetchall() == [(7,)]

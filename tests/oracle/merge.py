@@ -1,0 +1,165 @@
+"""KACA and KAPP again, class by class and as plainly as it is described."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from itertools import count
+from operator import add
+from typing import TypeAlias
+
+from dbanon.space.space import Attribute, Number, Space
+from oracle.greedy import Plain
+
+Path: TypeAlias = tuple[object, ...]
+"""A value as what it is raised to, from the root down."""
+
+
+def kaca(space: Space, k: int, beta: float, stub: bool = False) -> list[list[int]]:
+    """Rows of each class. The smallest class that is too small (ties: the first) is united with the nearest."""
+    scale = 2.0 ** (62 - math.frexp(space.total * sum(a.weight for a in space.attributes))[1])
+    row = count()
+    rows = [[next(row) for _ in range(n)] for n in space.counts.tolist()]
+    values = [
+        [_path(a, int(code)) for a, code in zip(space.attributes, codes, strict=True)] for codes in space.codes.tolist()
+    ]
+    classes = dict(enumerate(zip(rows, values, strict=True)))
+
+    def way(j: int, path: Path) -> int:
+        attribute = space.attributes[j]
+        if path[-1] == "NULL":
+            return round(attribute.weight * scale)
+        levels = max(len(_path(attribute, c)) for c in range(attribute.values)) if attribute.values else 1
+        if not isinstance(attribute, Number):
+            levels = int(attribute.depth.max()) + 1
+        edges = [1 / float(level) ** beta for level in range(1, levels)]
+        return round(sum(edges[: len(path) - 1]) / (sum(edges) or 1.0) * (attribute.weight * scale))
+
+    def whole(value: list[Path]) -> int:
+        return sum(way(j, path) for j, path in enumerate(value))
+
+    def cost(one: int, other: int) -> int:
+        together = whole(_common(classes[one][1], classes[other][1]))
+        return sum(len(classes[c][0]) * (whole(classes[c][1]) - together) for c in (one, other))
+
+    while True:
+        small = [c for c in classes if len(classes[c][0]) < k]
+        if not small or len(classes) == 1:
+            return [sorted(rows) for _, (rows, _) in sorted(classes.items())]
+        c = min(small, key=lambda c: (len(classes[c][0]), c))
+        other = min((o for o in classes if o != c), key=lambda o: (cost(c, o), o))
+        both = _common(classes[c][1], classes[other][1])
+        own, others = classes[c][0], sorted(classes[other][0])
+        if stub and len(others) >= 2 * k - len(own):
+            needed = k - len(own)
+            classes[c] = own + others[-needed:], both
+            classes[other] = others[:-needed], classes[other][1]
+        else:
+            del classes[max(c, other)]
+            classes[min(c, other)] = own + others, both
+
+
+def _path(attribute: Attribute, code: int) -> Path:
+    if code == attribute.values:
+        return "*", "NULL"
+    if isinstance(attribute, Number):
+        height = 0
+        while 2**height < attribute.values:
+            height += 1
+        return tuple("*" if level == height else (level, code // 2**level) for level in range(height, -1, -1))
+    line = attribute.line(int(attribute.node[code]))[::-1]
+    return "*", *line[1:]
+
+
+def _common(one: list[Path], other: list[Path]) -> list[Path]:
+    found = []
+    for a, b in zip(one, other, strict=True):
+        same = [x for x, y in zip(a, b, strict=False) if x == y]
+        found.append(a[: len(same)])
+    return found
+
+
+def kapp(
+    table: Plain, values: Sequence[Sequence[int]], k: int, number: int, rounds: int, t: float | None
+) -> list[list[int]]:
+    """Rows of each class; `values`: sensitive codes by column and row. Fuzzy centers begin at the first values and
+    those farthest from all before."""
+    everybody = range(len(table.rows))
+    points = sorted({tuple(column[r] for column in values) for r in everybody})
+    most = [max(max(point[s] for point in points), 1) for s in range(len(values))]
+    scaled = [[point[s] / most[s] for s in range(len(values))] for point in points]
+    of_row = [points.index(tuple(column[r] for column in values)) for r in everybody]
+    centers = _fuzzy(scaled, [of_row.count(i) for i in range(len(points))], min(number, len(points)), rounds)
+    away = [[_square(point, center) for center in centers] for point in scaled]
+    cluster = [away[i].index(min(away[i])) for i in of_row]
+    left, classes = set(everybody), []
+    while len(left) >= k:
+        begins = max(range(len(centers)), key=lambda c: (sum(cluster[r] == c for r in left), -c))
+        seed = min((r for r in left if cluster[r] == begins), key=lambda r: (min(away[of_row[r]]), r))
+        left.remove(seed)
+        made = [seed]
+        while len(made) < k:
+            there = {cluster[r] for r in left}
+            held = {c: sum(cluster[r] == c for r in made) for c in there}
+            some = [r for r in left if held[cluster[r]] == min(held.values())]
+            made.append(min(some, key=lambda r: (table.distance(seed, r), r)))
+            left.remove(made[-1])
+        classes.append(made)
+    for r in sorted(left):
+        growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in classes]
+        classes[growth.index(min(growth))].append(r)
+    if t is not None:
+        _merge_until_close(table, values, classes, t)
+    return [sorted(c) for c in classes if c]
+
+
+def _merge_until_close(table: Plain, values: Sequence[Sequence[int]], classes: list[list[int]], t: float) -> None:
+    def deviation(rows: Sequence[int]) -> float:
+        total = 0.0
+        for column in values:
+            for v in set(column):
+                share = sum(column[r] == v for r in rows) / len(rows)
+                total += abs(share - column.count(v) / len(column)) / 2
+        return total
+
+    for c, rows in enumerate(classes):
+        while rows and deviation(rows) > t + 1e-12:
+            others = [o for o, other in enumerate(classes) if other and o != c]
+            if not others:
+                break
+            nearest = min(others, key=lambda o: (table.loss([*rows, *classes[o]]), o))
+            rows += classes[nearest]
+            classes[nearest].clear()
+
+
+def _plus(numbers: Iterable[float]) -> float:
+    """One after another: `sum` makes up for what is rounded, from some version of Python on."""
+    return reduce(add, numbers, 0.0)
+
+
+def _square(point: Sequence[float], center: Sequence[float]) -> float:
+    return _plus((a - b) * (a - b) for a, b in zip(point, center, strict=True))
+
+
+def _fuzzy(points: list[list[float]], counts: list[int], number: int, rounds: int) -> list[list[float]]:
+    centers = [points[0]]
+    while len(centers) < number:
+        away = [min(_square(point, center) for center in centers) for point in points]
+        centers.append(points[away.index(max(away))])
+    for _ in range(rounds):
+        near = [[1 / max(_square(point, center), 2.0**-60) for center in centers] for point in points]
+        moved = []
+        for c in range(number):
+            weights = []
+            for parts, n in zip(near, counts, strict=True):
+                share = parts[c] / _plus(parts)
+                weights.append(n * (share * share))
+            axes = [[p[s] * w for p, w in zip(points, weights, strict=True)] for s in range(len(points[0]))]
+            moved.append([_plus(axis) / _plus(weights) for axis in axes])
+        pairs = [p for one, other in zip(moved, centers, strict=True) for p in zip(one, other, strict=True)]
+        still = all(abs(a - b) <= 2.0**-20 for a, b in pairs)
+        centers = moved
+        if still:
+            break
+    return centers

@@ -1,0 +1,134 @@
+"""r-gather and the crossing of clusters again, record by record and as plainly as it is described."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from oracle.greedy import Plain
+
+Clusters = list[list[int]]
+
+
+def radius(table: Plain, clusters: Sequence[Sequence[int]]) -> int:
+    """The greatest distance of a record to the best center of its cluster, any record."""
+    everybody = range(len(table.rows))
+    return max(min(max(table.distance(c, r) for r in cluster) for c in everybody) for cluster in clusters)
+
+
+def centers(table: Plain, k: int, widest: int) -> tuple[int, list[int]]:
+    """The limit that bisection finds, and its centers; nobody is left out."""
+    everybody = range(len(table.rows))
+    low = max(sorted(table.distance(r, s) for s in everybody)[k - 1] for r in everybody) - 1
+    high, limit = widest, low + 1
+    best: list[int] | None = None
+    while best is None or high > low + 1:
+        found = flowing(table, k, limit)
+        if found is None:
+            low = limit
+        else:
+            high, best = limit, found
+        limit = (low + high + 1) // 2
+    return high, best
+
+
+def flowing(table: Plain, k: int, limit: int) -> list[int] | None:
+    """Centers that lie apart, if each can have k records within the limit: a matching of places with records."""
+    chosen: list[int] = []
+    for r in range(len(table.rows)):
+        if all(table.distance(r, c) > limit for c in chosen):
+            chosen.append(r)
+    holder: dict[int, int] = {}
+
+    def fill(center: int, tried: set[int]) -> bool:
+        for r in range(len(table.rows)):
+            if r not in tried and table.distance(center, r) <= limit:
+                tried.add(r)
+                if r not in holder or fill(holder[r], tried):
+                    holder[r] = center
+                    return True
+        return False
+
+    enough = all(fill(c, set()) for c in chosen for _ in range(k))
+    return chosen if enough else None
+
+
+def spread(table: Plain, k: int, spare: int, widest: int) -> list[list[int]]:
+    """Clusters with at most so many left out, which come last."""
+    everybody = range(len(table.rows))
+
+    def tried(limit: int) -> list[list[int]] | None:
+        chosen: list[int] = []
+        for r in everybody:
+            near = sum(table.distance(r, s) <= limit for s in everybody)
+            if near >= k and all(table.distance(r, c) > 2 * limit for c in chosen):
+                chosen.append(r)
+        clusters: list[list[int]] = [[] for _ in [*chosen, -1]]
+        for r in everybody:
+            away = [table.distance(r, c) for c in chosen]
+            clusters[away.index(min(away)) if away and min(away) <= 3 * limit else -1].append(r)
+        return clusters if chosen and len(clusters[-1]) <= spare else None
+
+    low, high, limit = -1, widest, 0
+    best: list[list[int]] | None = None
+    while best is None or high > low + 1:
+        found = tried(limit)
+        if found is None:
+            low = limit
+        else:
+            high, best = limit, found
+        limit = (low + high + 1) // 2
+    return best
+
+
+Pair = Callable[[int, int], tuple[int, int]]
+"""After so many generations without a gain, of so many clusters, the two ranks that are crossed."""
+
+
+def ga(table: Plain, start: Sequence[Sequence[int]], k: int, generations: int, patience: int, pair: Pair) -> Clusters:
+    """Clusters that are crossed two at a time, by the rank of what a record loses in them."""
+    clusters, idle = [sorted(c) for c in start], 0
+    for _ in range(generations):
+        if idle == patience:
+            break
+        order = sorted(range(len(clusters)), key=lambda c: (-table.loss(clusters[c]), c))
+        a, b = sorted(order[rank] for rank in pair(idle, len(clusters)))
+        new = _crossed(table, sorted(clusters[a] + clusters[b]), k)
+        idle += 1
+        if sum(len(c) * table.loss(c) for c in new) < sum(len(c) * table.loss(c) for c in (clusters[a], clusters[b])):
+            clusters[a], clusters[b], idle = sorted(new[0]), sorted(new[1]), 0
+    return clusters
+
+
+def _crossed(table: Plain, pool: list[int], k: int) -> Clusters:
+    x, y = max(itertools.combinations(pool, 2), key=lambda pair: (table.distance(*pair), -pair[0], -pair[1]))
+    new, left = [[x], [y]], [r for r in pool if r not in (x, y)]
+    while len(new[1]) < k:
+        for cluster in new:
+            cluster.append(min(left, key=lambda r: (table.loss([*cluster, r]), r)))
+            left.remove(cluster[-1])
+    for r in left:
+        growth = [(len(c) + 1) * table.loss([*c, r]) - len(c) * table.loss(c) for c in new]
+        new[growth.index(min(growth))].append(r)
+    return new
+
+
+def in_turn(idle: int, number: int) -> tuple[int, int]:
+    """1 and 2, 1 and 3, 2 and 3, 1 and 4 ..., and from the beginning."""
+    pairs = [(i, j) for j in range(number) for i in range(j)]
+    return pairs[idle % len(pairs)]
+
+
+def by_rank(draw: Callable[[], float]) -> Pair:
+    """Drawn in proportion to the rank."""
+
+    def rank(number: int) -> int:
+        target = int(draw() * (number * (number + 1) // 2))
+        weights = itertools.accumulate(range(number, 0, -1))
+        return next(i for i, until in enumerate(weights) if target < until)
+
+    def pair(idle: int, number: int) -> tuple[int, int]:
+        one, other = rank(number), rank(number - 1)
+        return one, other + (other >= one)
+
+    return pair
