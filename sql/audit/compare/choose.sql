@@ -11,24 +11,22 @@ figures AS (
     FROM measured
     GROUP BY run
 ),
-{% for q in questions if q %}
--- One row: what is found out by asking the release of one configuration.
-{{ sql('asked_', q.number) }} AS MATERIALIZED (
-    WITH "dbanon configuration" AS MATERIALIZED (
-        {{ q.release }}
-    )
-    SELECT
-        {{ q.number }} AS run,
-        {% if q.queries %}(SELECT avg(median) FROM ({{ q.queries }}) WHERE kind = 'count'){% else %}NULL::DOUBLE{% endif %} AS query_error
-        {% for a in q.attacks %}
-        , (SELECT max(value) FROM ({{ a.sql }}) WHERE name = {{ a.name }}) AS {{ sql(a.kind) }}
-        {% endfor %}
-),
-{% endfor %}
 -- A row a configuration: what was asked of its release.
 answers AS (
-    {% for q in questions if q %}FROM {{ sql('asked_', q.number) }}
-    UNION ALL BY NAME {% endfor %}
+    {% for q in questions if q %}
+    FROM (
+        WITH "dbanon configuration" AS MATERIALIZED (
+            {{ q.release }}
+        )
+        SELECT
+            {{ q.number }} AS run,
+            {% if q.queries %}(SELECT avg(median) FROM ({{ q.queries }}) WHERE kind = 'count'){% else %}NULL::DOUBLE{% endif %} AS query_error
+            {% for a in q.attacks %}
+            , (SELECT max(value) FROM ({{ a.sql }}) WHERE name = {{ a.name }}) AS {{ sql(a.kind) }}
+            {% endfor %}
+    )
+    UNION ALL BY NAME
+    {% endfor %}
     SELECT NULL::INTEGER AS run, NULL::DOUBLE AS query_error{% for a in attacks %}, NULL::DOUBLE AS {{ sql(a) }}{% endfor +%}
 ),
 -- A row a configuration.
