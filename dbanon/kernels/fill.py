@@ -159,3 +159,17 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
         used += 1
         made += 1
     return used, steps
+
+
+@kernel
+def begin_all(items, labels, codes, terms, data, spans, sizes, losses):
+    """The clusters of the items that have one; those of label -1 are in none."""
+    for i in range(len(items)):
+        c = labels[i]
+        if c < 0:
+            continue
+        if sizes[c] == 0:
+            losses[c] = begin(items[i], codes, spans[c], terms, data)
+        else:
+            losses[c] = widen(losses[c], items[i], codes, spans[c], terms, data)
+        sizes[c] += 1

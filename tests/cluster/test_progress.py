@@ -14,6 +14,7 @@ from dbanon.cluster import growth, progress
 from dbanon.cluster.papers import simdiv
 from dbanon.cluster.progress import STEP, Work, work
 from dbanon.cluster.schemes.assign import centers
+from dbanon.cluster.schemes.greedy import loukides_shao
 from dbanon.models.constraint import AtLeast
 from dbanon.space.space import Number, Space, build
 
@@ -60,7 +61,7 @@ def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_sa
 # --- how long it will take --------------------------------------------------------------------------------------------
 
 LARGE = [a.name for a in cluster.algorithms() if "large" in {p.name for p in a.own}]
-COUNTED = ("oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "simdiv", "systematic", "bhaladhare")
+COUNTED = ("oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "simdiv", "systematic", "bhaladhare", "loukides_shao")
 """Those that do not grow clusters one after another, and know otherwise how many steps there will be."""
 GROWN = [name for name in LARGE if name not in COUNTED]
 
@@ -83,13 +84,14 @@ def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches that come back often, so that small tables are judged, too."""
     monkeypatch.setattr(centers, "STEPS", 100)
     monkeypatch.setattr(simdiv, "SAMPLE", 100)
+    monkeypatch.setattr(loukides_shao, "STEPS", 100)
 
 
 def test_algorithms_that_can_take_the_square_of_a_table_have_the_parameter_large() -> None:
     assert set(LARGE) == {
         "adaptive_k", "bhaladhare", "eld", "gaa_cp", "gccg", "ikac", "kmcssa", "kmeans_no1", "kmeans_no2", "kmeans_no3",
-        "kmember", "kmembers_random", "knn_anon", "mdav", "mwck", "oka", "oka_kmember", "rka", "simdiv", "systematic",
-        "wkmca",
+        "kmember", "kmembers_random", "knn_anon", "loukides_shao", "mckl", "mdav", "mwck", "oka", "oka_kmember", "rka",
+        "simdiv", "systematic", "wkmca",
     }  # fmt: skip
 
 

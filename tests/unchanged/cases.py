@@ -85,6 +85,8 @@ OWN = {
     "adaptive_k": ("mode := 'deterministic'",),
     "wkmca": ("outliers := 0.2, seed := 1",),
     "oka_kmember": ("seed := 5",),
+    "loukides_shao": ("threshold := 0.2, suppress := 0.1", "protection := 0.2, mode := 'deterministic'"),
+    "mckl": ("l := 3", "l := 3, suppress := 1"),
     "datafly": ("most := 0", "suppress := 0.02, l := 2"),
     "incognito": ("suppress := 0.1", "recoding := 'tight'"),
     "samarati": ("suppress := 0.1, most := 3",),

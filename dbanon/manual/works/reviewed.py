@@ -4,4 +4,17 @@ from __future__ import annotations
 
 from dbanon.manual.works.work import Work
 
-WORKS: tuple[Work, ...] = ()
+WORKS: tuple[Work, ...] = (
+    Work(
+        "Fan et al. 2023",
+        "Fan, Y., Shi, X., Zhang, S. and Tong, Y.",
+        "Anonymous methods based on multi-attribute clustering and generalization constraints",
+        "Electronics 12(8), 1897",
+    ),
+    Work(
+        "Loukides and Shao 2007",
+        "Loukides, G. and Shao, J.",
+        "Capturing data usefulness and privacy protection in k-anonymisation",
+        "ACM Symposium on Applied Computing 2007, 370-374",
+    ),
+)

@@ -1,0 +1,76 @@
+"""The nearest of many: those of the least distances, ties to the first, in a heap whose first is the farthest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.fill import ask
+from dbanon.kernels.jit import part
+from dbanon.kernels.loss import begin
+
+
+@part
+def distances(item, codes, terms, data, span, codes_of, table):
+    """Fills a table with the distance of each code to that of an item: what the two lose together, 0 where they are
+    equal. `codes_of`: where an attribute's codes begin."""
+    begin(item, codes, span, terms, data)
+    for a in range(len(terms)):
+        ask(a, codes_of, span, terms, data, table)
+        table[codes_of[a] + codes[item, a]] = 0
+
+
+@part
+def distance(item, codes, codes_of, table):
+    """Of an item, by such a table."""
+    total = np.int64(0)
+    for a in range(codes.shape[1]):
+        total += table[codes_of[a] + codes[item, a]]
+    return total
+
+
+@part
+def _farther(i, j, items, far):
+    return far[i] > far[j] or (far[i] == far[j] and items[i] > items[j])
+
+
+@part
+def _swap(i, j, items, far):
+    items[i], items[j] = items[j], items[i]
+    far[i], far[j] = far[j], far[i]
+
+
+@part
+def _sink(i, size, items, far):
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and _farther(child + 1, child, items, far):
+            child += 1
+        if not _farther(child, i, items, far):
+            break
+        _swap(i, child, items, far)
+        i = child
+
+
+@part
+def keep(item, away, size, items, far):
+    """Puts an item at a distance into a heap of as many as `items` can hold; gives how many it has. Items ascend from
+    call to call."""
+    if size == len(items):
+        if away < far[0]:
+            items[0], far[0] = item, away
+            _sink(np.int64(0), size, items, far)
+        return size
+    items[size], far[size] = item, away
+    i = size
+    while i > 0 and _farther(i, (i - 1) // 2, items, far):
+        _swap(i, (i - 1) // 2, items, far)
+        i = (i - 1) // 2
+    return size + 1
+
+
+@part
+def ascending(size, items, far):
+    """Sorts a heap, the nearest first; it is none any more."""
+    for last in range(size - 1, 0, -1):
+        _swap(np.int64(0), last, items, far)
+        _sink(np.int64(0), last, items, far)

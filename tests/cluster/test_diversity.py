@@ -1,0 +1,150 @@
+"""Algorithms that look at sensitive values against plain loops over all records, and as a user types them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import diversity as slow
+from oracle.greedy import Plain
+from support import by_row
+from support.tables import SOME, Table, encoded, tables
+from test_gather import alike, with_unit
+from test_greedy import records, unit
+from traced.tables import LETTERS, letters
+
+from dbanon import cluster
+from dbanon.cluster.abilities import MOST_LEFT_OUT
+from dbanon.cluster.schemes.greedy.mckl import by_width
+from dbanon.models.constraint import AtLeast
+from dbanon.models.demand import demands
+from dbanon.space.space import Sensitive, Space
+
+Values = list[list[int]]
+
+
+def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
+    chosen = cluster.find(name)
+    given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
+    labels = by_row.labels(chosen.run(made, AtLeast(k), given_, lambda: None))
+    return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
+
+
+def with_values(made: Space, columns: Values) -> Space:
+    """The space with sensitive columns."""
+    sensitive = []
+    for column in columns:
+        codes = np.array(column, np.int32)
+        sensitive.append(Sensitive(codes, np.bincount(codes, minlength=int(codes.max()) + 2)))
+    return replace(made, sensitive=tuple(sensitive))
+
+
+def drawn(table: Table, seed: int, columns: int = 1, different: int = 3) -> tuple[Space, int, Plain, Values]:
+    """A space of records with sensitive values, k, the same plainly, and the values."""
+    made = records(encoded(table).space)
+    draws = np.random.default_rng(seed)
+    values: Values = [draws.integers(0, different, made.rows).tolist() for _ in range(columns)]
+    return with_values(made, values), max(table.k, 2), with_unit(made, 1, "edges"), values
+
+
+SEEDS = st.integers(0, 10**6)
+
+
+# --- Loukides and Shao --------------------------------------------------------------------------------------------
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.sampled_from([0.0, 0.2, 0.6]))
+@SOME
+def test_loukides_and_shao_take_what_the_plain_loop_takes(
+    table: Table, seed: int, columns: int, protection: float, threshold: float
+) -> None:
+    made, k, pairs, values = drawn(table, seed, columns)
+    if made.rows < k:
+        return
+    whole = sum(round(unit(made, 1) * a.weight) for a in made.attributes)
+    expected = slow.loukides_shao(pairs, k, values, threshold, protection, whole)
+    found = clusters("loukides_shao", made, k, protection=protection, threshold=threshold)
+    assert alike(told(pairs, values), found) == alike(told(pairs, values), expected)
+
+
+def told(table: Plain, columns: Values) -> Plain:
+    """Records with their sensitive values."""
+    return Plain([(*row, *(c[r] for c in columns)) for r, row in enumerate(table.rows)], table.losses)
+
+
+def test_loukides_and_shao_by_hand() -> None:
+    """Of a, b, b, b, d with the values 0, 0, 1, 0, 1: a and the second b lose 1/2 * 1/2 of the score and are diverse;
+    others would bring 1/2 and not be. With (0, 1) the first b: 1/4 + 1/2 * (1 - 0.918), then the last b with (0, 1, 0):
+    1/4 + 1/2 * (1 - 0.811); d would bring 1/2, and alone loses 1. With the threshold 1/2 d is alone, and joins."""
+    made = with_values(encoded(Table(letters("abbbd"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
+    assert clusters("loukides_shao", made, 2, threshold=0.5) == [[0, 1, 2, 3, 4]]
+    left_out = clusters("loukides_shao", made, 2, threshold=0.5, **{MOST_LEFT_OUT: 1})
+    assert left_out == [[0, 1, 2, 3]]
+
+
+def test_the_small_clusters_of_loukides_and_shao_are_left_out_as_far_as_that_is_allowed(people: Any) -> None:
+    call = "SELECT value FROM loukides_shao_metrics" + ASKED.format(", threshold=0.2{}") + " WHERE metric = '{}'"
+    out = [
+        people.execute(call.format(more, "suppressed:outlier")).fetchone()[0]
+        for more in ("", ", suppress=0.05", ", suppress=1")
+    ]
+    assert out[0] == 0 < out[1] <= 3 < out[2]
+
+
+# --- MCKL -------------------------------------------------------------------------------------------------------------
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.integers(2, 3), st.sampled_from([0, 2, 100]))
+@SOME
+def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: int, least: int, spare: int) -> None:
+    made, k, pairs, values = drawn(table, seed, columns, 4)
+    if made.rows < k:
+        return
+    asked = AtLeast(k, demands("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
+    known = [[-1 if v == max(column) else v for v in column] for column in values]
+    nulls = tuple(replace(s, whole=s.whole[:-1], codes=s.codes) for s in made.sensitive)  # the last value is NULL
+    made = replace(made, sensitive=nulls)
+    order = sorted(
+        range(made.rows), key=lambda r: ([pairs.rows[r][j] for j in by_width(made)], slow.first_alike(pairs, known, r))
+    )
+    chosen = cluster.find("mckl")
+    labels = by_row.labels(chosen.run(made, asked, {MOST_LEFT_OUT: spare}, lambda: None))
+    found = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
+    expected = slow.mckl(pairs, asked.least, known, least, order, spare)
+    assert alike(told(pairs, known), found) == alike(told(pairs, known), expected)
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
+            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(60) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+
+NAMES = ["loukides_shao", "mckl"]
+
+
+@pytest.mark.parametrize("call", NAMES)
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
+def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
+    assert sum(size for size, _ in sizes) == 60
+    assert min(size for size, _ in sizes) >= 5
+    assert len(sizes) > 1
+    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+
+
+@pytest.mark.parametrize("call", [name for name in NAMES if not cluster.find(name).deterministic])
+def test_choices_are_drawn_by_the_seed(people: Any, call: str) -> None:
+    one, same = (people.execute(f"FROM {call}{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
+    others = [people.execute(f"FROM {call}{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
+    assert one == same
+    assert any(one != other for other in others)

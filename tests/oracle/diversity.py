@@ -1,0 +1,98 @@
+"""Algorithms that look at sensitive values again, record by record and as plainly as they are described."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from oracle.greedy import Plain
+from oracle.sorted_seeds import fill
+
+
+def diversity(values: Sequence[int], different: int) -> float:
+    """Entropy of some values over the greatest that as many of so many different ones can have."""
+    parts = min(len(values), different)
+    if parts < 2:
+        return 0.0
+    shares = [values.count(v) / len(values) for v in set(values)]
+    return -sum(p * math.log(p) for p in shares) / math.log(parts)
+
+
+def loukides_shao(
+    table: Plain, k: int, columns: Sequence[Sequence[int]], threshold: float, weight: float, whole: int
+) -> list[list[int]]:
+    """Clusters grow by the record of the least loss and the greatest diversity together, until a record loses too much;
+    those of clusters of fewer than k records go where the whole loss grows least."""
+    left, clusters = list(range(len(table.rows))), []
+    while left:
+        cluster = [left.pop(0)]
+        while left:
+            best = min(left, key=lambda r: (_score(table, cluster, r, columns, weight, whole), r))
+            if table.loss([*cluster, best]) > threshold * whole:
+                break
+            cluster.append(best)
+            left.remove(best)
+        clusters.append(cluster)
+    kept = [c for c in clusters if len(c) >= k]
+    if not kept:
+        return [list(range(len(table.rows)))]
+    return fill(table, 1, kept, sorted(r for c in clusters if len(c) < k for r in c))
+
+
+def _score(
+    table: Plain, cluster: Sequence[int], r: int, columns: Sequence[Sequence[int]], weight: float, whole: int
+) -> float:
+    gains = [1 - round(diversity([c[m] for m in [*cluster, r]], len(set(c))), 12) for c in columns]
+    return (1 - weight) * table.loss([*cluster, r]) + weight * whole * (sum(gains) / len(gains))
+
+
+def mckl(
+    table: Plain, k: int, columns: Sequence[Sequence[int]], least: int, order: Sequence[int], spare: int
+) -> list[list[int]]:
+    """Clusters of the next record in the order and the nearest ones, as long as no value has more than k / least; what
+    is left goes where the whole loss grows least and no value has more than its share, or stays out."""
+    left, clusters = list(range(len(table.rows))), []
+
+    def can_join(cluster: Sequence[int], r: int) -> bool:
+        return all(c[r] >= 0 and _is_even([c[m] for m in [*cluster, r]], k, least) for c in columns)
+
+    while len(left) >= k:
+        begins = [r for r in order if r in left and can_join([], r)]
+        if not begins:
+            break
+        cluster = [begins[0]]
+        for r in sorted(left, key=lambda r: (table.distance(r, begins[0]), first_alike(table, columns, r), r)):
+            if r != begins[0] and len(cluster) < k and can_join(cluster, r):
+                cluster.append(r)
+        if len(cluster) < k:
+            break
+        clusters.append(cluster)
+        left = [r for r in left if r not in cluster]
+    if not clusters:
+        return [left]
+    for r in left:
+        some = [c for c in clusters if all(_has_room([v[m] for m in [*c, r]], v[r], least) for v in columns)]
+        if not some and spare:
+            spare -= 1
+            continue
+        fill(table, 1, some or clusters, [r])
+    return clusters
+
+
+def _has_room(values: Sequence[int], value: int, least: int) -> bool:
+    """Whether a value has no more than its share of the records of a cluster, rounded up."""
+    return value < 0 or values.count(value) <= math.ceil(len(values) / least)
+
+
+def _is_even(values: Sequence[int], k: int, least: int) -> bool:
+    """Whether no value has more than its share of k records, and no more values than needed are rounded up."""
+    counts = [values.count(v) for v in set(values)]
+    return max(counts) <= math.ceil(k / least) and sum(c > k // least for c in counts) <= k % least
+
+
+def first_alike(table: Plain, columns: Sequence[Sequence[int]], r: int) -> int:
+    """The first record with the same values: records that are alike come one after another."""
+    everybody = range(len(table.rows))
+    return next(
+        s for s in everybody if table.rows[s] == table.rows[r] and all(column[s] == column[r] for column in columns)
+    )
