@@ -50,6 +50,36 @@ class Kinds:
         """Records of each item."""
         return np.diff(self.at)
 
+    @property
+    def first(self) -> Ints:
+        """The first record of each item."""
+        return self.rows[self.at[:-1]]
+
+    def in_order(self) -> Items:
+        """The items in the order of their first records."""
+        order = np.argsort(self.first)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        return Items(
+            self.rows, rank[self.item_of], self.at[1:][order], self.sizes[order], self.tuples[order], self.kinds[order]
+        )
+
+
+@dataclass(frozen=True)
+class Items:
+    """Items in the order of their first records, which is that of the tuples.
+
+    rows: the records, those of an item one after another; `item_of` (rows,) the item of every record. By item: where
+    its records end in `rows`, how many of them are left, its tuple and its kind.
+    """
+
+    rows: Ints
+    item_of: Ints
+    ends: Ints
+    left: Ints
+    tuples: Ints
+    kinds: Ints
+
 
 def sensitive_codes(space: Space) -> Ints:
     """Codes of all sensitive values (columns, rows)."""

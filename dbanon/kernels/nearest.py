@@ -74,3 +74,10 @@ def ascending(size, items, far):
     for last in range(size - 1, 0, -1):
         _swap(np.int64(0), last, items, far)
         _sink(np.int64(0), last, items, far)
+
+
+@part
+def bring(row, to, rows, place):
+    """Changes places with the record at `to`; `place` is where each record is in `rows`."""
+    place[rows[to]], rows[place[row]] = place[row], rows[to]
+    place[row], rows[to] = to, row

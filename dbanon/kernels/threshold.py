@@ -14,6 +14,7 @@ import numpy as np
 from dbanon.kernels.fill import ask
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.loss import begin, widen
+from dbanon.kernels.nearest import bring
 
 DECIMALS = 1e12
 """Diversity is compared in these parts, so that no machine's logarithm decides."""
@@ -76,9 +77,7 @@ def threshold_steps(
             if labels[row] >= 0:
                 continue
             item = item_of[row]
-            to = ends[item] - left[item]
-            place[rows[to]], rows[place[row]] = place[row], rows[to]
-            place[row], rows[to] = to, row
+            bring(row, ends[item] - left[item], rows, place)
             state[1] += 1
             counts[:] = 0
             logs[:] = 0

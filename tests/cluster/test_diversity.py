@@ -20,9 +20,10 @@ from traced.tables import LETTERS, letters
 from dbanon import cluster
 from dbanon.cluster.abilities import MOST_LEFT_OUT
 from dbanon.cluster.schemes.greedy.mckl import by_width
+from dbanon.cluster.schemes.pick.knn_gs import value_groups
 from dbanon.models.constraint import AtLeast
 from dbanon.models.demand import demands
-from dbanon.space.space import Sensitive, Space
+from dbanon.space.space import Sensitive, Space, Tree
 
 Values = list[list[int]]
 
@@ -118,6 +119,43 @@ def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: 
     assert alike(told(pairs, known), found) == alike(told(pairs, known), expected)
 
 
+# --- KNN-(G,S) --------------------------------------------------------------------------------------------------------
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 3), st.one_of(st.none(), st.integers(1, 3)))
+@SOME
+def test_knn_gs_takes_what_the_plain_loop_takes(
+    table: Table, seed: int, columns: int, groups: int, each: int | None
+) -> None:
+    made, k, pairs, values = drawn(table, seed, columns, 5)
+    if made.rows < 2 * k:
+        return
+    of = [value_groups(s, groups, None).tolist() for s in made.sensitive]
+    combined = [tuple(g[v] for g, v in zip(of, record, strict=True)) for record in zip(*values, strict=True)]
+    numbers = [sorted(set(combined)).index(c) for c in combined]
+    least = max(-(-k // len(set(numbers))), each or 1)
+    found = clusters("knn_gs", made, k, groups=groups, each=each)
+    expected = slow.knn_gs(pairs, k, numbers, least)
+    assert alike(told(pairs, [numbers]), found) == alike(told(pairs, [numbers]), expected)
+
+
+def test_knn_gs_by_hand() -> None:
+    """Groups are the values 0 and 1. The first a takes the nearest of the other value, c, for 1/2; b takes d. The last
+    e is at 1 from a and b: to the first."""
+    made = with_values(encoded(Table(letters("abcde"), LETTERS, 2)).space, [[0, 0, 1, 1, 1]])
+    assert clusters("knn_gs", made, 2) == [[0, 2, 4], [1, 3]]
+
+
+def test_values_are_grouped_in_their_order_or_by_their_hierarchy() -> None:
+    codes = np.repeat([0, 1, 2, 3], [5, 1, 1, 3]).astype(np.int32)
+    tree = Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
+    disease = Sensitive(codes, np.array([5, 1, 1, 3, 0]), tree)
+    assert value_groups(disease, 2, None).tolist()[:4] == [0, 1, 1, 1]
+    assert value_groups(disease, 4, None).tolist()[:4] == [0, 1, 2, 3]
+    by_node = value_groups(disease, 2, 1)
+    assert by_node[0] == by_node[1] != by_node[2] == by_node[3] != by_node[4]
+
+
 @pytest.fixture
 def people(con: Any) -> Any:
     con.execute("""CREATE TABLE people AS
@@ -129,7 +167,7 @@ def people(con: Any) -> Any:
 
 ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
 
-NAMES = ["loukides_shao", "mckl"]
+NAMES = ["loukides_shao", "mckl", "knn_gs"]
 
 
 @pytest.mark.parametrize("call", NAMES)

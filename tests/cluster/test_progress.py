@@ -90,8 +90,8 @@ def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_algorithms_that_can_take_the_square_of_a_table_have_the_parameter_large() -> None:
     assert set(LARGE) == {
         "adaptive_k", "bhaladhare", "eld", "gaa_cp", "gccg", "ikac", "kmcssa", "kmeans_no1", "kmeans_no2", "kmeans_no3",
-        "kmember", "kmembers_random", "knn_anon", "loukides_shao", "mckl", "mdav", "mwck", "oka", "oka_kmember", "rka",
-        "simdiv", "systematic", "wkmca",
+        "kmember", "kmembers_random", "knn_anon", "knn_gs", "loukides_shao", "mckl", "mdav", "mwck", "oka", "oka_kmember",
+        "rka", "simdiv", "systematic", "wkmca",
     }  # fmt: skip
 
 

@@ -96,3 +96,33 @@ def first_alike(table: Plain, columns: Sequence[Sequence[int]], r: int) -> int:
     return next(
         s for s in everybody if table.rows[s] == table.rows[r] and all(column[s] == column[r] for column in columns)
     )
+
+
+def knn_gs(table: Plain, k: int, groups: Sequence[int], each: int) -> list[list[int]]:
+    """The first record left and the nearest ones of each group; what is left goes to the nearest seed."""
+    left, clusters = list(range(len(table.rows))), []
+    while len(left) >= k:
+        seed = left[0]
+        of = sorted(set(groups))
+        size = min(len(left), max(each * len(of), k))
+        most = {g: sum(groups[r] == g for r in left) for g in of}
+        need = dict.fromkeys(of, 0)
+        for g in of:
+            need[g] = min(each, most[g], size - sum(need.values()))
+        while sum(need.values()) < size:
+            need[max(of, key=lambda g: (most[g] - need[g], -g))] += 1
+        if need[groups[seed]] == 0:
+            need[max(g for g in of if need[g])] -= 1
+            need[groups[seed]] = 1
+        cluster = [seed]
+        for g in of:
+            others = sorted(
+                (r for r in left if groups[r] == g and r != seed), key=lambda r: (table.distance(r, seed), r)
+            )
+            cluster += others[: need[g] - (groups[seed] == g)]
+        clusters.append(cluster)
+        left = [r for r in left if r not in cluster]
+    for r in left:
+        away = [table.distance(r, c[0]) for c in clusters]
+        clusters[away.index(min(away))].append(r)
+    return clusters

@@ -17,4 +17,10 @@ WORKS: tuple[Work, ...] = (
         "Capturing data usefulness and privacy protection in k-anonymisation",
         "ACM Symposium on Applied Computing 2007, 370-374",
     ),
+    Work(
+        "Nayahi and Kavitha 2017",
+        "Nayahi, J. J. V. and Kavitha, V.",
+        "Privacy and utility preserving data clustering for data anonymization and distribution on Hadoop",
+        "Future Generation Computer Systems 74, 393-408",
+    ),
 )

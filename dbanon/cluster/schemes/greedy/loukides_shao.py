@@ -63,7 +63,7 @@ class _Growth:
 
     def __init__(self, space: Space, measure: tuple[Any, ...], options: Mapping[str, object]) -> None:
         kinds = Kinds.by(space, sensitive_codes(space))
-        self.rows, left, first = space.rows, kinds.sizes, kinds.rows[kinds.at[:-1]]
+        self.rows, left = space.rows, kinds.sizes
         whole = float(measure[1][:, 2].sum())
         weight, threshold = float(str(options["protection"])), float(str(options["threshold"])) * whole
         number_of = np.array([(s.whole > 0).sum() for s in space.sensitive])
@@ -72,7 +72,7 @@ class _Growth:
         # Where a cluster begins, what is left, and what is known of the last cluster.
         self.state, self.found = np.zeros(4, np.int64), np.full(space.rows, -1, np.int64)
         self.given = (
-            threshold, weight, whole, random_order(space, options), kinds.item_of, kinds.at[1:], first,
+            threshold, weight, whole, random_order(space, options), kinds.item_of, kinds.at[1:], kinds.first,
             kinds.rows, np.argsort(kinds.rows), kinds.tuples, kinds.kinds, kinds.values, kinds.begins, left, number_of,
             *measure, codes_of,
             np.zeros((len(space.attributes), 4), np.int64), np.zeros((len(space.sensitive), values), np.int64),

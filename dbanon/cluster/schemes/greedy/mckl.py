@@ -66,13 +66,9 @@ class _Capped:
         for s, sensitive in enumerate(space.sensitive):
             self.codes[s, self.codes[s] == sensitive.values] = -1
         kinds = Kinds.by(space, self.codes)
-        first = kinds.rows[kinds.at[:-1]]
-        items = np.argsort(first)  # in canonical order
-        self.rows = kinds.rows
-        self.ends, self.left = kinds.at[1:][items], kinds.sizes[items]
-        self.tuples = kinds.tuples[items]
-        self.values = np.ascontiguousarray(kinds.values[:, kinds.kinds[items]])
-        self.order = np.lexsort(tuple(space.codes[self.tuples, j] for j in reversed(by_width(space))))
+        self.items = kinds.in_order()
+        self.values = np.ascontiguousarray(kinds.values[:, self.items.kinds])
+        self.order = np.lexsort(tuple(space.codes[self.items.tuples, j] for j in reversed(by_width(space))))
         self.state = np.array([0, space.rows, 0], np.int64)
         self.counts = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
         self.codes_of = np.cumsum([0, *(a.values + 1 for a in space.attributes)])
@@ -92,9 +88,10 @@ class _Capped:
     def form(self, first: int, most: int) -> int:
         from dbanon.kernels.capped import capped_steps
 
+        items = self.items
         made, looked = capped_steps(
-            self.state, most, first, self.k, self.least, self.order, self.tuples, self.values, self.ends, self.rows,
-            self.left, *self.problem.measure, self.codes_of, self.counts, self.labels,
+            self.state, most, first, self.k, self.least, self.order, items.tuples, self.values, items.ends, items.rows,
+            items.left, *self.problem.measure, self.codes_of, self.counts, self.labels,
         )  # fmt: skip
         self.looked += int(looked)
         return int(made)
