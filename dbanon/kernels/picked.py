@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dbanon.kernels.centers import apart
+from dbanon.kernels.fill import ask
 from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.nearest import ascending, bring, distance, distances, keep
 
 WIDER = 4
@@ -105,3 +108,77 @@ def group_steps(
             state[1] -= count
         made += 1
     return made, steps
+
+
+@kernel
+def bucket_steps(
+    state, most, first, k, parts, begins, first_of, tuples, ends, rows, left, left_of, left_in, away, codes, terms,
+    data, codes_of, labels,
+):  # fmt: skip
+    """Makes up to `most` clusters of k records, part after part, as long as a part has k: a record of each of the kinds
+    of which most are left (ties: the one whose first record comes first), and again of each where these are fewer. The
+    first is the nearest to the center of the part (`away`, by item), the others those with which a record of the
+    cluster loses least.
+
+    state: the part, records left in all. Items are sorted by kind, kinds by part. parts (parts + 1,) and begins (kinds
+    + 1,): the first kind and the first item of each; first_of: the first record of a kind; left, left_of, left_in:
+    records left by item, kind and part; `ends`: where the records of an item end in `rows`. Clusters are numbered from
+    `first` on. Gives how many were made, and how many items were looked at.
+    """
+    levels = len(terms)
+    span, before = np.empty((levels, 4), np.int64), np.empty((levels, 2), np.int64)
+    table, turn = np.empty(codes_of[levels], np.int64), np.zeros(len(left_of), np.int64)
+    made, steps, now = np.int64(0), np.int64(0), np.int64(0)
+    while made < most and state[0] < len(left_in):
+        p = state[0]
+        if left_in[p] < k:
+            state[0] += 1
+            continue
+        size, loss = np.int64(0), np.int64(0)
+        now += 1
+        while size < k:
+            kind = np.int64(-1)
+            for i in range(parts[p], parts[p + 1]):
+                if left_of[i] == 0 or turn[i] == now:
+                    continue
+                if kind < 0 or left_of[i] > left_of[kind]:
+                    kind = np.int64(i)
+                elif left_of[i] == left_of[kind] and first_of[i] < first_of[kind]:
+                    kind = np.int64(i)
+            if kind < 0:
+                now += 1
+                continue
+            turn[kind] = now
+            chosen, best = np.int64(-1), np.int64(0)
+            for item in range(begins[kind], begins[kind + 1]):
+                if left[item] > 0:
+                    cost = away[item] if size == 0 else distance(tuples[item], codes, codes_of, table)
+                    if chosen < 0 or cost < best:
+                        chosen, best = np.int64(item), cost
+            steps += begins[kind + 1] - begins[kind] + parts[p + 1] - parts[p]
+            if size == 0:
+                loss = begin(tuples[chosen], codes, span, terms, data)
+                before[:] = -1
+            else:
+                loss = widen(loss, tuples[chosen], codes, span, terms, data)
+            for a in range(levels):
+                if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
+                    before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
+                    ask(a, codes_of, span, terms, data, table)
+            labels[rows[ends[chosen] - left[chosen]]] = first + made
+            left[chosen] -= 1
+            left_of[kind] -= 1
+            left_in[p] -= 1
+            state[1] -= 1
+            size += 1
+        made += 1
+    return made, steps
+
+
+@kernel
+def to_centers(points, which, centers, axes):
+    """The distance of each point to one of the centers (see dbanon.kernels.centers)."""
+    away = np.empty(len(points), np.int64)
+    for i in range(len(points)):
+        away[i] = apart(points[i], centers[which[i]], axes)
+    return away

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import assign as slow_assign
 from oracle import diversity as slow
 from oracle.greedy import Plain
 from support import by_row
@@ -156,6 +157,63 @@ def test_values_are_grouped_in_their_order_or_by_their_hierarchy() -> None:
     assert by_node[0] == by_node[1] != by_node[2] == by_node[3] != by_node[4]
 
 
+# --- PPPC and S-CPM ---------------------------------------------------------------------------------------------------
+
+
+def combined(values: Values) -> list[int]:
+    """One number for the values of each record."""
+    records_of = list(zip(*values, strict=True))
+    return [sorted(set(records_of)).index(r) for r in records_of]
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4))
+@SOME
+def test_pppc_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: int, parts: int) -> None:
+    made, k, pairs, values = drawn(table, seed, columns)
+    if made.rows < 2 * k:
+        return
+    plain = slow_assign.Table(encoded(replace(table, persons=None)).records, table.attributes, modes=True)
+    number = min(parts, made.rows)
+    clustered, centers = slow_assign.kmeans(plain, [i * made.rows // number for i in range(number)])
+    united = slow.united(clustered, k, lambda a, b: plain.apart(centers[a], centers[b]))
+    expected = slow.pppc(pairs, k, combined(values), united, lambda r, p: plain.distance(r, centers[p]))
+    found = clusters("pppc", made, k, parts=parts)
+    assert alike(told(pairs, values), found) == alike(told(pairs, values), expected)
+
+
+def test_pppc_by_hand() -> None:
+    """One part, whose center is a, the first of five modes. The value 0 has three records, 1 has two: a, then of 1 c,
+    for 1/2; b, the nearest to the center with 0, and g. d: {a, c} goes from 2 * 1/2 to 3, {b, g} from 2 to 3: the
+    latter."""
+    made = with_values(encoded(Table(letters("abcdg"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
+    assert clusters("pppc", made, 2, parts=1) == [[0, 2], [1, 3, 4]]
+
+
+def test_s_cpm_by_hand() -> None:
+    """One part. a is merged with the b of another value: 2 * 1/2; with the first 2 * 1/2 + 1/10. Of the single ones
+    the other b comes first: with {a, b} 3 * 1/2 - 1 + 1/20, with d 2 + 1/10, with e 2: the first. d and e, 2 * 1/2."""
+    made = with_values(encoded(Table(letters("abbde"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
+    assert clusters("s_cpm", made, 2, parts=1) == [[0, 1, 2], [3, 4]]
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4), st.sampled_from([0.0, 0.1, 3.0]))
+@SOME
+def test_s_cpm_takes_what_the_plain_loop_takes(
+    table: Table, seed: int, columns: int, parts: int, penalty: float
+) -> None:
+    made, k, pairs, values = drawn(table, seed, columns)
+    if made.rows < 2 * k:
+        return
+    number = min(parts, made.rows)
+    first = sorted({pairs.rows.index(pairs.rows[i * made.rows // number]) for i in range(number)})
+    cut, centers = slow.medoids(pairs, first)
+    united = slow.united(cut, k, lambda a, b: pairs.distance(centers[a], centers[b]))
+    whole = sum(round(unit(made, 1) * a.weight) for a in made.attributes) / sum(a.weight for a in made.attributes)
+    expected = slow.s_cpm(pairs, k, values, [part for _, part in united], penalty * whole)
+    found = clusters("s_cpm", made, k, parts=parts, penalty=penalty)
+    assert alike(told(pairs, values), found) == alike(told(pairs, values), expected)
+
+
 @pytest.fixture
 def people(con: Any) -> Any:
     con.execute("""CREATE TABLE people AS
@@ -167,7 +225,7 @@ def people(con: Any) -> Any:
 
 ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
 
-NAMES = ["loukides_shao", "mckl", "knn_gs"]
+NAMES = ["loukides_shao", "mckl", "knn_gs", "pppc", "s_cpm"]
 
 
 @pytest.mark.parametrize("call", NAMES)

@@ -61,7 +61,17 @@ def test_the_share_grows_from_the_beginning_to_the_end_and_the_release_is_the_sa
 # --- how long it will take --------------------------------------------------------------------------------------------
 
 LARGE = [a.name for a in cluster.algorithms() if "large" in {p.name for p in a.own}]
-COUNTED = ("oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "simdiv", "systematic", "bhaladhare", "loukides_shao")
+COUNTED = (
+    "oka",
+    "kmeans_no1",
+    "kmeans_no2",
+    "kmeans_no3",
+    "simdiv",
+    "systematic",
+    "bhaladhare",
+    "loukides_shao",
+    "s_cpm",
+)
 """Those that do not grow clusters one after another, and know otherwise how many steps there will be."""
 GROWN = [name for name in LARGE if name not in COUNTED]
 
@@ -90,8 +100,8 @@ def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_algorithms_that_can_take_the_square_of_a_table_have_the_parameter_large() -> None:
     assert set(LARGE) == {
         "adaptive_k", "bhaladhare", "eld", "gaa_cp", "gccg", "ikac", "kmcssa", "kmeans_no1", "kmeans_no2", "kmeans_no3",
-        "kmember", "kmembers_random", "knn_anon", "knn_gs", "loukides_shao", "mckl", "mdav", "mwck", "oka", "oka_kmember",
-        "rka", "simdiv", "systematic", "wkmca",
+        "kmember", "kmembers_random", "knn_anon", "knn_gs", "loukides_shao", "mckl", "mdav", "mwck", "oka",
+        "oka_kmember", "pppc", "rka", "s_cpm", "simdiv", "systematic", "wkmca",
     }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from oracle.greedy import Plain
 from oracle.sorted_seeds import fill
@@ -126,3 +126,92 @@ def knn_gs(table: Plain, k: int, groups: Sequence[int], each: int) -> list[list[
         away = [table.distance(r, c[0]) for c in clusters]
         clusters[away.index(min(away))].append(r)
     return clusters
+
+
+def united(parts: Sequence[Sequence[int]], k: int, apart: Callable[[int, int], int]) -> list[tuple[int, list[int]]]:
+    """Parts with their number; the first of fewer than k records becomes part of the nearest one, again and again."""
+    of = {p: list(part) for p, part in enumerate(parts) if part}
+    while len(of) > 1 and any(len(part) < k for part in of.values()):
+        small = next(p for p in sorted(of) if len(of[p]) < k)
+        gone = of.pop(small)
+        of[min(sorted(of), key=lambda p: (apart(small, p), p))] += gone
+    return [(p, sorted(of[p])) for p in sorted(of)]
+
+
+def pppc(
+    table: Plain,
+    k: int,
+    kinds: Sequence[int],
+    parts: Sequence[tuple[int, Sequence[int]]],
+    away: Callable[[int, int], int],
+) -> list[list[int]]:
+    """In each part clusters of a record of each of the most frequent kinds: the nearest to the center first, then those
+    of the least loss; what is left goes where the whole loss of a cluster of the part grows least. `away`: distance of
+    a record to the center of a part."""
+    found: list[list[int]] = []
+    for number, part in parts:
+        left, clusters = list(part), []
+        while len(left) >= k:
+            cluster: list[int] = []
+            taken: set[int] = set()
+            while len(cluster) < k:
+                frequent = sorted({kinds[r] for r in left} - taken, key=lambda v: _by_frequency(kinds, left, part, v))
+                if not frequent:
+                    taken = set()
+                    continue
+                taken.add(frequent[0])
+                some = [r for r in left if kinds[r] == frequent[0]]
+                if cluster:
+                    best = min(some, key=lambda r: (table.loss([*cluster, r]), r))
+                else:
+                    best = min(some, key=lambda r: (away(r, number), r))
+                cluster.append(best)
+                left.remove(best)
+            clusters.append(cluster)
+        found += fill(table, 1, clusters, left)
+    return found
+
+
+def _by_frequency(kinds: Sequence[int], left: Sequence[int], part: Sequence[int], kind: int) -> tuple[int, int]:
+    return -sum(kinds[r] == kind for r in left), min(r for r in part if kinds[r] == kind)
+
+
+def medoids(table: Plain, first: Sequence[int]) -> tuple[list[list[int]], list[int]]:
+    """Parts around records, which become those nearest to all of their part, 20 times at most."""
+    centers = list(first)
+    for done in range(21):
+        parts: list[list[int]] = [[] for _ in centers]
+        for r in range(len(table.rows)):
+            own = [p for p, c in enumerate(centers) if table.rows[c] == table.rows[r]]
+            nearest = min(range(len(centers)), key=lambda p: (table.distance(r, centers[p]), p))
+            parts[own[0] if own else nearest].append(r)
+        moved = [min(part, key=lambda r: (sum(table.distance(r, s) for s in part), r)) for part in parts]
+        if moved == centers or done == 20:
+            break
+        centers = moved
+    return parts, centers
+
+
+def s_cpm(
+    table: Plain, k: int, columns: Sequence[Sequence[int]], parts: Sequence[Sequence[int]], penalty: float
+) -> list[list[int]]:
+    """In each part the smallest cluster is merged with the one for which the whole loss and the penalty grow least."""
+    found: list[list[int]] = []
+    for part in parts:
+        clusters = [[r] for r in part]
+        while len(clusters) > 1 and min(map(len, clusters)) < k:
+            small = min(clusters, key=lambda c: (len(c), min(c)))
+            others = [c for c in clusters if c is not small]
+            best = min(others, key=lambda c: (_merged(table, small, c, columns, penalty), min(c)))
+            clusters = [c for c in others if c is not best] + [small + best]
+        found += clusters
+    return found
+
+
+def _merged(
+    table: Plain, one: Sequence[int], other: Sequence[int], columns: Sequence[Sequence[int]], penalty: float
+) -> float:
+    both = [*one, *other]
+    growth = len(both) * table.loss(both) - len(one) * table.loss(one) - len(other) * table.loss(other)
+    alike = sum(c[a] == c[b] for a in one for b in other for c in columns)
+    return growth + penalty * (alike / (len(one) * len(other) * len(columns)))

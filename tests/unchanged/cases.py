@@ -88,6 +88,8 @@ OWN = {
     "loukides_shao": ("threshold := 0.2, suppress := 0.1", "protection := 0.2, mode := 'deterministic'"),
     "mckl": ("l := 3", "l := 3, suppress := 1"),
     "knn_gs": ("groups := 3, each := 2", "level := 1, mode := 'deterministic'"),
+    "pppc": ("parts := 3, seed := 2", "l := 2, mode := 'deterministic'"),
+    "s_cpm": ("parts := 3, penalty := 2, seed := 2", "l := 2, mode := 'deterministic'"),
     "datafly": ("most := 0", "suppress := 0.02, l := 2"),
     "incognito": ("suppress := 0.1", "recoding := 'tight'"),
     "samarati": ("suppress := 0.1, most := 3",),

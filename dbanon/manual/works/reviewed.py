@@ -23,4 +23,10 @@ WORKS: tuple[Work, ...] = (
         "Privacy and utility preserving data clustering for data anonymization and distribution on Hadoop",
         "Future Generation Computer Systems 74, 393-408",
     ),
+    Work(
+        "Lawrance and Jesudhasan 2021",
+        "Lawrance, J. U. and Jesudhasan, J. V. N.",
+        "Privacy preserving parallel clustering based anonymization for big data using MapReduce framework",
+        "Applied Artificial Intelligence 35(15), 1587-1620",
+    ),
 )

@@ -101,8 +101,14 @@ def no3(work: Work) -> Ints:
     Starts, and ends its rounds, as No. 1. A cluster without records keeps its center. O(rounds * n^2 / k) time at
     worst, O(n) memory.
     """
-    labels, work.centers = _rounds(work, _nearest(work))
+    labels = plain(work)
     work.adjust(labels)
+    return labels
+
+
+def plain(work: Work) -> Ints:
+    """The clusters of k-means before any adjustment, of any number of records, and the centers that made them."""
+    labels, work.centers = _rounds(work, _nearest(work))
     return labels
 
 
