@@ -7,7 +7,7 @@ import numpy as np
 from dbanon.kernels.fill import NEVER, grown
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.loss import widen
-from dbanon.kernels.nearest import ascending, distance, distances, keep
+from dbanon.kernels.nearest import ascending, bound, distance, distances, keep
 
 WIDER = 4
 """Nearest items are looked for in so many times the number of records that a cluster needs, and again so many times
@@ -103,7 +103,9 @@ def capped_steps(
                 if left[item] > 0:
                     alive[kept] = item
                     kept += 1
-                    size = keep(item, distance(tuples[item], codes, codes_of, table), size, near, far)
+                    farthest = bound(size, near, far)
+                    away = distance(tuples[item], tuples[center], codes, terms, data, span, codes_of, table, farthest)
+                    size = keep(item, away, size, near, far)
             number = kept
             steps += number
             ascending(size, near, far)

@@ -96,6 +96,35 @@ def ask(a, codes_of, span, terms, data, table):
             table[codes_of[a] + code] = lost(a, low, high, terms, data)
 
 
+MANY = 1024
+"""What is lost on attributes of more values is computed for each item: a table for all of these would take longer."""
+
+
+@part
+def ask_few(span, before, codes_of, terms, data, table):
+    """Fills the tables of attributes of few values on which a cluster is wider than it was `before` (attributes, 2)."""
+    for a in range(len(span)):
+        if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
+            before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
+            if terms[a, 1] <= MANY:
+                ask(a, codes_of, span, terms, data, table)
+
+
+@part
+def lost_with(item, codes, span, codes_of, terms, data, table):
+    """What a record loses in a cluster with an item, by such tables."""
+    total = np.int64(0)
+    for a in range(len(span)):
+        code = np.int64(codes[item, a])
+        if terms[a, 1] <= MANY:
+            total += table[codes_of[a] + code]
+        elif span[a, 0] <= code <= span[a, 1]:
+            total += span[a, 2]
+        else:
+            total += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), terms, data)
+    return total
+
+
 @kernel
 def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, members):
     """Makes up to `most` clusters, a seed (a tuple) and the records with which the whole loss grows least: k records,
@@ -126,10 +155,7 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
         members[used, 0], members[used, 1] = seed, 1
         used += 1
         while state[1] > 0:
-            for a in range(levels):
-                if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
-                    before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
-                    ask(a, codes_of, span, terms, data, table)
+            ask_few(span, before, codes_of, terms, data, table)
             best, chosen, kept = np.int64(NEVER), np.int64(-1), 0
             for o in range(number):
                 t = alive[o]
@@ -137,9 +163,7 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
                     continue
                 alive[kept] = t
                 kept += 1
-                total = np.int64(0)
-                for a in range(levels):
-                    total += table[codes_of[a] + codes[t, a]]
+                total = lost_with(t, codes, span, codes_of, terms, data, table)
                 if total < best:
                     best, chosen = total, t
             number = kept

@@ -85,7 +85,7 @@ def merge_steps(
         if sizes[i] >= k or number == 1:
             return steps, True
         _mark(i, np.int64(1), marks, head, following, values)
-        chosen, best = 0, float(NEVER)
+        chosen, best = 0, np.inf
         for o in range(number):
             if o == smallest:
                 continue

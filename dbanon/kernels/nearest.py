@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.fill import ask
+from dbanon.kernels.fill import MANY, NEVER, ask
 from dbanon.kernels.jit import part
-from dbanon.kernels.loss import begin
+from dbanon.kernels.loss import begin, lost
 
 
 @part
 def distances(item, codes, terms, data, span, codes_of, table):
-    """Fills a table with the distance of each code to that of an item: what the two lose together, 0 where they are
-    equal. `codes_of`: where an attribute's codes begin."""
+    """Begins a question for the distances to an item, what two lose together and 0 where they are equal: the item's
+    span, and tables of attributes of few values. `codes_of`: where the codes of an attribute begin."""
     begin(item, codes, span, terms, data)
     for a in range(len(terms)):
-        ask(a, codes_of, span, terms, data, table)
-        table[codes_of[a] + codes[item, a]] = 0
+        if terms[a, 1] <= MANY:
+            ask(a, codes_of, span, terms, data, table)
+            table[codes_of[a] + codes[item, a]] = 0
 
 
 @part
-def distance(item, codes, codes_of, table):
-    """Of an item, by such a table."""
+def distance(item, other, codes, terms, data, span, codes_of, table, most):
+    """Of an item to the other, which was asked about; NEVER once that is `most` or more."""
     total = np.int64(0)
-    for a in range(codes.shape[1]):
-        total += table[codes_of[a] + codes[item, a]]
+    for a in range(len(terms)):
+        code, own = np.int64(codes[item, a]), np.int64(codes[other, a])
+        if terms[a, 1] <= MANY:
+            total += table[codes_of[a] + code]
+        elif code != own:
+            total += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), terms, data)
+        if total >= most:
+            return np.int64(NEVER)
     return total
+
+
+@part
+def bound(size, items, far):
+    """What an item must be nearer than to be kept."""
+    return far[0] if size == len(items) else np.int64(NEVER)
 
 
 @part

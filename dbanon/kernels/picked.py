@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.centers import apart
-from dbanon.kernels.fill import ask
+from dbanon.kernels.fill import ask_few, lost_with
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.loss import begin, widen
-from dbanon.kernels.nearest import ascending, bring, distance, distances, keep
+from dbanon.kernels.nearest import ascending, bound, bring, distance, distances, keep
 
 WIDER = 4
 """Nearest items are looked for in so many times the number of records that a cluster needs, and again so many times
@@ -85,7 +85,9 @@ def group_steps(
                 if left[item] > 0:
                     alive[kept] = item
                     kept += 1
-                    size = keep(item, distance(tuples[item], codes, codes_of, table), size, near, far)
+                    farthest = bound(size, near, far)
+                    away = distance(tuples[item], seeds[made], codes, terms, data, span, codes_of, table, farthest)
+                    size = keep(item, away, size, near, far)
             number = kept
             steps += number
             ascending(size, near, far)
@@ -152,7 +154,10 @@ def bucket_steps(
             chosen, best = np.int64(-1), np.int64(0)
             for item in range(begins[kind], begins[kind + 1]):
                 if left[item] > 0:
-                    cost = away[item] if size == 0 else distance(tuples[item], codes, codes_of, table)
+                    if size == 0:
+                        cost = away[item]
+                    else:
+                        cost = lost_with(tuples[item], codes, span, codes_of, terms, data, table)
                     if chosen < 0 or cost < best:
                         chosen, best = np.int64(item), cost
             steps += begins[kind + 1] - begins[kind] + parts[p + 1] - parts[p]
@@ -161,10 +166,7 @@ def bucket_steps(
                 before[:] = -1
             else:
                 loss = widen(loss, tuples[chosen], codes, span, terms, data)
-            for a in range(levels):
-                if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
-                    before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
-                    ask(a, codes_of, span, terms, data, table)
+            ask_few(span, before, codes_of, terms, data, table)
             labels[rows[ends[chosen] - left[chosen]]] = first + made
             left[chosen] -= 1
             left_of[kind] -= 1

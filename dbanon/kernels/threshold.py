@@ -11,24 +11,24 @@ import math
 
 import numpy as np
 
-from dbanon.kernels.fill import ask
+from dbanon.kernels.fill import ask_few, lost_with
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.loss import begin, widen
 from dbanon.kernels.nearest import bring
 
-DECIMALS = 1e12
-"""Diversity is compared in these parts, so that no machine's logarithm decides."""
+PARTS = 10**9
+"""Diversity is counted in whole parts of its greatest, so that no machine's logarithm decides, and sums are exact."""
 
 
 @part
-def _gain(counts, value, size, logs, most):
-    """One minus the normalized diversity of a cluster of so many records, once one of this value joined."""
+def _missing(counts, value, size, logs, most):
+    """What the diversity of a cluster of so many records lacks, in PARTS, once one of this value joined."""
     parts = min(size, most)
     if parts < 2:
-        return 1.0
+        return np.int64(PARTS)
     now = counts[value]
     entropy = math.log(size) - (logs[0] - _each(now) + _each(now + 1)) / size
-    return 1.0 - math.floor(min(max(entropy / math.log(parts), 0.0), 1.0) * DECIMALS + 0.5) / DECIMALS
+    return np.int64(PARTS) - np.int64(math.floor(min(max(entropy / math.log(parts), 0.0), 1.0) * PARTS + 0.5))
 
 
 @part
@@ -69,7 +69,7 @@ def threshold_steps(
     candidates (kinds,) what `_candidate` has found for it.
     """
     levels, columns = len(terms), len(values)
-    table, steps = np.empty(codes_of[levels], np.int64), np.int64(0)
+    table, before, steps = np.empty(codes_of[levels], np.int64), np.empty((levels, 2), np.int64), np.int64(0)
     while steps < most and (state[2] > 0 or state[0] < len(order)):
         if state[2] == 0:
             row = order[state[0]]
@@ -89,11 +89,13 @@ def threshold_steps(
                 found = candidates[kind]
                 if found < 0:
                     continue
-                gain = 0.0
+                missing = np.int64(0)
                 for s in range(columns):
-                    gain += _gain(counts[s], values[s, kind], state[2] + 1, logs[s], number_of[s])
-                score = (1.0 - weight) * sums[found] + weight * whole * (gain / columns)
-                if item < 0 or score < best or (score == best and first[found] < first[item]):
+                    missing += _missing(counts[s], values[s, kind], state[2] + 1, logs[s], number_of[s])
+                score = (1.0 - weight) * sums[found] + weight * whole * (missing / (PARTS * columns))
+                if item >= 0 and (score > best or (score == best and sums[found] > sums[item])):
+                    continue
+                if item < 0 or score < best or sums[found] < sums[item] or first[found] < first[item]:
                     item, best = found, score
             steps += len(candidates)
             if item < 0 or sums[item] > threshold:
@@ -110,15 +112,13 @@ def threshold_steps(
             logs[s, 0] += _each(counts[s, value] + 1) - _each(counts[s, value])
             counts[s, value] += 1
         if looks:
-            for a in range(levels):
-                ask(a, codes_of, span, terms, data, table)
+            before[:] = -1
+            ask_few(span, before, codes_of, terms, data, table)
             candidates[:] = -1
             for i in range(len(left)):
                 if left[i] == 0:
                     continue
-                total = np.int64(0)
-                for a in range(levels):
-                    total += table[codes_of[a] + codes[tuples[i], a]]
+                total = lost_with(tuples[i], codes, span, codes_of, terms, data, table)
                 sums[i] = total
                 best_of = candidates[kinds[i]]
                 if best_of < 0 or total < sums[best_of]:

@@ -23,11 +23,16 @@ def loukides_shao(
 ) -> list[list[int]]:
     """Clusters grow by the record of the least loss and the greatest diversity together, until a record loses too much;
     those of clusters of fewer than k records go where the whole loss grows least."""
+
+    def cost(cluster: Sequence[int], r: int) -> tuple[float, ...]:
+        score = _score(table, cluster, r, columns, weight, whole)
+        return score, table.loss([*cluster, r]), first_alike(table, columns, r), r
+
     left, clusters = list(range(len(table.rows))), []
     while left:
         cluster = [left.pop(0)]
         while left:
-            best = min(left, key=lambda r: (_score(table, cluster, r, columns, weight, whole), r))
+            best = min(left, key=lambda r: cost(cluster, r))
             if table.loss([*cluster, best]) > threshold * whole:
                 break
             cluster.append(best)
@@ -42,8 +47,8 @@ def loukides_shao(
 def _score(
     table: Plain, cluster: Sequence[int], r: int, columns: Sequence[Sequence[int]], weight: float, whole: int
 ) -> float:
-    gains = [1 - round(diversity([c[m] for m in [*cluster, r]], len(set(c))), 12) for c in columns]
-    return (1 - weight) * table.loss([*cluster, r]) + weight * whole * (sum(gains) / len(gains))
+    missing = [10**9 - round(diversity([c[m] for m in [*cluster, r]], len(set(c))) * 10**9) for c in columns]
+    return (1 - weight) * table.loss([*cluster, r]) + weight * whole * (sum(missing) / (10**9 * len(columns)))
 
 
 def mckl(

@@ -35,7 +35,7 @@ def loukides_shao(space: Space, constraint: Constraint, options: Mapping[str, ob
     when that record would bring the loss of a record above `threshold`, whatever its size. Clusters of fewer than k
     records are left out, the first ones made, as far as `suppress` allows; the records of others join, in canonical
     order, the cluster whose whole loss grows least. Where no cluster has k records, all are one: the threshold is too
-    low for the table. Ties go to the first record. O(n^2) time at worst, O(n) memory.
+    low for the table. Ties go to the less loss, then to the first record. O(n^2) time at worst, O(n) memory.
 
     Which records are together depends on sensitive values, which no model judges: an attacker who knows the method can
     learn from it more than from other algorithms.
