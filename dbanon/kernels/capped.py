@@ -7,7 +7,7 @@ import numpy as np
 from dbanon.kernels.fill import NEVER, grown
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.loss import widen
-from dbanon.kernels.nearest import ascending, bound, distance, distances, keep
+from dbanon.kernels.nearest import ascending, distances, look
 
 WIDER = 4
 """Nearest items are looked for in so many times the number of records that a cluster needs, and again so many times
@@ -82,7 +82,7 @@ def capped_steps(
     near, far = np.empty(WIDER * k, np.int64), np.empty(WIDER * k, np.int64)
     chosen, numbers = np.empty(k, np.int64), np.empty(k, np.int64)
     over = np.zeros(len(least), np.int64)
-    alive, number = np.empty(len(left), np.int64), 0
+    alive, number = np.empty(len(left), np.int64), np.int64(0)
     for item in range(len(left)):
         if left[item] > 0:
             alive[number] = item
@@ -97,16 +97,9 @@ def capped_steps(
         left[center] -= 1  # it comes first, before others of its tuple
         _put(center, np.int64(1), values, k, least, counts, over)
         while True:
-            size, kept = np.int64(0), 0
-            for i in range(number):
-                item = alive[i]
-                if left[item] > 0:
-                    alive[kept] = item
-                    kept += 1
-                    farthest = bound(size, near, far)
-                    away = distance(tuples[item], tuples[center], codes, terms, data, span, codes_of, table, farthest)
-                    size = keep(item, away, size, near, far)
-            number = kept
+            number, size = look(
+                tuples[center], alive, number, left, tuples, codes, terms, data, span, codes_of, table, near, far
+            )
             steps += number
             ascending(size, near, far)
             found, held = _select(size, k, np.int64(1), near, left, values, least, counts, over, chosen, numbers)

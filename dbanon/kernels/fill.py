@@ -155,7 +155,10 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
         members[used, 0], members[used, 1] = seed, 1
         used += 1
         while state[1] > 0:
-            ask_few(span, before, codes_of, terms, data, table)
+            for a in range(levels):
+                if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
+                    before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
+                    ask(a, codes_of, span, terms, data, table)
             best, chosen, kept = np.int64(NEVER), np.int64(-1), 0
             for o in range(number):
                 t = alive[o]
@@ -163,7 +166,9 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
                     continue
                 alive[kept] = t
                 kept += 1
-                total = lost_with(t, codes, span, codes_of, terms, data, table)
+                total = np.int64(0)
+                for a in range(levels):
+                    total += table[codes_of[a] + codes[t, a]]
                 if total < best:
                     best, chosen = total, t
             number = kept

@@ -21,27 +21,6 @@ def distances(item, codes, terms, data, span, codes_of, table):
 
 
 @part
-def distance(item, other, codes, terms, data, span, codes_of, table, most):
-    """Of an item to the other, which was asked about; NEVER once that is `most` or more."""
-    total = np.int64(0)
-    for a in range(len(terms)):
-        code, own = np.int64(codes[item, a]), np.int64(codes[other, a])
-        if terms[a, 1] <= MANY:
-            total += table[codes_of[a] + code]
-        elif code != own:
-            total += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), terms, data)
-        if total >= most:
-            return np.int64(NEVER)
-    return total
-
-
-@part
-def bound(size, items, far):
-    """What an item must be nearer than to be kept."""
-    return far[0] if size == len(items) else np.int64(NEVER)
-
-
-@part
 def _farther(i, j, items, far):
     return far[i] > far[j] or (far[i] == far[j] and items[i] > items[j])
 
@@ -79,6 +58,35 @@ def keep(item, away, size, items, far):
         _swap(i, (i - 1) // 2, items, far)
         i = (i - 1) // 2
     return size + 1
+
+
+@part
+def look(other, alive, number, left, tuples, codes, terms, data, span, codes_of, table, items, far):
+    """Puts those of `alive` that have records left and are nearest to the one that was asked about into a heap; gives
+    how many are alive, which are then the first ones, and how many are in the heap."""
+    size, kept, most = np.int64(0), np.int64(0), np.int64(NEVER)
+    for i in range(number):
+        item = alive[i]
+        if left[item] == 0:
+            continue
+        alive[kept] = item
+        kept += 1
+        t, total = tuples[item], np.int64(0)
+        for a in range(len(terms)):
+            code, own = np.int64(codes[t, a]), np.int64(codes[other, a])
+            if terms[a, 1] <= MANY:
+                total += table[codes_of[a] + code]
+            elif code != own and terms[a, 0] == 0 and code < terms[a, 1] and own < terms[a, 1]:
+                total += data[terms[a, 5] + max(code, own)] - data[terms[a, 4] + min(code, own)]
+            elif code != own:
+                total += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), terms, data)
+            if total >= most:
+                break
+        if total < most:
+            size = keep(item, total, size, items, far)
+            if size == len(items):
+                most = far[0]
+    return kept, size
 
 
 @part

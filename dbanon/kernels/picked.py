@@ -8,7 +8,7 @@ from dbanon.kernels.centers import apart
 from dbanon.kernels.fill import ask_few, lost_with
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.loss import begin, widen
-from dbanon.kernels.nearest import ascending, bound, bring, distance, distances, keep
+from dbanon.kernels.nearest import ascending, bring, distances, look
 
 WIDER = 4
 """Nearest items are looked for in so many times the number of records that a cluster needs, and again so many times
@@ -50,7 +50,7 @@ def group_steps(
     need, lack = np.empty(len(left_of), np.int64), np.empty(len(left_of), np.int64)
     room = min(WIDER * max(each * len(left_of), k), len(left))
     near, far = np.empty(room, np.int64), np.empty(room, np.int64)
-    alive, number = np.empty(len(left), np.int64), 0
+    alive, number = np.empty(len(left), np.int64), np.int64(0)
     for item in range(len(left)):
         if left[item] > 0:
             alive[number] = item
@@ -79,16 +79,9 @@ def group_steps(
         state[1] -= 1
         distances(tuples[item], codes, terms, data, span, codes_of, table)
         while True:
-            size, kept = np.int64(0), 0
-            for i in range(number):
-                item = alive[i]
-                if left[item] > 0:
-                    alive[kept] = item
-                    kept += 1
-                    farthest = bound(size, near, far)
-                    away = distance(tuples[item], seeds[made], codes, terms, data, span, codes_of, table, farthest)
-                    size = keep(item, away, size, near, far)
-            number = kept
+            number, size = look(
+                seeds[made], alive, number, left, tuples, codes, terms, data, span, codes_of, table, near, far
+            )
             steps += number
             ascending(size, near, far)
             lack[:] = need

@@ -19,7 +19,7 @@ from dbanon.space.space import Ints, Space
 STEPS = 2**22
 """Clusters that are looked at between two looks for interrupts."""
 
-EACH = 0.5
+EACH = 1.0
 """What looking at an item costs in dbanon.cluster.progress."""
 
 

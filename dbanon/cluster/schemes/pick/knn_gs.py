@@ -19,7 +19,7 @@ from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space import distance
 from dbanon.space.space import Ints, Sensitive, Space
 
-EACH = 0.5
+EACH = 1.0
 """What looking at an item costs in dbanon.cluster.progress."""
 
 MOST = 2**16
