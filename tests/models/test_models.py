@@ -14,11 +14,10 @@ import duckdb
 import pytest
 from oracle import models
 from oracle.models import Value
+from support.algorithms import PLAIN, whole
 from support.model_tables import ALGORITHMS, ILLNESS, INFECTIOUS, Asked, blamed, call_of, table_of
 
 import dbanon
-from dbanon import cluster
-from dbanon.cluster.abilities import Widening
 
 # --- the worked values of the literature -----------------------------------------------------------------------------
 
@@ -182,7 +181,11 @@ BY_TUPLES = [n for n in ALGORITHMS if cluster.find(n).family != "pick"]
 def test_the_worked_values_decide_in_sql(db: Any, algorithm: str, asked: Asked, expected: int | str) -> None:
     rows = [(f"E{i}", values[0]) for i, part in enumerate(P_STAR, 1) for values, _ in part]
     table_of(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "p_star")
-    call = call_of(f"{algorithm}_classes", {"k": 3, "qi": ["class"], "sensitive": ["disease"], **asked}, "p_star")
+    call = call_of(
+        f"{algorithm}_classes",
+        {"k": 3, "qi": ["class"], "sensitive": ["disease"], **whole(algorithm), **asked},
+        "p_star",
+    )
     if isinstance(expected, str):
         with pytest.raises(duckdb.Error) as caught:
             db.execute(f"FROM {call}")
@@ -203,17 +206,13 @@ def test_salaries_are_ranked_as_numbers_in_sql(db: Any, algorithm: str) -> None:
         assert found in expected
 
 
-PLAIN = [n for n in BY_TUPLES if not cluster.find(n).defaults and cluster.find(n).ability(Widening) is None]
-"""Algorithms that ask for nothing and raise nothing by themselves."""
-
-
 @pytest.mark.parametrize("algorithm", PLAIN)
 def test_a_gain_above_the_logarithm_of_the_share_is_refused_by_enhanced_likeness_in_sql(
     db: Any, algorithm: str
 ) -> None:
     rows = [("E1", "Flu")] * 3 + [("E2", "Cancer"), ("E2", "Cancer"), ("E2", "HIV")]
     table_of(db, {"class": "VARCHAR", "disease": "VARCHAR"}, rows, "sick")
-    asked = {"k": 3, "qi": ["class"], "sensitive": ["disease"], "beta": 1}
+    asked = {"k": 3, "qi": ["class"], "sensitive": ["disease"], "beta": 1, **whole(algorithm)}
     for likeness, classes in (("basic", 2), ("enhanced", 1)):
         call = call_of(f"{algorithm}_classes", asked | {"likeness": likeness}, "sick")
         assert db.execute(f"SELECT count(*) FROM {call}").fetchall() == [(classes,)]

@@ -69,7 +69,9 @@ def encoded_column(attribute: Attribute, column: Sequence[Value]) -> tuple[space
     least = values[0] if values else 0
     positions = [float(v - least) if integral else v / 2 - least / 2 for v in values]
     return (
-        space.Number(np.array(positions, np.float64), integral, attribute.weight),
+        space.Number(
+            np.array(positions, np.float64), integral, attribute.weight, magnitudes=np.array(values, np.float64)
+        ),
         np.array([code[value] for value in column], np.int32),
     )
 

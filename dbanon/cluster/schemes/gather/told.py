@@ -8,7 +8,7 @@ from dbanon.space.space import Ints
 
 class InOrder:
     """Of the records of a list (canonical rows) the next that is left. The records that are left of a tuple are its
-    last ones."""
+    last ones. Where the list ends while records are left (equal ones stood in for each other) it begins again."""
 
     sign = 0
 
@@ -19,6 +19,6 @@ class InOrder:
         space = index.space
         while True:
             row, t = self._rows[self._next], self._tuples[self._next]
-            self._next += 1
+            self._next = (self._next + 1) % len(self._rows)
             if row >= space.starts[t] + space.counts[t] - index.left[t]:
                 return int(t)
