@@ -18,6 +18,7 @@ from support.algorithms import PLAIN, whole
 from support.model_tables import ALGORITHMS, ILLNESS, INFECTIOUS, Asked, blamed, call_of, table_of
 
 import dbanon
+from dbanon import cluster
 
 # --- the worked values of the literature -----------------------------------------------------------------------------
 
