@@ -96,6 +96,35 @@ def ask(a, codes_of, span, terms, data, table):
             table[codes_of[a] + code] = lost(a, low, high, terms, data)
 
 
+MANY = 1024
+"""What is lost on attributes of more values is computed for each item: a table for all of these would take longer."""
+
+
+@part
+def ask_few(span, before, codes_of, terms, data, table):
+    """Fills the tables of attributes of few values on which a cluster is wider than it was `before` (attributes, 2)."""
+    for a in range(len(span)):
+        if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
+            before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
+            if terms[a, 1] <= MANY:
+                ask(a, codes_of, span, terms, data, table)
+
+
+@part
+def lost_with(item, codes, span, codes_of, terms, data, table):
+    """What a record loses in a cluster with an item, by such tables."""
+    total = np.int64(0)
+    for a in range(len(span)):
+        code = np.int64(codes[item, a])
+        if terms[a, 1] <= MANY:
+            total += table[codes_of[a] + code]
+        elif span[a, 0] <= code <= span[a, 1]:
+            total += span[a, 2]
+        else:
+            total += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), terms, data)
+    return total
+
+
 @kernel
 def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, members):
     """Makes up to `most` clusters, a seed (a tuple) and the records with which the whole loss grows least: k records,
@@ -159,3 +188,17 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
         used += 1
         made += 1
     return used, steps
+
+
+@kernel
+def begin_all(items, labels, codes, terms, data, spans, sizes, losses):
+    """The clusters of the items that have one; those of label -1 are in none."""
+    for i in range(len(items)):
+        c = labels[i]
+        if c < 0:
+            continue
+        if sizes[c] == 0:
+            losses[c] = begin(items[i], codes, spans[c], terms, data)
+        else:
+            losses[c] = widen(losses[c], items[i], codes, spans[c], terms, data)
+        sizes[c] += 1

@@ -14,6 +14,7 @@ from dbanon.cluster import growth, progress
 from dbanon.cluster.papers import simdiv
 from dbanon.cluster.progress import STEP, Work, work
 from dbanon.cluster.schemes.assign import centers
+from dbanon.cluster.schemes.greedy import loukides_shao
 from dbanon.cluster.schemes.merge import kaca
 from dbanon.cluster.schemes.mixed import ga_clustering, r_gather
 from dbanon.models.constraint import AtLeast
@@ -65,6 +66,7 @@ LARGE = [a.name for a in cluster.algorithms() if "large" in {p.name for p in a.o
 COUNTED = (
     "oka", "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "simdiv", "systematic", "bhaladhare",
     "dissimilarity_tree", "dhkmeans", "wfcmeans", "kaca", "r_gather", "multilevel_mdav", "kapp", "ga_clustering",
+    "loukides_shao", "s_cpm",
 )  # fmt: skip
 """Those that do not grow clusters one after another, and know otherwise how many steps there will be."""
 GROWN = [name for name in LARGE if name not in COUNTED]
@@ -91,14 +93,15 @@ def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(r_gather, "STEPS", 100)
     monkeypatch.setattr(ga_clustering, "STEPS", 100)
     monkeypatch.setattr(simdiv, "SAMPLE", 100)
+    monkeypatch.setattr(loukides_shao, "STEPS", 100)
 
 
 def test_algorithms_that_can_take_the_square_of_a_table_have_the_parameter_large() -> None:
     assert set(LARGE) == {
         "adaptive_k", "bhaladhare", "dhkmeans", "dissimilarity_tree", "eld", "ga_clustering", "gaa_cp", "gccg",
         "ikac", "kaca", "kapp", "kmcssa", "kmeans_no1", "kmeans_no2", "kmeans_no3", "kmeanspp_cloud", "kmember",
-        "kmembers_random", "knn_anon", "mdav", "multilevel_mdav", "mwck", "oka", "oka_kmember", "r_gather", "rka",
-        "simdiv", "systematic", "wfcmeans", "wkmca",
+        "kmembers_random", "knn_anon", "knn_gs", "loukides_shao", "mckl", "mdav", "multilevel_mdav", "mwck", "oka",
+        "oka_kmember", "pppc", "r_gather", "rka", "s_cpm", "simdiv", "systematic", "wfcmeans", "wkmca",
     }  # fmt: skip
 
 

@@ -39,8 +39,12 @@ class Table:
 
     def distance(self, record: int, center: Center) -> int:
         """The distance of k-member; a NULL is at distance 1 from every value and 0 from a NULL."""
+        return self.apart(self.spots[record], center)
+
+    def apart(self, one: Center, other: Center) -> int:
+        """The distance of two centers."""
         total = 0
-        for a, b, unit, attribute in zip(self.spots[record], center, self.units, self.attributes, strict=True):
+        for a, b, unit, attribute in zip(one, other, self.units, self.attributes, strict=True):
             if a == b:
                 continue
             if a is None or b is None:
@@ -160,9 +164,14 @@ def no2(table: Table, k: int, seeds: Sequence[int], order: Sequence[int]) -> lis
     return _rounds(table, seeds, assign)[0]
 
 
+def kmeans(table: Table, seeds: Sequence[int], rounds: int = ROUNDS) -> tuple[list[list[int]], list[Center]]:
+    """k-means without any adjustment, and the centers that its clusters were made with."""
+    return _rounds(table, seeds, lambda centers: _to_nearest(table, centers), rounds)
+
+
 def no3(table: Table, k: int, seeds: Sequence[int], order: Sequence[int], rounds: int = ROUNDS) -> list[list[int]]:
     """Three-variants paper, Figure 2."""
-    clusters, centers = _rounds(table, seeds, lambda centers: _to_nearest(table, centers), rounds)
+    clusters, centers = kmeans(table, seeds, rounds)
     adjust(table, clusters, centers, k, order)
     return clusters
 

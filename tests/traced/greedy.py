@@ -30,6 +30,14 @@ TRACED: Traced = {
         [["a", 0], ["b", 4], ["d", 2], ["d", 2], ["d", 4]],
         [[0, 1, 3], [2, 4]],
     ),
+    # Letters are all in A, numbers from 0 to 9: numbers are wider. (b, 0) takes (c, 1) for 1/2 + 1/9. (a, 4), the next
+    # of the smallest number, takes (a, 9) for 5/9. (c, 9): {2, 3} goes from 2 * 11/18 to 3 * 3/2, by 3.28, {0, 1} from
+    # 2 * 5/9 to 3 * 19/18, by 2.06: the latter.
+    "mckl": (
+        [Category(TREE), Number()],
+        [["a", 4], ["a", 9], ["b", 0], ["c", 1], ["c", 9]],
+        [[0, 1, 4], [2, 3]],
+    ),
     # The first seed, a, is the random record itself and takes a. Far from a: f, which takes b for 1. b: {0, 1} goes
     # from 0 to 3 * 1/2, {2, 4} from 2 to 3: the latter.
     "eld": (LETTERS, letters("aabbf"), [[0, 1], [2, 3, 4]]),

@@ -106,8 +106,14 @@ def no3(work: Work) -> Ints:
 
 def settled(work: Work) -> Ints:
     """The clusters of k-means, adjusted once its rounds are over."""
-    labels, work.centers = _rounds(work, _nearest(work))
+    labels = plain(work)
     work.adjust(labels)
+    return labels
+
+
+def plain(work: Work) -> Ints:
+    """The clusters of k-means before any adjustment, of any number of records, and the centers that made them."""
+    labels, work.centers = _rounds(work, _nearest(work))
     return labels
 
 

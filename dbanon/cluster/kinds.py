@@ -1,0 +1,86 @@
+"""Records by what their sensitive values are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbanon.space.space import Ints, Space
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The records with the same sensitive values are a kind; those of a kind and a tuple are an item.
+
+    of (rows,): kind of every record; values (columns, kinds): codes of the sensitive values. Items are sorted by kind,
+    then by tuple: `rows` are the records in this order, canonical within an item, `item_of` (rows,) the item of every
+    record. By item: `at` (one more), the place of its first record in `rows`; its tuple; its kind. begins (kinds + 1,):
+    the first item of every kind.
+    """
+
+    of: Ints
+    values: Ints
+    rows: Ints
+    item_of: Ints
+    at: Ints
+    tuples: Ints
+    kinds: Ints
+    begins: Ints
+
+    @classmethod
+    def by(cls, space: Space, codes: Ints) -> Kinds:
+        """The kinds of a space by some codes of every record (columns, rows). O(n log n) time, O(n) memory."""
+        values, of = np.unique(codes, axis=1, return_inverse=True)
+        of = np.asarray(of, np.int64).reshape(-1)
+        tuple_of = space.tuple_of
+        rows = np.lexsort((tuple_of, of))
+        new = (of[rows[1:]] != of[rows[:-1]]) | (tuple_of[rows[1:]] != tuple_of[rows[:-1]])
+        at = np.flatnonzero(np.append(True, new))
+        item_of = np.empty(len(rows), np.int64)
+        item_of[rows] = np.cumsum(np.append(True, new)) - 1
+        kinds = of[rows[at]]
+        begins = np.searchsorted(kinds, np.arange(values.shape[1] + 1))
+        return cls(
+            of, np.asarray(values, np.int64), rows, item_of, np.append(at, len(rows)), tuple_of[rows[at]], kinds, begins
+        )
+
+    @property
+    def sizes(self) -> Ints:
+        """Records of each item."""
+        return np.diff(self.at)
+
+    @property
+    def first(self) -> Ints:
+        """The first record of each item."""
+        return self.rows[self.at[:-1]]
+
+    def in_order(self) -> Items:
+        """The items in the order of their first records."""
+        order = np.argsort(self.first)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        return Items(
+            self.rows, rank[self.item_of], self.at[1:][order], self.sizes[order], self.tuples[order], self.kinds[order]
+        )
+
+
+@dataclass(frozen=True)
+class Items:
+    """Items in the order of their first records, which is that of the tuples.
+
+    rows: the records, those of an item one after another; `item_of` (rows,) the item of every record. By item: where
+    its records end in `rows`, how many of them are left, its tuple and its kind.
+    """
+
+    rows: Ints
+    item_of: Ints
+    ends: Ints
+    left: Ints
+    tuples: Ints
+    kinds: Ints
+
+
+def sensitive_codes(space: Space) -> Ints:
+    """Codes of all sensitive values (columns, rows)."""
+    return np.stack([s.codes.astype(np.int64) for s in space.sensitive])

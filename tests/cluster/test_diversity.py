@@ -1,0 +1,246 @@
+"""Algorithms that look at sensitive values against plain loops over all records, and as a user types them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import assign as slow_assign
+from oracle import diversity as slow
+from oracle.greedy import Plain
+from support import by_row
+from support.tables import SOME, Table, encoded, tables
+from test_gather import alike, with_unit
+from test_greedy import records, unit
+from traced.tables import LETTERS, letters
+
+from dbanon import cluster
+from dbanon.cluster.abilities import MOST_LEFT_OUT
+from dbanon.cluster.schemes.greedy.mckl import by_width
+from dbanon.cluster.schemes.pick.knn_gs import value_groups
+from dbanon.models.constraint import AtLeast
+from dbanon.models.demand import demands
+from dbanon.space.space import Sensitive, Space, Tree
+
+Values = list[list[int]]
+
+
+def clusters(name: str, made: Space, k: int, **options: object) -> list[list[int]]:
+    chosen = cluster.find(name)
+    given_ = {p.name: p.default for p in chosen.own} | {"mode": "deterministic"} | options
+    labels = by_row.labels(chosen.run(made, AtLeast(k), given_, lambda: None))
+    return [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
+
+
+def with_values(made: Space, columns: Values) -> Space:
+    """The space with sensitive columns."""
+    sensitive = []
+    for column in columns:
+        codes = np.array(column, np.int32)
+        sensitive.append(Sensitive(codes, np.bincount(codes, minlength=int(codes.max()) + 2)))
+    return replace(made, sensitive=tuple(sensitive))
+
+
+def drawn(table: Table, seed: int, columns: int = 1, different: int = 3) -> tuple[Space, int, Plain, Values]:
+    """A space of records with sensitive values, k, the same plainly, and the values."""
+    made = records(encoded(table).space)
+    draws = np.random.default_rng(seed)
+    values: Values = [draws.integers(0, different, made.rows).tolist() for _ in range(columns)]
+    return with_values(made, values), max(table.k, 2), with_unit(made, 1, "edges"), values
+
+
+SEEDS = st.integers(0, 10**6)
+
+
+# --- Loukides and Shao --------------------------------------------------------------------------------------------
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.sampled_from([0.0, 0.2, 0.6]))
+@SOME
+def test_loukides_and_shao_take_what_the_plain_loop_takes(
+    table: Table, seed: int, columns: int, protection: float, threshold: float
+) -> None:
+    made, k, pairs, values = drawn(table, seed, columns)
+    if made.rows < k:
+        return
+    whole = sum(round(unit(made, 1) * a.weight) for a in made.attributes)
+    expected = slow.loukides_shao(pairs, k, values, threshold, protection, whole)
+    found = clusters("loukides_shao", made, k, protection=protection, threshold=threshold)
+    assert alike(told(pairs, values), found) == alike(told(pairs, values), expected)
+
+
+def told(table: Plain, columns: Values) -> Plain:
+    """Records with their sensitive values."""
+    return Plain([(*row, *(c[r] for c in columns)) for r, row in enumerate(table.rows)], table.losses)
+
+
+def test_loukides_and_shao_by_hand() -> None:
+    """Of a, b, b, b, d with the values 0, 0, 1, 0, 1: a and the second b lose 1/2 * 1/2 of the score and are diverse;
+    others would bring 1/2 and not be. With (0, 1) the first b: 1/4 + 1/2 * (1 - 0.918), then the last b with (0, 1, 0):
+    1/4 + 1/2 * (1 - 0.811); d would bring 1/2, and alone loses 1. With the threshold 1/2 d is alone, and joins."""
+    made = with_values(encoded(Table(letters("abbbd"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
+    assert clusters("loukides_shao", made, 2, threshold=0.5) == [[0, 1, 2, 3, 4]]
+    left_out = clusters("loukides_shao", made, 2, threshold=0.5, **{MOST_LEFT_OUT: 1})
+    assert left_out == [[0, 1, 2, 3]]
+
+
+def test_the_small_clusters_of_loukides_and_shao_are_left_out_as_far_as_that_is_allowed(people: Any) -> None:
+    call = "SELECT value FROM loukides_shao_metrics" + ASKED.format(", threshold=0.2{}") + " WHERE metric = '{}'"
+    out = [
+        people.execute(call.format(more, "suppressed:outlier")).fetchone()[0]
+        for more in ("", ", suppress=0.05", ", suppress=1")
+    ]
+    assert out[0] == 0 < out[1] <= 3 < out[2]
+
+
+# --- MCKL -------------------------------------------------------------------------------------------------------------
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.integers(2, 3), st.sampled_from([0, 2, 100]))
+@SOME
+def test_mckl_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: int, least: int, spare: int) -> None:
+    made, k, pairs, values = drawn(table, seed, columns, 4)
+    if made.rows < k:
+        return
+    asked = AtLeast(k, demands("mckl", "a table", {"l": least}, ["d", "e"][:columns]))
+    known = [[-1 if v == max(column) else v for v in column] for column in values]
+    nulls = tuple(replace(s, whole=s.whole[:-1], codes=s.codes) for s in made.sensitive)  # the last value is NULL
+    made = replace(made, sensitive=nulls)
+    order = sorted(
+        range(made.rows), key=lambda r: ([pairs.rows[r][j] for j in by_width(made)], slow.first_alike(pairs, known, r))
+    )
+    chosen = cluster.find("mckl")
+    labels = by_row.labels(chosen.run(made, asked, {MOST_LEFT_OUT: spare}, lambda: None))
+    found = [np.flatnonzero(labels == c).tolist() for c in range(int(labels.max()) + 1)]
+    expected = slow.mckl(pairs, asked.least, known, least, order, spare)
+    assert alike(told(pairs, known), found) == alike(told(pairs, known), expected)
+
+
+# --- KNN-(G,S) --------------------------------------------------------------------------------------------------------
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 3), st.one_of(st.none(), st.integers(1, 3)))
+@SOME
+def test_knn_gs_takes_what_the_plain_loop_takes(
+    table: Table, seed: int, columns: int, groups: int, each: int | None
+) -> None:
+    made, k, pairs, values = drawn(table, seed, columns, 5)
+    if made.rows < 2 * k:
+        return
+    of = [value_groups(s, groups, None).tolist() for s in made.sensitive]
+    combined = [tuple(g[v] for g, v in zip(of, record, strict=True)) for record in zip(*values, strict=True)]
+    numbers = [sorted(set(combined)).index(c) for c in combined]
+    least = max(-(-k // len(set(numbers))), each or 1)
+    found = clusters("knn_gs", made, k, groups=groups, each=each)
+    expected = slow.knn_gs(pairs, k, numbers, least)
+    assert alike(told(pairs, [numbers]), found) == alike(told(pairs, [numbers]), expected)
+
+
+def test_knn_gs_by_hand() -> None:
+    """Groups are the values 0 and 1. The first a takes the nearest of the other value, c, for 1/2; b takes d. The last
+    e is at 1 from a and b: to the first."""
+    made = with_values(encoded(Table(letters("abcde"), LETTERS, 2)).space, [[0, 0, 1, 1, 1]])
+    assert clusters("knn_gs", made, 2) == [[0, 2, 4], [1, 3]]
+
+
+def test_values_are_grouped_in_their_order_or_by_their_hierarchy() -> None:
+    codes = np.repeat([0, 1, 2, 3], [5, 1, 1, 3]).astype(np.int32)
+    tree = Tree(np.array([-1, 0, 1, 1, 0, 4, 4], np.int32), np.array([2, 3, 5, 6], np.int32))
+    disease = Sensitive(codes, np.array([5, 1, 1, 3, 0]), tree)
+    assert value_groups(disease, 2, None).tolist()[:4] == [0, 1, 1, 1]
+    assert value_groups(disease, 4, None).tolist()[:4] == [0, 1, 2, 3]
+    by_node = value_groups(disease, 2, 1)
+    assert by_node[0] == by_node[1] != by_node[2] == by_node[3] != by_node[4]
+
+
+# --- PPPC and S-CPM ---------------------------------------------------------------------------------------------------
+
+
+def combined(values: Values) -> list[int]:
+    """One number for the values of each record."""
+    records_of = list(zip(*values, strict=True))
+    return [sorted(set(records_of)).index(r) for r in records_of]
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4))
+@SOME
+def test_pppc_takes_what_the_plain_loop_takes(table: Table, seed: int, columns: int, parts: int) -> None:
+    made, k, pairs, values = drawn(table, seed, columns)
+    if made.rows < 2 * k:
+        return
+    plain = slow_assign.Table(encoded(replace(table, persons=None)).records, table.attributes, modes=True)
+    number = min(parts, made.rows)
+    clustered, centers = slow_assign.kmeans(plain, [i * made.rows // number for i in range(number)])
+    united = slow.united(clustered, k, lambda a, b: plain.apart(centers[a], centers[b]))
+    expected = slow.pppc(pairs, k, combined(values), united, lambda r, p: plain.distance(r, centers[p]))
+    found = clusters("pppc", made, k, parts=parts)
+    assert alike(told(pairs, values), found) == alike(told(pairs, values), expected)
+
+
+def test_pppc_by_hand() -> None:
+    """One part, whose center is a, the first of five modes. The value 0 has three records, 1 has two: a, then of 1 c,
+    for 1/2; b, the nearest to the center with 0, and g. d: {a, c} goes from 2 * 1/2 to 3, {b, g} from 2 to 3: the
+    latter."""
+    made = with_values(encoded(Table(letters("abcdg"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
+    assert clusters("pppc", made, 2, parts=1) == [[0, 2], [1, 3, 4]]
+
+
+def test_s_cpm_by_hand() -> None:
+    """One part. a is merged with the b of another value: 2 * 1/2; with the first 2 * 1/2 + 1/10. Of the single ones
+    the other b comes first: with {a, b} 3 * 1/2 - 1 + 1/20, with d 2 + 1/10, with e 2: the first. d and e, 2 * 1/2."""
+    made = with_values(encoded(Table(letters("abbde"), LETTERS, 2)).space, [[0, 0, 1, 0, 1]])
+    assert clusters("s_cpm", made, 2, parts=1) == [[0, 1, 2], [3, 4]]
+
+
+@given(tables(), SEEDS, st.integers(1, 2), st.integers(1, 4), st.sampled_from([0.0, 0.1, 3.0]))
+@SOME
+def test_s_cpm_takes_what_the_plain_loop_takes(
+    table: Table, seed: int, columns: int, parts: int, penalty: float
+) -> None:
+    made, k, pairs, values = drawn(table, seed, columns)
+    if made.rows < 2 * k:
+        return
+    number = min(parts, made.rows)
+    first = sorted({pairs.rows.index(pairs.rows[i * made.rows // number]) for i in range(number)})
+    cut, centers = slow.medoids(pairs, first)
+    united = slow.united(cut, k, lambda a, b: pairs.distance(centers[a], centers[b]))
+    whole = sum(round(unit(made, 1) * a.weight) for a in made.attributes) / sum(a.weight for a in made.attributes)
+    expected = slow.s_cpm(pairs, k, values, [part for _, part in united], penalty * whole)
+    found = clusters("s_cpm", made, k, parts=parts, penalty=penalty)
+    assert alike(told(pairs, values), found) == alike(told(pairs, values), expected)
+
+
+@pytest.fixture
+def people(con: Any) -> Any:
+    con.execute("""CREATE TABLE people AS
+        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
+            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
+        FROM range(60) AS r (i)""")
+    return con
+
+
+ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+
+NAMES = ["loukides_shao", "mckl", "knn_gs", "pppc", "s_cpm"]
+
+
+@pytest.mark.parametrize("call", NAMES)
+@pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
+def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
+    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
+    assert sum(size for size, _ in sizes) == 60
+    assert min(size for size, _ in sizes) >= 5
+    assert len(sizes) > 1
+    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+
+
+@pytest.mark.parametrize("call", [name for name in NAMES if not cluster.find(name).deterministic])
+def test_choices_are_drawn_by_the_seed(people: Any, call: str) -> None:
+    one, same = (people.execute(f"FROM {call}{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
+    others = [people.execute(f"FROM {call}{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
+    assert one == same
+    assert any(one != other for other in others)

@@ -1,0 +1,222 @@
+"""Algorithms that look at sensitive values again, record by record and as plainly as they are described."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from oracle.greedy import Plain
+from oracle.sorted_seeds import fill
+
+
+def diversity(values: Sequence[int], different: int) -> float:
+    """Entropy of some values over the greatest that as many of so many different ones can have."""
+    parts = min(len(values), different)
+    if parts < 2:
+        return 0.0
+    shares = [values.count(v) / len(values) for v in set(values)]
+    return -sum(p * math.log(p) for p in shares) / math.log(parts)
+
+
+def loukides_shao(
+    table: Plain, k: int, columns: Sequence[Sequence[int]], threshold: float, weight: float, whole: int
+) -> list[list[int]]:
+    """Clusters grow by the record of the least loss and the greatest diversity together, until a record loses too much;
+    those of clusters of fewer than k records go where the whole loss grows least."""
+
+    def cost(cluster: Sequence[int], r: int) -> tuple[float, ...]:
+        score = _score(table, cluster, r, columns, weight, whole)
+        return score, table.loss([*cluster, r]), first_alike(table, columns, r), r
+
+    left, clusters = list(range(len(table.rows))), []
+    while left:
+        cluster = [left.pop(0)]
+        while left:
+            best = min(left, key=lambda r: cost(cluster, r))
+            if table.loss([*cluster, best]) > threshold * whole:
+                break
+            cluster.append(best)
+            left.remove(best)
+        clusters.append(cluster)
+    kept = [c for c in clusters if len(c) >= k]
+    if not kept:
+        return [list(range(len(table.rows)))]
+    return fill(table, 1, kept, sorted(r for c in clusters if len(c) < k for r in c))
+
+
+def _score(
+    table: Plain, cluster: Sequence[int], r: int, columns: Sequence[Sequence[int]], weight: float, whole: int
+) -> float:
+    missing = [10**9 - round(diversity([c[m] for m in [*cluster, r]], len(set(c))) * 10**9) for c in columns]
+    return (1 - weight) * table.loss([*cluster, r]) + weight * whole * (sum(missing) / (10**9 * len(columns)))
+
+
+def mckl(
+    table: Plain, k: int, columns: Sequence[Sequence[int]], least: int, order: Sequence[int], spare: int
+) -> list[list[int]]:
+    """Clusters of the next record in the order and the nearest ones, as long as no value has more than k / least; what
+    is left goes where the whole loss grows least and no value has more than its share, or stays out."""
+    left, clusters = list(range(len(table.rows))), []
+
+    def can_join(cluster: Sequence[int], r: int) -> bool:
+        return all(c[r] >= 0 and _is_even([c[m] for m in [*cluster, r]], k, least) for c in columns)
+
+    while len(left) >= k:
+        begins = [r for r in order if r in left and can_join([], r)]
+        if not begins:
+            break
+        cluster = [begins[0]]
+        for r in sorted(left, key=lambda r: (table.distance(r, begins[0]), first_alike(table, columns, r), r)):
+            if r != begins[0] and len(cluster) < k and can_join(cluster, r):
+                cluster.append(r)
+        if len(cluster) < k:
+            break
+        clusters.append(cluster)
+        left = [r for r in left if r not in cluster]
+    if not clusters:
+        return [left]
+    for r in left:
+        some = [c for c in clusters if all(_has_room([v[m] for m in [*c, r]], v[r], least) for v in columns)]
+        if not some and spare:
+            spare -= 1
+            continue
+        fill(table, 1, some or clusters, [r])
+    return clusters
+
+
+def _has_room(values: Sequence[int], value: int, least: int) -> bool:
+    """Whether a value has no more than its share of the records of a cluster, rounded up."""
+    return value < 0 or values.count(value) <= math.ceil(len(values) / least)
+
+
+def _is_even(values: Sequence[int], k: int, least: int) -> bool:
+    """Whether no value has more than its share of k records, and no more values than needed are rounded up."""
+    counts = [values.count(v) for v in set(values)]
+    return max(counts) <= math.ceil(k / least) and sum(c > k // least for c in counts) <= k % least
+
+
+def first_alike(table: Plain, columns: Sequence[Sequence[int]], r: int) -> int:
+    """The first record with the same values: records that are alike come one after another."""
+    everybody = range(len(table.rows))
+    return next(
+        s for s in everybody if table.rows[s] == table.rows[r] and all(column[s] == column[r] for column in columns)
+    )
+
+
+def knn_gs(table: Plain, k: int, groups: Sequence[int], each: int) -> list[list[int]]:
+    """The first record left and the nearest ones of each group; what is left goes to the nearest seed."""
+    left, clusters = list(range(len(table.rows))), []
+    while len(left) >= k:
+        seed = left[0]
+        of = sorted(set(groups))
+        size = min(len(left), max(each * len(of), k))
+        most = {g: sum(groups[r] == g for r in left) for g in of}
+        need = dict.fromkeys(of, 0)
+        for g in of:
+            need[g] = min(each, most[g], size - sum(need.values()))
+        while sum(need.values()) < size:
+            need[max(of, key=lambda g: (most[g] - need[g], -g))] += 1
+        if need[groups[seed]] == 0:
+            need[max(g for g in of if need[g])] -= 1
+            need[groups[seed]] = 1
+        cluster = [seed]
+        for g in of:
+            others = sorted(
+                (r for r in left if groups[r] == g and r != seed), key=lambda r: (table.distance(r, seed), r)
+            )
+            cluster += others[: need[g] - (groups[seed] == g)]
+        clusters.append(cluster)
+        left = [r for r in left if r not in cluster]
+    for r in left:
+        away = [table.distance(r, c[0]) for c in clusters]
+        clusters[away.index(min(away))].append(r)
+    return clusters
+
+
+def united(parts: Sequence[Sequence[int]], k: int, apart: Callable[[int, int], int]) -> list[tuple[int, list[int]]]:
+    """Parts with their number; the first of fewer than k records becomes part of the nearest one, again and again."""
+    of = {p: list(part) for p, part in enumerate(parts) if part}
+    while len(of) > 1 and any(len(part) < k for part in of.values()):
+        small = next(p for p in sorted(of) if len(of[p]) < k)
+        gone = of.pop(small)
+        of[min(sorted(of), key=lambda p: (apart(small, p), p))] += gone
+    return [(p, sorted(of[p])) for p in sorted(of)]
+
+
+def pppc(
+    table: Plain,
+    k: int,
+    kinds: Sequence[int],
+    parts: Sequence[tuple[int, Sequence[int]]],
+    away: Callable[[int, int], int],
+) -> list[list[int]]:
+    """In each part clusters of a record of each of the most frequent kinds: the nearest to the center first, then those
+    of the least loss; what is left goes where the whole loss of a cluster of the part grows least. `away`: distance of
+    a record to the center of a part."""
+    found: list[list[int]] = []
+    for number, part in parts:
+        left, clusters = list(part), []
+        while len(left) >= k:
+            cluster: list[int] = []
+            taken: set[int] = set()
+            while len(cluster) < k:
+                frequent = sorted({kinds[r] for r in left} - taken, key=lambda v: _by_frequency(kinds, left, part, v))
+                if not frequent:
+                    taken = set()
+                    continue
+                taken.add(frequent[0])
+                some = [r for r in left if kinds[r] == frequent[0]]
+                if cluster:
+                    best = min(some, key=lambda r: (table.loss([*cluster, r]), r))
+                else:
+                    best = min(some, key=lambda r: (away(r, number), r))
+                cluster.append(best)
+                left.remove(best)
+            clusters.append(cluster)
+        found += fill(table, 1, clusters, left)
+    return found
+
+
+def _by_frequency(kinds: Sequence[int], left: Sequence[int], part: Sequence[int], kind: int) -> tuple[int, int]:
+    return -sum(kinds[r] == kind for r in left), min(r for r in part if kinds[r] == kind)
+
+
+def medoids(table: Plain, first: Sequence[int]) -> tuple[list[list[int]], list[int]]:
+    """Parts around records, which become those nearest to all of their part, 20 times at most."""
+    centers = list(first)
+    for done in range(21):
+        parts: list[list[int]] = [[] for _ in centers]
+        for r in range(len(table.rows)):
+            own = [p for p, c in enumerate(centers) if table.rows[c] == table.rows[r]]
+            nearest = min(range(len(centers)), key=lambda p: (table.distance(r, centers[p]), p))
+            parts[own[0] if own else nearest].append(r)
+        moved = [min(part, key=lambda r: (sum(table.distance(r, s) for s in part), r)) for part in parts]
+        if moved == centers or done == 20:
+            break
+        centers = moved
+    return parts, centers
+
+
+def s_cpm(
+    table: Plain, k: int, columns: Sequence[Sequence[int]], parts: Sequence[Sequence[int]], penalty: float
+) -> list[list[int]]:
+    """In each part the smallest cluster is merged with the one for which the whole loss and the penalty grow least."""
+    found: list[list[int]] = []
+    for part in parts:
+        clusters = [[r] for r in part]
+        while len(clusters) > 1 and min(map(len, clusters)) < k:
+            small = min(clusters, key=lambda c: (len(c), min(c)))
+            others = [c for c in clusters if c is not small]
+            best = min(others, key=lambda c: (_merged(table, small, c, columns, penalty), min(c)))
+            clusters = [c for c in others if c is not best] + [small + best]
+        found += clusters
+    return found
+
+
+def _merged(
+    table: Plain, one: Sequence[int], other: Sequence[int], columns: Sequence[Sequence[int]], penalty: float
+) -> float:
+    both = [*one, *other]
+    growth = len(both) * table.loss(both) - len(one) * table.loss(one) - len(other) * table.loss(other)
+    alike = sum(c[a] == c[b] for a in one for b in other for c in columns)
+    return growth + penalty * (alike / (len(one) * len(other) * len(columns)))
