@@ -8,7 +8,7 @@ from itertools import product
 
 from dbanon import cluster, errors
 from dbanon.audit import runs
-from dbanon.audit.compare import algorithms
+from dbanon.audit.compare import QUERIES, algorithms
 from dbanon.audit.runs import Run
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.registry import LARGE, MODE, SEED
@@ -16,7 +16,7 @@ from dbanon.functions import registry
 from dbanon.functions.call import Call
 from dbanon.functions.example import Example
 from dbanon.functions.options import Options
-from dbanon.functions.parameter_types import Choice, Integer, Integers, Names, Reals, Words
+from dbanon.functions.parameter_types import Choice, Integers, Names, Reals, Words
 from dbanon.functions.parameters import Parameter, validated
 from dbanon.functions.table_function import TableFunction
 from dbanon.models import registry as models
@@ -34,7 +34,7 @@ ATTACKS = {"prediction": "accuracy", "reconstruction": "success"}
 
 COSTS = ("precision", "ncp", "query_error")
 RISKS = ("risk_highest", "risk_average", "homogeneous_share")
-_FIGURES = ("precision", "ncp", *RISKS, "suppressed")
+_FIGURES = (*COSTS, *RISKS, "suppressed")
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Configuration:
 def statement(call: Call) -> Sql:
     """The SQL of one call.
 
-    Which configurations cannot be released is found out when the call is planned, by running them on what is
-    committed; clusters are kept, so that the statement does not make them again. Raises what the policy, the roles and
-    the hierarchies raise for a release, UnknownAlgorithm and NoSensitive.
+    Attacks are run on the releases themselves. Which configurations cannot be released is found out then when the call
+    is planned, by running them on what is committed; clusters are kept, so that the statement does not make them again.
+    Raises what the policy, the roles and the hierarchies raise for a release, UnknownAlgorithm and NoSensitive.
     """
     options = call.options
     chosen = algorithms(options)
@@ -62,15 +62,15 @@ def statement(call: Call) -> Sql:
         _configuration(call, base, algorithm, dict(zip(("k", "l", "t"), values, strict=True)))
         for algorithm, *values in product(chosen, options["k"], options["l"] or (1,), options["t"] or (1.0,))
     ]
-    every = _tried(call, base, every)
     asks = options.listed("attacks") or ()
     if asks and not base.roles.sensitive:
         raise errors.NoSensitive(call.function.name, base.source.shown, f"attacks = ['{asks[0]}']")
+    every = _tried(call, base, every) if asks else every
     risks = [*RISKS[: 3 if base.roles.sensitive else 2], *asks]
     return Sql(
         fill(
             "audit/compare/choose.sql",
-            figures=runs.figures(base, [c.run for c in every], _FIGURES, timed=False),
+            figures=runs.figures(base, [c.run for c in every], _FIGURES, queries=options["queries"], timed=False),
             metrics=_FIGURES,
             configurations=[{n: literal(v) for n, v in {**c.axes, "statement": c.statement}.items()} for c in every],
             questions=[_questions(call, i, c, asks) for i, c in enumerate(every)],
@@ -136,8 +136,7 @@ def _questions(
     """What is asked of a configuration's release: the SQL of the release, and of the answers. None where there is no
     release, or nothing is asked."""
     publication = configuration.run.publication
-    count = call.options["queries"]
-    if publication is None or not (count or attacks):
+    if publication is None or not attacks:
         return None
     release = Sql(plan.statement(publication))
     local = {**call.session.local, NAME: _columns(publication)}
@@ -155,7 +154,6 @@ def _questions(
     return {
         "number": number,
         "release": release,
-        "queries": asked("query_error", queries=count, seed=1) if count else None,
         "attacks": [
             {"kind": kind, "name": text(ATTACKS[kind]), "sql": asked("attack_summary", kind=kind, sensitive=sensitive)}
             for kind in attacks
@@ -187,7 +185,7 @@ def _parameters() -> Iterator[Parameter]:
     )
     for name in (*runs.SHARED[:5], *own, *runs.SHARED[5:]):
         yield known[name]
-    yield Parameter("queries", Integer(0, 10**6), "How many random queries the error is of; 0: none.", 300)
+    yield QUERIES
     yield Parameter(
         "attacks",
         Words(tuple(ATTACKS)),

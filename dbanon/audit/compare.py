@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dbanon import cluster, errors
 from dbanon.audit import runs
+from dbanon.audit.runs import Run
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.figures import FIGURES
 from dbanon.cluster.registry import LARGE, MODE, SEED
@@ -42,8 +43,12 @@ def statement(call: Call) -> Sql:
     for d, rows in combinations:
         base = _narrowed(whole, d, rows, int(options["seed"]))
         every = [runs.run(call, base, a, {"k": k}, options["repeat"]) for a in chosen for k in options["k"]]
-        parts.append((runs.figures(base, every, options["metrics"], len(combinations)), literal(rows)))
+        parts.append((_figures(options, base, every, len(combinations)), literal(rows)))
     return Sql(fill("audit/compare/compare.sql", parts=parts))
+
+
+def _figures(options: Options, base: Publication, every: Sequence[Run], parts: int) -> Sql:
+    return runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
 
 
 def algorithms(options: Options) -> list[cluster.Algorithm]:
@@ -68,6 +73,9 @@ def _sample(source: Source, rows: int, seed: int) -> Source:
     return replace(source, sql=sql, is_table=False, cleaned=None)
 
 
+QUERIES = Parameter("queries", Integer(0, 10**6), "How many random queries query_error is of; 0: none.", 300)
+
+
 def _parameters() -> Iterator[Parameter]:
     """Those of a release that play a part; of what an algorithm may have another default of, none."""
     usual = ("kacpc", "kmember", "mdav", "mondrian")
@@ -85,7 +93,7 @@ def _parameters() -> Iterator[Parameter]:
     yield Parameter(
         "metrics",
         Names("metrics", "['precision', 'ncp']", tuple(FIGURES)),
-        "Measures, as NAME_metrics names them.",
+        "Measures, as NAME_metrics names them, and query_error.",
         ("precision", "ncp"),
     )
     yield Parameter("d", each, "Numbers of quasi-identifiers: so many of the first ones.")
@@ -96,6 +104,7 @@ def _parameters() -> Iterator[Parameter]:
         "before; by default all rows.",
     )
     yield Parameter("repeat", Integer(1, 10_000), "Runs of algorithms with random steps, with seeds from `seed` on.", 1)
+    yield QUERIES
     for name in (*runs.SHARED[:5], *models, *runs.SHARED[5:]):
         yield replace(known[name], default=None) if name in differ else known[name]
     yield SEED

@@ -24,6 +24,10 @@ SHARED = (
 """Parameters of a release that play a part, beside k and the models."""
 
 
+_MEASURED = ("decimal", "float")
+"""Families of types whose values are measured, not counted."""
+
+
 @dataclass(frozen=True)
 class Run:
     """An algorithm with its parameters; `publication` is what it would release, None where it refuses that: `problem`
@@ -73,11 +77,19 @@ def run(call: Call, base: Publication, algorithm: cluster.Algorithm, asked: Mapp
     return Run(algorithm.name, k, made, repeat if draws else 1)
 
 
-def figures(base: Publication, runs: Sequence[Run], metrics: Sequence[str], parts: int = 1, timed: bool = True) -> Sql:
+def figures(
+    base: Publication,
+    runs: Sequence[Run],
+    metrics: Sequence[str],
+    *,
+    queries: int = 0,
+    parts: int = 1,
+    timed: bool = True,
+) -> Sql:
     """A statement of one encoding, on which all runs are made: a row a run and metric.
 
     The source is encoded once, with all that any of the runs looks at. `parts`: of so many such statements that stand
-    in one; unless `timed`, clusters that are known are not made again.
+    in one; unless `timed`, clusters that are known are not made again. `queries`: of so many is query_error.
     """
     made = [r.publication for r in runs if r.publication is not None]
     values = "homogeneous_share" in metrics and bool(base.roles.sensitive)
@@ -98,6 +110,8 @@ def figures(base: Publication, runs: Sequence[Run], metrics: Sequence[str], part
         "metrics": list(metrics),
         "parts": parts,
         "timed": timed,
+        "queries": queries,
+        "steps": [0 if a.family in _MEASURED else 1 for a in base.attributes],
         "snapped": [isinstance(q, NumberColumn) and q.is_snapped for q in of.columns.quasi],
     }
     return Sql(fill("audit/compare/part.sql", **of.values | {"runs": as_json(asked)}))

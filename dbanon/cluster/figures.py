@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dbanon.cluster.extent import Extents, classes
 from dbanon.cluster.loss import common, shares
+from dbanon.cluster.queries import Questions
 from dbanon.cluster.runs import Runs
 from dbanon.space.space import Ints, Number, Space, Tree
 
@@ -25,8 +26,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Interval:
-    """How a number is published: places of the lower and of the upper end by code, in one unit, and their ranks."""
+    """How a number is published: places of the values and of the lower and the upper end by code, in one unit, and the
+    ranks of the ends."""
 
+    place: Floats
     below: Floats
     above: Floats
     low: Ints
@@ -39,7 +42,7 @@ class Published:
 
     `runs` are the clusters, numbered without gaps (-1: left out); `wide` those that are published with more than their
     records span: numbers, least and greatest codes; `intervals` has an entry a number among the attributes. So many
-    records `came`, those too that were not to be clustered.
+    records `came`, those too that were not to be clustered. `questions` are what can be asked of the release.
     """
 
     space: Space
@@ -49,6 +52,7 @@ class Published:
     intervals: Sequence[Interval]
     heights: str
     came: int
+    questions: Questions | None = None
 
     @property
     def attributes(self) -> int:
@@ -211,6 +215,10 @@ def _suppressed(of: Published, sizes: Ints) -> float:
     return _squares(sizes) + float((of.came - of.released) * of.came)
 
 
+def _query_error(of: Published) -> float:
+    return math.nan if of.questions is None else of.questions.error(of)
+
+
 def _each(of: Published) -> int:
     """Cells of the released records."""
     return of.released * of.attributes
@@ -241,5 +249,7 @@ FIGURES: dict[str, Callable[[Published], float]] = {
     "risk_highest": lambda of: float((1 / of.units).max()),
     "risk_average": lambda of: float((of.class_sizes / of.units).sum() / of.released),
     "homogeneous_share": Published.homogeneous,
+    "query_error": _query_error,
 }
-"""Measures by the names that NAME_metrics has for them (`suppressed` is its `suppressed:outlier`)."""
+"""Measures by the names that NAME_metrics has for them (`suppressed` is its `suppressed:outlier`), and the mean of
+query_error()'s medians of counts."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from dbanon import cluster, errors, session
 from dbanon.cluster.figures import FIGURES, Interval, Published
+from dbanon.cluster.queries import Questions
 from dbanon.engine import tables
 from dbanon.engine.udf import content, influenced
 from dbanon.models.constraint import AtLeast
@@ -52,6 +53,8 @@ def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     intervals = [_interval(domain) for domain in domains[len(domains) - numbers :]]
     table, _ = tables.table(asked, records, domains[: len(domains) - numbers])
     unread = _Unread.of(asked, records, domains, table)
+    asks = "query_error" in asked["metrics"] and asked["queries"]
+    questions = Questions.of(table, intervals, asked["steps"], asked["queries"]) if asks else None
     current = session.get(asked["session"])
     total = sum(run.get("repeat", 0) for run in asked["runs"])
     done, known, rows = 0, set[str](), list[dict[str, object]]()
@@ -62,7 +65,7 @@ def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
 
     with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check, _ONE_AT_A_TIME:
         for number, of in enumerate(asked["runs"]):
-            run = _Run({**asked, **of}, table, unread, intervals, came, check, told)
+            run = _Run({**asked, **of}, table, unread, intervals, came, questions, check, told)
             found, before = [], done
             problem = of.get("problem")
             try:
@@ -109,6 +112,7 @@ class _Run:
     unread: _Unread | None
     intervals: list[Interval]
     came: int
+    questions: Questions | None
     check: Callable[[], None]
     told: Callable[[float, float], None]
 
@@ -147,7 +151,9 @@ class _Run:
             labels = np.empty(self.plain.rows, np.int64)
             labels[self.unread.row] = runs.labels()
             runs = cluster.Runs.from_labels(self.plain, labels)
-        published = Published(self.plain, asked["k"], runs, wide, self.intervals, asked["heights"], self.came)
+        published = Published(
+            self.plain, asked["k"], runs, wide, self.intervals, asked["heights"], self.came, self.questions
+        )
         return {name: float(FIGURES[name](published)) for name in asked["metrics"]}, seconds
 
     def prepare(self) -> None:
@@ -219,5 +225,5 @@ def _spread(values: list[float]) -> dict[str, float | None]:
 
 def _interval(domain: Any) -> Interval:
     """How a number is published."""
-    places = (tables.flat(domain.field(end), np.float64) for end in ("below", "above"))
+    places = (tables.flat(domain.field(end), np.float64) for end in ("place", "below", "above"))
     return Interval(*places, *(tables.flat(domain.field(end), np.int64) for end in ("low", "high")))

@@ -20,14 +20,13 @@ answers AS (
         )
         SELECT
             {{ q.number }} AS run,
-            {% if q.queries %}(SELECT avg(median) FROM ({{ q.queries }}) WHERE kind = 'count'){% else %}NULL::DOUBLE{% endif %} AS query_error
             {% for a in q.attacks %}
-            , (SELECT max(value) FROM ({{ a.sql }}) WHERE name = {{ a.name }}) AS {{ sql(a.kind) }}
+            {% if not loop.first %}, {% endif %}(SELECT max(value) FROM ({{ a.sql }}) WHERE name = {{ a.name }}) AS {{ sql(a.kind) }}
             {% endfor %}
     )
     UNION ALL BY NAME
     {% endfor %}
-    SELECT NULL::INTEGER AS run, NULL::DOUBLE AS query_error{% for a in attacks %}, NULL::DOUBLE AS {{ sql(a) }}{% endfor +%}
+    SELECT NULL::INTEGER AS run{% for a in attacks %}, NULL::DOUBLE AS {{ sql(a) }}{% endfor +%}
 ),
 -- A row a configuration.
 configurations AS MATERIALIZED (

@@ -58,22 +58,24 @@ struct_pack(
         {% endif %}
         {% endfor %}
 {% endmacro %}
-{#- How a number is published, by code: ranks of the lower and the upper end, from 0, and their places beside the lower end of
+{#- How a number is published, by code: ranks of the lower and the upper end, from 0, and places of value and ends beside the lower end of
     the least value, in a unit of their own. -#}
 {% macro ends_of(q) -%}
 struct_pack(
+            place := list(place ORDER BY code ASC),
             low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
             below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC)
         ) FROM (
             SELECT
                 code,
+                {{ width(q, sql('value::DATE') if q.end_is_day else sql('value'), sql('least_low')) }} AS place,
                 dense_rank() OVER (ORDER BY low ASC)::INTEGER - 1 AS low,
                 dense_rank() OVER (ORDER BY high ASC)::INTEGER - 1 AS high,
                 {{ width(q, sql('low'), sql('least_low')) }} AS below,
                 {{ width(q, sql('high'), sql('least_low')) }} AS above
             FROM (
                 SELECT *, min(low) OVER () AS least_low
-                FROM (SELECT code, {{ low_end(q, sql('value')) }} AS low, {{ high_end(q, sql('value')) }} AS high FROM {{ 'domain'|of(q) }})
+                FROM (SELECT code, value, {{ low_end(q, sql('value')) }} AS low, {{ high_end(q, sql('value')) }} AS high FROM {{ 'domain'|of(q) }})
             )
         )
 {%- endmacro %}

@@ -1,0 +1,57 @@
+"""The query error that compare() measures from codes is the one that query_error() finds by asking the release."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+TREE = "north,coast,*\nsouth,coast,*\nhill,inland,*\nvalley,inland,*\nlake,inland,*\nunused,inland,*".replace(",", ";")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_error_of_a_release_is_found_from_codes(con: Any, seed: int) -> None:
+    """Numbers, decimals, floats, dates and months, categories with and without a hierarchy, NULLs, records left out."""
+    rnd = random.Random(seed)
+    nulls = rnd.choice([0, 0.1])
+
+    def cell(value: Any) -> Any:
+        return None if rnd.random() < nulls else value
+
+    con.execute(
+        "CREATE TABLE t (age INTEGER, price DECIMAL(8, 2), weight DOUBLE, born DATE, city VARCHAR, job VARCHAR)"
+    )
+    rows = [
+        (
+            cell(rnd.randint(20, 50)),
+            cell(rnd.randint(0, 40) / 4),
+            cell(rnd.choice([1.5, 2.25, 7.125, 60.0])),
+            cell(f"19{rnd.randint(50, 60)}-{rnd.randint(1, 12):02}-{rnd.randint(1, 28):02}"),
+            cell(rnd.choice(["north", "south", "hill", "valley", "lake"])),
+            cell(rnd.choice("abcd")),
+        )
+        for _ in range(rnd.randint(60, 160))
+    ]
+    con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
+    qi = rnd.sample(["age", "price", "weight", "born", "city", "job"], rnd.randint(1, 5))
+    options = f"qi := {qi}" + (f", hierarchies := {{'city': '{TREE}'}}" if "city" in qi else "")
+    made = options
+    if "age" in qi and rnd.random() < 0.5:
+        made += ", grid := {'age': 5}"
+    if rnd.random() < 0.4:
+        made += ", suppress := 0.1"
+    algorithm, k = rnd.choice(["kacpc", "mondrian", "mdav", "datafly"]), rnd.randint(2, 6)
+    count = rnd.choice([1, 30, 90])
+    con.execute(f"CREATE TABLE safe AS FROM {algorithm}('t', k := {k}, {made})")
+    asked = f"query_error('safe', 't', queries := {count}, seed := 1, {options})"
+    (expected,) = con.execute(f"SELECT avg(median) FROM {asked} WHERE kind = 'count'").fetchone()
+    call = f"'t', k := {k}, algorithms := '{algorithm}', metrics := ['query_error'], queries := {count}, {made}"
+    found = dict(con.execute(f"SELECT metric, mean FROM compare({call})").fetchall())
+    assert found["query_error"] == pytest.approx(expected, abs=1e-8), call
+
+
+def test_no_question_is_no_error(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT range % 9 AS age FROM range(90)")
+    found = con.execute("SELECT mean FROM compare('t', k := 3, metrics := 'query_error', qi := ['age'], queries := 0)")
+    assert {row[0] for row in found.fetchall()} == {None}
