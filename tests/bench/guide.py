@@ -93,7 +93,7 @@ def page(figures: Mapping[str, Figures]) -> str:
         of = [a for a in algorithms.values() if a.family == family]
         if not of:
             continue
-        of.sort(key=lambda a: -(figures[a.name].precision or 0))
+        of.sort(key=lambda a: (-round(figures[a.name].precision or 0, 3), a.name))
         parts.append(f"## {title}\n\n{what}\n\n" + "\n".join(_table(of, figures)) + "\n")
     return "\n".join(parts)
 
