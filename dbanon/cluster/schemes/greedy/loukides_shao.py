@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dbanon.cluster.seeds import random_order
 from dbanon.functions.parameter_types import Real
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import AtLeast, Constraint
-from dbanon.space.space import Ints, Space
+from dbanon.space.space import Ints, Sensitive, Space
 
 STEPS = 2**22
 """Items that are looked at between two looks for interrupts."""
@@ -43,6 +44,9 @@ def loukides_shao(space: Space, constraint: Constraint, options: Mapping[str, ob
     if space.rows < constraint.least:
         return Runs.one(space)
     problem, tuple_of = layout(space, AtLeast(1), "edges"), space.tuple_of
+    if not space.sensitive:  # as if all records had one value
+        one = Sensitive(np.zeros(space.rows, np.int32), np.array([space.rows, 0]))
+        space = replace(space, sensitive=(one,))
     labels = _Growth(space, problem.measure, options).labels(check)
     sizes = np.bincount(labels)
     small = sizes < constraint.least
