@@ -22,6 +22,9 @@ from dbanon.space import space
 
 NAMES = [algorithm.name for algorithm in cluster.algorithms()]
 
+UNREAD = [name for name in NAMES if cluster.find(name).family != "pick"]
+"""Those that can do without sensitive values, which random tables here have none of."""
+
 STAFF = [
     (30, "Federal-gov"),
     (30, "Local-gov"),
@@ -121,7 +124,7 @@ def ceiling(attribute: Category, value: Value, level: int) -> Node | None:
 
 
 @MANY
-@given(st.data(), st.sampled_from(NAMES))
+@given(st.data(), st.sampled_from(UNREAD))
 def test_no_value_climbs_higher_than_max_level(data: st.DataObject, name: str) -> None:
     table = data.draw(tables())
     made = encoded(table)
