@@ -47,6 +47,8 @@ def drawing(rows: Sequence[Row]) -> Drawing:
                     **style,
                 )
         _label(panel, [row for row in kept if row["frontier"]], risk, several)
+        for line in panel.lines:
+            line.set_in_layout(False)
         panel.set_xlabel("precision (higher keeps more)")
         panel.set_title(RISKS[risk], loc="left")
         panel.set_ylim(bottom=0)
@@ -65,7 +67,7 @@ def _label(panel: Any, rows: Sequence[Row], risk: str, several: Sequence[str]) -
     middle = (best[0]["precision"] + best[-1]["precision"]) / 2
     for row in best:
         left = row["precision"] > middle
-        panel.annotate(
+        named = panel.annotate(
             ", ".join(f"{axis} = {row[axis]:g}" for axis in several),
             (row["precision"], row[risk]),
             xytext=(-6 if left else 6, 4),
@@ -73,3 +75,4 @@ def _label(panel: Any, rows: Sequence[Row], risk: str, several: Sequence[str]) -
             textcoords="offset points",
             fontsize=7,
         )
+        named.set_in_layout(False)  # a name takes no room from the panels
