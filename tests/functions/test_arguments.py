@@ -262,6 +262,12 @@ GOOD: dict[type, Callable[[Any], list[object]]] = {
     parameter_types.Columns: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",), []],
     parameter_types.Integers: lambda kind: [[kind.low], [4, 3] if kind.descending else [3, 4]],
     parameter_types.Words: lambda kind: [[kind.words[0]], list(kind.words), [kind.words[-1].upper()]],
+    parameter_types.Names: lambda kind: (
+        ["precision", ["precision", "gcp"], ["GCP"], ("gcp",)]
+        if kind.words is None
+        else [kind.words[0], list(kind.words), [kind.words[-1].upper()]]
+    ),
+    parameter_types.Reals: lambda kind: [kind.low, [kind.low], [kind.low, kind.high], (kind.high,)],
     parameter_types.Codes: lambda kind: ["NA", ["NA", "?"], [999, "-"], [date(9999, 12, 31)], []],
     parameter_types.ForColumns: lambda kind: [*good(kind.kind), {"a": good(kind.kind)[0]}],
     parameter_types.PerColumn: lambda kind: [
