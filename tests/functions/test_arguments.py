@@ -251,7 +251,7 @@ def test_an_argument_given_twice_is_refused(slots: list[str]) -> None:
 
 GOOD: dict[type, Callable[[Any], list[object]]] = {
     parameter_types.Integer: lambda kind: [kind.low, kind.low + 1, min(10**6, kind.high)],
-    parameter_types.Real: lambda kind: [kind.low + 0.25, 1, *([] if kind.above else [kind.low])],
+    parameter_types.Real: lambda kind: [kind.low + 0.25, min(1, kind.high), *([] if kind.above else [kind.low])],
     parameter_types.Moves: lambda kind: [0, 1, 20_000],
     parameter_types.Weight: lambda kind: [1, 0.5, 1e-6, 1_000_000],
     parameter_types.Choice: lambda kind: [*kind.words, kind.words[0].upper()],
