@@ -1,0 +1,180 @@
+"""What a class of a stream publishes on each attribute, and what it loses there.
+
+A value is a number's position or the preorder number of a category's node; NaN is a NULL. A class publishes from `low`
+to `high`: of a number its least and greatest position, of a category a node and the last node below it. A class of
+NULLs is from inf to -inf and covers nothing else; one of NULLs and values is from -inf to inf, which is published as
+`*`, and covers all.
+
+`first` (attributes + 1,): where the nodes of an attribute begin, of which a number has none; `nodes` (nodes, 3): parent,
+last node below, and the node that it is published as; `share` (nodes,): leaves below but one, over all leaves but one.
+`seen` (attributes, 2): the least and the greatest position of all that has arrived. `weights` (attributes,) sum to 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.jit import part
+
+
+@part
+def see(value, seen, first):
+    """A record has arrived."""
+    for a in range(len(seen)):
+        if first[a] == first[a + 1] and value[a] == value[a]:
+            seen[a, 0] = min(seen[a, 0], value[a])
+            seen[a, 1] = max(seen[a, 1], value[a])
+
+
+@part
+def reach(a, low, high, value, first, nodes):
+    """What a class from low to high publishes of attribute `a` once a value has joined."""
+    if value != value:
+        return (low, high) if low > high else (-np.inf, np.inf)
+    if low > high:
+        return -np.inf, np.inf
+    if low <= value <= high:
+        return low, high
+    if first[a] == first[a + 1]:
+        return min(low, value), max(high, value)
+    begin = first[a]
+    node = np.int64(low)
+    while value < node or value > nodes[begin + node, 1]:
+        node = nodes[begin + node, 0]
+    node = nodes[begin + node, 2]
+    return float(node), float(nodes[begin + node, 1])
+
+
+@part
+def alone(a, value, first, nodes):
+    """What a class of one value publishes."""
+    if value != value:
+        return np.inf, -np.inf
+    if first[a] == first[a + 1]:
+        return value, value
+    node = nodes[first[a] + np.int64(value), 2]
+    return float(node), float(nodes[first[a] + node, 1])
+
+
+@part
+def joined(a, low, high, other_low, other_high, first, nodes):
+    """What two classes publish together."""
+    if low > high and other_low > other_high:
+        return low, high
+    if low > high or other_low > other_high or other_low == -np.inf:
+        return -np.inf, np.inf
+    low, high = reach(a, low, high, other_low, first, nodes)
+    return reach(a, low, high, other_high, first, nodes)
+
+
+@part
+def lost(a, low, high, first, share, seen):
+    """What a record loses on attribute `a` (CASTLE's loss): the width of an interval over that of all that has been
+    seen, and the share of leaves below a node."""
+    if low > high:
+        return 0.0
+    if low == -np.inf:
+        return 1.0
+    if first[a] < first[a + 1]:
+        return share[first[a] + np.int64(low)]
+    width = seen[a, 1] - seen[a, 0]
+    return (high - low) / width if width > 0 else 0.0
+
+
+@part
+def begin(value, low, high, first, nodes):
+    """Makes a class of one record."""
+    for a in range(len(value)):
+        low[a], high[a] = alone(a, value[a], first, nodes)
+
+
+@part
+def widen(value, low, high, first, nodes):
+    """Lets a record into a class."""
+    for a in range(len(value)):
+        low[a], high[a] = reach(a, low[a], high[a], value[a], first, nodes)
+
+
+@part
+def loss(low, high, first, share, seen, weights):
+    """What a record of a class loses, from 0 to 1."""
+    total = 0.0
+    for a in range(len(low)):
+        total += weights[a] * lost(a, low[a], high[a], first, share, seen)
+    return total
+
+
+@part
+def loss_with(value, low, high, first, nodes, share, seen, weights):
+    """What a record of a class would lose once another had joined."""
+    total = 0.0
+    for a in range(len(low)):
+        from_, to = reach(a, low[a], high[a], value[a], first, nodes)
+        total += weights[a] * lost(a, from_, to, first, share, seen)
+    return total
+
+
+@part
+def growth(value, low, high, most, first, nodes, share, seen, weights):
+    """By how much the loss of a class grows once a record has joined; inf where that is more than `most`."""
+    total = 0.0
+    for a in range(len(low)):
+        if low[a] <= value[a] <= high[a]:
+            continue
+        from_, to = reach(a, low[a], high[a], value[a], first, nodes)
+        total += weights[a] * (lost(a, from_, to, first, share, seen) - lost(a, low[a], high[a], first, share, seen))
+        if total > most:
+            return np.inf
+    return total
+
+
+@part
+def covers(value, low, high):
+    """Whether what a class publishes stands for a record."""
+    for a in range(len(low)):
+        if value[a] != value[a]:
+            if low[a] <= high[a] and low[a] != -np.inf:
+                return False
+        elif value[a] < low[a] or value[a] > high[a]:
+            return False
+    return True
+
+
+@part
+def least_class(value, kept, number, lows, highs, first, share, seen, weights):
+    """Of the first `number` classes in `kept` the one that covers a record and loses least (ties: the first), and what
+    it loses; -1 and inf where there is none."""
+    best, least = np.int64(-1), np.inf
+    for i in range(number):
+        c = kept[i]
+        if covers(value, lows[c], highs[c]):
+            own = loss(lows[c], highs[c], first, share, seen, weights)
+            if own < least:
+                best, least = c, own
+    return best, least
+
+
+@part
+def apart(a, x, y, first, nodes, share, seen):
+    """How far apart two values are, from 0 to 1: the share of all that has been seen that lies between them, or of the
+    leaves below their lowest common ancestor."""
+    if x != x or y != y:
+        return 0.0 if x != x and y != y else 1.0
+    if first[a] == first[a + 1]:
+        width = seen[a, 1] - seen[a, 0]
+        return abs(x - y) / width if width > 0 else 0.0
+    if x == y:
+        return 0.0
+    begin_, node = first[a], np.int64(x)
+    while y < node or y > nodes[begin_ + node, 1]:
+        node = nodes[begin_ + node, 0]
+    return share[begin_ + node]
+
+
+@part
+def distance(x, y, first, nodes, share, seen, weights):
+    """How far apart two records are, from 0 to 1."""
+    total = 0.0
+    for a in range(len(x)):
+        total += weights[a] * apart(a, x[a], y[a], first, nodes, share, seen)
+    return total

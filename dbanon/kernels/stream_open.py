@@ -1,0 +1,135 @@
+"""Open clusters of a stream: each record joins one when it arrives, and a cluster leaves when a record of it is due.
+
+Clusters have a slot each, of which `used` says whether there is one; `ids` (slots,) number them in the order in which
+they were opened. The records of a cluster are a list: `heads` (slots,) is the first of it, `link` (records,) the next
+one, -1 at the end, and `slot` (records,) the cluster of a record. `sizes`, `lows` and `highs` are those of the slots.
+Records and classes are those of `stream_window` and `stream_class`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.jit import part
+from dbanon.kernels.stream_class import begin, joined, lost, widen
+
+
+@part
+def open_cluster(t, state, used, ids, heads, values, lows, highs, sizes, first, nodes):
+    """Opens a cluster for a record in the first free slot, whose list is empty yet; gives the slot."""
+    c = np.int64(0)
+    while used[c]:
+        c += 1
+    used[c], sizes[c], heads[c], ids[c] = True, 0, -1, state[4]
+    state[4] += 1
+    state[5] += 1
+    begin(values[t], lows[c], highs[c], first, nodes)
+    return c
+
+
+@part
+def put(t, c, heads, link, slot, sizes):
+    """Puts a record first into the list of a cluster."""
+    link[t], heads[c], slot[t] = heads[c], t, c
+    sizes[c] += 1
+
+
+@part
+def take_out(t, c, heads, link, slot, sizes):
+    """Takes a record out of the list of a cluster."""
+    if heads[c] == t:
+        heads[c] = link[t]
+    else:
+        i = heads[c]
+        while link[i] != t:
+            i = link[i]
+        link[i] = link[t]
+    slot[t] = -1
+    sizes[c] -= 1
+
+
+@part
+def close_cluster(c, state, used):
+    """The slot is free again."""
+    used[c] = False
+    state[5] -= 1
+
+
+@part
+def measure(c, heads, link, values, lows, highs, first, nodes):
+    """What the records of a cluster span."""
+    t = heads[c]
+    begin(values[t], lows[c], highs[c], first, nodes)
+    while link[t] >= 0:
+        t = link[t]
+        widen(values[t], lows[c], highs[c], first, nodes)
+
+
+@part
+def pour(source, c, heads, link, slot, sizes):
+    """The records of one cluster become another's."""
+    t = heads[source]
+    while t >= 0:
+        following = link[t]
+        put(t, c, heads, link, slot, sizes)
+        t = following
+
+
+@part
+def is_enough(c, k, need, heads, link, people, sensitive, marks, values_of, clock):
+    """Whether a cluster has k persons and, of each sensitive column, as many values as it needs.
+
+    marks (persons,) and values_of (columns, values) hold the number of the question in which each was last seen;
+    clock (1,) is that number.
+    """
+    clock[0] += 1
+    persons = count(c, k, heads, link, people, marks, clock[0])
+    return persons >= k and has_values(c, need, heads, link, people, sensitive, values_of, clock[0])
+
+
+@part
+def count(c, most, heads, link, people, marks, now):
+    """How many persons a cluster has that this question has not seen, or `most`."""
+    persons, t = np.int64(0), heads[c]
+    while t >= 0 and persons < most:
+        if people[t] >= 0 and marks[people[t]] != now:
+            marks[people[t]] = now
+            persons += 1
+        t = link[t]
+    return persons
+
+
+@part
+def has_values(c, need, heads, link, people, sensitive, values_of, now):
+    """Whether a cluster has as many sensitive values as it needs."""
+    for s in range(len(need)):
+        number, t = np.int64(0), heads[c]
+        while t >= 0 and number < need[s]:
+            code = sensitive[t, s]
+            if code >= 0 and people[t] >= 0 and values_of[s, code] != now:
+                values_of[s, code] = now
+                number += 1
+            t = link[t]
+        if number < need[s]:
+            return False
+    return True
+
+
+@part
+def loss_of_both(c, other, lows, highs, first, nodes, share, seen, weights):
+    """What a record would lose in two clusters together."""
+    total = 0.0
+    for a in range(len(weights)):
+        low, high = joined(a, lows[c, a], highs[c, a], lows[other, a], highs[other, a], first, nodes)
+        total += weights[a] * lost(a, low, high, first, share, seen)
+    return total
+
+
+@part
+def merge(source, c, state, used, heads, link, slot, sizes, lows, highs, first, nodes):
+    """A cluster becomes part of another."""
+    for a in range(lows.shape[1]):
+        low, high = joined(a, lows[c, a], highs[c, a], lows[source, a], highs[source, a], first, nodes)
+        lows[c, a], highs[c, a] = low, high
+    pour(source, c, heads, link, slot, sizes)
+    close_cluster(source, state, used)

@@ -1,0 +1,254 @@
+"""The window of a stream whose oldest record is due: a group of its nearest, or a class that was published before.
+
+Records are in the order of arrival, `arrived` (records,) says at which place; `out` (records,) is the class that a
+record left with, WAITING, or SUPPRESSED, and `step` (records,) how many had arrived then. `people` (records,) are
+numbers of persons, -1 where unknown, which never count; `values` and classes are those of `stream_class`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.kernels.jit import kernel, part
+from dbanon.kernels.stream_class import apart, begin, distance, least_class, loss, see, widen
+
+WAITING = -2
+SUPPRESSED = -1
+
+
+@part
+def _ask(value, ahead, first, nodes, share, seen, weights, table):
+    """Tables of what categories are apart from those of a record, where that is less than looking each up."""
+    for a in range(len(value)):
+        begin_, size = first[a], first[a + 1] - first[a]
+        if size == 0 or size > ahead:
+            continue
+        for node in range(size):
+            table[begin_ + node] = weights[a] * apart(a, value[a], float(node), first, nodes, share, seen)
+
+
+@part
+def _away(x, y, most, ahead, first, nodes, share, seen, weights, table):
+    """How far apart two records are, of which the first was asked for; inf once that is more than `most`."""
+    total = 0.0
+    for a in range(len(x)):
+        size = first[a + 1] - first[a]
+        if 0 < size <= ahead and y[a] == y[a] and x[a] == x[a]:
+            total += table[first[a] + np.int64(y[a])]
+        else:
+            total += weights[a] * apart(a, x[a], y[a], first, nodes, share, seen)
+        if total > most:
+            return np.inf
+    return total
+
+
+@part
+def nearest(x, begins, ends, size, values, people, out, first, nodes, share, seen, weights, table, found, far):
+    """Puts into `found` the `size` - 1 waiting records from `begins` to `ends` that are nearest to record x and about
+    as many other persons, nearest first (ties: the older); gives how many there are. Of each person the nearest."""
+    number, ahead = np.int64(0), (ends - begins) // 2
+    if size < 2:
+        return number
+    _ask(values[x], ahead, first, nodes, share, seen, weights, table)
+    for i in range(begins, ends):
+        if out[i] != WAITING or i == x or people[i] < 0 or people[i] == people[x]:
+            continue
+        most = far[number - 1] if number == size - 1 else np.inf
+        away = _away(values[x], values[i], most, ahead, first, nodes, share, seen, weights, table)
+        if number == size - 1 and not away < most:
+            continue
+        at = np.int64(-1)
+        for j in range(number):
+            if people[found[j]] == people[i]:
+                at = j
+                break
+        if at >= 0:
+            if not away < far[at]:
+                continue
+        elif number < size - 1:
+            at = number
+            number += 1
+        else:
+            at = number - 1
+        while at > 0 and far[at - 1] > away:
+            found[at], far[at] = found[at - 1], far[at - 1]
+            at -= 1
+        found[at], far[at] = i, away
+    return number
+
+
+@part
+def diverse(x, number, begins, ends, values, people, sensitive, need, out, first, nodes, share, seen, weights, found):
+    """Adds to a group, record x and the first `number` of `found`, nearest records with other sensitive values until
+    each column has as many as it needs; gives how many there are then, or -1 where there are too few. `sensitive`
+    (records, columns): codes, -1 for NULL, which never counts."""
+    for s in range(len(need)):
+        while _values(x, number, s, sensitive, found) < need[s]:
+            best, least = np.int64(-1), np.inf
+            for i in range(begins, ends):
+                if out[i] != WAITING or i == x or people[i] < 0 or people[i] == people[x] or sensitive[i, s] < 0:
+                    continue
+                if _has(i, x, number, s, people, sensitive, found):
+                    continue
+                away = distance(values[x], values[i], first, nodes, share, seen, weights)
+                if away < least:
+                    best, least = i, away
+            if best < 0:
+                return np.int64(-1)
+            found[number] = best
+            number += 1
+    return number
+
+
+@part
+def _has(i, x, number, s, people, sensitive, found):
+    """Whether a group has the person or the value of a record."""
+    if sensitive[x, s] == sensitive[i, s]:
+        return True
+    for j in range(number):
+        if people[found[j]] == people[i] or sensitive[found[j], s] == sensitive[i, s]:
+            return True
+    return False
+
+
+@part
+def _values(x, number, s, sensitive, found):
+    """How many sensitive values a group has."""
+    values = np.int64(sensitive[x, s] >= 0)
+    for j in range(number):
+        code = sensitive[found[j], s]
+        if code < 0 or code == sensitive[x, s]:
+            continue
+        new = True
+        for i in range(j):
+            if sensitive[found[i], s] == code:
+                new = False
+                break
+        values += new
+    return values
+
+
+@part
+def group(
+    x, begins, ends, k, need, values, people, sensitive, out, first, nodes, share, seen, weights, table, found, far
+):
+    """Puts into `found` the nearest waiting records with which record x is enough for a class; gives how many, or -1
+    where there are too few."""
+    if people[x] < 0:
+        return np.int64(-1)
+    number = nearest(x, begins, ends, k, values, people, out, first, nodes, share, seen, weights, table, found, far)
+    if number < k - 1:
+        return np.int64(-1)
+    if len(need) > 0:
+        number = diverse(
+            x, number, begins, ends, values, people, sensitive, need, out, first, nodes, share, seen, weights, found
+        )
+    return number
+
+
+@part
+def span(x, number, found, values, low, high, first, nodes):
+    """Makes a class of record x and the first `number` of `found`."""
+    begin(values[x], low, high, first, nodes)
+    for j in range(number):
+        widen(values[found[j]], low, high, first, nodes)
+
+
+@part
+def leave(x, number, found, c, now, out, step):
+    """Record x and the first `number` of `found` leave with a class."""
+    out[x], step[x] = c, now
+    for j in range(number):
+        out[found[j]], step[found[j]] = c, now
+
+
+@kernel
+def fads_steps(
+    state, most, ends, k, delta, life, need, arrived, values, people, sensitive, out, step, kept, born, lows, highs,
+    first, nodes, share, seen, weights, table, found, far,
+):  # fmt: skip
+    """Lets records arrive until all have, or about `most` records were looked at. The oldest leaves when it is one of
+    `delta` that came (with `ends`: all leave in the end): with the class of least loss that covers it and was made less
+    than `life` arrivals ago, if that loses less than a group of its nearest, or where there are too few for a group.
+
+    state: records that have arrived, oldest that may wait, classes, kept classes. `kept` (classes,) are numbers of
+    classes that may be published again, `born` (classes,) when each was made. Gives how many were looked at.
+    """
+    steps = np.int64(0)
+    while steps < most:
+        x = waiting(state, out)
+        if x == state[0] or not is_due(x, delta, state, ends, arrived):
+            if state[0] == len(arrived):
+                break
+            see(values[state[0]], seen, first)
+            state[0] += 1
+            steps += 1
+            continue
+        now = arrived[state[0] - 1]
+        steps += state[0] - x
+        forget(state, now - life, kept, born)
+        c, own = least_class(values[x], kept, state[3], lows, highs, first, share, seen, weights)
+        number = group(
+            x,
+            x,
+            state[0],
+            k,
+            need,
+            values,
+            people,
+            sensitive,
+            out,
+            first,
+            nodes,
+            share,
+            seen,
+            weights,
+            table,
+            found,
+            far,
+        )
+        new = state[2]
+        if number >= 0:
+            span(x, number, found, values, lows[new], highs[new], first, nodes)
+            if c >= 0 and own < loss(lows[new], highs[new], first, share, seen, weights):
+                number = np.int64(-1)
+        if number >= 0:
+            leave(x, number, found, new, now, out, step)
+            keep_class(new, now, state, kept, born)
+        else:
+            out[x], step[x] = (c if c >= 0 else SUPPRESSED), now
+    return steps
+
+
+@part
+def waiting(state, out):
+    """The oldest record that waits; that after the last one that has arrived where none does."""
+    while state[1] < state[0] and out[state[1]] != WAITING:
+        state[1] += 1
+    return state[1]
+
+
+@part
+def is_due(x, delta, state, ends, arrived):
+    """Whether a record must leave before the next one arrives."""
+    return (ends and state[0] == len(arrived)) or arrived[state[0] - 1] - arrived[x] + 1 >= delta
+
+
+@part
+def forget(state, oldest, kept, born):
+    """Forgets classes made at `oldest` or before."""
+    number = np.int64(0)
+    for i in range(state[3]):
+        if born[kept[i]] > oldest:
+            kept[number] = kept[i]
+            number += 1
+    state[3] = number
+
+
+@part
+def keep_class(c, now, state, kept, born):
+    """A new class, which may be published again."""
+    born[c] = now
+    kept[state[3]] = c
+    state[2] += 1
+    state[3] += 1

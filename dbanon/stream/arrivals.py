@@ -1,0 +1,102 @@
+"""What a stream system sees: records in the order in which they arrive, as places of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.space.space import Attribute, Ints, Number, Tree
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What every class must have: `k` persons and, of each sensitive column, `need` different values."""
+
+    k: int
+    need: tuple[int, ...] = ()
+
+    @property
+    def least(self) -> int:
+        """No class has fewer records."""
+        return max(self.k, *self.need) if self.need else self.k
+
+
+@dataclass(frozen=True)
+class Places:
+    """The attributes as compiled code sees them (see dbanon.kernels.stream_class).
+
+    first (attributes + 1,): where the nodes of an attribute begin, of which a number has none; nodes (nodes, 3):
+    parent, last node below, node that it is published as; share (nodes,): leaves below but one, over all but one;
+    weights (attributes,) sum to 1.
+    """
+
+    first: Ints
+    nodes: Ints
+    share: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Records in the order of arrival.
+
+    values (records, attributes): a number's position or the preorder number of a category's node, NaN for NULL; people
+    (records,): numbers of persons, -1 where unknown; sensitive (records, columns): codes of the sensitive columns that
+    the model is about, -1 for NULL; arrived (records,): at which place each arrived, from 1. The first `waiting` arrived
+    before and still wait.
+    """
+
+    places: Places
+    values: Floats
+    people: Ints
+    sensitive: Ints
+    arrived: Ints
+    waiting: int = 0
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+
+def arrivals(
+    attributes: Sequence[Attribute],
+    codes: npt.NDArray[np.int32],
+    people: Ints | None,
+    sensitive: Ints,
+    arrived: Ints | None = None,
+    waiting: int = 0,
+) -> Arrivals:
+    """Records from codes (records, attributes), where a NULL has the code after the last; `people` None: everybody has
+    one record."""
+    records = len(codes)
+    values = np.empty((records, len(attributes)))
+    for a, attribute in enumerate(attributes):
+        placed = attribute.positions if isinstance(attribute, Number) else attribute.node
+        values[:, a] = np.append(placed.astype(np.float64), np.nan)[codes[:, a]]
+    everybody = np.arange(records) if people is None else people
+    order = np.arange(1, records + 1) if arrived is None else arrived
+    return Arrivals(_places(attributes), values, everybody, sensitive, order, waiting)
+
+
+def _places(attributes: Sequence[Attribute]) -> Places:
+    trees = [a for a in attributes if isinstance(a, Tree)]
+    sizes = [len(a.parent) if isinstance(a, Tree) else 0 for a in attributes]
+    nodes = [np.stack([t.parent, t.last, t.raised], axis=1).astype(np.int64) for t in trees]
+    weights = np.array([a.weight for a in attributes], np.float64)
+    return Places(
+        first=np.append(0, np.cumsum(sizes)).astype(np.int64),
+        nodes=_joined(nodes, np.empty((0, 3), np.int64)),
+        share=_joined([(t.leaves - 1) / max(int(t.leaves[0]) - 1, 1) for t in trees], np.empty(0)),
+        weights=weights / weights.sum(),
+    )
+
+
+def _joined(pieces: list[Any], empty: Any) -> Any:
+    return np.ascontiguousarray(np.concatenate([empty, *pieces]))

@@ -1,0 +1,1 @@
+"""The systems, a file each."""

@@ -1,0 +1,66 @@
+"""CASTLE: open clusters that leave when a record of theirs is due."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.cluster.registry import Check
+from dbanon.functions.parameter_types import Integer
+from dbanon.functions.parameters import Parameter
+from dbanon.stream.arrivals import Arrivals, Model
+from dbanon.stream.open_clusters import OpenClusters
+from dbanon.stream.registry import Stream, register
+from dbanon.stream.state import Desk, State, drive
+
+BETA = Parameter("beta", Integer(1, 10**6), "Most clusters that are open at a time.", 50)
+MU = Parameter(
+    "mu", Integer(1, 10**6), "Number of the last classes whose mean loss a cluster does not exceed while it grows.", 100
+)
+"""Own parameters of systems with open clusters."""
+
+
+def castle(
+    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
+) -> State:
+    """CASTLE, continuously anonymizing streaming data via adaptive clustering (Cao et al. 2011).
+
+    A record joins the open cluster that it widens least, where that stays as good as the last classes on average, else
+    a new one while fewer than `beta` are open. When it is due, its cluster leaves, split where it has twice as many
+    persons as a class needs; one that is too small gives it to a published class that covers it, leaves it out as an
+    outlier, or is merged with others. Where the paper chooses at random the oldest is chosen. O(beta * attributes)
+    time a record; published classes that are good are kept for good, as in the paper.
+    """
+    from dbanon.kernels.stream_castle import castle_steps
+
+    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    beta, delta = (int(str(options[name])) for name in ("beta", "delta"))
+    open_ = OpenClusters.of(desk, int(str(options["mu"])), beta + 1, before)
+
+    def steps(most: int) -> int:
+        return int(
+            castle_steps(
+                desk.counters, most, ends, model.k, delta, beta, desk.need, arrivals.arrived, arrivals.values,
+                arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born, desk.lows, desk.highs,
+                open_.recent, places.first, places.nodes, places.share, desk.seen, places.weights, open_.used,
+                open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link, open_.slot, open_.grown,
+                open_.marks, open_.values, open_.clock, open_.rows, open_.away,
+            )
+        )  # fmt: skip
+
+    drive(steps, check)
+    return desk.state(**open_.kept(desk))
+
+
+register(
+    Stream(
+        name="castle",
+        title="CASTLE: continuously anonymizing streaming data by adaptive clustering",
+        run=castle,
+        source="Cao et al. 2011",
+        evidence="LIT",
+        complexity="O(beta) time a record, O(delta + kept classes) memory",
+        own=(BETA, MU),
+    )
+)

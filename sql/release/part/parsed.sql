@@ -1,0 +1,48 @@
+{#- The gate reads published texts of numbers back, from relation visible. -#}
+{%- from 'release/part/keeps.sql' import keeps_text with context -%}
+{#- Months, quarters and years, of the grid that holds: 2020-03, 2020-Q1, 2020. Decades and centuries are told by years. -#}
+{% macro unit_form(r) -%}
+    {%- if r.unit == 'month' -%} '(?:[<>]=)?[0-9]{4}-(?:0[1-9]|1[0-2])' {%- elif r.unit == 'quarter' -%} '(?:[<>]=)?[0-9]{4}-Q[1-4]' {%- else -%} '(?:[<>]=)?[0-9]{4}' {%- endif -%}
+{%- endmacro %}
+{#- The day that such an end is: a lower one, and one from which on values lie, begins its unit; the others end it. -#}
+{% macro day_of_unit(r, end) -%}
+    {%- set token -%} ltrim({{ end }}, '<>=') {%- endset -%}
+    {%- set month -%}
+        (left({{ token }}, 4)::INTEGER * 12 {%- if r.unit == 'month' %} + right({{ token }}, 2)::INTEGER - 1 {%- elif r.unit == 'quarter' %} + right({{ token }}, 1)::INTEGER * 3 - 3 {%- endif -%})
+    {%- endset -%}
+    {%- set next -%} ({{ month }} + {% if r.unit == 'month' %}1{% elif r.unit == 'quarter' %}3{% else %}12{% endif %}) {%- endset -%}
+    CASE
+        WHEN {% if end == 'low' %}NOT starts_with({{ end }}, '<='){% else %}starts_with({{ end }}, '>='){% endif %} THEN make_date({{ month }} // 12, {{ month }} % 12 + 1, 1)
+        ELSE make_date({{ next }} // 12, {{ next }} % 12 + 1, 1) - 1
+    END
+{%- endmacro %}
+{% for r in rules %}
+{% if r.is_number and not typed %}
+-- A row a published text, such as 25, [25, 29], <=18 or [85, >=90]: the numbers it says, and whether they keep to the
+-- policy.
+{{ 'parsed'|of(r) }} AS MATERIALIZED (
+    SELECT
+        published, unbounded_low, unbounded_high, low, high,
+        coalesce({{ keeps_text(r, sql('low_text'), sql('low'), true) }} AND {{ keeps_text(r, sql('high_text'), sql('high'), false) }}, false) AS keeps
+    FROM (
+        SELECT
+            published, low AS low_text, high AS high_text,
+            starts_with(low, '<=') AS unbounded_low,
+            starts_with(high, '>=') AS unbounded_high,
+            {% for end in ('low', 'high') %}
+            {# A day is a day, not an instant that is cut to one. #}
+            {% if r.is_day %}CASE {% if r.unit in ('month', 'quarter', 'year', 'decade', 'century') %}WHEN regexp_full_match({{ sql(end) }}, {{ unit_form(r) }}) THEN {{ day_of_unit(r, sql(end)) }} {% endif %}WHEN NOT contains({{ sql(end) }}, ':') THEN {% endif -%}
+            TRY_CAST(regexp_replace({{ sql(end) }}, '^[<>]=', '') AS {{ r.ends }})
+            {%- if r.is_day %} END{% endif %} AS {{ sql(end) }}{% if not loop.last %},{% endif %}
+            {% endfor %}
+        FROM (
+            SELECT
+                published,
+                CASE WHEN starts_with(published, '[') THEN regexp_extract(published, '^\[(.*), (.*)\]$', 1) ELSE published END AS low,
+                CASE WHEN starts_with(published, '[') THEN regexp_extract(published, '^\[(.*), (.*)\]$', 2) ELSE published END AS high
+            FROM (SELECT DISTINCT p{{ r.i }} AS published FROM visible WHERE p{{ r.i }} IS NOT NULL AND p{{ r.i }} <> '*')
+        )
+    )
+),
+{% endif %}
+{% endfor %}

@@ -1,0 +1,65 @@
+"""Random streams, and what must hold of whatever left."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from dbanon.space.space import Attribute, Number, Tree
+from dbanon.stream import SUPPRESSED, WAITING, Arrivals, Model, State, arrivals
+
+FLAT = Tree(np.array([-1, 0, 0, 0], np.int32), np.array([1, 2, 3], np.int32))
+DEEP = Tree(np.array([-1, 0, 1, 1, 1, 0, 5, 5, 0], np.int32), np.array([2, 3, 4, 6, 7, 8], np.int32))
+"""Three values under a root; six, of which some have another parent between, and one has none."""
+
+
+def random_arrivals(
+    seed: int, records: int, *, nulls: bool = False, persons: bool = False, sensitive: int = 0, values: int = 9
+) -> Arrivals:
+    """Records of two numbers and two categories: many are alike, so that ties matter. `persons`: some have several
+    records, and some records have none; `sensitive`: columns of three values and NULL."""
+    random = np.random.default_rng(seed)
+    attributes: list[Attribute] = [
+        Number(np.cumsum(random.integers(1, 4, values)).astype(float), integral=True),
+        Number(np.arange(3.0), integral=True, weight=2.0),
+        FLAT,
+        DEEP,
+    ]
+    codes = np.stack([random.integers(0, a.values + nulls, records) for a in attributes], axis=1).astype(np.int32)
+    people = random.integers(-1, max(records // 2, 2), records) if persons else None
+    return arrivals(attributes, codes, people, random.integers(-1, 3, (records, sensitive)))
+
+
+def refuse_broken(came: Arrivals, model: Model, left: State, delta: int, *, maybe: bool = False) -> None:
+    """AssertionError unless what left keeps the promise of a stream that has ended: each record left once, in time,
+    covered by its class, and every class had k persons and enough sensitive values when it was first published.
+
+    `maybe`: a NULL may stand in a class of values.
+    """
+    assert (left.out != WAITING).all()
+    assert (left.out >= SUPPRESSED).all()
+    assert (left.step >= came.arrived).all()
+    assert (left.step - came.arrived <= delta).all()
+    members = defaultdict(list)
+    for record, number in enumerate(left.out.tolist()):
+        if number != SUPPRESSED:
+            members[number].append(record)
+    assert set(members) == set(range(len(left.born)))
+    for number, records in members.items():
+        first = min(left.step[records])
+        batch = [r for r in records if left.step[r] == first]
+        assert len({int(came.people[r]) for r in batch} - {-1}) >= model.k
+        for column, need in enumerate(model.need):
+            assert len({int(came.sensitive[r, column]) for r in batch} - {-1}) >= need
+        for a in range(came.values.shape[1]):
+            low, high = left.lows[number, a], left.highs[number, a]
+            known = [v for r in records if not np.isnan(v := came.values[r, a])]
+            has_null = len(known) < len(records)
+            if low == -np.inf and high == np.inf:
+                assert has_null and known
+            elif low > high:
+                assert not known
+            else:
+                assert maybe or not has_null
+                assert low <= min(known) and max(known) <= high
