@@ -41,3 +41,10 @@ def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
     from dbanon.engine import udf_compare
 
     return udf_compare.dbanon_compare(request, rows, *domains)
+
+
+def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
+    """See dbanon.engine.udf_stream."""
+    from dbanon.engine import udf_stream
+
+    return udf_stream.dbanon_stream(request, rows, *rest)

@@ -96,6 +96,15 @@ def _cache_of(connection: Any) -> session.LabelCache:
                 type="arrow",
                 null_handling="special",
             )
+            connection.create_function(
+                "dbanon_stream",
+                called.dbanon_stream,
+                None,
+                "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT)[], "
+                "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], error VARCHAR)",
+                type="arrow",
+                null_handling="special",
+            )
             _TELLING.append(_telling(instance))
             connection.create_function("dbanon_instance", _TELLING[-1], [], _NUMBER)
         labels = _CACHES.get(instance)

@@ -21,9 +21,9 @@ def table(
     """The space of all records, and the canonical order of the groups; unless `tied`, equal codes are in the order of
     persons alone."""
     first = len(asked["attributes"])
-    attributes = [_attribute(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
-    columns = [_codes(records, j, a) for j, a in enumerate(attributes)]
-    persons = _persons(records) if asked["person"] else None
+    attributes = [attribute_of(kind, of) for kind, of in zip(asked["attributes"], domains[:first], strict=True)]
+    columns = [codes_of(records, j, a) for j, a in enumerate(attributes)]
+    persons = persons_of(records) if asked["person"] else None
     tie = numbers(records.field("tie")) if tied else np.zeros(len(records), np.uint64)
     tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
     made, order = space.build(attributes, columns, tie, persons, whole(records, "size"), tested)
@@ -64,7 +64,7 @@ def one(rows: Any, type_: Any) -> Any:
     return pa.ListArray.from_arrays(packed(np.array([0, len(rows)], np.int32)), rows, type=type_)
 
 
-def _attribute(kind: dict[str, Any], domain: Any) -> space.Attribute:
+def attribute_of(kind: dict[str, Any], domain: Any) -> space.Attribute:
     """The attribute of a domain: a list of positions, or a struct of two lists of nodes."""
     if kind["kind"] == "number":
         integral, weight, bare = kind["integral"], kind["weight"], kind["bare"]
@@ -98,12 +98,17 @@ def _numbers(domain: Any, name: str) -> Any:
     return flat(domain.field(name), np.float64) if name in [f.name for f in domain.type] else None
 
 
-def _codes(records: Any, j: int, attribute: space.Attribute) -> space.Codes:
+def codes_of(records: Any, j: int, attribute: space.Attribute) -> space.Codes:
     """Codes of one attribute by row; NULL is the code after the last."""
     return np.asarray(numbers(records.field(f"c{j}"), attribute.values), np.int32)
 
 
-def _persons(records: Any) -> space.Ints:
+def sensitive_codes_of(records: Any, i: int) -> space.Ints:
+    """Codes of a sensitive column by row; -1 for NULL."""
+    return np.asarray(numbers(records.field(f"s{i}"), -1), np.int64)
+
+
+def persons_of(records: Any) -> space.Ints:
     """Dense numbers of persons by row, -1 where unknown."""
     person = records.field("person")
     _, dense = np.unique(numbers(person, 0), return_inverse=True)

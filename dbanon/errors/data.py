@@ -214,3 +214,13 @@ class GateRefused(DbanonError):
             f"{function}: the release gate refused the result: {what} ({count}). Nothing was released. "
             "This is a defect of the algorithm, please report it with the call."
         )
+
+
+class NullArrival(DbanonError):
+    """A record of a stream without a place in it."""
+
+    def __init__(self, function: str, table: str, column: str) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} has NULLs, and records arrive in its order. Hint: read a view without them, "
+            f"or name another column in order_by."
+        )

@@ -45,6 +45,8 @@ class TableFunction:
     narrowed: Callable[[Mapping[str, object]], TableFunction] | None = None
     placed: tuple[str, ...] = ()
     """Parameters, the first ones, that may be given by their place alone, as texts."""
+    system: str | None = None
+    """The stream system, of functions of streams."""
 
     @property
     def captured(self) -> tuple[str, ...]:

@@ -139,6 +139,20 @@ def rules(call: Publication) -> GateRules:
     )
 
 
+def leaving(call: Publication) -> list[str]:
+    """The names of the columns that may leave, and the class."""
+    roles = {name: role(call, name) for name in call.source.columns}
+    return _names(roles, _pairs(call, roles))
+
+
+def unlike(taken: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Names of further columns, unlike those that are taken."""
+    found: list[str] = []
+    for name in names:
+        found.append(_unlike(name, {n.lower() for n in (*taken, *found)}))
+    return found
+
+
 def role(call: Publication, name: str) -> str | None:
     """How a column leaves: quasi, sensitive or other; None where it must not."""
     declared = {row.column.lower(): row.role.lower() for row in call.policy.declared}
@@ -164,7 +178,7 @@ def _read(call: Publication, roles: Mapping[str, str | None]) -> set[str]:
     person = {call.roles.person} if call.roles.person is not None else set()
     own = {a.quasi.column for a in call.attributes} | set(call.roles.sensitive) | set(call.roles.other)
     shown = {name for name, of in roles.items() if of is not None}
-    return {name.lower() for name in own | person | set(call.continuity.key) | shown}
+    return {name.lower() for name in own | person | set(call.continuity.key) | set(call.order) | shown}
 
 
 def _pairs(call: Publication, roles: Mapping[str, str | None]) -> dict[str, list[str]]:

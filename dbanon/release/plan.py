@@ -51,7 +51,7 @@ class Reading:
     table that can be read twice have a number of their own, unless a column has its name (`has_rowid`).
 
     `whole` is the source with those that `left_out` holds back; `keep` are records that stay in their classes, `coded`
-    columns with codes for missing values. `bare` is the name that a temporary table could take, the fingerprint that of
+    columns with codes for missing values, `order` those by which the records of a stream arrive. `bare` is the name that a temporary table could take, the fingerprint that of
     the policy when the call was planned.
     """
 
@@ -67,6 +67,7 @@ class Reading:
     bounds: tuple[Bound, ...]
     distinct: bool
     nulls: str
+    order: tuple[Sql, ...]
     bare: Sql | None
     fingerprint_sql: Sql
     fingerprint: Sql
@@ -139,6 +140,7 @@ class Choices:
     sub_heights: bool
     magnitudes: bool
     widens: bool
+    maybe: bool
     noise: bool
     by_column: bool
     request: Sql
@@ -274,6 +276,7 @@ def _reading(call: Publication, columns: Columns) -> Reading:
         bounds=tuple(Bound(q.i, *cleaning.bounds[q.plain]) for q in columns.quasi if q.plain in cleaning.bounds),
         distinct=cleaning.distinct,
         nulls=str(call.options["nulls"]),
+        order=tuple(identifier(name) for name in call.order),
         bare=text(call.source.table.lower()) if call.source.bare else None,
         fingerprint_sql=call.policy.fingerprint_sql,
         fingerprint=text(call.policy.fingerprint),
@@ -291,6 +294,7 @@ def _choices(call: Publication) -> Choices:
         sub_heights=call.options["eloss_height"] == "sub",
         magnitudes=call.run.magnitudes,
         widens=call.run.widens,
+        maybe=call.run.maybe,
         noise=call.run.noise is not None,
         by_column=call.run.noise is not None and call.run.noise.by_column,
         request=cluster_request(call),

@@ -39,6 +39,7 @@ class Run:
     `options` are those of the algorithm alone; it looks at `sensitive` values, whatever the models, and at the
     `magnitudes` of numbers; `forest` is the influence that is asked for (None: none). `widens` says whether clusters
     are published with more than their records span, `noise` what is published instead of classes (None: classes are).
+    Where it is `maybe`, NULL may stand among values.
     `levels`: it raises columns by levels, which numbers have none of unless they are built.
     Beside the share `suppress` at most `most_suppressed` records are left out (None: that share alone says it).
     """
@@ -48,6 +49,7 @@ class Run:
     magnitudes: bool = False
     forest: ForestRequest | None = None
     widens: bool = False
+    maybe: bool = False
     most_suppressed: int | None = None
     levels: bool = False
     noise: Noise | None = None
@@ -80,7 +82,8 @@ class Publication:
 
     `kind` is release, classes, metrics, inference, influence or membership; `demands` are models of the sensitive
     columns and `orders` hierarchies of these, by column; `policy` is what was declared when the call was planned;
-    `missing` are codes that are read as NULL, by column, as SQL values.
+    `missing` are codes that are read as NULL, by column, as SQL values. `order` are the columns by which the records
+    of a stream arrive; a table has none.
     """
 
     function: str
@@ -97,6 +100,7 @@ class Publication:
     missing: Mapping[str, Sequence[Sql]] = field(default_factory=dict)
     run: Run = field(default_factory=Run)
     continuity: Continuity = field(default_factory=Continuity)
+    order: tuple[str, ...] = ()
 
     def read(self, column: str) -> Sql:
         """A column of the source as it is read: NULL in place of codes for missing values."""

@@ -6,9 +6,10 @@
 from dbanon.cluster.registry import discover
 from dbanon.stream import methods
 from dbanon.stream.arrivals import Arrivals, Model, arrivals
+from dbanon.stream.parameters import COMMON
 from dbanon.stream.registry import Stream, find, streams
 from dbanon.stream.state import SUPPRESSED, WAITING, State
 
 discover(methods)
 
-__all__ = ["SUPPRESSED", "WAITING", "Arrivals", "Model", "State", "Stream", "arrivals", "find", "streams"]
+__all__ = ["COMMON", "SUPPRESSED", "WAITING", "Arrivals", "Model", "State", "Stream", "arrivals", "find", "streams"]

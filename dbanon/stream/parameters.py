@@ -39,17 +39,17 @@ COMMON: tuple[Parameter, ...] = (
         required=True,
         example="order_by = 'ts'",
     ),
-    *(_OF_TABLES[name] for name in _ALIKE[1:]),
     Parameter(
         "l",
         Integer(2),
         "Least number of different values of each sensitive column in a class when it is first published.",
     ),
+    *(_OF_TABLES[name] for name in _ALIKE[1:]),
     Parameter(
         "suppress",
         Choice(("root", "drop")),
-        "A record for which no class is found in time: a row with * for every quasi-identifier and NULL for all else, or "
-        "no row, only counted.",
+        "A record for which no class is found in time: a row with * for every quasi-identifier and NULL for all else, "
+        "or no row, only counted.",
         "root",
     ),
     Parameter(
@@ -60,3 +60,6 @@ COMMON: tuple[Parameter, ...] = (
     ),
 )
 """`suppress` is a word here, not a share: how many records are left out follows from delta."""
+
+FIRST = 4
+"""Before the others come the parameters of a system alone: DuckDB understands `=` for the first ones."""

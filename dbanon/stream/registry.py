@@ -9,7 +9,7 @@ from dbanon import errors
 from dbanon.cluster.registry import EVIDENCE, Check
 from dbanon.functions.parameters import Parameter
 from dbanon.stream.arrivals import Arrivals, Model
-from dbanon.stream.parameters import COMMON
+from dbanon.stream.parameters import COMMON, FIRST
 from dbanon.stream.state import State
 
 Run = Callable[[Arrivals, Model, Mapping[str, object], Check, State | None, bool], State]
@@ -21,7 +21,8 @@ records -> what is kept, with the class of every record."""
 class Stream:
     """One registered system. `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults`
     its own defaults of common ones. Where it is `maybe`, a NULL may stand in a class of values (maybe match) and is
-    published as the class is."""
+    published as the class is; where it `widens`, classes publish more than their records span. `problem` gives, of
+    options and k that exclude each other, a parameter and what it must be."""
 
     name: str
     title: str
@@ -32,6 +33,8 @@ class Stream:
     own: tuple[Parameter, ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
     maybe: bool = False
+    widens: bool = False
+    problem: Callable[[Mapping[str, object], int], tuple[str, str] | None] = lambda options, k: None
 
     @property
     def known_by(self) -> str:
@@ -41,8 +44,8 @@ class Stream:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """All parameters of the table function."""
-        common = (replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON)
-        return (*common, *self.own)
+        common = [replace(p, default=self.defaults[p.name]) if p.name in self.defaults else p for p in COMMON]
+        return (*common[:FIRST], *self.own, *common[FIRST:])
 
 
 _REGISTRY: dict[str, Stream] = {}

@@ -5,7 +5,7 @@ true
         {% if q.is_number and typed %}
         AND CASE
             WHEN c.low{{ q.i }} IS NULL AND c.high{{ q.i }} IS NULL THEN true
-            WHEN r.q{{ q.i }} IS NULL THEN {{ 'true' if maybe else 'false' }}
+            WHEN r.q{{ q.i }} IS NULL THEN {% if maybe %}true{% else %}false{% endif %}
             ELSE (r.q{{ q.i }}{% if q.whole_days %}::DATE{% endif %} >= c.low{{ q.i }}{% if q.bottom %} OR c.low{{ q.i }} <= {{ q.bottom }}{% endif %})
                 AND (r.q{{ q.i }}{% if q.whole_days %}::DATE{% endif %} <= c.high{{ q.i }}{% if q.top %} OR c.high{{ q.i }} >= {{ q.top }}{% endif %})
             END

@@ -4,7 +4,7 @@
 {%- from 'release/part/row.sql' import tie with context -%}
 {%- from 'release/part/tree.sql' import all_trees with context -%}
 WITH RECURSIVE
-{% include 'release/part/source.sql' %},
+{% if order %}{% include 'stream/source.sql' %}{% else %}{% include 'release/part/source.sql' %}{% endif %},
 -- The records to cluster, a row a kind: without those with a NULL, where nulls = 'drop'.
 kept AS (
     SELECT * FROM source

@@ -117,6 +117,9 @@
     day({{ day }}) = 1{% if q.unit == 'year' %} AND month({{ day }}) = 1{% elif q.unit == 'quarter' %} AND month({{ day }}) % 3 = 1{% endif %}
 {%- endmacro %}
 
+{#- Whether a cluster is published with its values: none of them is NULL, or NULL may stand among them. -#}
+{% macro has_values(of, q) -%} {{ of }}filled{{ q.i }} {% if maybe %}> 0{% else %}= {{ of }}size{% endif %} {%- endmacro %}
+
 {#- What a cluster publishes whose least and greatest codes are low and high, and its loss (KACPC paper, Eq. 1, first
     sum): the published width over the width of all that is published. Values that nobody sees, of records that are left
     out or lie under `*`, do not count: the loss would tell of them. -#}
@@ -133,7 +136,7 @@
         FROM (
             SELECT p.low, p.high, p.seen, {{ low_end(q, sql('a.value')) }} AS low_value, {{ high_end(q, sql('b.value')) }} AS high_value
             FROM (
-                SELECT low{{ q.i }} AS low, high{{ q.i }} AS high, bool_or(filled{{ q.i }} = size) AS seen
+                SELECT low{{ q.i }} AS low, high{{ q.i }} AS high, bool_or({{ has_values(sql(''), q) }}) AS seen
                 FROM extent
                 WHERE low{{ q.i }} IS NOT NULL
                 GROUP BY ALL

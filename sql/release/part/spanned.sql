@@ -1,5 +1,5 @@
 {#- What each cluster publishes of the columns that are published as ranges: extent -> published -> values_of. -#}
-{%- from 'release/part/number.sql' import published_intervals with context -%}
+{%- from 'release/part/number.sql' import has_values, published_intervals with context -%}
 {%- from 'release/part/tree.sql' import published_nodes with context -%}
 {% if widens %}
 -- A row a cluster that is published with more than its records span: its least and greatest codes.
@@ -52,14 +52,14 @@ values_of AS (
         x.span
         {% for q in ranged %}
         {% if q.is_number %}
-        , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.low_value END AS low{{ q.i }}
-        , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.high_value END AS high{{ q.i }}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.low_value END AS low{{ q.i }}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.high_value END AS high{{ q.i }}
         {% endif %}
         {% if not (q.is_number and typed) %}
-        , CASE WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.published WHEN x.filled{{ q.i }} > 0 THEN '*' END AS p{{ q.i }}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.published WHEN x.filled{{ q.i }} > 0 THEN '*' END AS p{{ q.i }}
         {% endif %}
         , CASE
-            WHEN x.filled{{ q.i }} = x.size THEN v{{ q.i }}.loss
+            WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.loss
             WHEN x.filled{{ q.i }} > 0 THEN 1.0
             ELSE {% if q.is_number and typed %}1.0{% else %}0.0{% endif %}
         END AS loss{{ q.i }}

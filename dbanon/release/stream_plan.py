@@ -1,0 +1,178 @@
+"""From a call of a stream system to the SQL that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from dbanon import errors, stream
+from dbanon.cluster.common_parameters import COMMON
+from dbanon.functions.call import Call
+from dbanon.functions.options import Options
+from dbanon.release import gate_rules, messages, plan, prepare
+from dbanon.release.cluster_request import request
+from dbanon.release.publication import Publication
+from dbanon.release.published_schema import free, published_schema
+from dbanon.release.stream_measures import MEASURES, Measure
+from dbanon.sqltext.quote import Sql, as_json, identifier, joined, text
+from dbanon.sqltext.template import fill, later, message
+from dbanon.stream import Stream
+
+OWN = ("arrived", "published", "delay", "suppressed")
+"""What a row of a stream says beside the values: at which place its record arrived, how many had arrived when it left,
+the difference, and whether it is left out."""
+
+
+@dataclass(frozen=True)
+class StreamView:
+    """What the templates of streams have beside those of a release: names of columns that are no columns of the source,
+    most arrivals that a record may wait for, whether rows of what is left out are dropped, and the measures."""
+
+    arrived: Sql
+    published: Sql
+    delay: Sql
+    suppressed: Sql
+    reused: Sql
+    delta: int
+    drops: bool
+    maybe: bool
+    metrics: tuple[Measure, ...]
+
+
+def statement(system: Stream, kind: str, call: Call) -> Sql:
+    """The SQL of NAME (`release`), NAME_classes or NAME_metrics; errors are those of a release, and InvalidArgument
+    where parameters exclude each other."""
+    return Sql(filled(f"stream/{kind}.sql", prepared(call, system, kind), call.options, system))
+
+
+def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
+    """What a call publishes."""
+    options = _as_of_table(call.options)
+    found = prepare.prepared(call, options, system.name, kind)
+    order = tuple(found.source.column(call.function.name, name, "order_by") for name in call.options.columns("order_by"))
+    if not order:
+        accepts = "one or more columns by which records arrive"
+        raise errors.InvalidArgument(call.function.name, "order_by", accepts, "[]")
+    least = max([found.k, *(int(d.bound) for d in found.demands)])
+    if call.options["delta"] < least:
+        accepts = f"at least {least}, as many records as a class needs"
+        raise errors.InvalidArgument(call.function.name, "delta", accepts, call.options["delta"])
+    if call.options["l"] is not None and not found.roles.sensitive:
+        raise errors.NoSensitive(call.function.name, found.source.shown, "l")
+    _refuse_problem(call, system, found.k)
+    for attribute in found.attributes:
+        if attribute.quasi.settings.max_level is not None:
+            why = "a stream cannot promise that a record finds a class below a level. Hint: withhold the column."
+            column = attribute.quasi.column
+            raise errors.UnsupportedSetting(call.function.name, found.source.shown, column, "max_level", why)
+    own = {p.name: call.options[p.name] for p in system.own}
+    run = replace(found.run, options=own, maybe=system.maybe, widens=system.widens)
+    return replace(found, order=order, run=run)
+
+
+def _refuse_problem(call: Call, system: Stream, k: int) -> None:
+    """InvalidArgument where parameters of the system exclude each other."""
+    problem = system.problem(call.options, k)
+    if problem is not None:
+        name, accepts = problem
+        raise errors.InvalidArgument(call.function.name, name, accepts, call.options[name])
+
+
+def _as_of_table(given: Options) -> Options:
+    """The options as those of a table: with what a stream has not as it is where nobody says anything, and without
+    those of the system alone, which may have names of models. Records may be left out, as many as must."""
+    of_tables = {p.name: p.default for p in COMMON}
+    shared = {p.name: given[p.name] for p in stream.COMMON}
+    return Options({**of_tables, **shared, "suppress": 1.0})
+
+
+def filled(template: str, publication: Publication, options: Options, system: Stream, **more: object) -> str:
+    """A statement about a stream."""
+    of = plan.plan(publication)
+    names = _names(publication)
+    view = StreamView(
+        **{name: identifier(own) for name, own in names.items()},
+        delta=int(options["delta"]),
+        drops=options["suppress"] == "drop",
+        maybe=system.maybe,
+        metrics=tuple(_measures(of, options["suppress"] == "drop")),
+    )
+    values = of.values
+    values["request"] = as_json(_request(publication, options, system))
+    values["leave"] = Sql(f"[{joined(text(name) for name in _leave(publication))}]")
+    values["gate_say"] = {**of.gate_say, **_refusals(publication)}
+    values["read_order"] = [identifier(name) for name in publication.order]
+    values["say_order"] = [
+        message(errors.NullArrival(publication.function, publication.source.shown, name)) for name in publication.order
+    ]
+    return fill(template, stream=view, **values, **more)
+
+
+def _names(publication: Publication) -> dict[str, str]:
+    """The names of what a row says beside its values; `reused` is a column of NAME_classes alone."""
+    quasi = {a.quasi.column: a.is_number for a in publication.attributes}
+    unchanged = [*publication.roles.sensitive, *publication.roles.other]
+    schema = published_schema(publication.source.columns, quasi, unchanged, publication.intervals)
+    taken, found = [*schema.rows, schema.class_id], {}
+    for name in (*OWN, "reused"):
+        found[name] = free(name, taken)
+        taken.append(found[name])
+    return found
+
+
+def _leave(publication: Publication) -> list[str]:
+    """The names of the columns that leave, as the gate reads the policy."""
+    names = gate_rules.leaving(publication)
+    return [*names, *gate_rules.unlike(names, OWN)]
+
+
+def _request(publication: Publication, options: Options, system: Stream) -> Mapping[str, object]:
+    """The first argument of the UDF."""
+    asked = request(publication)
+    need = [int(d.bound) for d in publication.demands]
+    own = {**publication.run.options, "delta": options["delta"]}
+    return {**asked, "stream": system.name, "options": own, "need": need}
+
+
+GATE = {
+    "late": ("records that left too late, or before they arrived", "counted.late"),
+    "arrival": ("records that arrived before the one that came before them", "earlier.records"),
+    "shown": ("records that are left out and not hidden", "shown.records"),
+}
+"""What the gate refuses of a stream beside what it refuses of a release."""
+
+_COUNTED = {
+    **{name: "counted.records" for name in ("lost", "columns")},
+    "untrue": "counted.untrue",
+    "unknown": "counted.unknown",
+    "uncovered": "covered.uncovered",
+}
+"""What is counted where the words are those of a release."""
+
+
+def _refusals(publication: Publication) -> dict[str, Sql]:
+    """What the gate says."""
+    refused = {**GATE, **{name: (messages.GATE[name][0], count) for name, count in _COUNTED.items()}}
+    for number, demand in enumerate(publication.demands):
+        column = publication.roles.sensitive[demand.sensitive]
+        what = f"classes that do not meet {demand.parameter} on {column} when they are first seen"
+        refused[f"model{number}"] = what, f"judged.values{number}"
+    return {
+        name: message(errors.GateRefused(publication.function, what, later(count)))
+        for name, (what, count) in refused.items()
+    }
+
+
+def _measures(of: plan.Plan, drops: bool) -> Iterator[Measure]:
+    """The measures of a stream; those of sensitive values where a model is about them."""
+    yield from (replace(m, sql=m.sql_where_dropped if drops and m.sql_where_dropped else m.sql) for m in MEASURES)
+    for sensitive in of.columns.tested:
+        if sensitive.models:
+            yield Measure(
+                f"l:{sensitive.plain}",
+                "higher",
+                f"Least number of different values of {sensitive.plain} in a class when it is first published.",
+                Sql(f"f.values{sensitive.i}"),
+            )
+
+

@@ -1,0 +1,151 @@
+{#- The gate of a stream. It replays what left: at the moment a class is first seen it must have k records (persons) and of each
+    sensitive column enough values, and who joins later takes none away, so at every later moment it has them too. Each
+    record of the source leaves once, in time, as one that its class stands for, or is left out with all of its values.
+    The order of arrival, the values and the policy are read anew, and no step is shared with the code that made the
+    rows. -#}
+{%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
+{%- from 'release/part/keeps.sql' import keeps_typed with context -%}
+{%- from 'release/part/second.sql' import seal with context -%}
+-- The gate reads: a row a record that leaves, with the values of the source.
+replayed AS MATERIALIZED (
+    SELECT
+        v.{{ stream.arrived }} AS arrived, v.{{ stream.published }} AS published, v.{{ stream.delay }} AS delay,
+        v.{{ stream.suppressed }} AS suppressed, v.{{ class_id }} AS class_id, s.rid IS NULL AS is_strange
+        {% for q in quasi %}, s.q{{ q.i }}{% endfor %}
+        {% if person %}, s.person{% else %}, s.rid AS person{% endif %}
+        {% for s in tested %}, s.u{{ s.u }} AS s{{ s.i }}{% endfor %}
+        {% if unchanged %}
+        , {{ differs(sql('v.'), sql('s.')) }} AS differs
+        , ({% for u in unchanged %}{% if not loop.first %} OR {% endif %}v.{{ u.name }} IS NOT NULL{% endfor %}) AS tells
+        {% else %}
+        , false AS differs, false AS tells
+        {% endif %}
+    FROM leaving AS v
+    LEFT JOIN source AS s ON s.rid = v.{{ stream.arrived }}
+),
+-- A row a combination of original values in a class: how many records have it.
+original AS MATERIALIZED (
+    SELECT class_id{% for q in quasi %}, q{{ q.i }}{% endfor %}, count(*) AS size
+    FROM replayed
+    WHERE NOT suppressed
+    GROUP BY ALL
+),
+{% include 'release/part/ancestors.sql' %}
+-- A row a class: what it publishes, and how many records, as the leaving rows say.
+visible AS MATERIALIZED (
+    SELECT
+        {{ class_id }} AS class_id, count(*) AS size
+        {% for r in rules %}
+        {% if r.is_number and typed %}, {{ r.low }} AS low{{ r.i }}, {{ r.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
+        {% endfor %}
+    FROM leaving
+    WHERE NOT {{ stream.suppressed }}
+    GROUP BY ALL
+),
+-- A row a record that is left out and the values that it is left out with.
+hidden AS MATERIALIZED (
+    SELECT
+        count(*) AS size
+        {% for r in rules %}
+        {% if r.is_number and typed %}, {{ r.low }} AS low{{ r.i }}, {{ r.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
+        {% endfor %}
+    FROM leaving
+    WHERE {{ stream.suppressed }}
+    GROUP BY ALL
+),
+{% include 'release/part/parsed.sql' %}
+-- A row a class: what a reader has of it when it is first seen.
+first_seen AS MATERIALIZED (
+    SELECT
+        r.class_id, count(DISTINCT r.person) AS persons
+        {% for s in tested %}, count(DISTINCT r.s{{ s.i }}) FILTER (WHERE r.person IS NOT NULL) AS values{{ s.i }}{% endfor %}
+    FROM replayed AS r
+    JOIN (
+        SELECT class_id, min(published) AS published FROM replayed WHERE NOT suppressed GROUP BY class_id
+    ) AS f ON f.class_id = r.class_id AND f.published = r.published
+    GROUP BY r.class_id
+),
+-- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
+-- read.
+gate AS MATERIALIZED (
+    SELECT CASE
+        WHEN (SELECT struct_keys(l) FROM (FROM leaving LIMIT 1) AS l) <> {{ leave }} THEN error({{ gate_say.columns }})
+        WHEN reread.differs THEN error({{ gate_say.reread }})
+        WHEN counted.strange > 0 OR counted.records <> counted.different THEN error({{ gate_say.untrue }})
+        WHEN counted.records{% if stream.drops %} + dropped.records{% endif %} <> reread.records THEN error({{ gate_say.lost }})
+        WHEN earlier.records > 0 THEN error({{ gate_say.arrival }})
+        WHEN counted.late > 0 THEN error({{ gate_say.late }})
+        WHEN counted.untrue > 0 THEN error({{ gate_say.untrue }})
+        WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
+        WHEN coalesce(shown.records, 0) > 0 THEN error({{ gate_say.shown }})
+        WHEN classes.small > 0 THEN error({{ gate_say.small }})
+        WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
+        WHEN covered.uncovered > 0 THEN error({{ gate_say.uncovered }})
+        WHEN classes.finer > 0 THEN error({{ gate_say.finer }})
+        {% for s in tested %}{% for m in s.models %}
+        WHEN judged.values{{ m.number }} > 0 THEN error({{ gate_say['model' ~ m.number] }})
+        {% endfor %}{% endfor %}
+        ELSE true
+    END AS passed
+    FROM (
+        SELECT
+            count(*) AS records, count(DISTINCT arrived) AS different,
+            count(*) FILTER (WHERE is_strange) AS strange,
+            count(*) FILTER (WHERE NOT coalesce(
+                delay = published - arrived AND delay BETWEEN 0 AND {{ stream.delta }} AND published <= (SELECT count(*) FROM source), false
+            )) AS late,
+            count(*) FILTER (WHERE CASE WHEN suppressed THEN tells ELSE differs END) AS untrue,
+            count(*) FILTER (WHERE suppressed IS DISTINCT FROM (class_id IS NULL)) AS unknown
+        FROM replayed
+    ) AS counted,
+    {% if stream.drops %}
+    (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS dropped,
+    {% endif %}
+    (
+        SELECT first.records <> second.records OR first.seal IS DISTINCT FROM second.seal AS differs, first.records
+        FROM (SELECT count(*) AS records, sum({{ sealed(false) }}::HUGEINT) AS seal FROM source) AS first,
+            (SELECT count(*) AS records, sum({{ sealed(true) }}::HUGEINT) AS seal FROM {{ origin }}) AS second
+    ) AS reread,
+    (
+        {# Each record arrives no earlier than the one before it. #}
+        SELECT count(*) AS records
+        FROM source AS l
+        JOIN source AS b ON b.rid = l.rid - 1
+        WHERE {% for o in order %}{% if not loop.first %} OR ({% for e in order[:loop.index0] %}l.o{{ loop.index0 }} = b.o{{ loop.index0 }} AND {% endfor %}{% endif %}l.o{{ loop.index0 }} < b.o{{ loop.index0 }}{% if not loop.first %}){% endif %}{% endfor +%}
+    ) AS earlier,
+    (
+        SELECT sum(size) AS records
+        FROM hidden
+        WHERE NOT (true
+            {% for r in rules %}
+            {% if r.is_number and typed %} AND low{{ r.i }} IS NULL AND high{{ r.i }} IS NULL{% else %} AND p{{ r.i }} IS NOT DISTINCT FROM '*'{% endif %}
+            {% endfor %}
+        )
+    ) AS shown,
+    (
+        SELECT coalesce(sum(r.size) FILTER (WHERE NOT coalesce({{ is_covered(stream.maybe) }}, false)), 0) AS uncovered
+        FROM original AS r
+        LEFT JOIN visible AS c ON c.class_id = r.class_id
+        {{ published_texts() }}
+    ) AS covered,
+    (
+        SELECT
+            count(*) FILTER (WHERE coalesce(persons, 0) < {{ k }}) AS small,
+            count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) AS confused,
+            0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT keeps{{ r.i }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
+        FROM (
+            SELECT
+                min(f.persons) AS persons, min(c.class_id) AS low, max(c.class_id) AS high
+                {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false)) AS keeps{{ r.i }}{% endfor %}{% endif %}
+            FROM visible AS c
+            LEFT JOIN first_seen AS f ON f.class_id = c.class_id
+            GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.low{{ q.i }}, c.high{{ q.i }}{% else %}c.p{{ q.i }}{% endif %}{% endfor %}
+        )
+    ) AS classes
+    {% if tested %}
+    , (
+        SELECT {% for s in tested %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce(values{{ s.i }} >= {{ m.bound }}, false)) AS values{{ m.number }}, {% endfor %}{% endfor %}true AS done
+        FROM first_seen
+    ) AS judged
+    {% endif %}
+)

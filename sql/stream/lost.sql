@@ -1,0 +1,22 @@
+{#- A row a class: what a record of it loses, from 0 to 1 (CASTLE's loss, Cao et al. 2011): of a number the width of its interval
+    over that of all that is published, of a category the leaves below its node but one, over all leaves but one. -#}
+{% set trees_of = quasi|rejectattr('is_number')|list %}
+SELECT g.class_id, any_value((
+    {%- for q in quasi %}{{ sql(' + ') if not loop.first }}
+    {%- if q.is_number %}g.loss{{ q.i }}
+    {%- else %}CASE WHEN x.filled{{ q.i }} = 0 THEN 0.0 WHEN x.filled{{ q.i }} = x.size{% if stream.maybe %} OR true{% endif %} THEN h{{ q.i }}.share ELSE 1.0 END
+    {%- endif %}{% endfor %}) / {{ quasi|length }}) AS loss
+FROM generalized AS g
+JOIN extent AS x ON x.span = g.span
+{% for q in trees_of %}
+LEFT JOIN (
+    SELECT n.low, n.high, s.share
+    FROM published_node AS n
+    JOIN (
+        SELECT node, (leaves - 1)::DOUBLE / greatest(max(leaves) OVER () - 1, 1) AS share
+        FROM (SELECT node, count(*) AS leaves FROM (SELECT unnest(line) COLLATE POSIX AS node FROM nodes WHERE is_leaf AND tree = {{ q.tree }}) GROUP BY node)
+    ) AS s ON s.node = n.node
+    WHERE n.tree = {{ q.tree }}
+) AS h{{ q.i }} ON h{{ q.i }}.low = x.low{{ q.i }} AND h{{ q.i }}.high = x.high{{ q.i }}
+{% endfor %}
+GROUP BY g.class_id

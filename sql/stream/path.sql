@@ -1,0 +1,98 @@
+{#- The path of a stream, shared by NAME, NAME_classes and NAME_metrics:
+    source -> kept -> tuples -> encoded -> grouped -> arrived -> answer -> left_with -> parts -> extent -> generalized -> placed
+    -> leaving -> gate. A row of `leaving` is a record. -#}
+{%- from 'release/part/domains.sql' import domains, group with context -%}
+{%- from 'release/part/row.sql' import same_group, same_tuple with context -%}
+{% include 'release/part/encoded.sql' %}
+-- A row a record: the group of those that codes, sensitive values and person do not tell apart.
+arrived AS MATERIALIZED (
+    SELECT s.rid, g.gid
+    FROM source AS s
+    JOIN tuples AS t ON {{ same_tuple() }}
+    JOIN encoded AS e ON e.tid = t.tid
+    JOIN grouped AS g ON {{ same_group() }}
+),
+-- One row: what left when. This is the one call of the stream; its first argument carries what must hold before it.
+answer AS MATERIALIZED (
+    SELECT dbanon_stream(
+        (SELECT CASE
+            WHEN message IS NOT NULL THEN error(message)
+            {% for o in order %}
+            WHEN EXISTS (FROM source WHERE o{{ loop.index0 }} IS NULL) THEN error({{ say_order[loop.index0] }})
+            {% endfor %}
+            ELSE {{ request }}
+        END FROM problem),
+        (SELECT list({{ group() }}) FROM grouped),
+        (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
+        {{ domains() }}
+    ) AS answer
+    {% if trees %}FROM tree_domain AS d{% endif +%}
+),
+-- A row a record: the cluster that it left with (-1: none), and how many had arrived then (step).
+left_with AS MATERIALIZED (
+    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).records ELSE error((answer).error) END, max_depth := 2)
+    FROM answer
+),
+-- A row a group and a cluster: how many records of the one left with the other (last).
+parts AS MATERIALIZED (
+    SELECT a.gid, l.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
+    FROM left_with AS l
+    JOIN arrived AS a USING (rid)
+    GROUP BY a.gid, l.cluster
+),
+{% include 'release/part/spanned.sql' %}
+-- A row a span and its class: those that publish the same are one equivalence class. Classes are numbered as they first
+-- leave.
+generalized AS MATERIALIZED (
+    SELECT *, dense_rank() OVER (ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }}) AS class_id
+    FROM (
+        SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql('')) }}) AS begun
+        FROM values_of AS v
+        JOIN (
+            SELECT c.span, min(l.step) AS step FROM left_with AS l JOIN cluster_of AS c USING (cluster) GROUP BY c.span
+        ) AS c USING (span)
+    )
+),
+-- A row a record: the class that it left with (-1: it is left out), and when.
+placed AS MATERIALIZED (
+    SELECT l.rid, CASE WHEN l.cluster = -1 THEN -1 ELSE c.class_id END AS class_id, 1::BIGINT AS size, l.step
+    FROM left_with AS l
+    LEFT JOIN (SELECT o.cluster, g.class_id FROM cluster_of AS o JOIN generalized AS g USING (span)) AS c USING (cluster)
+),
+-- A row an equivalence class: what it publishes, and what a record of it loses.
+published AS MATERIALIZED (
+    SELECT
+        g.class_id
+        {% for q in quasi %}
+        {% if q.is_number and typed %}, g.low{{ q.i }}, g.high{{ q.i }}{% else %}, g.p{{ q.i }}{% endif %}
+        {% endfor %}
+    FROM generalized AS g
+    GROUP BY ALL
+),
+-- The rows as they leave, a row a record.
+leaving AS MATERIALIZED (
+    SELECT
+        {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
+        r.class_id AS {{ class_id }},
+        r.arrived AS {{ stream.arrived }}, r.step AS {{ stream.published }}, r.step - r.arrived AS {{ stream.delay }},
+        r.class_id IS NULL AS {{ stream.suppressed }}
+    FROM (
+        SELECT
+            nullif(l.class_id, -1) AS class_id, s.rid AS arrived, l.step
+            {% for q in quasi %}
+            {% if q.is_number and typed %}
+            , c.low{{ q.i }}, c.high{{ q.i }}
+            {% else %}
+            , CASE WHEN l.class_id = -1 THEN '*' ELSE c.p{{ q.i }} END AS p{{ q.i }}
+            {% endif %}
+            {% endfor %}
+            {% for u in unchanged %}, CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END AS u{{ u.i }}{% endfor %}
+        FROM source AS s
+        LEFT JOIN placed AS l ON l.rid = s.rid
+        LEFT JOIN published AS c ON c.class_id = l.class_id
+        {% if stream.drops %}
+        WHERE l.class_id <> -1
+        {% endif %}
+    ) AS r
+),
+{% include 'stream/gate.sql' %}
