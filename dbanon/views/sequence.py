@@ -177,7 +177,7 @@ def _judged(
             "i": i,
             "value": _value(version, group),
             "members": version.members if version.bases is not None else _early(version),
-            "lineage": lineages.get(version.place) if entry.how == "keep" else None,
+            "lineage": lineages.get(version.place) if entry.keeps else None,
         }
         for i, version in enumerate([*others, entry])
     ]
@@ -256,7 +256,7 @@ def _lineages(entry: Entry, others: Sequence[Entry]) -> dict[tuple[str, str, str
     found: dict[tuple[str, str, str, int], int] = {}
     before: Entry | None = None
     for version in sorted([*same_name(entry, others), entry], key=lambda e: e.version):
-        kept = version.how == "keep" and before is not None and before.version == version.version - 1
+        kept = version.keeps and before is not None and before.version == version.version - 1
         found[version.place] = found[before.place] if kept and before is not None else version.version
         before = version
     return found
