@@ -259,8 +259,7 @@ def _reading(call: Publication, columns: Columns) -> Reading:
     continuity, cleaning = call.continuity, call.run.cleaning
     if continuity.leaves_out:
         who = {"person": person, "key": key, "quasi": columns.quasi, "unchanged": columns.unchanged}
-        left = {"held": None, "whole": call.source.sql, "left_out": continuity, "distinct": cleaning.distinct}
-        source = Sql(fill("release/part/left.sql", **left, **who))
+        source = Sql(fill("release/part/left.sql", held=None, whole=call.source.sql, left_out=continuity, **who))
     twice = call.source.is_table and not continuity.leaves_out
     return Reading(
         source=source,

@@ -54,5 +54,6 @@ FROM there AS t
 LEFT JOIN (SELECT person_key, row_hash, sum(records) AS records FROM {{ keep }} GROUP BY ALL) AS b
     ON b.row_hash = t.row_hash AND b.person_key IS NOT DISTINCT FROM t.person_key
 WHERE t.records > coalesce(b.records, 0)
-    {% if not everybody %}AND (t.is_rare OR t.row_hash IN (FROM barred)){% endif %}
+    {# That all of them wait is no reason not to look at them. #}
+    AND {% if everybody %}(t.row_hash IN (FROM barred)) IS NOT NULL{% else %}(t.row_hash IN (FROM barred) OR t.is_rare){% endif %}
 ORDER BY t.row_hash ASC, t.person_key ASC NULLS LAST

@@ -1,7 +1,7 @@
 {#- The source without the records that are held back since an erasure, or the records that are (`held`). Of records that
     are alike those go first that are the held ones in all that counts. Where `only` is given, others than its records
-    are left out too, and those that wait, where there are any: which of records that are alike in all that counts does
-    not matter, and where duplicates are left out, all of them wait. It stands wherever the source's name would. -#}
+    are left out too, and those that wait, where there are any: which of those that are alike in
+    all that counts does not matter. It stands wherever the source's name would. -#}
 {%- from 'release/part/row.sql' import row_hash, person_key, mark with context -%}
 (
 SELECT {% if held %}*{% else %}unnest("dbanon record"){% endif %}
@@ -36,15 +36,12 @@ LEFT JOIN (
 ) AS o ON o.row_hash = r.row_hash AND o.person_key IS NOT DISTINCT FROM r.person_key
 {% elif left_out.waits and not held %}
 LEFT JOIN (
-    SELECT row_hash{% if not distinct %}, person_key{% endif %}, sum(records) AS records FROM {{ left_out.waits }} GROUP BY ALL
-) AS w ON w.row_hash = r.row_hash{% if not distinct %} AND w.person_key IS NOT DISTINCT FROM r.person_key{% endif %}
-
+    SELECT row_hash, person_key, sum(records) AS records FROM {{ left_out.waits }} GROUP BY ALL
+) AS w ON w.row_hash = r.row_hash AND w.person_key IS NOT DISTINCT FROM r.person_key
 {% endif %}
 WHERE {% if held %}r.place <= r.held{% else %}r.place > r.held{% endif %}
 {% if left_out.only and not held %}
 QUALIFY row_number() OVER (PARTITION BY r.row_hash, r.person_key) <= coalesce(o.records, 0)
-{% elif left_out.waits and not held and distinct %}
-AND w.row_hash IS NULL
 {% elif left_out.waits and not held %}
 QUALIFY row_number() OVER (PARTITION BY r.row_hash, r.person_key) > coalesce(w.records, 0)
 {% endif %}
