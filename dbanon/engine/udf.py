@@ -80,7 +80,8 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     algorithm = cluster.find(asked["algorithm"])
     limits = constraint.AtLeast(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
     if asked.get("waiting"):
-        return _answer(_parts(whole(records, "gid")[order], whole(records, "size")[order], cluster.waiting(table, limits)))
+        runs = cluster.waiting(table, limits)
+        return _answer(_parts(whole(records, "gid")[order], whole(records, "size")[order], runs))
     if asked["forest"] is not None:
         table = influenced(table, asked)
     runs = _runs(asked, table, limits)

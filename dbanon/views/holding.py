@@ -16,16 +16,39 @@ from dbanon.sqltext.quote import Sql, as_json, qualified, text
 from dbanon.views.ledger import Entry
 
 
-def remember(cursor: Any, entry: Entry, old: Entry, publication: Publication, everybody: bool) -> Publication:
-    """Writes who waits in version `entry` after `old`: of those who came who cannot be published, or `everybody`; gives
-    the publication without them. Inside a transaction. Linear in the source, and clusters nothing."""
-    known, only = old.known, publication.continuity.only
-    stay = Sql(f"(SELECT * REPLACE (coalesce(cluster_id, -1) AS cluster_id) FROM {only or known})")
+WHO = ("nobody", "back", "new", "everybody")
+"""Who waits beside those who cannot be clustered, one after the other until a version can be made: those who were shown
+before and went, those who were not, all of them."""
+
+
+def remember(cursor: Any, entry: Entry, old: Entry, publication: Publication, who: str) -> Publication:
+    """Writes who waits in version `entry` after `old`, of those who came: `who`, and who cannot be clustered with the
+    others; gives the publication without them. Inside a transaction. Linear in the source, and clusters nothing."""
+    only = publication.continuity.only
+    if only is not None:  # an erasure, to which nobody new comes
+        _write(cursor, entry, publication.continued(only=None), only, "everybody")
+        return publication
+    if who != "nobody":
+        _write(cursor, entry, publication, old.known, who)
+    publication = publication.continued(waits=entry.waits)
+    _write(cursor, entry, publication, old.known, "barred")
+    return publication
+
+
+def _write(cursor: Any, entry: Entry, publication: Publication, known: Sql, who: str) -> None:
+    """Writes that those who came beside the `known` members wait, as far as they are `who`."""
+    same = "person_key IS NOT DISTINCT FROM t.person_key AND "
+    same += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"
+    shown = Sql(
+        f"EXISTS (SELECT 1 FROM {_membership(entry)} WHERE (schema_name, release) = ({text(entry.schema)}, "
+        f"{text(entry.name)}) AND class_id IS NOT NULL AND {same})"
+    )
     waiting = plan.filled(
         "views/waiting.sql",
-        publication.continued(only=None, keep=stay),
+        publication.continued(keep=Sql(f"(SELECT * REPLACE (coalesce(cluster_id, -1) AS cluster_id) FROM {known})")),
         request=as_json({**request(publication), "waiting": True}),
-        everybody=everybody or only is not None,
+        who=who,
+        shown=shown,
         waiting=True,
         suppress=None,
     )
@@ -33,7 +56,6 @@ def remember(cursor: Any, entry: Entry, old: Entry, publication: Publication, ev
         f"INSERT INTO {_membership(entry)} BY NAME SELECT {text(entry.schema)} AS schema_name, "
         f'{text(entry.name)} AS "release", {entry.version} AS version, * FROM ({waiting})'
     )
-    return publication if only is not None else publication.continued(waits=entry.waits)
 
 
 def stay_with(cursor: Any, entry: Entry, old: Entry) -> Entry:
@@ -69,6 +91,4 @@ def _membership(entry: Entry) -> Sql:
 
 
 def _of(entry: Entry) -> Sql:
-    return Sql(
-        f"(schema_name, release, version) = ({text(entry.schema)}, {text(entry.name)}, {entry.version})"
-    )
+    return Sql(f"(schema_name, release, version) = ({text(entry.schema)}, {text(entry.name)}, {entry.version})")

@@ -89,7 +89,7 @@ class Entry:
 
     @property
     def known(self) -> Sql:
-        """The same without those that are held back since an erasure, too: who is in a class or left out by the call."""
+        """The same without those that are held back since an erasure, too: in a class or left out by the call."""
         return self._rows(" AND waiting IS NOT TRUE AND held IS NOT TRUE")
 
     @property

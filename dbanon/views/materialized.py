@@ -27,7 +27,6 @@ from dbanon.views import changes, erasure, first_release, holding, ledger, relat
 from dbanon.views.ledger import TABLES, Entry
 from dbanon.views.version import INTERRUPTED, OLD, Making, Release, build, current_release
 
-
 REFRESH = ("keep", "hold", "recluster")
 """What a refresh does with records that were published and with those that came."""
 
@@ -143,12 +142,12 @@ def refresh(
                 raise errors.NothingLeftToErase(old.shown)
             publication = publication if entry.keeps else publication.continued(keep=None)
         making = Making("refresh", allow_delta, composition, erase=erase)
-        try:
+        if refresh != "hold" or erase:
             return _next(cursor, entry, publication, old, making)
-        except (errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused):
-            if refresh != "hold":
-                raise
-        return _next(cursor, entry, publication, old, replace_(making, everybody=True))
+        for who in holding.WHO[:-1]:
+            with contextlib.suppress(errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, _NothingNew):
+                return _next(cursor, entry, publication, old, replace_(making, wait=who))
+        return _next(cursor, entry, publication, old, replace_(making, wait=holding.WHO[-1]))
 
 
 def _known(algorithm: str) -> None:
@@ -166,6 +165,10 @@ def _first(cursor: Any, entry: Entry, publication: Publication, name: str, makin
         return build(cursor, entry, publication, making)
 
 
+class _NothingNew(Exception):
+    """Nobody would be left to be published."""
+
+
 def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, making: Making) -> Release:
     """The next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
@@ -175,8 +178,10 @@ def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, makin
             raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
         if entry.how == "hold":
             with _explained(entry, old):
-                publication = holding.remember(cursor, entry, old, publication, making.everybody)
+                publication = holding.remember(cursor, entry, old, publication, making.wait)
             if changes.is_fresh(old, publication, cursor, old.known):
+                if making.wait in ("back", "new"):  # the others may go out
+                    raise _NothingNew
                 return current_release(cursor, holding.stay_with(cursor, entry, old), holds=True)
         short = 0
         if entry.keeps and not making.erase:

@@ -57,7 +57,7 @@ class Making:
 
     `allow_delta` publishes what differs by too few, `composition` says what happens where other releases and this one
     narrow people together: warn or refuse. With `erase` what its differences to earlier versions show is said, not
-    refused. Where newcomers may wait, `everybody` who came does.
+    refused. Where newcomers may wait, those do who cannot be published, and those who `wait` (see `holding.WHO`).
     """
 
     function: str
@@ -65,7 +65,7 @@ class Making:
     composition: str
     old: Entry | None = None
     erase: bool = False
-    everybody: bool = False
+    wait: str = holding.WHO[0]
 
     @property
     def lets_differ(self) -> bool:
@@ -117,6 +117,8 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     others = related.related(entry, cursor)
     mine = sequence.same_name(entry, others)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
+    if entry.keeps:
+        differences += sequence.came_back(cursor, entry, publication, mine, moved=OLD)
     short += sum(t.sets for t in differences)
     if differences and not making.lets_differ:
         versions = sorted({o.version for t in differences for o in t.others})
@@ -245,8 +247,8 @@ def _warn(message: str) -> None:
 
 
 def _one_table(cursor: Any, entry: Entry, publication: Publication) -> None:
-    """Raises UnstableSource if the statements did not see the same rows: a view may give others each time. Where records
-    wait: if those that are published, left out or wait are not all records of the source, each once."""
+    """Raises UnstableSource if the statements did not see the same rows: a view may give others each time. Where
+    records wait: if those that are published, left out or wait are not all records of the source, each once."""
     waits = publication.continuity.waits is not None
     query = plan.filled(
         "views/stable.sql",

@@ -1,6 +1,6 @@
-{#- Records that came since a version and were not published by it: who they are about, what they publish, how many, and
-    whether they could be clustered now. Those that cannot are those of a block that is too small or misses the model, and
-    those with a value that may not be published because it is rare. What must hold before anything is clustered must
+{#- Records that came since a version and wait: who they are about, what they publish, and how many. They are those that
+    cannot be clustered (`barred`), of a block that is too small or misses the model, or with a value that may not be
+    published because it is rare; or those that some version has shown (`back`), the others (`new`), or everybody. What must hold before anything is clustered must
     hold of them, too: what is wrong with the source is said, it does not wait. -#}
 {%- from 'release/part/domains.sql' import domains, group with context -%}
 {%- from 'release/part/row.sql' import row_hash, person_key, value_hash, cells with context -%}
@@ -28,7 +28,7 @@ answered AS MATERIALIZED (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).parts ELSE error((answer).error) END, max_depth := 2)
     FROM answer
 ),
--- A row a hash of records that cannot be clustered now.
+-- A row a hash of records of a group that cannot be clustered now.
 barred AS MATERIALIZED (
     SELECT DISTINCT row_hash FROM hash_of WHERE gid IN (SELECT gid FROM answered WHERE cluster = -1)
 ),
@@ -54,6 +54,7 @@ FROM there AS t
 LEFT JOIN (SELECT person_key, row_hash, sum(records) AS records FROM {{ keep }} GROUP BY ALL) AS b
     ON b.row_hash = t.row_hash AND b.person_key IS NOT DISTINCT FROM t.person_key
 WHERE t.records > coalesce(b.records, 0)
-    {# That all of them wait is no reason not to look at them. #}
-    AND {% if everybody %}(t.row_hash IN (FROM barred)) IS NOT NULL{% else %}(t.row_hash IN (FROM barred) OR t.is_rare){% endif %}
+    {# Who waits in any case is looked at, too. #}
+    AND {% if who == 'barred' %}(t.row_hash IN (FROM barred) OR t.is_rare){% else %}(t.row_hash IN (FROM barred)) IS NOT NULL{% endif %}
+    {% if who == 'back' %}AND {{ shown }}{% elif who == 'new' %}AND NOT {{ shown }}{% endif %}
 ORDER BY t.row_hash ASC, t.person_key ASC NULLS LAST

@@ -1,5 +1,5 @@
-"""Random sequences of versions in which newcomers wait: whatever set of records all of them together separate, by who is
-in which of them and by sums of their classes, has k persons and l values.
+"""Random sequences of versions in which newcomers wait: whatever set of records all of them together separate, by who
+is in which of them and by sums of their classes, has k persons and l values.
 
 It looks at nothing but the published tables, whose column `tag` says which record a row is of, and the source as it was
 at any time: not at the ledger, nor at how dbanon compares versions.
