@@ -242,6 +242,23 @@ def test_those_who_come_back_wait_where_the_difference_would_be_who_did_not(con:
     assert hold(con) == (4, 20, 2)
 
 
+@pytest.mark.parametrize("how", ["keep", "hold"])
+def test_those_who_come_back_are_held_against_the_classes_they_were_in(con: Any, how: str) -> None:
+    """Two classes went. Who is in one of them and in one with newcomers now is one of fewer than five."""
+    patients(con, count=20)
+    con.execute("CREATE TABLE went AS FROM patients WHERE age < 30")
+    con.execute("DELETE FROM patients WHERE age < 30")
+    assert hold(con) == (2, 10, 0)
+    con.execute("INSERT INTO patients FROM went")
+    come(con, [(100 + i, 21 + 2 * i, "Flu") for i in range(5)])
+    if how == "keep":
+        with pytest.raises(errors.DeltaRefused, match="version 1"):
+            dbanon.refresh(con, "safe")
+    else:
+        assert hold(con) == (3, 15, 10)
+        assert hold(con) == (4, 25, 0)
+
+
 # --- beside the other ways to refresh ----------------------------------------------------------------------------
 
 
