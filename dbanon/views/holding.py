@@ -15,7 +15,6 @@ from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text
 from dbanon.views.ledger import Entry
 
-
 WHO = ("nobody", "back", "new", "everybody")
 """Who waits beside those who cannot be clustered, one after the other until a version can be made: those who were shown
 before and went, those who were not, all of them."""
