@@ -121,7 +121,7 @@ def test_those_who_are_enough_for_k_but_miss_l_wait_for_another_disease(con: Any
     assert hold(con) == (2, 18, 0)
 
 
-@pytest.mark.parametrize("model", [{"t": 0.3}, {"alpha": 0.6}, {"beta": 1.0}, {"delta": 1.0}, {"p": 2}])
+@pytest.mark.parametrize("model", [{"t": 0.3}, {"alpha": 0.6}, {"beta": 0.9}, {"delta_disclosure": 1.0}, {"p": 2}])
 def test_every_model_can_make_them_wait(con: Any, model: dict[str, Any]) -> None:
     """Six of one disease miss each of them; a mixture as there was before meets it."""
     patients(con, count=12, **model)
