@@ -94,7 +94,13 @@ def materialize(
 @click.command()
 @DATABASE
 @click.argument("name")
-@click.option("--recluster", is_flag=True, help="Cluster all records anew instead of keeping their classes.")
+@click.option(
+    "--refresh",
+    "how",
+    type=click.Choice(("keep", "hold", "recluster")),
+    help="keep classes (default); hold those that came until they are enough; or recluster all records.",
+)
+@click.option("--recluster", is_flag=True, help="The same as --refresh recluster.")
 @click.option("--allow-delta", is_flag=True, help="Publish though classes differ by too few; the ledger says so.")
 @click.option(
     "--erase", is_flag=True, help="Honour an erasure: classes that somebody left go whole, and nobody new comes."
@@ -106,6 +112,7 @@ def materialize(
 def refresh(
     database: Path,
     name: str,
+    how: str | None,
     recluster: bool,
     allow_delta: bool,
     erase: bool,
@@ -116,11 +123,18 @@ def refresh(
     """Make the next version of the release NAME from its source as it is now."""
     from dbanon.views import materialized
 
+    if recluster and how not in (None, "recluster"):
+        raise click.UsageError(f"--recluster and --refresh {how} exclude each other.")
     with errors_as_messages(), opened(database) as con, progress(False) as step:
         con.progress = searched(step)
-        how = "recluster" if recluster else "keep"
         made = materialized.refresh(
-            con, name, refresh=how, allow_delta=allow_delta, composition=composition, if_stale=if_stale, erase=erase
+            con,
+            name,
+            refresh="recluster" if recluster else how or "keep",
+            allow_delta=allow_delta,
+            composition=composition,
+            if_stale=if_stale,
+            erase=erase,
         )
     _released(made, as_json)
 
@@ -244,5 +258,8 @@ def doctor(context: click.Context, database: Path, as_json: bool) -> None:
 
 def _released(made: Any, as_json: bool) -> None:
     said = f"{made.name} version {made.version}: {made.records} records in {made.classes} classes."
-    shown = ("name", "version", "records", "classes", "composition")
+    shown: tuple[str, ...] = ("name", "version", "records", "classes", "composition")
+    if made.waiting is not None:
+        shown += ("waiting",)
+        said += f" Waiting: {made.waiting} records."
     answer({name: getattr(made, name) for name in shown}, as_json, said)

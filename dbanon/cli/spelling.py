@@ -42,6 +42,8 @@ def spelled(message: str, context: click.Context | None) -> str:
         inside = message.count("(", 0, match.start()) - message.count(")", 0, match.start())
         if inside > 0 and not _prose(message, match.start()):
             return match[0]
+        if name == "refresh" and "how" in flags and _text(value) not in flags:
+            return _flag(flags["how"], value)
         found = flags.get(name) or flags.get(_OTHER.get(name, ""))
         if found is not None and found.name != "given":
             return _flag(found, value)

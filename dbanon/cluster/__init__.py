@@ -5,7 +5,7 @@ from dbanon.cluster.after.improve import Budget
 from dbanon.cluster.after.widen import widened
 from dbanon.cluster.noise import Drawn, Noise, drawn, renumbered
 from dbanon.cluster.registry import Algorithm, algorithms, discover, find
-from dbanon.cluster.runner import Names, Refinement, run
+from dbanon.cluster.runner import Names, Refinement, run, waiting
 from dbanon.cluster.runs import Runs
 
 discover(schemes, papers)
@@ -23,5 +23,6 @@ __all__ = [
     "find",
     "renumbered",
     "run",
+    "waiting",
     "widened",
 ]

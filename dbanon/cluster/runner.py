@@ -255,6 +255,19 @@ def _agreed(space: Space, names: Names) -> None:
 
 def _blocks(space: Space, constraint: AtLeast, names: Names) -> list[Ints]:
     """Tuples of the blocks that max_level keeps apart; TooSmallBlock."""
+    blocks = _apart(space)
+    if not any(map(_limited, space.attributes)) or len(space.codes) == 0:
+        return blocks
+    small = [block for block in blocks if not constraint.enough(space, block)]
+    if small:
+        limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _limited(a)]
+        rows = sum(int(space.counts[block].sum()) for block in small)
+        raise errors.TooSmallBlock(names.function, constraint.said, rows, limited)
+    return blocks
+
+
+def _apart(space: Space) -> list[Ints]:
+    """Tuples of the blocks that max_level keeps apart, whatever is in them."""
     keys = [
         attribute.block(attribute.max_level)[space.codes[:, j]]
         for j, attribute in enumerate(space.attributes)
@@ -264,13 +277,17 @@ def _blocks(space: Space, constraint: AtLeast, names: Names) -> list[Ints]:
         return [np.arange(len(space.codes))]
     _, of = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
     of = np.asarray(of).reshape(-1)
-    blocks = [np.flatnonzero(of == block) for block in range(int(of.max()) + 1)]
-    small = [block for block in blocks if not constraint.enough(space, block)]
-    if small:
-        limited = [n for n, a in zip(names.attributes, space.attributes, strict=True) if _limited(a)]
-        rows = sum(int(space.counts[block].sum()) for block in small)
-        raise errors.TooSmallBlock(names.function, constraint.said, rows, limited)
-    return blocks
+    return [np.flatnonzero(of == block) for block in range(int(of.max()) + 1)]
+
+
+def waiting(space: Space, constraint: AtLeast) -> Runs:
+    """Cluster 0 for records that could be clustered, -1 for those that would have to wait for others: blocks that
+    max_level keeps apart, or all of them, are too few or miss a model."""
+    clusters = np.zeros(len(space.counts), np.int32)
+    for block in _apart(space):
+        if not constraint.enough(space, block):
+            clusters[block] = -1
+    return Runs.of_tuples(space, clusters)
 
 
 def _cells(space: Space, constraint: AtLeast, blocks: list[Ints], cell: int | None) -> list[Ints]:

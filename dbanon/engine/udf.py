@@ -79,6 +79,9 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     table, order = tables.table(asked, records, domains)
     algorithm = cluster.find(asked["algorithm"])
     limits = constraint.AtLeast(asked["k"], tuple(Demand(**fields) for fields in asked["models"]), asked["joint"])
+    if asked.get("waiting"):
+        runs = cluster.waiting(table, limits)
+        return _answer(_parts(whole(records, "gid")[order], whole(records, "size")[order], runs))
     if asked["forest"] is not None:
         table = influenced(table, asked)
     runs = _runs(asked, table, limits)
@@ -89,13 +92,16 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
         values = _drawn(cluster.drawn(table, labels, cluster.Noise(**noise), key))
         runs = cluster.Runs.from_labels(table, labels)
     parts = _parts(whole(records, "gid")[order], whole(records, "size")[order], runs)
-    found = one(parts, PARTS)
-    wide = cluster.widened(algorithm, table, limits, asked["options"], runs)
+    return _answer(parts, cluster.widened(algorithm, table, limits, asked["options"], runs), values)
+
+
+def _answer(parts: Any, wide: Any = None, drawn: Any = None) -> Any:
+    """What is answered about one table, as an array of one."""
     return pa.StructArray.from_arrays(
         [
-            found,
+            one(parts, PARTS),
             pa.array([_wide(*wide)], WIDE) if wide else pa.nulls(1, WIDE),
-            pa.nulls(1, DRAWN) if values is None else one(values, DRAWN),
+            pa.nulls(1, DRAWN) if drawn is None else one(drawn, DRAWN),
             pa.nulls(1, pa.string()),
         ],
         fields=list(ANSWER),

@@ -129,9 +129,10 @@ class DeltaRefused(DbanonError):
             f"{function}: {sets} sets of records of {name} would come or go that are too few records (persons), or "
             f"miss the model, by themselves: who also has {', '.join(beside)} could subtract them. {kept}. "
             f"Hint: FROM delta_problems({text(name)}) shows those beside the published version where classes are kept; "
-            "wait for more records, cluster anew with refresh = 'recluster' where classes are what differs (whoever "
-            "has both versions can then intersect them), honour an erasure with erase = true (the classes of those "
-            "who went go whole), or publish anyway with allow_delta = true, which the ledger records."
+            "wait for more records (with refresh = 'hold' those that came do), cluster anew with refresh = 'recluster' "
+            "where classes are what differs (whoever has both versions can then intersect them), honour an erasure "
+            "with erase = true (the classes of those who went go whole), or publish anyway with allow_delta = true, "
+            "which the ledger records."
         )
 
 
@@ -156,8 +157,9 @@ class KeepRefused(DbanonError):
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(
-            f"refresh: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more records, "
-            "or cluster anew with refresh = 'recluster' (whoever has both versions can then intersect their classes)."
+            f"refresh: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more records "
+            "(with refresh = 'hold' those that came do), or cluster anew with refresh = 'recluster' (whoever has both "
+            "versions can then intersect their classes)."
         )
 
 

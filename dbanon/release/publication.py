@@ -62,18 +62,19 @@ class Continuity:
 
     `key` are columns that tell people apart where no column is the person; `keep` is the membership of a version whose
     records stay in their classes. `held` are members that are held back since an erasure; where nobody new is
-    published, `only` are those who stay.
+    published, `only` are those who stay. `waits` are members that came and wait until enough have come.
     """
 
     key: tuple[str, ...] = ()
     keep: Sql | None = None
     held: Sql | None = None
     only: Sql | None = None
+    waits: Sql | None = None
 
     @property
     def leaves_out(self) -> bool:
         """Whether records of the source are held back."""
-        return self.held is not None or self.only is not None
+        return self.held is not None or self.only is not None or self.waits is not None
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def create(connection: Any, database: str | None = None) -> None:
 
 _LAST_COLUMNS = """
 PREPARE present AS
-SELECT p.missing, h.ord, n.leaf, r.hashes, m.held
+SELECT p.missing, h.ord, n.leaf, r.hashes, r.waiting_persons, m.waiting
 FROM {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h, {database}.dbanon.hierarchy_path AS n,
     {database}.dbanon.release AS r, {database}.dbanon.membership AS m
 """

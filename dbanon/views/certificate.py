@@ -172,9 +172,10 @@ class Certificate:
         return Place(release, metrics, classes, self._members(qualified(self.entry.database, SCHEMA, "membership")))
 
     def _members(self, table: Sql) -> Sql:
-        """The version's rows of the membership."""
+        """The version's rows of the membership: of what was released or left out, not of what waits."""
         key = joined([text(self.entry.schema), text(self.entry.name), literal(self.entry.version)])
-        return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}))")
+        waits = " AND waiting IS NOT TRUE" if self.row.get("waiting") else ""
+        return Sql(f"(FROM {table} WHERE (schema_name, release, version) = ({key}){waits})")
 
     def recompute(self, at: Place) -> Recompute:
         """The SQL of the numbers, at a place."""
@@ -190,6 +191,7 @@ class Certificate:
             *self._given(outside),
             *self._model(),
             *self._numbers(self.recompute(at or self.home)),
+            *self._waiting(outside),
             *self._withheld(outside),
             *self._limits(),
             *self._history(outside),
@@ -287,6 +289,15 @@ class Certificate:
             item = f"values of {column} of fewer than k"
             yield from measured("not protected", item, f"rare_sensitive_values:{column}")
 
+    def _waiting(self, outside: bool) -> Iterator[Line]:
+        """How many wait; a recipient is told that some may: more than k of them would tell that they are alike."""
+        if self.entry.how == "hold" and outside:
+            yield Line("left out", "waiting", "records that came may wait for others; how many is not told")
+        elif self.row.get("waiting") is not None and not outside:
+            yield Line("left out", "waiting until enough have come", str(self.row["waiting"]))
+            if self.row["waiting_persons"] is not None:
+                yield Line("left out", "persons of those that wait", str(self.row["waiting_persons"]))
+
     def _withheld(self, outside: bool) -> Iterator[Line]:
         withheld = self.row["withheld"]
         yield Line("withheld", "columns", str(len(withheld)) if outside else ", ".join(withheld) or "none")
@@ -315,7 +326,8 @@ class Certificate:
             yield say("compared by published counts only", ", ".join(unchecked))
         if row["version"] == 1:
             return
-        how = {"keep": "records stayed in their classes", "recluster": "clustered anew"}.get(row["refresh"], "first")
+        stayed = "records stayed in their classes"
+        how = {"keep": stayed, "hold": stayed, "recluster": "clustered anew"}.get(row["refresh"], "first")
         yield say("version before", f"{how}; whoever has both can subtract or intersect them")
         if not outside:
             short = row["delta_classes"]

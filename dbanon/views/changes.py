@@ -47,22 +47,24 @@ def _state(call: Call, entry: Entry) -> dict[str, object]:
         "changes": changes,
         "policy_changed": _flag(policy_changed),
         "hierarchy_changed": _flag(hierarchy_changed),
+        "waiting": entry.waiting,
         "problem": Sql("NULL::VARCHAR") if problem is None else text(problem),
     }
 
 
-def _changes(entry: Entry, now: Publication) -> Sql:
-    """How many records came, went and changed since a version."""
-    return Sql(plan.filled("views/changes.sql", now, members=entry.members))
+def _changes(entry: Entry, now: Publication, members: Sql | None = None) -> Sql:
+    """How many records came, went and changed since a version, or beside some of its members."""
+    return Sql(plan.filled("views/changes.sql", now, members=members or entry.members))
 
 
-def is_fresh(entry: Entry, now: Publication, cursor: Any) -> bool:
-    """Whether source, policy and hierarchies are as they were when the version was made: release_status() of one."""
+def is_fresh(entry: Entry, now: Publication, cursor: Any, members: Sql | None = None) -> bool:
+    """Whether source, policy and hierarchies are as they were when the version was made: release_status() of one.
+    `members` are those of its records that the source is held against (default: all)."""
     if now.policy.fingerprint != entry.policy_fingerprint:
         return False
     if prepare.hierarchy_fingerprint(now, cursor) != entry.hierarchy_fingerprint:
         return False
-    return not any(cursor.execute(_changes(entry, now)).fetchall()[0])
+    return not any(cursor.execute(_changes(entry, now, members)).fetchall()[0])
 
 
 def _flag(value: bool | None) -> Sql:

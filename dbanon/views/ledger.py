@@ -40,11 +40,18 @@ class Entry:
     k: int
     roles: Mapping[str, str]
     how: str = "first"
-    """How it was made: first, keep or recluster."""
+    """How it was made: first, keep, hold or recluster."""
     bases: tuple[str, ...] | None = None
     """Tables and files behind its source; None where it was made before they were kept."""
     options: Mapping[str, object] = field(default_factory=dict)
     """Every parameter of its call, those that were not given too."""
+    waiting: int = 0
+    """Records that came and wait until enough have come, by the last refresh."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether records of the version before stayed in their classes."""
+        return self.how in ("keep", "hold")
 
     @property
     def place(self) -> tuple[str, str, str, int]:
@@ -73,10 +80,29 @@ class Entry:
     @property
     def members(self) -> Sql:
         """Its rows of dbanon.membership."""
+        return self._rows()
+
+    @property
+    def settled(self) -> Sql:
+        """The same without those that wait; not to be read before the ledger has the columns of this version."""
+        return self._rows(" AND waiting IS NOT TRUE")
+
+    @property
+    def known(self) -> Sql:
+        """The same without those that are held back since an erasure, too: in a class or left out by the call."""
+        return self._rows(" AND waiting IS NOT TRUE AND held IS NOT TRUE")
+
+    @property
+    def waits(self) -> Sql:
+        """Those that wait, likewise."""
+        return self._rows(" AND waiting")
+
+    def _rows(self, condition: str = "") -> Sql:
         return Sql(
             f"(SELECT person_key, class_id, cluster_id, row_hash, value_hash, records{self._later} "
             f"FROM {qualified(self.database, SCHEMA, 'membership')} "
-            f"WHERE (schema_name, release, version) = ({text(self.schema)}, {text(self.name)}, {self.version}))"
+            f"WHERE (schema_name, release, version) = ({text(self.schema)}, {text(self.name)}, {self.version})"
+            f"{condition})"
         )
 
     @property
@@ -118,6 +144,7 @@ def _entry(database: str, row: Mapping[str, Any]) -> Entry:
         row["refresh"],
         None if bases is None else tuple(bases),
         options,
+        row.get("waiting") or 0,
     )
 
 

@@ -23,9 +23,12 @@ from dbanon.source import catalog, schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import argument, identifier, qualified, text
-from dbanon.views import changes, erasure, first_release, ledger, related
+from dbanon.views import changes, erasure, first_release, holding, ledger, related
 from dbanon.views.ledger import TABLES, Entry
 from dbanon.views.version import INTERRUPTED, OLD, Making, Release, build, current_release
+
+REFRESH = ("keep", "hold", "recluster")
+"""What a refresh does with records that were published and with those that came."""
 
 
 def materialize(
@@ -106,7 +109,9 @@ def refresh(
     all anew, and a reader of both versions can intersect their classes. Rows that a class gains or loses between the
     versions must be none or meet the model by themselves, else DeltaRefused is raised and the old version stays;
     `allow_delta` publishes them anyway, and the ledger says so. Where classes cannot be kept, KeepRefused says why;
-    nothing but `refresh="recluster"` clusters anew. `if_stale` makes no new version where source, policy and
+    nothing but `refresh="recluster"` clusters anew. "hold" keeps classes too, and those that came wait where they are
+    too few, or miss the model, until a later refresh has enough of them; the ledger counts them. Where that is all,
+    the version that is there stays the published one. `if_stale` makes no new version where source, policy and
     hierarchies are as they were (see `release_status`), and gives the one that is there.
 
     `erase` honours an erasure that would be refused, in one statement: classes that somebody left go whole, who is
@@ -114,7 +119,7 @@ def refresh(
     those. DisclosureWarning says how many are held back and what readers of earlier versions can still tell apart.
     """
     _closed_transaction("refresh", connection)
-    _word("refresh", "refresh", refresh, ("keep", "recluster"))
+    _word("refresh", "refresh", refresh, REFRESH)
     _word("refresh", "composition", composition, ("warn", "refuse"))
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -123,20 +128,26 @@ def refresh(
         schema.create(connection, old.database)
         publication = ledger.publication(old, current, cursor)
         if if_stale and changes.is_fresh(old, publication, cursor):
-            return current_release(cursor, old)
+            return current_release(cursor, old, holds=refresh == "hold")
         target = (old.database, old.schema, old.name)
         entry = _entry(target, old.call, publication, old.person_key, old.version + 1, refresh, cursor)
-        if refresh == "keep" or erase:
+        if entry.keeps or erase:
             changes.check_roles(old, publication)
         publication = prepare.keyed(publication, old.person_key).continued(held=changes.held_back(old, cursor))
-        if refresh == "keep":
-            publication = publication.continued(keep=old.members)
+        if entry.keeps:
+            publication = publication.continued(keep=old.settled)
         if erase:
             publication = erasure.without(old, publication, cursor)
             if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
                 raise errors.NothingLeftToErase(old.shown)
-            publication = publication if refresh == "keep" else publication.continued(keep=None)
-        return _next(cursor, entry, publication, old, Making("refresh", allow_delta, composition, erase=erase))
+            publication = publication if entry.keeps else publication.continued(keep=None)
+        making = Making("refresh", allow_delta, composition, erase=erase)
+        if refresh != "hold" or erase:
+            return _next(cursor, entry, publication, old, making)
+        for who in holding.WHO[:-1]:
+            with contextlib.suppress(errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, _NothingNew):
+                return _next(cursor, entry, publication, old, replace_(making, wait=who))
+        return _next(cursor, entry, publication, old, replace_(making, wait=holding.WHO[-1]))
 
 
 def _known(algorithm: str) -> None:
@@ -154,6 +165,10 @@ def _first(cursor: Any, entry: Entry, publication: Publication, name: str, makin
         return build(cursor, entry, publication, making)
 
 
+class _NothingNew(Exception):
+    """Nobody would be left to be published."""
+
+
 def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, making: Making) -> Release:
     """The next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
@@ -161,23 +176,38 @@ def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, makin
         where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
         if not ledger.entries(cursor, old.database, where, [old.schema, old.name, old.version]):
             raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
+        if entry.how == "hold":
+            with _explained(entry, old):
+                publication = holding.remember(cursor, entry, old, publication, making.wait)
+            if changes.is_fresh(old, publication, cursor, old.known):
+                if making.wait in ("back", "new"):  # the others may go out
+                    raise _NothingNew
+                return current_release(cursor, holding.stay_with(cursor, entry, old), holds=True)
         short = 0
-        if entry.how == "keep" and not making.erase:
+        if entry.keeps and not making.erase:
             short = len({row[1] for row in cursor.execute(changes.pending(old, publication)).fetchall()})
             if short and not making.allow_delta:
                 raise errors.DeltaRefused(function, old.shown, short, [f"version {old.version}"])
         for ending in TABLES:
             cursor.execute(f"ALTER TABLE {old.table(ending)} RENAME TO {identifier(old.name + ending + OLD)}")
         _status(cursor, old, "replaced")
-        try:
+        with _explained(entry, old):
             result = build(cursor, entry, publication, making, short)
-        except duckdb.InvalidInputException as error:  # what the statements themselves refuse
-            if entry.how == "keep" and not INTERRUPTED.search(str(error)):
-                raise errors.KeepRefused(old.shown, _reason(error)) from None
-            raise
+        holding.forget(cursor, old)
         for ending in TABLES:
             cursor.execute(f"DROP TABLE {qualified(old.database, old.schema, old.name + ending + OLD)}")
         return result
+
+
+@contextlib.contextmanager
+def _explained(entry: Entry, old: Entry) -> Iterator[None]:
+    """Raises KeepRefused where statements of a version that keeps classes refuse it themselves."""
+    try:
+        yield
+    except duckdb.InvalidInputException as error:
+        if entry.keeps and not INTERRUPTED.search(str(error)):
+            raise errors.KeepRefused(old.shown, _reason(error)) from None
+        raise
 
 
 def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:

@@ -66,6 +66,19 @@ def apart(
     return found
 
 
+def came_back(
+    cursor: Any, entry: Entry, publication: Publication, others: Sequence[Entry], moved: str = ""
+) -> list[Apart]:
+    """Sets of too few that classes of version `entry` and of those whose clusters it keeps share: of people who went,
+    came back and are with others now. Who stayed has such a set with those who did. Linear in their rows."""
+    kept = kept_since(entry, others)
+    found: list[Apart] = []
+    for group in _groups(entry, kept):
+        if group.known:
+            found += _judged(cursor, entry, publication, group, True, moved, by_who=True)
+    return found
+
+
 def sums(cursor: Any, entry: Entry, publication: Publication, others: Sequence[Entry], moved: str = "") -> list[Apart]:
     """Sets of too few by which classes of version `entry` and of one other, of another clustering, differ in sum.
 
@@ -168,8 +181,10 @@ def _judged(
     refined: bool,
     moved: str,
     linked: Sequence[Mapping[int, int]] = (),
+    by_who: bool = False,
 ) -> list[Apart]:
-    """Sets of too few in a group; `linked`: only among classes of one other version and the new one with one number."""
+    """Sets of too few in a group; `linked`: only among classes of one other version and the new one with one number.
+    `by_who`: records that are alike are those of whom the membership says it."""
     others, last = group.others, len(group.others)
     lineages = _lineages(entry, others)
     versions = [
@@ -177,7 +192,7 @@ def _judged(
             "i": i,
             "value": _value(version, group),
             "members": version.members if version.bases is not None else _early(version),
-            "lineage": lineages.get(version.place) if entry.how == "keep" else None,
+            "lineage": lineages.get(version.place) if entry.keeps else None,
         }
         for i, version in enumerate([*others, entry])
     ]
@@ -192,7 +207,7 @@ def _judged(
             None if group.columns == entry.values else group.columns,
             versions=versions,
             who=group.who,
-            alike=_alike(entry, publication, group),
+            alike=group.who if by_who else _alike(entry, publication, group),
             last=last,
             chunks=[{"first": at, "last": min(at + _BITS, last) - 1} for at in range(0, last, _BITS)],
             refined=refined,
@@ -256,7 +271,7 @@ def _lineages(entry: Entry, others: Sequence[Entry]) -> dict[tuple[str, str, str
     found: dict[tuple[str, str, str, int], int] = {}
     before: Entry | None = None
     for version in sorted([*same_name(entry, others), entry], key=lambda e: e.version):
-        kept = version.how == "keep" and before is not None and before.version == version.version - 1
+        kept = version.keeps and before is not None and before.version == version.version - 1
         found[version.place] = found[before.place] if kept and before is not None else version.version
         before = version
     return found

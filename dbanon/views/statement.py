@@ -27,7 +27,7 @@ FORMS = {
     CREATE: "CREATE [OR REPLACE] MATERIALIZED ANONYMIZED VIEW [IF NOT EXISTS] name [KEY (column, ...)] "
     "[WITH (composition = 'refuse', allow_delta = true)] AS SELECT * FROM kacpc('table', k = 10)",
     REFRESH: "REFRESH MATERIALIZED ANONYMIZED VIEW name "
-    "[WITH (refresh = 'recluster', allow_delta = true, if_stale = true, erase = true, composition = 'refuse')]",
+    "[WITH (refresh = 'hold', allow_delta = true, if_stale = true, erase = true, composition = 'refuse')]",
     DROP: "DROP MATERIALIZED ANONYMIZED VIEW [IF EXISTS] name",
 }
 """What is accepted, by statement."""
@@ -344,9 +344,10 @@ def run(view: View, connection: Any, ready: Callable[[str], str], parameters: ob
 
 
 def _row(made: materialized.Release) -> Sql:
+    waiting = "" if made.waiting is None else f", {literal(made.waiting)}::BIGINT AS waiting"
     return Sql(
         f"SELECT {literal(made.name)} AS name, {literal(made.version)}::INTEGER AS version, "
-        f"{literal(made.records)}::BIGINT AS records, {literal(made.classes)}::BIGINT AS classes"
+        f"{literal(made.records)}::BIGINT AS records, {literal(made.classes)}::BIGINT AS classes{waiting}"
     )
 
 

@@ -19,7 +19,7 @@ from dbanon.release.glance import ROWS, Glance
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.views import composition, erasure, ledger, related, seal, sequence, warned
+from dbanon.views import composition, erasure, holding, ledger, related, seal, sequence, warned
 from dbanon.views.ledger import Entry
 
 OLD = " before refresh"
@@ -29,6 +29,7 @@ INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
 @dataclass(frozen=True, repr=False)
 class Release:
     """One version that was made: its name, number and size, and how many people its other releases expose.
+    `waiting`: how many records came and wait (None: none may).
 
     On a terminal and in a notebook it shows its head, quasi-identifiers first, and five measures (`glance`).
     """
@@ -39,9 +40,11 @@ class Release:
     classes: int
     composition: Mapping[str, int] | None
     glance: Glance | None = field(default=None, compare=False)
+    waiting: int | None = None
 
     def __repr__(self) -> str:
         said = f"{self.name}, version {self.version}: {self.records:,} records in {self.classes:,} classes"
+        said += f", {self.waiting:,} wait" if self.waiting else ""
         return said if self.glance is None else f"{said}\n{self.glance.text()}"
 
     def _repr_html_(self) -> str:
@@ -54,7 +57,7 @@ class Making:
 
     `allow_delta` publishes what differs by too few, `composition` says what happens where other releases and this one
     narrow people together: warn or refuse. With `erase` what its differences to earlier versions show is said, not
-    refused.
+    refused. Where newcomers may wait, those do who cannot be published, and those who `wait` (see `holding.WHO`).
     """
 
     function: str
@@ -62,6 +65,7 @@ class Making:
     composition: str
     old: Entry | None = None
     erase: bool = False
+    wait: str = holding.WHO[0]
 
     @property
     def lets_differ(self) -> bool:
@@ -113,6 +117,8 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     others = related.related(entry, cursor)
     mine = sequence.same_name(entry, others)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
+    if entry.keeps:
+        differences += sequence.came_back(cursor, entry, publication, mine, moved=OLD)
     short += sum(t.sets for t in differences)
     if differences and not making.lets_differ:
         versions = sorted({o.version for t in differences for o in t.others})
@@ -126,7 +132,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
         raise errors.CompositionRefused(entry.shown, refused)
     _disclose(cursor, entry, making, beside)
     warned.one_class(entry.shown, metrics)
-    return current_release(cursor, entry, beside.composition)
+    return current_release(cursor, entry, beside.composition, entry.how == "hold")
 
 
 def _written(cursor: Any, entry: Entry, publication: Publication) -> dict[str, float]:
@@ -136,7 +142,7 @@ def _written(cursor: Any, entry: Entry, publication: Publication) -> dict[str, f
     metrics = _measured(cursor, entry, publication)
     _remember(cursor, entry, plan.statement(replace(publication, kind="membership")))
     _one_table(cursor, entry, publication)
-    if publication.continuity.leaves_out:
+    if publication.continuity.held is not None:
         _remember(cursor, entry, erasure.statement(publication))
     return metrics
 
@@ -188,12 +194,15 @@ def _disclose(cursor: Any, entry: Entry, making: Making, beside: _Beside) -> Non
         _warn(str(errors.CompositionRefused(entry.shown, exposed)))
 
 
-def current_release(cursor: Any, entry: Entry, together: Mapping[str, int] | None = None) -> Release:
-    """A version as its tables are."""
+def current_release(
+    cursor: Any, entry: Entry, together: Mapping[str, int] | None = None, holds: bool = False
+) -> Release:
+    """A version as its tables are; `holds`: with how many records wait."""
     records, classes = cursor.execute(
         f"SELECT (SELECT count(*) FROM {entry.table()}), (SELECT count(*) FROM {entry.table('_classes')})"
     ).fetchall()[0]
-    return Release(entry.shown, entry.version, records, classes, together, _glance(cursor, entry, records))
+    waiting = holding.counted(cursor, entry)[0] if holds else None
+    return Release(entry.shown, entry.version, records, classes, together, _glance(cursor, entry, records), waiting)
 
 
 def _glance(cursor: Any, entry: Entry, records: int) -> Glance:
@@ -238,9 +247,15 @@ def _warn(message: str) -> None:
 
 
 def _one_table(cursor: Any, entry: Entry, publication: Publication) -> None:
-    """Raises UnstableSource if the statements did not see the same rows: a view may give others each time."""
+    """Raises UnstableSource if the statements did not see the same rows: a view may give others each time. Where
+    records wait: if those that are published, left out or wait are not all records of the source, each once."""
+    waits = publication.continuity.waits is not None
     query = plan.filled(
-        "views/stable.sql", publication, version=entry.table(), classes=entry.table("_classes"), members=entry.members
+        "views/stable.sql",
+        publication.continued(waits=None),
+        version=entry.table(),
+        classes=entry.table("_classes"),
+        members=entry.members if waits else entry.settled,
     )
     if cursor.execute(query).fetchall()[0][0]:
         raise errors.UnstableSource(entry.shown, publication.source.shown)
@@ -269,7 +284,7 @@ def _delta(cursor: Any, entry: Entry, old: Entry, publication: Publication) -> i
             other_members=other_members,
             class_id=identifier(list(shown if is_new else shown_before)[-1]),
             other_class_id=identifier(list(shown_before if is_new else shown)[-1]),
-            kept_clusters=entry.how == "keep",
+            kept_clusters=entry.keeps,
             is_new=is_new,
             person=Sql("person") if by_person else None,
             nulls=None,
@@ -358,6 +373,9 @@ def _insert(
         "unchecked": _list(unchecked),
         "held_back": literal(_held_back(cursor, entry)),
     }
+    if entry.how == "hold":
+        counts = zip(("waiting", "waiting_persons"), holding.counted(cursor, entry), strict=True)
+        row |= {name: literal(count) for name, count in counts if count is not None}
     said = joined(f"{row[c]} AS {identifier(c)}" for c in seal.LEDGER)
     hashes = seal.of_tables(cursor, entry) | {"ledger": seal.of_ledger(cursor, entry.database, Sql(f"(SELECT {said})"))}
     row["hashes"] = _map({k: text(v) for k, v in hashes.items()}, "VARCHAR")

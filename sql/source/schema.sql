@@ -102,7 +102,7 @@ CREATE TABLE IF NOT EXISTS dbanon.release (
     achieved               MAP(VARCHAR, DOUBLE) NOT NULL,
     metrics                MAP(VARCHAR, DOUBLE) NOT NULL,
     person_key             VARCHAR[],              -- columns that tell people apart; NULL: composition is not checkable
-    refresh                VARCHAR NOT NULL,       -- first, keep or recluster
+    refresh                VARCHAR NOT NULL,       -- first, keep, hold or recluster
     delta_classes          BIGINT NOT NULL,        -- classes whose difference to the version before is too small
     allow_delta            BOOLEAN NOT NULL,
     composition            MAP(VARCHAR, BIGINT),   -- people with too small a candidate set, by other release
@@ -128,6 +128,9 @@ ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR)
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS bases VARCHAR[];        -- tables and files behind the source
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS unchecked VARCHAR[];    -- versions compared by published counts only
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS held_back BIGINT;       -- records left out since an erasure
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting BIGINT;         -- records that came and wait (refresh = 'hold')
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting_persons BIGINT; -- the people behind them, where a column tells
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS label_hash UBIGINT;  -- of the published quasi-identifiers
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS cells UBIGINT[];     -- of what is published as it is, by column
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS held BOOLEAN;        -- left out since an erasure
+ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS waiting BOOLEAN;     -- not published before enough have come

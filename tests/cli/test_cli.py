@@ -58,6 +58,9 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
     assert query(clinic, "SELECT count(*) FROM safe") == [(120,)]
     assert query(clinic, "SELECT person_key FROM dbanon.release") == [(["pid"],)]
     assert done("refresh", clinic, "safe").startswith("safe version 2")
+    assert done("refresh", clinic, "safe", "--refresh", "hold").endswith("classes. Waiting: 0 records.\n")
+    assert "exclude each other" in run("refresh", clinic, "safe", "--refresh", "hold", "--recluster").output
+    assert "'keep', 'hold', 'recluster'" in run("refresh", clinic, "safe", "--refresh", "hodl").output
     assert done("refresh", clinic, "safe", "--recluster", "--allow-delta").startswith("safe version 3")
     assert "kacpc" in done("releases", clinic)
     assert "verified: by the release gate" in done("certificate", clinic, "safe")

@@ -50,6 +50,7 @@ def shown(path: str, message: str, **given: Any) -> str:
         ("anonymize", "overwrite = True, or", "--force, or"),
         ("materialize", "replace = True (CREATE OR REPLACE) makes", "--replace (CREATE OR REPLACE) makes"),
         ("refresh", "with refresh = 'recluster' (whoever", "with --recluster (whoever"),
+        ("refresh", "(with refresh = 'hold' those", "(with --refresh hold those"),
         ("refresh", "with allow_delta = true, which", "with --allow-delta, which"),
         ("materialize", "use nulls = 'keep' or nulls = 'drop'", "use -p nulls=keep or -p nulls=drop"),
         ("anonymize", "in the call, qi = ['age', ...].", "in the call, --qi age."),

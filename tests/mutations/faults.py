@@ -190,6 +190,18 @@ FAULTS = {
 """,
         ("tests/views/test_refresh.py", "tests/views/test_sequences.py"),
     ),
+    "one of those who wait goes out": Fault(
+        "sql/release/part/left.sql",
+        "> coalesce(w.records, 0)",
+        ">= coalesce(w.records, 0)",
+        ("tests/views/test_hold.py",),
+    ),
+    "who came back is not held against earlier classes": Fault(
+        "dbanon/views/version.py",
+        "    if entry.keeps:\n        differences += sequence.came_back(",
+        "    if False:\n        differences += sequence.came_back(",
+        ("tests/views/test_hold.py",),
+    ),
     "other releases of the same people are not looked at": Fault(
         "sql/views/composition.sql",
         "WHERE candidates < k OR",

@@ -64,6 +64,11 @@ MISTAKES: tuple[Mistake, ...] = (
         "DELETE FROM few WHERE patient_number = 100007;",
     ),
     sql(
+        errors.InvalidArgument("refresh", "refresh", "one of 'keep', 'hold', 'recluster'", "'hodl'"),
+        "REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'hodl');",
+        *SAFE,
+    ),
+    sql(
         errors.NothingLeftToErase("safe_few"),
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few WITH (erase = true);",
         *_VISITS,

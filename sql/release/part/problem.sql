@@ -90,6 +90,7 @@ problem AS MATERIALIZED (
         {% if trees %}
         (SELECT first(message ORDER BY place ASC) FROM tree_problem WHERE message IS NOT NULL),
         {% endif %}
+        {% if waiting is not defined %}
         {% for u in unchanged if u.check_rare %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ u.say_rare }} END
             FROM (SELECT u{{ u.i }} FROM kept GROUP BY u{{ u.i }}
@@ -99,6 +100,7 @@ problem AS MATERIALIZED (
         (SELECT CASE WHEN count(*) > 0 THEN {{ say.rare_together }} END
             FROM (SELECT 1 FROM kept GROUP BY {% for u in unchanged if u.check_rare %}{% if not loop.first %}, {% endif %}u{{ u.i }}{% endfor %}
                 HAVING {% if person %}count(DISTINCT person){% else %}sum(size){% endif %} < {{ k }})),
+        {% endif %}
         {% endif %}
         NULL
     ) AS message

@@ -1,0 +1,392 @@
+"""REFRESH with refresh = 'hold': newcomers that are too few wait, counted, and go out when enough have come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.sqltext.quote import Sql
+from dbanon.views import holding
+
+DISEASES = ["Flu", "HIV", "TB", "Cold"]
+ZIPS = [["101", "1", "*"], ["102", "1", "*"], ["103", "1", "*"], ["201", "2", "*"], ["202", "2", "*"]]
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    connection = dbanon.connect()
+    yield connection
+    connection.close()
+
+
+def patients(con: Any, person: bool = False, count: int = 10, **asked: Any) -> dbanon.Release:
+    """Patients of 20 to 29 years with alternating diseases, released with k = 5."""
+    key = "" if person else "PRIMARY KEY"
+    con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, disease VARCHAR)")
+    come(con, [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])
+    dbanon.declare(con, "patients", pid="person" if person else "identifier", age="quasi", disease="sensitive")
+    return dbanon.materialize(con, "safe", "kacpc", "patients", k=5, **asked)
+
+
+def come(con: Any, rows: Sequence[tuple[int, int, str]]) -> None:
+    if rows:
+        con.executemany("INSERT INTO patients VALUES (?, ?, ?)", list(rows))
+
+
+def flu(first: int, count: int, age: int = 40, disease: str = "Flu") -> list[tuple[int, int, str]]:
+    """Patients from a number on, all of them with one disease."""
+    return [(first + i, age + i, disease) for i in range(count)]
+
+
+def hold(con: Any, **asked: Any) -> tuple[int, int, int | None]:
+    """The version that stands after a refresh, its records, and how many wait."""
+    made = dbanon.refresh(con, "safe", refresh="hold", **asked)
+    return made.version, made.records, made.waiting
+
+
+def waits(con: Any) -> list[tuple[Any, ...]]:
+    """What the ledger says of those that wait, by version."""
+    return con.execute("SELECT version, waiting, waiting_persons FROM releases()").fetchall()
+
+
+def status(con: Any) -> tuple[Any, ...]:
+    return con.execute("SELECT status, came, went, changed, waiting FROM release_status()").fetchall()[0]
+
+
+def tables(con: Any) -> list[Any]:
+    return [con.execute(f"FROM safe{ending}").fetchall() for ending in ("", "_classes", "_metrics")]
+
+
+def shown(con: Any, *ages: int) -> int:
+    """How many records of these ages are in a class, by the membership."""
+    listed = ", ".join(map(str, ages))
+    return con.execute(
+        "SELECT count(*) FROM dbanon.membership AS m JOIN patients AS p ON p.pid = m.person_key::INTEGER "
+        f"WHERE p.age IN ({listed}) AND m.class_id IS NOT NULL AND version = (SELECT max(version) FROM releases())"
+    ).fetchall()[0][0]
+
+
+# --- waiting and going out -----------------------------------------------------------------------------------
+
+
+def test_too_few_wait_until_enough_have_come(con: Any) -> None:
+    """Two, then two more wait in version 1; the fifth lets all of them out as one class, and the others stay put."""
+    patients(con)
+    before = tables(con)
+    come(con, flu(100, 2))
+    with pytest.raises(errors.DeltaRefused):
+        dbanon.refresh(con, "safe")
+    assert status(con) == ("stale", 2, 0, 0, 0)
+    assert hold(con) == (1, 10, 2)
+    assert status(con) == ("fresh", 0, 0, 0, 2)
+    come(con, flu(102, 2, 50))
+    assert status(con) == ("stale", 2, 0, 0, 2)
+    assert hold(con) == (1, 10, 4)
+    assert tables(con) == before
+    assert waits(con) == [(1, 4, None)]
+    come(con, flu(104, 1, 60))
+    assert hold(con) == (2, 15, 0)
+    assert waits(con) == [(1, 4, None), (2, 0, None)]
+    assert con.execute("SELECT count(*) FROM dbanon.membership WHERE waiting").fetchall() == [(0,)]
+    old = con.execute("SELECT age, disease FROM safe WHERE age <> '[40, 60]' ORDER BY ALL").fetchall()
+    assert old == sorted((age, disease) for age, disease, _ in before[0])
+    assert con.execute("SELECT count(*) FROM safe WHERE age = '[40, 60]'").fetchall() == [(5,)]
+    assert con.execute("SELECT refresh, delta_classes FROM releases() WHERE version = 2").fetchall() == [("hold", 0)]
+
+
+def test_one_who_waited_and_went_leaves_no_trace(con: Any) -> None:
+    patients(con)
+    come(con, flu(100, 3))
+    assert hold(con) == (1, 10, 3)
+    con.execute("DELETE FROM patients WHERE pid = 101")
+    assert status(con) == ("stale", 0, 1, 0, 3)
+    assert hold(con) == (1, 10, 2)
+    assert con.execute("SELECT person_key FROM dbanon.membership WHERE waiting ORDER BY ALL").fetchall() == [
+        ("100",),
+        ("102",),
+    ]
+
+
+def test_those_who_are_enough_for_k_but_miss_l_wait_for_another_disease(con: Any) -> None:
+    patients(con, l=2)
+    come(con, flu(100, 7))
+    assert hold(con) == (1, 10, 7)
+    come(con, flu(200, 1, 50, "TB"))
+    assert hold(con) == (2, 18, 0)
+
+
+@pytest.mark.parametrize("model", [{"t": 0.3}, {"alpha": 0.6}, {"beta": 0.9}, {"delta_disclosure": 1.0}, {"p": 2}])
+def test_every_model_can_make_them_wait(con: Any, model: dict[str, Any]) -> None:
+    """Six of one disease miss each of them; a mixture as there was before meets it."""
+    patients(con, count=12, **model)
+    come(con, flu(100, 6))
+    assert hold(con) == (1, 12, 6)
+    come(con, [(200 + i, 40 + i % 6, DISEASES[1 + i % 3]) for i in range(18)])
+    assert hold(con) == (2, 36, 0)
+
+
+def test_persons_are_counted_not_records(con: Any) -> None:
+    """Eight records of four new persons wait; a known person's record makes the fifth person of a class."""
+    patients(con, person=True)
+    come(con, [*flu(100, 4), *flu(100, 4, 50, "TB")])
+    assert hold(con) == (1, 10, 8)
+    assert waits(con) == [(1, 8, 4)]
+    come(con, flu(0, 1, 60))
+    assert hold(con) == (2, 19, 0)
+    said = con.execute("SELECT value FROM certificate('safe') WHERE section = 'left out'").fetchall()
+    assert ("0",) in said
+
+
+def test_a_new_record_of_a_person_who_is_published_waits_like_any_other(con: Any) -> None:
+    """The person's first record stays where it is, and nothing tells that the second is theirs."""
+    patients(con, person=True)
+    before = tables(con)
+    come(con, flu(3, 1))
+    assert hold(con) == (1, 10, 1)
+    assert waits(con) == [(1, 1, 1)]
+    assert tables(con) == before
+    come(con, flu(100, 4, 41))
+    assert hold(con) == (2, 15, 0)
+
+
+def test_a_record_like_one_that_is_published_waits_by_its_number(con: Any) -> None:
+    """Where nothing tells people apart one of the two is new, whichever it is."""
+    con.execute("CREATE TABLE patients (pid INTEGER, age INTEGER, disease VARCHAR)")
+    come(con, [(i, 20 + i % 2, "Flu") for i in range(10)])
+    dbanon.declare(con, "patients", pid="identifier", age="quasi", disease="sensitive")
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    come(con, [(100 + i, 20, "Flu") for i in range(4)])
+    assert hold(con) == (1, 10, 4)
+    assert con.execute("SELECT sum(records) FROM dbanon.membership WHERE waiting").fetchall() == [(4,)]
+    come(con, [(104, 20, "Flu")])
+    assert hold(con) == (2, 15, 0)
+
+
+def test_those_whom_max_level_keeps_apart_wait_while_the_others_go_out(con: Any) -> None:
+    """Five of the region 1 are a class; two of region 2 wait for three more."""
+    con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, zip VARCHAR, disease VARCHAR)")
+    con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, ZIPS[i % 5][0], DISEASES[i % 4]) for i in range(40)])
+    dbanon.load_hierarchy(con, "zips", ZIPS)
+    dbanon.declare(
+        con,
+        "patients",
+        pid="identifier",
+        zip={"role": "quasi", "hierarchy": "zips", "max_level": 1},
+        disease="sensitive",
+    )
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("INSERT INTO patients SELECT 100 + i, '10' || (1 + i % 3), 'Flu' FROM range(5) AS r (i)")
+    con.execute("INSERT INTO patients VALUES (200, '201', 'TB'), (201, '202', 'TB')")
+    assert hold(con) == (2, 45, 2)
+    assert waits(con)[1:] == [(2, 2, None)]
+    con.execute("INSERT INTO patients SELECT 300 + i, '201', 'Flu' FROM range(3) AS r (i)")
+    assert hold(con) == (3, 50, 0)
+
+
+def test_a_value_that_is_rare_waits_until_it_is_not(con: Any) -> None:
+    con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, ward VARCHAR)")
+    con.execute("INSERT INTO patients SELECT i, 20 + i, 'a' FROM range(10) AS r (i)")
+    dbanon.declare(con, "patients", pid="identifier", age="quasi", ward="other")
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("INSERT INTO patients SELECT 100 + i, 40 + i, 'a' FROM range(5) AS r (i)")
+    con.execute("INSERT INTO patients SELECT 200 + i, 40 + i, 'b' FROM range(3) AS r (i)")
+    assert hold(con) == (2, 15, 3)
+    con.execute("INSERT INTO patients SELECT 300 + i, 50 + i, 'b' FROM range(2) AS r (i)")
+    assert hold(con) == (3, 20, 0)
+
+
+# --- who went ------------------------------------------------------------------------------------------------
+
+
+def test_who_went_is_refused_as_ever_and_an_erasure_lets_those_who_came_wait(con: Any) -> None:
+    """One of three classes of five goes for the one who was deleted; six who came wait for the next version."""
+    patients(con, count=15)
+    come(con, flu(100, 6))
+    con.execute("DELETE FROM patients WHERE pid = 3")
+    with pytest.raises(errors.DeltaRefused):
+        hold(con)
+    assert waits(con) == [(1, None, None)]
+    with pytest.warns(dbanon.DisclosureWarning, match="4 records are held back"):
+        assert hold(con, erase=True) == (2, 10, 6)
+    assert status(con) == ("fresh", 0, 0, 0, 6)
+    assert con.execute("SELECT held_back, waiting FROM releases() WHERE version = 2").fetchall() == [(4, 6)]
+    assert hold(con) == (3, 16, 0)
+    assert status(con) == ("fresh", 0, 0, 0, 0)
+
+
+def test_a_class_that_goes_makes_a_version_in_which_the_others_wait(con: Any) -> None:
+    patients(con, count=15)
+    come(con, flu(100, 2))
+    con.execute("DELETE FROM patients WHERE age < 25")
+    assert hold(con) == (2, 10, 2)
+    assert hold(con) == (2, 10, 2)
+
+
+def test_those_who_come_back_wait_where_the_difference_would_be_who_did_not(con: Any) -> None:
+    """A class went; four of its five come back, who would show the fifth. Five others need not wait for them."""
+    patients(con, count=15)
+    con.execute("CREATE TABLE went AS FROM patients WHERE age < 25")
+    con.execute("DELETE FROM patients WHERE age < 25")
+    assert hold(con) == (2, 10, 0)
+    con.execute("INSERT INTO patients FROM went WHERE pid <> 2")
+    come(con, flu(100, 5))
+    assert hold(con) == (3, 15, 4)
+    con.execute("INSERT INTO patients FROM went WHERE pid = 2")
+    come(con, flu(200, 2, 50))
+    assert hold(con) == (4, 20, 2)
+
+
+@pytest.mark.parametrize("how", ["keep", "hold"])
+def test_those_who_come_back_are_held_against_the_classes_they_were_in(con: Any, how: str) -> None:
+    """Two classes went. Who is in one of them and in one with newcomers now is one of fewer than five."""
+    patients(con, count=20)
+    con.execute("CREATE TABLE went AS FROM patients WHERE age < 30")
+    con.execute("DELETE FROM patients WHERE age < 30")
+    assert hold(con) == (2, 10, 0)
+    con.execute("INSERT INTO patients FROM went")
+    come(con, [(100 + i, 21 + 2 * i, "Flu") for i in range(5)])
+    if how == "keep":
+        with pytest.raises(errors.DeltaRefused, match="version 1"):
+            dbanon.refresh(con, "safe")
+    else:
+        assert hold(con) == (3, 15, 10)
+        assert hold(con) == (4, 25, 0)
+
+
+# --- beside the other ways to refresh ----------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+@pytest.mark.parametrize("how", ["keep", "recluster"])
+def test_those_who_wait_are_new_to_every_other_refresh(con: Any, how: str) -> None:
+    patients(con)
+    come(con, flu(100, 3))
+    assert hold(con) == (1, 10, 3)
+    with pytest.raises(errors.DeltaRefused):
+        dbanon.refresh(con, "safe", refresh=how)
+    come(con, flu(103, 2))
+    assert dbanon.refresh(con, "safe", refresh=how).records == 15
+    assert waits(con) == [(1, 3, None), (2, None, None)]
+    assert status(con) == ("fresh", 0, 0, 0, 0)
+
+
+def test_newcomers_wait_and_do_not_count_as_outliers(con: Any) -> None:
+    """A share of the records may be left out; who waits is none of them, and who was left out stays so."""
+    patients(con, count=20, suppress=0.2)
+    left = con.execute("SELECT suppressed FROM releases()").fetchall()[0][0]
+    come(con, flu(100, 2))
+    assert hold(con) == (1, 20 - left, 2)
+    come(con, flu(102, 8))
+    version, records, waiting = hold(con)
+    assert (version, waiting) == (2, 0)
+    suppressed = con.execute("SELECT suppressed FROM releases() WHERE version = 2").fetchall()[0][0]
+    assert records + suppressed == 30
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+def test_what_cannot_keep_classes_cannot_hold(con: Any) -> None:
+    patients(con)
+    dbanon.materialize(con, "safe", "simdiv", "patients", k=5, replace=True)
+    with pytest.raises(errors.KeepRefused, match="publishes more of a class"):
+        hold(con)
+
+
+def test_nothing_is_done_where_nothing_has_changed(con: Any) -> None:
+    patients(con)
+    come(con, flu(100, 2))
+    assert hold(con) == hold(con) == hold(con, if_stale=True) == (1, 10, 2)
+    dbanon.declare(con, "patients", age={"role": "quasi", "weight": 2})
+    assert hold(con) == (2, 10, 2)
+    assert con.execute("SELECT count(*) FROM dbanon.membership WHERE waiting").fetchall() == [(2,)]
+
+
+def test_what_is_wrong_with_the_source_is_said_and_does_not_wait(con: Any) -> None:
+    con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, zip VARCHAR, disease VARCHAR)")
+    con.executemany("INSERT INTO patients VALUES (?, ?, ?)", [(i, ZIPS[i % 5][0], "Flu") for i in range(40)])
+    dbanon.load_hierarchy(con, "zips", ZIPS)
+    dbanon.declare(con, "patients", pid="identifier", zip={"role": "quasi", "hierarchy": "zips"}, disease="sensitive")
+    dbanon.materialize(con, "safe", "kacpc", "patients", k=5)
+    con.execute("INSERT INTO patients VALUES (100, '999', 'Flu')")
+    with pytest.raises(errors.KeepRefused, match="zip"):
+        hold(con)
+    assert waits(con) == [(1, None, None)]
+
+
+# --- what is told ------------------------------------------------------------------------------------------------
+
+
+def test_the_custodian_is_told_how_many_wait_and_a_recipient_is_not(con: Any, tmp_path: Path) -> None:
+    patients(con, l=2)
+    come(con, flu(100, 5))
+    come(con, flu(105, 1, 50, "TB"))
+    assert hold(con) == (2, 16, 0)
+    files = {}
+    for waiting in (0, 7):
+        come(con, flu(200, waiting))
+        assert hold(con) == (2, 16, waiting)
+        said = con.execute("SELECT item, value FROM certificate('safe') WHERE section = 'left out'").fetchall()
+        assert ("waiting until enough have come", str(waiting)) in said
+        assert ("for a NULL", "0") in said
+        folder = tmp_path / str(waiting)
+        dbanon.publish(con, "safe", str(folder))
+        files[waiting] = [duckdb.sql(f"FROM '{f}'").fetchall() for f in sorted(folder.glob("*.parquet"))]
+        text = next(folder.glob("*.txt")).read_text()
+        assert "may wait for others; how many is not told" in text
+    assert files[0] == files[7]
+
+
+def test_the_statement_the_certificate_and_wrong_words(con: Any) -> None:
+    patients(con)
+    come(con, flu(100, 2))
+    view = "REFRESH MATERIALIZED ANONYMIZED VIEW safe"
+    made = con.execute(f"{view} WITH (refresh = 'hold')")
+    assert [column[0] for column in made.description] == ["name", "version", "records", "classes", "waiting"]
+    assert made.fetchall() == [("safe", 1, 10, 2, 2)]
+    words = r"refresh.*one of 'keep', 'hold', 'recluster'.*'hodl'"
+    with pytest.raises(errors.InvalidArgument, match=words):
+        con.execute(f"{view} WITH (refresh = 'hodl')")
+    with pytest.raises(errors.InvalidArgument, match=words):
+        dbanon.refresh(con, "safe", refresh="hodl")
+    assert "2 wait" in repr(dbanon.refresh(con, "safe", refresh="hold"))
+    assert dbanon.forget_release(con, "safe") == 0
+
+
+def test_a_ledger_of_an_earlier_version_gets_the_columns(con: Any) -> None:
+    patients(con)
+    for table, column in (("release", "waiting"), ("release", "waiting_persons"), ("membership", "waiting")):
+        con.execute(f"ALTER TABLE dbanon.{table} DROP COLUMN {column}")
+    assert con.execute("SELECT value FROM certificate('safe') WHERE item = 'k'").fetchall()
+    assert status(con) == ("fresh", 0, 0, 0, 0)
+    come(con, flu(100, 2))
+    assert hold(con) == (1, 10, 2)
+    assert waits(con) == [(1, 2, None)]
+
+
+def test_rows_out_and_those_that_wait_are_the_rows_in(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One record that is neither published nor said to wait stops the version, and nothing is changed."""
+    patients(con)
+    come(con, flu(100, 1))
+    assert hold(con) == (1, 10, 1)
+    lost = con.execute("SELECT row_hash FROM dbanon.membership WHERE waiting").fetchall()[0][0]
+    come(con, flu(200, 6, 60))
+    remember = holding.remember
+
+    def forgetful(cursor: Any, entry: Any, *given: Any) -> Any:
+        made = remember(cursor, entry, *given)
+        more = f"SELECT '100' AS person_key, {lost}::UBIGINT AS row_hash, 1 AS records"
+        return made.continued(
+            waits=Sql(f"(SELECT person_key, row_hash, records FROM {made.continuity.waits} UNION ALL {more})")
+        )
+
+    monkeypatch.setattr(holding, "remember", forgetful)
+    with pytest.raises(errors.UnstableSource):
+        hold(con)
+    assert waits(con) == [(1, 1, None)]
+    monkeypatch.undo()
+    assert hold(con) == (2, 17, 0)

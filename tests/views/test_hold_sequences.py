@@ -1,0 +1,218 @@
+"""Random sequences of versions in which newcomers wait: whatever set of records all of them together separate, by who
+is in which of them and by sums of their classes, has k persons and l values.
+
+It looks at nothing but the published tables, whose column `tag` says which record a row is of, and the source as it was
+at any time: not at the ledger, nor at how dbanon compares versions.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+
+WORLDS = int(os.environ.get("DBANON_WORLDS", "1"))
+"""Random sequences of each kind."""
+STEPS = int(os.environ.get("DBANON_STEPS", "8"))
+"""Refreshes that are tried in each; it ends with the tenth version."""
+SUMS = 300
+"""Random sums of classes with signs that are subtracted in each."""
+
+DISEASES = ["Flu", "HIV", "TB"]
+K, L = 3, 2
+
+Record = tuple[int, str]
+"""Tag and disease: one who has another disease is another record."""
+Version = Mapping[Record, str]
+"""What a version publishes: the ages of each record's class."""
+
+KINDS: dict[str, tuple[tuple[str, ...], bool, str]] = {
+    "hold": (("hold",), False, "warn"),
+    "erase": (("hold", "hold", "keep"), True, "warn"),
+    "recluster": (("hold", "hold", "keep", "recluster"), False, "warn"),
+    "refuse": (("hold", "hold", "keep", "recluster", "replace"), False, "refuse"),
+}
+"""Ways to refresh that are mixed, whether erasures are honoured, and what happens where versions narrow people."""
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    connection = dbanon.connect()
+    yield connection
+    connection.close()
+
+
+class History:
+    """A source that changes and is released, with all that was ever published of it."""
+
+    def __init__(self, con: Any, seed: int, kind: str, by_person: bool) -> None:
+        self.con, self.rng, self.by_person = con, random.Random(f"{seed} {kind} {by_person}"), by_person
+        self.ways, self.erases, self.composition = KINDS[kind]
+        self.person: dict[int, int] = {}
+        """Who each tag is about."""
+        self.versions: list[Version] = []
+        self.went: list[tuple[Any, ...]] = []
+        self.waited: list[int] = []
+        con.execute("CREATE TABLE patients (tag INTEGER PRIMARY KEY, pid INTEGER, age INTEGER, disease VARCHAR)")
+        person = "person" if by_person else "identifier"
+        dbanon.declare(con, "patients", tag="other", pid=person, age="quasi", disease="sensitive")
+        self.insert(14)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        return {"k": K, "l": L, "allow_rare": ["tag"]} | ({} if self.by_person else {"key": "tag"})
+
+    def insert(self, count: int, disease: str | None = None) -> None:
+        """New records, with persons of whom some may be there already."""
+        rows = []
+        for _ in range(count):
+            tag = len(self.person)
+            known = self.by_person and self.person and self.rng.random() < 0.3
+            self.person[tag] = self.rng.choice(list(self.person.values())) if known else tag
+            rows.append((tag, self.person[tag], 20 + self.rng.randrange(15), disease or self.rng.choice(DISEASES)))
+        self.con.executemany("INSERT INTO patients VALUES (?, ?, ?, ?)", rows)
+
+    def change(self) -> None:
+        """Some come, go, come back or change."""
+        rng, con = self.rng, self.con
+        what = rng.choice(["few", "few", "few", "many", "alike", "class", "class", "one", "some back", "back", "value"])
+        if what in ("few", "many", "alike"):
+            self.insert(rng.randrange(1, K) if what == "few" else 2 * K, "Flu" if what == "alike" else None)
+        elif what in ("class", "one"):
+            last = self.versions[-1]
+            ages = rng.choice(sorted(set(last.values())))
+            tags = [tag for (tag, _), of in last.items() if of == ages]
+            gone = ", ".join(map(str, tags if what == "class" else tags[:1]))
+            self.went += con.execute(f"SELECT * FROM patients WHERE tag IN ({gone})").fetchall()
+            con.execute(f"DELETE FROM patients WHERE tag IN ({gone})")
+        elif what == "value":
+            con.execute("UPDATE patients SET disease = 'Cut' WHERE tag = (SELECT max(tag) FROM patients)")
+        elif self.went:
+            back = self.went if what == "back" else self.went[: rng.randrange(1, len(self.went) + 1)]
+            self.went = [row for row in self.went if row not in back]
+            con.executemany("INSERT INTO patients VALUES (?, ?, ?, ?)", back)
+
+    def release(self, erase: bool = False) -> str:
+        """Some refresh, published if it is allowed; tells how it went."""
+        way = self.rng.choice(self.ways)
+        asked: dict[str, Any] = {"composition": self.composition}
+        try:
+            if not self.versions:
+                made = dbanon.materialize(self.con, "safe", "kacpc", "patients", **self.asked)
+            elif way == "replace":
+                made = dbanon.materialize(self.con, "safe", "mondrian", "patients", replace=True, **asked, **self.asked)
+            else:
+                made = dbanon.refresh(self.con, "safe", refresh=way, erase=erase, **asked)
+        except (errors.DeltaRefused, errors.CompositionRefused, errors.KeepRefused, errors.NothingLeftToErase):
+            return "refused"
+        except duckdb.InvalidInputException:
+            return "impossible"
+        waiting = made.waiting or 0
+        if made.version == len(self.versions):
+            assert self.shown() == self.versions[-1]
+            self.waited.append(waiting)
+            return "waits"
+        self.versions.append(self.shown())
+        self.waited.append(waiting)
+        (there,) = self.con.execute("SELECT count(*) FROM patients").fetchall()[0]
+        if way == "hold" and not self.erases:
+            assert len(self.versions[-1]) + waiting == there
+        return "released"
+
+    def shown(self) -> Version:
+        """The published rows."""
+        rows = self.con.execute("SELECT tag, disease, age FROM safe").fetchall()
+        found = {(tag, disease): age for tag, disease, age in rows}
+        assert len(found) == len(rows)
+        return found
+
+    def step(self) -> str:
+        """A change and a refresh; what is refused is taken back or, where that is done, erased."""
+        self.con.execute("CREATE OR REPLACE TABLE before AS FROM patients")
+        went = list(self.went)
+        self.change()
+        how = self.release()
+        if how == "refused" and self.erases and self.rng.random() < 0.6:
+            how = f"erased, {self.release(erase=True)}"
+        if how.endswith(("refused", "impossible")):
+            self.went = went
+            self.con.execute("DELETE FROM patients")
+            self.con.execute("INSERT INTO patients FROM before")
+        return how
+
+    def short(self, records: Iterable[Record]) -> bool:
+        """Whether a set has too few people or values."""
+        found = list(records)
+        return len({self.person[tag] for tag, _ in found}) < K or len({disease for _, disease in found}) < L
+
+    def exposed(self, by_class: bool) -> list[list[Record]]:
+        """Sets that the versions together separate and that are too little: `by_class` by the classes of every version,
+        else by who is in which version, of everybody and of those with the same ages."""
+        records = sorted({record for version in self.versions for record in version})
+
+        def separated(of: Mapping[Record, Hashable]) -> list[list[Record]]:
+            sets: dict[Hashable, list[Record]] = defaultdict(list)
+            for record, pattern in of.items():
+                sets[pattern].append(record)
+            return [found for found in sets.values() if self.short(found)]
+
+        if by_class:
+            found = separated({r: tuple(version.get(r) for version in self.versions) for r in records})
+            for _ in range(SUMS):
+                found += separated(self.summed(records))
+            return found
+        found = separated({r: tuple(r in version for version in self.versions) for r in records})
+        for ages in sorted({of for version in self.versions for of in version.values()}):
+            patterns = {r: tuple(version.get(r) == ages for version in self.versions) for r in records}
+            found += separated({r: pattern for r, pattern in patterns.items() if any(pattern)})
+        return found
+
+    def summed(self, records: Sequence[Record]) -> Mapping[Record, int]:
+        """What is left of each record in a random sum of classes with signs."""
+        sign = {
+            (i, ages): self.rng.choice((-1, 0, 1))
+            for i, version in enumerate(self.versions)
+            for ages in sorted(set(version.values()))
+        }
+        left = {r: sum(sign[i, v[r]] for i, v in enumerate(self.versions) if r in v) for r in records}
+        return {r: count for r, count in left.items() if count}
+
+
+@pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning", "ignore::dbanon.UtilityWarning")
+@pytest.mark.parametrize("by_person", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_no_set_that_versions_together_separate_misses_the_model(
+    con: Any, seed: int, kind: str, by_person: bool
+) -> None:
+    history = History(con, seed, kind, by_person)
+    ends = [history.release()]
+    while len(ends) < STEPS and len(history.versions) < 10:
+        ends.append(history.step())
+        by_class = kind != "recluster"
+        assert history.exposed(by_class) == [], ends
+    assert len(history.versions) > 1, ends
+
+
+def test_the_check_finds_what_it_looks_for(con: Any) -> None:
+    """One who went, and one who is in the classes of two versions with nobody else."""
+    history = History(con, 0, "hold", False)
+    people = [(tag, DISEASES[tag % 3]) for tag in range(12)]
+    everybody = dict.fromkeys(people, "[20, 29]")
+    history.versions = [everybody, {r: ages for r, ages in everybody.items() if r[0] != 7}]
+    assert [(7, "HIV")] in history.exposed(False)
+    assert [(7, "HIV")] in history.exposed(True)
+    history.versions = [
+        {r: "[20, 24]" if i < 6 else "[25, 29]" for i, r in enumerate(people)},
+        {r: "[20, 25]" if i < 7 else "[26, 29]" for i, r in enumerate(people)},
+    ]
+    assert history.exposed(False) == []
+    assert [(6, "Flu")] in history.exposed(True)
