@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -55,6 +56,22 @@ def test_what_is_kept_is_not_run_again_and_more_can_be_added(clinic: Path, runs_
         key = ["algorithm", "k", "d", "n", "metric", "mean"]
         expected = whole.df()[key].sort_values(key).reset_index(drop=True)
         assert more[key].sort_values(key).reset_index(drop=True).equals(expected)
+
+
+def test_all_quasi_identifiers_are_others_than_some_of_them(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
+    asked: dict[str, Any] = {"into": "runs", "algorithms": "mdav", **ASKED}
+    with dbanon.connect(clinic) as con:
+        dbanon.compare(con, "people", k=[3], d=[1], **asked)
+        both = dbanon.compare(con, "people", k=[3], **asked)
+        assert runs_made == [("mdav", 3), ("mdav", 3)]
+        assert both["d"].tolist() == [1, 1, 2, 2]
+        assert dbanon.compare(con, "people", k=3, d=[1, 2], **asked).equals(both)
+        with pytest.raises(duckdb.Error, match="d must be numbers of quasi-identifiers, at most 2"):
+            dbanon.compare(con, "people", k=4, d=[1, 3], **asked)
+        assert len(runs_made) == 2
+        dbanon.compare(con, "people", k=[500], d=[1], **asked)
+        refused = dbanon.compare(con, "people", k=[500], **asked)
+        assert refused.loc[refused["problem"].notna(), "d"].tolist() == [1, 2]
 
 
 def test_a_comparison_that_was_stopped_goes_on_where_it_was(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
