@@ -102,7 +102,7 @@ class _Kept:
         ).fetchall()
         comment = rows[0][0] if rows else None
         if comment != self._comment:
-            raise errors.OtherComparison(self._into, comment or "something else")
+            raise errors.OtherComparison(self._into, _held(comment))
 
     def missing(self) -> list[dict[str, Any]]:
         """The combinations that the table has no figures of."""
@@ -145,3 +145,13 @@ class _Kept:
         given = {**self._fixed, **{name: value for name, value in combination.items() if value is not None}}
         arguments = "".join(f", {name} := {argument(value)}" for name, value in given.items())
         return Sql(f"compare({text(self._of)}{arguments})")
+
+
+def _held(comment: str | None) -> str:
+    """What a table with another comment holds."""
+    try:
+        said = json.loads(comment or "")
+        of, given = said["compare"], "".join(f", {name} = {value!r}" for name, value in said["with"].items())
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "something else"
+    return f"compare({of!r}{given})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -107,24 +108,27 @@ def test_what_was_refused_is_tried_again(clinic: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "other"),
+    ("before", "other", "held"),
     [
-        ("CREATE TABLE runs (a INTEGER)", {}),
-        ("", {"metrics": ["ncp"]}),
-        ("", {"qi": ["age"]}),
-        ("", {"seed": 4}),
+        ("CREATE TABLE runs (a INTEGER)", {}, "something else"),
+        ("CREATE TABLE runs (a INTEGER); COMMENT ON TABLE runs IS '[1]'", {}, "something else"),
+        ("", {"metrics": ["ncp"]}, "compare('people', qi = ['age', 'city'])"),
+        ("", {"qi": ["age"]}, "compare('people', qi = ['age', 'city'])"),
+        ("", {"seed": 4}, "compare('people', qi = ['age', 'city'])"),
     ],
 )
-def test_a_table_that_holds_something_else_is_left_alone(clinic: Path, before: str, other: dict[str, Any]) -> None:
+def test_a_table_that_holds_something_else_is_left_alone(
+    clinic: Path, before: str, other: dict[str, Any], held: str
+) -> None:
     with dbanon.connect(clinic) as con:
         if before:
             con.execute(before)
         else:
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED)
-        held = con.execute("FROM runs").fetchall()
-        with pytest.raises(errors.OtherComparison, match=r"runs holds .* and not this comparison"):
+        kept = con.execute("FROM runs").fetchall()
+        with pytest.raises(errors.OtherComparison, match=re.escape(f"runs holds {held} and not this comparison")):
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **{**ASKED, **other})
-        assert con.execute("FROM runs").fetchall() == held
+        assert con.execute("FROM runs").fetchall() == kept
 
 
 def test_what_changes_no_figure_is_no_other_comparison(clinic: Path) -> None:
