@@ -87,10 +87,11 @@ class Plain:
         """How far apart two records are."""
         total = 0.0
         for a in range(self.width):
-            total += self.weights[a] * self._apart(a, x[a], y[a])
+            total += self.weights[a] * self.apart_of(a, x[a], y[a])
         return total
 
-    def _apart(self, a: int, x: float, y: float) -> float:
+    def apart_of(self, a: int, x: float, y: float) -> float:
+        """How far apart two values are."""
         if isnan(x) or isnan(y):
             return float(isnan(x) != isnan(y))
         if self.nodes[a]:

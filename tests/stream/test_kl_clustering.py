@@ -53,9 +53,12 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
 def test_any_cuts_give_the_same() -> None:
     for seed in range(150):
         came, model, delta = case(seed)
-        cuts = random_cuts(seed, came.records)
-        left = resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts)  # noqa: B023
-        alike(left, run(came, model, delta))
+        alike(_resumed(seed, came, model, delta), run(came, model, delta))
+
+
+def _resumed(seed: int, came: Arrivals, model: Model, delta: int) -> State:
+    cuts = random_cuts(seed, came.records)
+    return resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts)
 
 
 def test_a_person_leaves_with_the_same_others_for_good() -> None:

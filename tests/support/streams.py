@@ -77,10 +77,11 @@ def resumed(
     had come at once; `by_record` are the arrays of `own` that have a place for each record."""
     out, step = np.full(came.records, WAITING), np.zeros(came.records, np.int64)
     rows, before = np.empty(0, np.int64), None
-    for start, end in zip((0, *cuts), (*cuts, came.records), strict=True):
+    ends = [*cuts, came.records]
+    for turn, (start, end) in enumerate(zip((0, *cuts), ends, strict=True)):
         waiting, rows = len(rows), np.append(rows, np.arange(start, end))
         columns = (a[rows] for a in (came.values, came.people, came.sensitive, came.arrived))
-        left = run(Arrivals(came.places, *columns, waiting), before, end == came.records)
+        left = run(Arrivals(came.places, *columns, waiting), before, turn == len(cuts))
         out[rows], step[rows] = left.out, left.step
         stays = left.out == WAITING
         own = {name: a[stays] if name in by_record else a for name, a in left.own.items()}
@@ -89,9 +90,9 @@ def resumed(
 
 
 def random_cuts(seed: int, records: int) -> list[int]:
-    """Where to put a stream aside: at some places, of which several may be the same, and not after the last record."""
+    """Where to put a stream aside: at some places, of which several may be the same, or after the last record."""
     random = np.random.default_rng(seed)
-    return sorted(random.integers(0, records, random.integers(1, 8)).tolist())
+    return sorted(random.integers(0, records + 1, random.integers(1, 8)).tolist())
 
 
 def alike(one: State, other: State) -> None:
