@@ -35,7 +35,7 @@ def faanst_steps(
             _arrive(state, arrived, values, first, seen)
             continue
         now, last = state[7], False
-        is_full = state[6] >= mu and now - state[4] >= k
+        is_full = state[6] >= mu and now - state[4] >= max(k, mu // 4)
         if is_full or (over and ends and now > state[4] and now - arrived[x] + 1 < delta):
             state[4], state[5] = now, now - state[4]
             steps += _round(
@@ -56,6 +56,13 @@ def faanst_steps(
         else:
             break
         hopeless = mode == 0
+        if not hopeless:
+            size = np.int64(0)
+            for t in range(x, state[0]):
+                if out[t] == WAITING:
+                    rows[size] = t
+                    size += 1
+            hopeless = not _suffices(size, k, need, rows, people, sensitive, marks, values_of, clock)
         for t in range(x, state[0]):
             if now - arrived[t] + 1 < limit:
                 break
@@ -100,7 +107,7 @@ def _round(
             rows[size], group[t] = t, -1
             size += 1
     number = size // k
-    if number < 1:
+    if number < 1 or not _suffices(size, k, need, rows, people, sensitive, marks, values_of, clock):
         return looked + size
     if by_member:
         members(
@@ -123,6 +130,29 @@ def _round(
                 batch,
             )  # fmt: skip
     return looked + size * number
+
+
+@part
+def _suffices(size, k, need, rows, people, sensitive, marks, values_of, clock):
+    """Whether so many records together are enough for a class."""
+    clock[0] += 1
+    persons = np.int64(0)
+    for j in range(size):
+        if people[rows[j]] >= 0 and marks[people[rows[j]]] != clock[0]:
+            marks[people[rows[j]]] = clock[0]
+            persons += 1
+    if persons < k:
+        return False
+    for s in range(len(need)):
+        number = np.int64(0)
+        for j in range(size):
+            code = sensitive[rows[j], s]
+            if people[rows[j]] >= 0 and code >= 0 and values_of[s, code] != clock[0]:
+                values_of[s, code] = clock[0]
+                number += 1
+        if number < need[s]:
+            return False
+    return True
 
 
 @part

@@ -166,7 +166,7 @@ def _cut(v, a, size, new, k, values, first, nodes, shape, cut, low, high, heads,
     else:
         shape[v, KIND] = NUMBER
         sort_values(sorted_, known)
-        middle = (known - 1) // 2
+        middle = np.int64((known - 1) // 2)
         while sorted_[middle] == sorted_[known - 1]:
             middle -= 1
         cut[v] = sorted_[middle]

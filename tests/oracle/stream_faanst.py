@@ -29,7 +29,7 @@ class Faanst:
             self.now = record + 1
             self.plain.see(record)
             self.window.append(record)
-            if len(self.window) >= options["mu"] and self.now - held >= k:
+            if len(self.window) >= options["mu"] and self.now - held >= max(k, options["mu"] // 4):
                 gap, held = self.now - held, self.now
                 self._round()
                 if self.mode == "proactive":
@@ -74,7 +74,7 @@ class Faanst:
                 self._leave([x], c)
         number = len(self.window) // self.k
         self.clusters = []
-        if number:
+        if number and self.plain.is_enough(self.window, self.k, self.need):
             self.clusters = self._means(number) if self.by == "kmeans" else self._members(number)
         for cluster in self.clusters:
             if self.plain.is_enough(cluster, self.k, self.need):

@@ -51,8 +51,9 @@ class Regions:
             for name, kept in (("shape", made.shape), ("cut", made.cut), ("low", made.low), ("high", made.high)):
                 kept[:old] = before.own[name]
             made.shape[:, 7] = 0
-            has = before.own["published"] >= 0
-            made.published[:old][has] = before.kept[before.own["published"][has].astype(np.int64)]
+            places_kept = before.own["published"].astype(np.int64)
+            has = places_kept >= 0
+            made.published[:old][has] = before.kept[places_kept[has]]
             made.at[: arrivals.waiting] = before.own["at"]
         desk.counters[4], desk.counters[6] = old, 0 if before is None else int(before.own["last"][0])
         return made
