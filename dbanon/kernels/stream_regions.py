@@ -115,8 +115,8 @@ def _specialize(
     begin(values[rows[0]], ends[0], ends[1], first, nodes)
     for j in range(1, size):
         widen(values[rows[j]], ends[0], ends[1], first, nodes)
-    for a in range(len(weights)):
-        wide[a] = weights[a] * lost(a, ends[0, a], ends[1, a], first, share, seen)
+    for i in range(len(weights)):
+        wide[i] = weights[i] * lost(i, ends[0, i], ends[1, i], first, share, seen)
     while True:
         a = np.int64(0)
         for other in range(len(weights)):
@@ -166,17 +166,17 @@ def _cut(v, a, size, new, k, values, first, nodes, shape, cut, low, high, heads,
     else:
         shape[v, KIND] = NUMBER
         sort_values(sorted_, known)
-        middle = np.int64((known - 1) // 2)
+        middle, following = (known - 1) // 2, np.int64(0)
         while sorted_[middle] == sorted_[known - 1]:
             middle -= 1
         cut[v] = sorted_[middle]
-        while sorted_[middle] == cut[v]:
-            middle += 1
+        while sorted_[following] <= cut[v]:
+            following += 1
     for branch in range(2):
         _open(new + branch, v, np.int64(branch), shape, low, high, heads)
     shape[new, NEXT] = new + 1
     if shape[v, KIND] == NUMBER:
-        high[new, a], low[new + 1, a] = cut[v], sorted_[middle]
+        high[new, a], low[new + 1, a] = cut[v], sorted_[following]
     for j in range(size):
         x = values[rows[j], a]
         is_second = x == x if known < size else x > cut[v]

@@ -34,10 +34,11 @@ def faanst(
     """FAANST (Zakerzadeh and Osborn 2011) and its passive and proactive extensions (Zakerzadeh and Osborn 2013),
     reconstructed from their abstracts and what a review says.
 
-    When `mu` records wait (and k have come since the last round), a round publishes those that an accepted class
-    covers, clusters the rest and publishes each cluster that has k persons; the others go on waiting. Clusters are made
-    by k-means, from random records and in five steps at most, with the mean of numbers and the medoid of categories; or
-    by k-member, without its leftovers.
+    When `mu` records wait (and k and a quarter of `mu` have come since the last round, so that rounds in vain cost
+    little), a round publishes those that an accepted class covers, clusters the rest, where that is enough for a class,
+    and publishes each cluster that has k persons; the others go on waiting. Clusters are made by k-means, from random
+    records and in five steps at most, with the mean of numbers and the medoid of categories; or by k-member, without
+    its leftovers.
 
     FAANST has no deadline and its extensions a soft one: here no record waits longer than `delta`, in any mode. What is
     due leaves with the accepted class that covers it and loses least; else, unless the mode is `base`, with its cluster
