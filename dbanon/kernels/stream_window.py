@@ -17,7 +17,7 @@ SUPPRESSED = -1
 
 
 @part
-def _ask(value, ahead, first, nodes, share, seen, weights, table):
+def ask(value, ahead, first, nodes, share, seen, weights, table):
     """Tables of what categories are apart from those of a record, where that is less than looking each up."""
     for a in range(len(value)):
         begin_, size = first[a], first[a + 1] - first[a]
@@ -28,7 +28,7 @@ def _ask(value, ahead, first, nodes, share, seen, weights, table):
 
 
 @part
-def _away(x, y, most, ahead, first, nodes, share, seen, weights, table):
+def asked(x, y, most, ahead, first, nodes, share, seen, weights, table):
     """How far apart two records are, of which the first was asked for; inf once that is more than `most`."""
     total = 0.0
     for a in range(len(x)):
@@ -49,12 +49,12 @@ def nearest(x, begins, ends, size, values, people, out, first, nodes, share, see
     number, ahead = np.int64(0), (ends - begins) // 2
     if size < 2:
         return number
-    _ask(values[x], ahead, first, nodes, share, seen, weights, table)
+    ask(values[x], ahead, first, nodes, share, seen, weights, table)
     for i in range(begins, ends):
         if out[i] != WAITING or i == x or people[i] < 0 or people[i] == people[x]:
             continue
         most = far[number - 1] if number == size - 1 else np.inf
-        away = _away(values[x], values[i], most, ahead, first, nodes, share, seen, weights, table)
+        away = asked(values[x], values[i], most, ahead, first, nodes, share, seen, weights, table)
         if number == size - 1 and not away < most:
             continue
         at = np.int64(-1)

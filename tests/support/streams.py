@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,3 +65,37 @@ def refuse_broken(came: Arrivals, model: Model, left: State, delta: int, *, mayb
             else:
                 assert maybe or not has_null
                 assert low <= min(known) and max(known) <= high
+
+
+def resumed(
+    came: Arrivals,
+    run: Callable[[Arrivals, State | None, bool], State],
+    cuts: Sequence[int],
+    by_record: Sequence[str] = (),
+) -> State:
+    """What leaves a stream that is put aside before each record of `cuts` (ascending) and taken up again, as though it
+    had come at once; `by_record` are the arrays of `own` that have a place for each record."""
+    out, step = np.full(came.records, WAITING), np.zeros(came.records, np.int64)
+    rows, before = np.empty(0, np.int64), None
+    ends = [*cuts, came.records]
+    for turn, (start, end) in enumerate(zip((0, *cuts), ends, strict=True)):
+        waiting, rows = len(rows), np.append(rows, np.arange(start, end))
+        columns = (a[rows] for a in (came.values, came.people, came.sensitive, came.arrived))
+        left = run(Arrivals(came.places, *columns, waiting), before, turn == len(cuts))
+        out[rows], step[rows] = left.out, left.step
+        stays = left.out == WAITING
+        own = {name: a[stays] if name in by_record else a for name, a in left.own.items()}
+        before, rows = replace(left, out=left.out[stays], step=left.step[stays], own=own), rows[stays]
+    return replace(left, out=out, step=step)
+
+
+def random_cuts(seed: int, records: int) -> list[int]:
+    """Where to put a stream aside: at some places, of which several may be the same, or after the last record."""
+    random = np.random.default_rng(seed)
+    return sorted(random.integers(0, records + 1, random.integers(1, 8)).tolist())
+
+
+def alike(one: State, other: State) -> None:
+    """AssertionError unless the same records left with the same classes at the same time."""
+    for name in ("out", "step", "lows", "highs", "born", "kept"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)

@@ -1,0 +1,106 @@
+"""FAANST: the records that wait are clustered in rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.cluster.registry import SEED, Check
+from dbanon.functions.parameter_types import Choice, Integer, Real
+from dbanon.functions.parameters import Parameter
+from dbanon.stream.arrivals import Arrivals, Model
+from dbanon.stream.registry import Stream, register
+from dbanon.stream.state import Desk, State, drive
+
+MODES = ("base", "passive", "proactive")
+MODE = Parameter(
+    "mode",
+    Choice(MODES),
+    "A record that is due and that no accepted class covers: `base` suppresses it, `passive` publishes it with the "
+    "nearest clusters; `proactive` does so after a round with records that would be due before the next one.",
+    "passive",
+)
+MU = Parameter("mu", Integer(2, 10**9), "How many records wait before a round clusters them.", 500)
+THRESHOLD = Parameter(
+    "threshold", Real(0, 1), "A class that loses less than this is accepted: later records may join it.", 0.5
+)
+CLUSTERS = Parameter("clusters", Choice(("kmeans", "kmember")), "What a round clusters by.", "kmeans")
+
+
+def faanst(
+    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
+) -> State:
+    """FAANST (Zakerzadeh and Osborn 2011) and its passive and proactive extensions (Zakerzadeh and Osborn 2013),
+    reconstructed from their abstracts and what a review says.
+
+    When `mu` records wait (and k and a quarter of `mu` have come since the last round, so that rounds in vain cost
+    little), a round publishes those that an accepted class covers, clusters the rest, where that is enough for a class,
+    and publishes each cluster that has k persons; the others go on waiting. Clusters are made by k-means, from random
+    records and in five steps at most, with the mean of numbers and the medoid of categories; or by k-member, without
+    its leftovers.
+
+    FAANST has no deadline and its extensions a soft one: here no record waits longer than `delta`, in any mode. What is
+    due leaves with the accepted class that covers it and loses least; else, unless the mode is `base`, with its cluster
+    of the last round and those nearest to it, until these are enough for a class; else it is suppressed. `proactive`
+    counts arrivals where the paper measures time: after a round it does the same with what would be due before as many
+    have come as between the last two rounds, but what then finds no class goes on waiting. When the stream ends a last
+    round is held. O(mu / k) distances a record by k-means, O(mu) by k-member; accepted classes are kept for good.
+    """
+    from dbanon.kernels.stream_faanst import faanst_steps
+
+    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    records, width = arrivals.values.shape
+    delta, mu, seed = (int(str(options[name])) for name in ("delta", "mu", "seed"))
+    mode, by_member = MODES.index(str(options["mode"])), options["clusters"] == "kmember"
+    threshold = float(str(options["threshold"]))
+    group, random = np.full(records, -1, np.int64), np.array([np.random.PCG64(seed).random_raw() | 1], np.uint64)
+    desk.counters[6] = arrivals.waiting
+    if before is not None:
+        group[: arrivals.waiting], random = before.own["group"], before.own["random"].astype(np.uint64)
+        desk.counters[[4, 5, 7]] = before.own["counters"]
+    clusters = records // model.k + 1
+    centers, heads = np.empty((clusters, width)), np.full(clusters, -1, np.int64)
+    order, link, found, rows, batch, picked = (np.zeros(records, np.int64) for _ in range(6))
+    away, table = np.empty(records), np.empty(len(places.share))
+    counts = np.zeros(len(places.share), np.int64)
+    marks = np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64)
+    codes = int(arrivals.sensitive.max(initial=0)) + 1
+    values_of, clock = np.zeros((arrivals.sensitive.shape[1], codes), np.int64), np.zeros(1, np.int64)
+
+    def steps(most: int) -> int:
+        return int(
+            faanst_steps(
+                desk.counters, most, ends, model.k, delta, mode, mu, threshold, by_member, desk.need, arrivals.arrived,
+                arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born,
+                desk.lows, desk.highs, places.first, places.nodes, places.share, desk.seen, places.weights, group,
+                centers, order, heads, link, counts, found, rows, batch, picked, away, marks, values_of, clock, table,
+                random,
+            )
+        )  # fmt: skip
+
+    drive(steps, check)
+    return desk.state(group=group, random=random, counters=desk.counters[[4, 5, 7]])
+
+
+def problem(options: Mapping[str, object], k: int) -> str | None:
+    """What of options and k exclude each other; None where nothing does."""
+    delta, mu = (int(str(options[name])) for name in ("delta", "mu"))
+    if mu < k:
+        return "mu must be at least k: fewer records are no class"
+    if mu > delta:
+        return "mu must be at most delta: so many records never wait"
+    return None
+
+
+register(
+    Stream(
+        name="faanst",
+        title="FAANST: fast anonymizing algorithm for streaming data",
+        run=faanst,
+        source="Zakerzadeh and Osborn 2011, Zakerzadeh and Osborn 2013",
+        evidence="RECON",
+        complexity="O(mu / k) time a record (k-member: O(mu)), O(delta + accepted classes) memory",
+        own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
+    )
+)

@@ -1,0 +1,112 @@
+"""What a class of a stream publishes and loses, and how far apart records are, value by value in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isnan
+
+from dbanon.stream import Arrivals
+
+Span = tuple[float, float]
+
+
+class Plain:
+    """The records of a stream as lists, and what has been seen of them so far."""
+
+    def __init__(self, came: Arrivals) -> None:
+        first = came.places.first.tolist()
+        self.width = len(first) - 1
+        self.nodes = [came.places.nodes[first[a] : first[a + 1]].tolist() for a in range(self.width)]
+        self.share = [came.places.share[first[a] : first[a + 1]].tolist() for a in range(self.width)]
+        self.weights = came.places.weights.tolist()
+        self.values = came.values.tolist()
+        self.people = came.people.tolist()
+        self.sensitive = came.sensitive.tolist()
+        self.seen = [(inf, -inf) for _ in range(self.width)]
+
+    def see(self, record: int) -> None:
+        """A record arrives."""
+        for a, value in enumerate(self.values[record]):
+            if not self.nodes[a] and not isnan(value):
+                self.seen[a] = min(self.seen[a][0], value), max(self.seen[a][1], value)
+
+    def published(self, a: int, node: int) -> Span:
+        """What is published for a node: itself or an ancestor, and the last node below."""
+        raised = self.nodes[a][node][2]
+        return float(raised), float(self.nodes[a][raised][1])
+
+    def ancestor(self, a: int, values: Sequence[float]) -> int:
+        """The lowest node that all values are at or below."""
+        node = int(values[0])
+        while not all(node <= v <= self.nodes[a][node][1] for v in values):
+            node = self.nodes[a][node][0]
+        return node
+
+    def span(self, records: Sequence[int]) -> list[Span]:
+        """What a class of these records publishes of each attribute."""
+        spans = []
+        for a in range(self.width):
+            values = [self.values[r][a] for r in records]
+            known = [v for v in values if not isnan(v)]
+            if not known:
+                spans.append((inf, -inf))
+            elif len(known) < len(values):
+                spans.append((-inf, inf))
+            elif self.nodes[a]:
+                spans.append(self.published(a, self.ancestor(a, known)))
+            else:
+                spans.append((min(known), max(known)))
+        return spans
+
+    def loss(self, spans: Sequence[Span]) -> float:
+        """What a record of a class loses."""
+        total = 0.0
+        for a, (low, high) in enumerate(spans):
+            total += self.weights[a] * self.loss_of(a, low, high)
+        return total
+
+    def loss_of(self, a: int, low: float, high: float) -> float:
+        """What it loses of one attribute."""
+        if low > high:
+            return 0.0
+        if low == -inf:
+            return 1.0
+        if self.nodes[a]:
+            return self.share[a][int(low)]
+        width = self.seen[a][1] - self.seen[a][0]
+        return (high - low) / width if width > 0 else 0.0
+
+    def covers(self, spans: Sequence[Span], record: int) -> bool:
+        """Whether a record may be published as a class is."""
+        return all(
+            (low > high or low == -inf) if isnan(v) else low <= v <= high
+            for (low, high), v in zip(spans, self.values[record], strict=True)
+        )
+
+    def apart(self, x: Sequence[float], y: Sequence[float]) -> float:
+        """How far apart two records are."""
+        total = 0.0
+        for a in range(self.width):
+            total += self.weights[a] * self.apart_of(a, x[a], y[a])
+        return total
+
+    def apart_of(self, a: int, x: float, y: float) -> float:
+        """How far apart two values are."""
+        if isnan(x) or isnan(y):
+            return float(isnan(x) != isnan(y))
+        if self.nodes[a]:
+            return 0.0 if x == y else self.share[a][self.ancestor(a, [x, y])]
+        width = self.seen[a][1] - self.seen[a][0]
+        return abs(x - y) / width if width > 0 else 0.0
+
+    def persons(self, records: Sequence[int]) -> set[int]:
+        """The known persons."""
+        return {self.people[r] for r in records} - {-1}
+
+    def kinds(self, records: Sequence[int], column: int) -> set[int]:
+        """The sensitive values of known persons in a column."""
+        return {self.sensitive[r][column] for r in records if self.people[r] >= 0} - {-1}
+
+    def is_enough(self, records: Sequence[int], k: int, need: Sequence[int]) -> bool:
+        """Whether records are enough for a class."""
+        return len(self.persons(records)) >= k and all(len(self.kinds(records, s)) >= n for s, n in enumerate(need))

@@ -1,0 +1,185 @@
+"""FAANST, written down as its steps are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan, nan
+
+import numpy as np
+
+from dbanon.stream import SUPPRESSED, WAITING, Arrivals
+from oracle.stream_common import Plain, Span
+
+
+class Faanst:
+    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those that are accepted."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: dict[str, object]) -> None:
+        self.plain, self.k, self.need = Plain(came), k, need
+        self.delta, self.mode, self.by = options["delta"], options["mode"], options["clusters"]
+        self.threshold, self.state = options["threshold"], int(np.random.PCG64(options["seed"]).random_raw()) | 1
+        self.out = [WAITING] * came.records
+        self.step = [0] * came.records
+        self.classes: list[list[Span]] = []
+        self.kept: list[int] = []
+        self.window: list[int] = []
+        self.clusters: list[list[int]] = []
+        held, self.now = 0, 0
+        for record in range(came.records):
+            self.now = record + 1
+            self.plain.see(record)
+            self.window.append(record)
+            if len(self.window) >= options["mu"] and self.now - held >= max(k, options["mu"] // 4):
+                gap, held = self.now - held, self.now
+                self._round()
+                if self.mode == "proactive":
+                    for x in list(self.window):
+                        if x in self.window and self.now - x + gap >= self.delta:
+                            self._force(x, self.now - x >= self.delta)
+            while self.window and self.now - self.window[0] >= self.delta:
+                self._force(self.window[0], True)
+        if self.window and held < self.now:
+            self._round()
+        while self.window:
+            self._force(self.window[0], True)
+
+    def _below(self, n: int) -> int:
+        x, whole = self.state, 2**64 - 1
+        x ^= x >> 12
+        x ^= x << 25 & whole
+        x ^= x >> 27
+        self.state = x
+        return ((x * 2685821657736338717 & whole) >> 33) % n
+
+    def _covering(self, x: int) -> int | None:
+        kept = [c for c in self.kept if self.plain.covers(self.classes[c], x)]
+        return min(kept, key=lambda c: (self.plain.loss(self.classes[c]), c), default=None)
+
+    def _leave(self, records: Sequence[int], number: int) -> None:
+        for r in records:
+            self.out[r], self.step[r] = number, self.now
+            self.window.remove(r)
+
+    def _publish(self, records: list[int]) -> None:
+        spans = self.plain.span(records)
+        if self.plain.loss(spans) < self.threshold:
+            self.kept.append(len(self.classes))
+        self.classes.append(spans)
+        self._leave(records, len(self.classes) - 1)
+
+    def _round(self) -> None:
+        for x in list(self.window):
+            c = self._covering(x)
+            if c is not None:
+                self._leave([x], c)
+        number = len(self.window) // self.k
+        self.clusters = []
+        if number and self.plain.is_enough(self.window, self.k, self.need):
+            self.clusters = self._means(number) if self.by == "kmeans" else self._members(number)
+        for cluster in self.clusters:
+            if self.plain.is_enough(cluster, self.k, self.need):
+                self._publish(cluster)
+
+    def _means(self, number: int) -> list[list[int]]:
+        plain, order = self.plain, list(self.window)
+        for c in range(number):
+            at = c + self._below(len(order) - c)
+            order[c], order[at] = order[at], order[c]
+        centers = [list(plain.values[r]) for r in order[:number]]
+        clusters: list[list[int]] = []
+        for turn in range(5):
+            if turn:
+                for c, records in enumerate(clusters):
+                    if records:
+                        centers[c] = [
+                            self._center(a, [plain.values[r][a] for r in records]) for a in range(plain.width)
+                        ]
+            before, clusters = clusters, [[] for _ in range(number)]
+            for r in self.window:
+                away = [plain.apart(plain.values[r], center) for center in centers]
+                clusters[away.index(min(away))].append(r)
+            if clusters == before:
+                break
+        return clusters
+
+    def _center(self, a: int, values: list[float]) -> float:
+        known = [v for v in values if not isnan(v)]
+        if len(values) - len(known) > len(known):
+            return nan
+        if not self.plain.nodes[a]:
+            total = 0.0
+            for v in known:
+                total += v
+            return total / len(known)
+        different = list(dict.fromkeys(known))
+        sums = []
+        for v in different:
+            total = 0.0
+            for other in different:
+                total += self.plain.apart_of(a, v, other) * known.count(other)
+            sums.append(total)
+        return different[sums.index(min(sums))]
+
+    def _members(self, number: int) -> list[list[int]]:
+        plain, clusters, last = self.plain, [], None
+        free = list(self.window)
+        for _ in range(number):
+            if last is None:
+                at = self._below(len(free))
+                starts = [r for r in free[at:] + free[:at] if plain.people[r] >= 0][:1]
+            else:
+                starts = [r for r in free if plain.people[r] >= 0]
+                starts.sort(key=lambda r: (-plain.apart(plain.values[last], plain.values[r]), r))
+            if not starts:
+                break
+            last = starts[0]
+            cluster = [last]
+            while True:
+                fit = [r for r in free if plain.persons([r]) - plain.persons(cluster)]
+                if len(plain.persons(cluster)) >= self.k:
+                    few = [s for s, n in enumerate(self.need) if len(plain.kinds(cluster, s)) < n]
+                    if not few:
+                        break
+                    fit = [r for r in fit if plain.kinds([r], few[0]) - plain.kinds(cluster, few[0])]
+                if not fit:
+                    break
+                cluster.append(min(fit, key=lambda r: (self._growth(cluster, r), r)))
+            clusters.append(sorted(cluster))
+            free = [r for r in free if r not in cluster]
+        return clusters
+
+    def _growth(self, cluster: list[int], r: int) -> float:
+        plain, total = self.plain, 0.0
+        for a, (old, new) in enumerate(zip(plain.span(cluster), plain.span([*cluster, r]), strict=True)):
+            if not old[0] <= plain.values[r][a] <= old[1]:
+                total += plain.weights[a] * (plain.loss_of(a, *new) - plain.loss_of(a, *old))
+        return total
+
+    def _force(self, x: int, due: bool) -> None:
+        c = self._covering(x)
+        if c is not None:
+            self._leave([x], c)
+            return
+        batch = self._gathered(x) if self.mode != "base" and self.plain.people[x] >= 0 else []
+        if batch:
+            self._publish(batch)
+        elif due:
+            self._leave([x], SUPPRESSED)
+
+    def _gathered(self, x: int) -> list[int]:
+        plain, batch, chosen = self.plain, list[int](), x
+        near = sorted(self.window, key=lambda r: (plain.apart(plain.values[x], plain.values[r]), r))
+        while True:
+            batch += next((c for c in self.clusters if chosen in c), [chosen])
+            batch = [r for r in batch if r in self.window]
+            if plain.is_enough(batch, self.k, self.need):
+                return batch
+            fit = [r for r in near if r not in batch and plain.people[r] >= 0]
+            if len(plain.persons(batch)) < self.k:
+                fit = [r for r in fit if plain.people[r] not in plain.persons(batch)]
+            else:
+                few = next(s for s, n in enumerate(self.need) if len(plain.kinds(batch, s)) < n)
+                fit = [r for r in fit if plain.kinds([r], few) - plain.kinds(batch, few)]
+            if not fit:
+                return []
+            chosen = fit[0]

@@ -1,0 +1,156 @@
+"""SWAF, written down as its steps are: a tree of objects, of which each knows its records that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, isnan
+
+from dbanon.stream import SUPPRESSED, WAITING, Arrivals
+from oracle.stream_common import Plain, Span
+
+
+class Region:
+    """`spans`: of a number the ends between which it lies, of a category its node, twice."""
+
+    def __init__(self, above: Region | None, spans: list[Span]) -> None:
+        self.above, self.spans = above, spans
+        self.waiting: list[int] = []
+        self.came = 0
+        self.number: int | None = None
+        self.children: dict[object, Region] = {}
+        self.branch: Callable[[int], object] | None = None
+
+
+class Swaf:
+    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those that regions publish."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int) -> None:
+        self.plain, self.k, self.need = Plain(came), k, need
+        self.out = [WAITING] * came.records
+        self.step = [0] * came.records
+        self.classes: list[list[Span]] = []
+        self.root = Region(None, [(0, 0) if nodes else (-inf, inf) for nodes in self.plain.nodes])
+        self.at: dict[int, Region] = {}
+        window: list[int] = []
+        for record in range(came.records):
+            self.now = record + 1
+            self.plain.see(record)
+            window.append(record)
+            self._enter(record)
+            while window and self.now - window[0] >= delta:
+                self._due(window[0])
+                window = [r for r in window if self.out[r] == WAITING]
+        for record in window:
+            if self.out[record] == WAITING:
+                self._due(record)
+        regions = [self.root]
+        for region in regions:
+            regions += region.children.values()
+        self.kept = sorted(r.number for r in regions if r.number is not None)
+
+    def _enter(self, record: int) -> None:
+        region = self.root
+        region.waiting.append(record)
+        while region.branch and region.branch(record) in region.children:
+            region = region.children[region.branch(record)]
+            region.waiting.append(record)
+        self.at[record] = region
+        region.came += 1
+        if not region.branch and region.came >= self.k:
+            self._specialize(region)
+
+    def _specialize(self, region: Region) -> None:
+        if len(region.waiting) < 2 * self.k:
+            return
+        region.came = 0
+        plain, records = self.plain, region.waiting
+        wide = [plain.weights[a] * plain.loss_of(a, *span) for a, span in enumerate(plain.span(records))]
+        for a in sorted(range(plain.width), key=lambda a: (-wide[a], a)):
+            if wide[a] <= 0:
+                return
+            branch, spans = self._cut(region, a)
+            parts: dict[object, list[int]] = {}
+            for r in records:
+                parts.setdefault(branch(r), []).append(r)
+            if None not in parts and all(plain.is_enough(part, self.k, self.need) for part in parts.values()):
+                break
+        else:
+            return
+        region.branch = branch
+        for name, part in parts.items():
+            child = region.children[name] = Region(region, list(region.spans))
+            child.spans[a] = spans.get(name, child.spans[a])
+            child.waiting = part
+            self.at.update(dict.fromkeys(part, child))
+        for child in region.children.values():
+            self._specialize(child)
+
+    def _cut(self, region: Region, a: int) -> tuple[Callable[[int], object], dict[object, Span]]:
+        """Which part a record belongs to (None: none), and what parts span."""
+        value = [v[a] for v in self.plain.values]
+        known = sorted(value[r] for r in region.waiting if not isnan(value[r]))
+        spans: dict[object, Span] = {}
+        if len(known) < len(region.waiting):
+            return lambda r: isnan(value[r]), spans
+        nodes = self.plain.nodes[a]
+        if nodes:
+            above = self.plain.ancestor(a, known)
+            below = [n for n, node in enumerate(nodes) if node[0] == above]
+            spans = {n: (n, n) for n in below}
+            return lambda r: next((n for n in below if n <= value[r] <= nodes[n][1]), None), spans
+        middle = known[(len(known) - 1) // 2]
+        if middle == known[-1]:
+            middle = max(v for v in known if v < known[-1])
+        low, high = region.spans[a]
+        spans = {"low": (low, middle), "high": (min(v for v in known if v > middle), high)}
+        return lambda r: None if isnan(value[r]) else "low" if value[r] <= middle else "high", spans
+
+    def _due(self, x: int) -> None:
+        region: Region | None = self.at[x]
+        while region and self.out[x] == WAITING:
+            if region.number is not None and self.plain.covers(self.classes[region.number], x):
+                self._leave([x], region.number)
+            elif self.plain.people[x] >= 0:
+                batch = self._oldest(region)
+                if batch:
+                    region.number = len(self.classes)
+                    self.classes.append(self._published(region, batch))
+                    self._leave(batch, region.number)
+            region = region.above
+        if self.out[x] == WAITING:
+            self._leave([x], SUPPRESSED)
+
+    def _oldest(self, region: Region) -> list[int]:
+        plain, batch = self.plain, list[int]()
+        for r in sorted(region.waiting):
+            few = [s for s, n in enumerate(self.need) if len(plain.kinds(batch, s)) < n]
+            new = any(plain.kinds([r], s) - plain.kinds(batch, s) for s in few)
+            if plain.persons([r]) - plain.persons(batch) and (len(batch) < self.k or new):
+                batch.append(r)
+            if plain.is_enough(batch, self.k, self.need):
+                return batch
+        return []
+
+    def _published(self, region: Region, batch: list[int]) -> list[Span]:
+        spans = self.plain.span(batch)
+        for a, (low, high) in enumerate(spans):
+            if low > high or low == -inf:
+                continue
+            least, most = region.spans[a]
+            if self.plain.nodes[a]:
+                spans[a] = self.plain.published(a, int(least))
+                continue
+            values = [v for r in region.waiting if not isnan(v := self.plain.values[r][a])]
+            spans[a] = (
+                min(values) if least == -inf else min(low, least),
+                max(values) if most == inf else max(high, most),
+            )
+        return spans
+
+    def _leave(self, records: list[int], number: int) -> None:
+        for r in records:
+            self.out[r], self.step[r] = number, self.now
+            region: Region | None = self.at[r]
+            while region:
+                region.waiting.remove(r)
+                region = region.above

@@ -1,0 +1,113 @@
+"""FAANST in its modes against its plain loop, in any cuts, and a stream that was traced by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle.stream_faanst import Faanst
+from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+
+from dbanon.space.space import Number
+from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.stream.methods.faanst import MODES, problem
+
+Options = dict[str, object]
+
+
+def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+    return find("faanst").run(came, model, options, lambda: None, before, ends)
+
+
+def case(seed: int) -> tuple[Arrivals, Model, Options]:
+    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
+    random = np.random.default_rng(seed)
+    sensitive = int(random.integers(0, 3))
+    came = random_arrivals(
+        seed,
+        int(random.integers(1, 100)),
+        nulls=bool(seed % 2),
+        persons=bool(seed % 3),
+        sensitive=sensitive,
+        values=int(random.integers(1, 9)),
+    )
+    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    delta = model.k + int(random.integers(0, 40))
+    return (
+        came,
+        model,
+        {
+            "delta": delta,
+            "mu": int(random.integers(model.k, delta + 1)),
+            "mode": MODES[seed % 3],
+            "threshold": float(random.choice([0.0, 0.2, 0.5, 1.0])),
+            "clusters": ("kmeans", "kmember")[seed // 3 % 2],
+            "seed": seed,
+        },
+    )
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(3))
+def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+    for seed in range(part, 400, 3):
+        came, model, options = case(seed)
+        left = run(came, model, options)
+        plain = Faanst(came, model.k, model.need, options)
+        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
+            plain.classes
+        ), seed
+        assert left.kept.tolist() == plain.kept
+        refuse_broken(came, model, left, int(str(options["delta"])))
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(2))
+def test_any_cuts_give_the_same(part: int) -> None:
+    for seed in range(part, 200, 2):
+        came, model, options = case(seed)
+        alike(_resumed(seed, came, model, options), run(came, model, options))
+
+
+def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State:
+    return resumed(
+        came,
+        lambda some, before, ends: run(some, model, options, before, ends),
+        random_cuts(seed, came.records),
+        ["group"],
+    )
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("mode", ["base", "passive"])
+def test_a_stream_traced_by_hand(mode: str) -> None:
+    """k = 2, mu = 3, delta = 4, one number, threshold 0.5.
+
+    3 records wait, which makes one cluster: 0, 10 and 4 leave as class 0, 0-10, which loses 1 and is not accepted. 2, 3
+    and 3 leave as class 1, 2-3, which loses 0.1 and is. At 9 the first, 2, leaves with it, and 9 and 8 as class 2. At
+    12 3 leaves with class 1, and 5 and 6 as class 3. Then 0, 1 and 0 are of one
+    person, too few to be clustered; at 16 the first is due, and leaves with the new 7 as class 4, 0-7; the other two
+    are suppressed when the stream ends. In the base mode the first is suppressed, and the last round makes one cluster
+    of the other two and the 7.
+    """
+    value = np.array([[0], [10], [4], [2], [3], [3], [2], [9], [8], [5], [6], [3], [0], [1], [0], [7]], np.int32)
+    people = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 12, 12, 13])
+    came = arrivals([Number(np.arange(11.0), integral=True)], value, people, np.zeros((16, 0), np.int64))
+    options = {"delta": 4, "mu": 3, "mode": mode, "threshold": 0.5, "clusters": "kmeans", "seed": 0}
+    left = run(came, Model(2), options)
+    end = [4, SUPPRESSED, SUPPRESSED, 4] if mode == "passive" else [SUPPRESSED, 4, 4, 4]
+    assert left.out.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 1, *end]
+    assert left.step.tolist() == [3, 3, 3, 6, 6, 6, 9, 9, 9, 12, 12, 12, 16, 16, 16, 16]
+    assert left.lows.tolist() == [[0], [2], [8], [5], [0]]
+    assert left.highs.tolist() == [[10], [3], [9], [6], [7]]
+    assert left.kept.tolist() == [1, 2, 3]
+
+
+def test_parameters_that_exclude_each_other() -> None:
+    assert problem({"delta": 10, "mu": 4}, 5) == "mu must be at least k: fewer records are no class"
+    assert problem({"delta": 10, "mu": 11}, 5) == "mu must be at most delta: so many records never wait"
+    assert problem({"delta": 10, "mu": 10}, 10) is None
+    came, model, options = case(1)
+    for mu in (2, 1000):  # nobody has to ask
+        left = run(came, model, {**options, "mu": mu})
+        refuse_broken(came, model, left, int(str(options["delta"])))

@@ -1,0 +1,99 @@
+"""(k,l)-clustering against its plain loop, in any cuts, and a stream that was traced by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle.stream_kl import KLClustering
+from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+
+from dbanon.space.space import Number
+from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.stream.methods.kl_clustering import problem
+
+
+def run(came: Arrivals, model: Model, delta: int, before: State | None = None, ends: bool = True) -> State:
+    return find("kl_clustering").run(came, model, {"delta": delta}, lambda: None, before, ends)
+
+
+def case(seed: int) -> tuple[Arrivals, Model, int]:
+    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
+    random = np.random.default_rng(seed)
+    sensitive = int(random.integers(0, 3))
+    came = random_arrivals(
+        seed,
+        int(random.integers(1, 120)),
+        nulls=bool(seed % 2),
+        persons=bool(seed % 3),
+        sensitive=sensitive,
+        values=int(random.integers(1, 9)),
+    )
+    if seed % 5 == 1 and seed % 3:  # a few persons who come again and again
+        people = random.integers(-1, 12, came.records)
+        came = Arrivals(came.places, came.values, people, came.sensitive, came.arrived)
+    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    return came, model, model.k + int(random.integers(0, 40))
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(3))
+def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+    for seed in range(part, 300, 3):
+        came, model, delta = case(seed)
+        left = run(came, model, delta)
+        plain = KLClustering(came, model.k, model.need, delta)
+        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
+            plain.classes
+        ), seed
+        assert left.own["clusters"].tolist() == plain.clusters
+        refuse_broken(came, model, left, delta)
+
+
+def test_any_cuts_give_the_same() -> None:
+    for seed in range(150):
+        came, model, delta = case(seed)
+        alike(_resumed(seed, came, model, delta), run(came, model, delta))
+
+
+def _resumed(seed: int, came: Arrivals, model: Model, delta: int) -> State:
+    cuts = random_cuts(seed, came.records)
+    return resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts)
+
+
+def test_a_person_leaves_with_the_same_others_for_good() -> None:
+    came = random_arrivals(4, 400, persons=True)
+    came = Arrivals(came.places, came.values, came.people % 30, came.sensitive, came.arrived)
+    left = run(came, Model(3), 40)
+    others: dict[int, set[int]] = {}
+    for number in range(len(left.born)):
+        group = came.people[left.out == number].tolist()
+        assert len(group) == 3
+        for person in group:
+            assert others.setdefault(person, set(group)) == set(group)
+
+
+def test_a_stream_traced_by_hand() -> None:
+    """k = 2, delta = 4, one number; sensitive values in brackets, of which two are needed.
+
+    1: A 0 (x); 2: B 1 (x); 3: C 9 (y); 4: D 3 (y). With 4 the first is due: B is nearest to A but has its value, so D
+    (3) and A are a cluster and leave as 0-3, class 0. 5: A 5 (x) waits for D; record 2 is due: of B and C are made a
+    second cluster, class 1, 1-9. 6: D 6 (x): A and D have a record each but one value. 7: A 7 (y). 8: record 5 is due,
+    with D 8 (y) just come: it is suppressed; then 6 (x) of D and 7 (y) of A leave, class 2, 6-7. 9: an unknown person,
+    10: B. The stream ends: 8, 9 and 10 are suppressed.
+    """
+    value = np.array([[0], [1], [9], [3], [5], [6], [7], [8], [2], [4]], np.int32)
+    people = np.array([0, 1, 2, 3, 0, 3, 0, 3, -1, 1])
+    sensitive = np.array([[0], [0], [1], [1], [0], [0], [1], [1], [0], [0]])
+    came = arrivals([Number(np.arange(10.0), integral=True)], value, people, sensitive)
+    left = run(came, Model(2, (2,)), 4)
+    assert left.out.tolist() == [0, 1, 1, 0, SUPPRESSED, 2, 2, SUPPRESSED, SUPPRESSED, SUPPRESSED]
+    assert left.step.tolist() == [4, 5, 5, 4, 8, 8, 8, 10, 10, 10]
+    assert left.lows.tolist() == [[0], [1], [6]]
+    assert left.highs.tolist() == [[3], [9], [7]]
+
+
+def test_parameters_that_exclude_each_other() -> None:
+    assert problem({"l": 4}, 3) == "l must be at most k: a group is exactly k records"
+    assert problem({"l": 3}, 3) is None
+    assert problem({"l": None}, 3) is None
