@@ -33,8 +33,7 @@ ATTACKS = {"prediction": "accuracy", "reconstruction": "success"}
 """Attacks that can be asked for, and the row of attack_summary that says how often they are right."""
 
 COSTS = ("precision", "ncp", "query_error")
-RISKS = ("risk_highest", "risk_average", "homogeneous_share")
-_FIGURES = (*COSTS, *RISKS, "suppressed")
+_FIGURES = (*COSTS, "risk_highest", "risk_average", "homogeneous_share", "suppressed")
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,13 @@ def statement(call: Call) -> Sql:
 
     Attacks are run on the releases themselves. Which configurations cannot be released is found out then when the call
     is planned, by running them on what is committed; clusters are kept, so that the statement does not make them again.
-    Raises what the policy, the roles and the hierarchies raise for a release, UnknownAlgorithm and NoSensitive.
+    Raises what the policy, the roles and the hierarchies raise for a release, UnknownAlgorithm, InvalidArgument and
+    NoSensitive.
     """
     options = call.options
+    if options["cost"] == "query_error" and not options["queries"]:
+        accepts = "an integer of at least 1 where cost = 'query_error'"
+        raise errors.InvalidArgument(call.function.name, "queries", accepts, str(options["queries"]))
     chosen = algorithms(options)
     least = min(options["t"] or (1.0,))
     base = runs.whole(call, {"l": _most(options["l"]), "t": None if least == 1 else least})
@@ -66,7 +69,7 @@ def statement(call: Call) -> Sql:
     if asks and not base.roles.sensitive:
         raise errors.NoSensitive(call.function.name, base.source.shown, f"attacks = ['{asks[0]}']")
     every = _tried(call, base, every) if asks else every
-    risks = [*RISKS[: 3 if base.roles.sensitive else 2], *asks]
+    risks = ["risk_highest", *(["homogeneous_share"] if base.roles.sensitive else []), *asks]
     return Sql(
         fill(
             "audit/compare/choose.sql",
@@ -76,7 +79,7 @@ def statement(call: Call) -> Sql:
             questions=[_questions(call, i, c, asks) for i, c in enumerate(every)],
             attacks=asks,
             cost="-precision" if options["cost"] == "precision" else options["cost"],
-            risks=[risk for risk in risks if risk != "risk_average"],
+            risks=risks,
         )
     )
 

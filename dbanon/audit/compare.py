@@ -38,7 +38,7 @@ def statement(call: Call) -> Sql:
         accepts = f"numbers of quasi-identifiers, at most {len(whole.attributes)}"
         raise errors.InvalidArgument(call.function.name, "d", accepts, str(list(widths)))
     combinations = [(d, rows) for d in widths for rows in options["rows"] or (None,)]
-    call.session.compared = 0
+    call.session.widths = widths
     parts = []
     for d, rows in combinations:
         base = _narrowed(whole, d, rows, int(options["seed"]))

@@ -53,6 +53,7 @@ class Run:
 def whole(call: Call, asked: Mapping[str, object]) -> Publication:
     """What all runs have in common: source, roles and hierarchies are those of a release with the same parameters.
     `asked` stands for parameters of which the call has several values; that k is too great is for each run to say."""
+    call.session.compared = 0
     usual = {p.name: p.default for p in COMMON}
     given = {name: call.options[name] for name in usual if call.options.get(name) is not None}
     publication = prepare.prepared(call, Options({**usual, **given, **asked, "k": 2}), call.function.name, "release")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,8 @@ def _answered(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Runs the function, draws what it found and prints it."""
+    """Runs the function, prints what it found, whether it can be drawn or not, and draws it. JSON is one document: what
+    was found, or why it cannot be drawn."""
     from dbanon.client import comparison
     from dbanon.plots.drawing import rows_of, writable
     from dbanon.plots.plot import plot as drawn
@@ -140,20 +141,25 @@ def _answered(
             con.progress = searched(step)
             run = getattr(comparison, function)
             found = rows_of(run(con, source, **{n: v for n, v in more.items() if v is not None}, **asked))
-        written = drawn(found).save(plot) if plot is not None else None
-    if as_json:
-        answer(found, as_json)
-        return
+    if not as_json:
+        _printed(f"{function} {source}", found)
+    written = ""
+    if plot is not None:
+        with errors_as_messages():
+            written = str(drawn(found).save(plot))
+    answer(found, as_json, written)
+
+
+def _printed(title: str, found: Sequence[Mapping[str, Any]]) -> None:
+    """A table of what was made, and a line for each that was refused."""
     made = [row for row in found if row["problem"] is None]
     names = [n for n in found[0] if n not in _IN_JSON and any(row[n] is not None for row in made)]
     if made:
-        table(f"{function} {source}", [{n: _short(row[n]) for n in names} for row in made])
+        table(title, [{n: _short(row[n]) for n in names} for row in made])
     for row in found:
         if row["problem"] is not None:
             of = ", ".join(f"{n} = {row[n]}" for n in ("k", "l", "t", "d", "n") if row.get(n) is not None)
             click.echo(f"{row['algorithm']}, {of}: {row['problem']}")
-    if written is not None:
-        click.echo(str(written))
 
 
 def _short(value: object) -> object:

@@ -120,8 +120,9 @@ def parameter(given: str, kinds: Mapping[str, Kind]) -> tuple[str, Any]:
             f"as -p \"{name}=['a', 'b']\".",
             param_hint=f"-p {name}",
         )
-    if isinstance(kinds.get(name), (Integers, Reals)):
-        return name, [literal(item)[1] if literal(item)[0] else item.strip() for item in text.split(",")]
+    if alone:
+        read = [(item.strip(), *literal(item)) for item in text.split(",")]
+        return name, [value if known else item for item, known, value in read]
     return name, [item.strip() for item in text.split(",")] if is_list else text
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dbanon import errors
+from dbanon import errors, session
 from dbanon.audit.compare import algorithms
 from dbanon.client.about import answered
 from dbanon.functions.options import Options
@@ -101,37 +102,38 @@ class _Kept:
         ).fetchall()
         comment = rows[0][0] if rows else None
         if comment != self._comment:
-            raise errors.OtherComparison(self._into, comment or "something else")
+            raise errors.OtherComparison(self._into, _held(comment))
 
     def missing(self) -> list[dict[str, Any]]:
         """The combinations that the table has no figures of."""
         query = f"SELECT DISTINCT algorithm, k, d, rows FROM {self._name} WHERE problem IS NULL"
         done = set(self._con.execute(query).fetchall())
-        whole = {(algorithm, k, rows) for algorithm, k, _, rows in done}
-
-        def has(c: Mapping[str, Any]) -> bool:
-            if c["d"] is None:
-                return (c["algorithms"], c["k"], c["rows"]) in whole
-            return (c["algorithms"], c["k"], c["d"], c["rows"]) in done
-
-        return [c for c in self._combinations() if not has(c)]
+        return [c for c in self._combinations() if tuple(c[axis] for axis in AXES) not in done]
 
     def add(self, combination: Mapping[str, Any]) -> None:
         """Runs one combination and keeps its rows, in place of those that say why it was refused before."""
-        same = {"algorithm": combination["algorithms"], "k": combination["k"], "rows": combination["rows"]}
-        same |= {} if combination["d"] is None else {"d": combination["d"]}
-        where = " AND ".join(f"{name} IS NOT DISTINCT FROM {literal(value)}" for name, value in same.items())
+        columns = ("algorithm", *AXES[1:])
+        same = {column: literal(combination[axis]) for column, axis in zip(columns, AXES, strict=True)}
+        where = " AND ".join(f"{column} IS NOT DISTINCT FROM {value}" for column, value in same.items())
         self._con.execute(f"DELETE FROM {self._name} WHERE problem IS NOT NULL AND {where}")
         self._con.execute(f"INSERT INTO {self._name} FROM {self._call(combination)}")
 
     def rows(self) -> pd.DataFrame:
         """All rows of the table."""
-        return self._con.execute(f"FROM {self._name}").df()  # type: ignore[no-any-return]
+        found: pd.DataFrame = self._con.execute(f"FROM {self._name}").df()
+        return found
+
+    @cached_property
+    def _widths(self) -> Sequence[int]:
+        """Numbers of quasi-identifiers: without `d`, that of all of them, which only planning finds."""
+        planned = self._call({axis: self._options[axis] for axis in AXES})
+        self._con.execute(f"EXPLAIN FROM {planned}").fetchall()
+        return session.of_connection(getattr(self._con, "raw", self._con)).widths
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
         options = self._options
         every = (
-            options["d"] or (None,),
+            self._widths,
             options["rows"] or (None,),
             [a.name for a in algorithms(options)],
             options["k"],
@@ -143,3 +145,13 @@ class _Kept:
         given = {**self._fixed, **{name: value for name, value in combination.items() if value is not None}}
         arguments = "".join(f", {name} := {argument(value)}" for name, value in given.items())
         return Sql(f"compare({text(self._of)}{arguments})")
+
+
+def _held(comment: str | None) -> str:
+    """What a table with another comment holds."""
+    try:
+        said = json.loads(comment or "")
+        of, given = said["compare"], "".join(f", {name} = {value!r}" for name, value in said["with"].items())
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "something else"
+    return f"compare({of!r}{given})"

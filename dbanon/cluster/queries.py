@@ -147,17 +147,17 @@ def _leaves_before(tree: Tree) -> Ints:
 def _published(of: Published) -> tuple[list[Floats], list[Floats]]:
     """Ends of what each cluster publishes, by column; -infinity where that is NULL."""
     low, high = [], []
-    for j, (first, last) in enumerate(_ends(of)):
-        values = of.space.attributes[j].values
+    for j, (attribute, (first, last)) in enumerate(zip(of.space.attributes, _ends(of), strict=True)):
+        values = attribute.values
         codes_low, codes_high = of.extents.low[:, j], of.extents.high[:, j]
         none, mixed = codes_low == values, (codes_high == values) & (codes_low < values)
-        bare = isinstance(of.space.attributes[j], Number) and of.space.attributes[j].bare  # type: ignore[union-attr]
-        seen = ~none & ~mixed
-        if isinstance(of.space.attributes[j], Tree):
-            whole = 0.0, float(of.space.attributes[j].leaves[0] - 1)  # type: ignore[union-attr]
+        if isinstance(attribute, Tree):
+            everything = mixed
+            whole = 0.0, float(attribute.leaves[0] - 1)
         else:
+            everything = mixed | none if attribute.bare else mixed
+            seen = ~none & ~mixed
             whole = float(first[seen].min(initial=np.inf)), float(last[seen].max(initial=-np.inf))
-        everything = mixed | none if bare else mixed
         first, last = np.where(everything, whole[0], first), np.where(everything, whole[1], last)
         low.append(np.where(none & ~everything, -np.inf, first))
         high.append(np.where(none & ~everything, -np.inf, last))

@@ -81,7 +81,8 @@ def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
                 problem = str(error)
             done = before + of.get("repeat", 0)
             rows += _rows(run.asked, table.rows, found, problem, {"run": number, "place": len(rows)})
-        current.compared += 1
+        # A prepared statement runs again without being planned again.
+        current.compared = (current.compared + 1) % asked["parts"]
     values = pa.array(rows, ROWS.value_type)
     return pa.StructArray.from_arrays([tables.one(values, ROWS), pa.nulls(1, pa.string())], fields=list(COMPARISON))
 

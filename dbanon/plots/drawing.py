@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +79,7 @@ def writable(path: str | Path) -> Path:
 def library() -> None:
     """MissingExtra where there is none to draw with."""
     try:
-        import matplotlib  # noqa: F401
+        import_module("matplotlib")
     except ImportError as missing:
         raise errors.MissingExtra("a plot", "matplotlib", "plot") from missing
 

@@ -51,19 +51,20 @@ def test_each_row_is_what_is_said_of_the_release_that_its_statement_makes(people
         assert row["problem"] is None
 
 
-def test_the_frontier_is_what_no_other_beats_in_both(people: Any) -> None:
-    found = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav', 'mondrian'], queries := 0)")
+@pytest.mark.parametrize(("cost", "queries"), [("precision", 0), ("ncp", 0), ("query_error", 40)])
+def test_the_frontier_is_what_no_other_beats_in_both(people: Any, cost: str, queries: int) -> None:
+    asked = f"algorithms := ['kacpc', 'mdav', 'mondrian'], queries := {queries}, cost := '{cost}'"
+    found = rows(people, f"FROM choose({CALL}, {asked})")
 
     def beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
-        pairs = [(-one["precision"], -other["precision"])]
+        sign = -1 if cost == "precision" else 1
+        pairs = [(sign * one[cost], sign * other[cost])]
         pairs += [(one[r], other[r]) for r in ("risk_highest", "homogeneous_share")]
         return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
     assert [r["frontier"] for r in found] == [not any(beats(o, r) for o in found) for r in found]
     assert {r["frontier"] for r in found} == {True, False}
-    assert all(r["query_error"] is None for r in found)
-    by_ncp = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav'], queries := 0, cost := 'ncp')")
-    assert any(r["frontier"] for r in by_ncp)
+    assert all((r["query_error"] is None) == (queries == 0) for r in found)
 
 
 def test_attacks_are_those_of_attack_summary(people: Any) -> None:
@@ -106,6 +107,21 @@ def test_t_and_other_models_and_settings_are_in_the_statement(people: Any) -> No
         people.execute(row["statement"])
 
 
+def test_it_says_how_far_it_is_whatever_was_compared_before(people: Any) -> None:
+    told: list[float] = []
+    with dbanon.connect(progress=lambda done, saved: told.append(done)) as con:
+        con.execute("CREATE TABLE t AS SELECT range % 50 AS age, range % 7 AS city FROM range(300)")
+        asked = "'t', k := {}, qi := ['age', 'city']"
+        con.execute(f"PREPARE compared AS FROM compare({asked.format([3, 4])}, algorithms := ['kacpc', 'mondrian'])")
+        # Clusters that are known are not made again, and nothing is told of them.
+        chosen = [f"FROM choose({asked.format(k)})" for k in ([3, 4], [5, 6])]
+        for query in ("EXECUTE compared", "EXECUTE compared", *chosen):
+            told.clear()
+            con.execute(query).fetchall()
+            assert told[0] < 0.5, query
+            assert told[-1] == 1, query
+
+
 def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
     name = "x'); DROP TABLE t; --"
     with dbanon.connect() as con:
@@ -124,6 +140,7 @@ def test_temporary_tables_and_odd_names_are_chosen_for_too(people: Any) -> None:
         ("k := [5], attacks := ['prediction']", "no column of people is sensitive"),
         ("k := [5], algorithms := ['nix']", "there is no algorithm 'nix'"),
         ("k := [5], cost := 'time'", "cost must be one of"),
+        ("k := [5], cost := 'query_error', queries := 0", "queries must be an integer of at least 1 where cost ="),
     ],
 )
 def test_a_call_that_means_nothing_says_what_is_accepted(people: Any, call: str, said: str) -> None:

@@ -99,6 +99,17 @@ def test_configurations_are_shown_and_drawn_and_json_has_their_statements(clinic
         con.execute(found[0]["statement"])
 
 
+def test_what_cannot_be_drawn_is_shown_all_the_same(clinic: str, tmp_path: Path) -> None:
+    plot = tmp_path / "runs.svg"
+    words = ("compare", clinic, "people", "-k", "5000", "--algorithms", "mdav", "-p", "qi=age", "--plot", str(plot))
+    shown, as_json = call(*words), call(*words, "--json")
+    assert "k must be between 2 and" in shown.stdout.replace("\n", " ")
+    assert "rows of compare() with a mean" in shown.stderr
+    assert "rows of compare() with a mean" in json.loads(as_json.stdout)["error"]["message"]
+    assert (shown.exit_code, as_json.exit_code) == (2, 2)
+    assert not plot.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

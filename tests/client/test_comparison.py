@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -57,6 +59,22 @@ def test_what_is_kept_is_not_run_again_and_more_can_be_added(clinic: Path, runs_
         assert more[key].sort_values(key).reset_index(drop=True).equals(expected)
 
 
+def test_all_quasi_identifiers_are_others_than_some_of_them(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
+    asked: dict[str, Any] = {"into": "runs", "algorithms": "mdav", **ASKED}
+    with dbanon.connect(clinic) as con:
+        dbanon.compare(con, "people", k=[3], d=[1], **asked)
+        both = dbanon.compare(con, "people", k=[3], **asked)
+        assert runs_made == [("mdav", 3), ("mdav", 3)]
+        assert both["d"].tolist() == [1, 1, 2, 2]
+        assert dbanon.compare(con, "people", k=3, d=[1, 2], **asked).equals(both)
+        with pytest.raises(duckdb.Error, match="d must be numbers of quasi-identifiers, at most 2"):
+            dbanon.compare(con, "people", k=4, d=[1, 3], **asked)
+        assert len(runs_made) == 2
+        dbanon.compare(con, "people", k=[500], d=[1], **asked)
+        refused = dbanon.compare(con, "people", k=[500], **asked)
+        assert refused.loc[refused["problem"].notna(), "d"].tolist() == [1, 2]
+
+
 def test_a_comparison_that_was_stopped_goes_on_where_it_was(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, called = cluster.run, []
 
@@ -90,24 +108,27 @@ def test_what_was_refused_is_tried_again(clinic: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "other"),
+    ("before", "other", "held"),
     [
-        ("CREATE TABLE runs (a INTEGER)", {}),
-        ("", {"metrics": ["ncp"]}),
-        ("", {"qi": ["age"]}),
-        ("", {"seed": 4}),
+        ("CREATE TABLE runs (a INTEGER)", {}, "something else"),
+        ("CREATE TABLE runs (a INTEGER); COMMENT ON TABLE runs IS '[1]'", {}, "something else"),
+        ("", {"metrics": ["ncp"]}, "compare('people', qi = ['age', 'city'])"),
+        ("", {"qi": ["age"]}, "compare('people', qi = ['age', 'city'])"),
+        ("", {"seed": 4}, "compare('people', qi = ['age', 'city'])"),
     ],
 )
-def test_a_table_that_holds_something_else_is_left_alone(clinic: Path, before: str, other: dict[str, Any]) -> None:
+def test_a_table_that_holds_something_else_is_left_alone(
+    clinic: Path, before: str, other: dict[str, Any], held: str
+) -> None:
     with dbanon.connect(clinic) as con:
         if before:
             con.execute(before)
         else:
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **ASKED)
-        held = con.execute("FROM runs").fetchall()
-        with pytest.raises(errors.OtherComparison, match=r"runs holds .* and not this comparison"):
+        kept = con.execute("FROM runs").fetchall()
+        with pytest.raises(errors.OtherComparison, match=re.escape(f"runs holds {held} and not this comparison")):
             dbanon.compare(con, "people", into="runs", k=[3], algorithms="mdav", **{**ASKED, **other})
-        assert con.execute("FROM runs").fetchall() == held
+        assert con.execute("FROM runs").fetchall() == kept
 
 
 def test_what_changes_no_figure_is_no_other_comparison(clinic: Path) -> None:

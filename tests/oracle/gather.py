@@ -67,19 +67,19 @@ def multilevel(space: Space, table: Plain, k: int, levels: int, coarser: int) ->
 def _averages(space: Space, table: Plain, length: int) -> tuple[list[tuple[int, ...]], tuple[Attribute, ...]]:
     if length == 1:
         return table.rows, space.attributes
-    numbers = [j for j, a in enumerate(space.attributes) if isinstance(a, Number)]
+    numbers = {j: a for j, a in enumerate(space.attributes) if isinstance(a, Number)}
     others = [j for j in range(len(space.attributes)) if j not in numbers]
     kinds = [space.attributes[j] for j in others]
     columns: list[list[int]] = [[row[j] for row in table.rows] for j in others]
     for first in range(0, len(numbers), length):
-        some = numbers[first : first + length]
+        some = list(numbers)[first : first + length]
         means: list[float | None] = []
         for row in table.rows:
             known = [j for j in some if row[j] < space.attributes[j].values]
             whole = sum(space.attributes[j].weight for j in known)
             total = 0.0
             for j in known:
-                positions = space.attributes[j].positions  # type: ignore[union-attr]
+                positions = numbers[j].positions
                 width = float(positions[-1])
                 total += float(positions[row[j]]) / width * space.attributes[j].weight if width > 0 else 0.0
             means.append(total / whole if known else None)

@@ -48,10 +48,11 @@ class Clusters:
         for j in range(len(self.declared)):
             within, between = [], []
             for (spot, label), n in counts.items():
-                if spot[j] is not None:
-                    own = self.centers[label][j]
-                    within.append(((spot[j] - own) / UNIT) ** 2 * n)  # type: ignore[operator]
-                    between.append(((own - average[j]) / UNIT) ** 2 * n)  # type: ignore[operator]
+                place, own, middle = spot[j], self.centers[label][j], average[j]
+                if place is not None:
+                    assert own is not None and middle is not None
+                    within.append(((place - own) / UNIT) ** 2 * n)
+                    between.append(((own - middle) / UNIT) ** 2 * n)
             shares.append(math.fsum(between) / max(math.fsum(within), 1e-12))
         if sum(shares) > 0:
             self.weights = [(w + s / math.fsum(shares)) / 2 for w, s in zip(self.weights, shares, strict=True)]
