@@ -15,7 +15,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
 RULES = {
     "session": "", "vocabulary": "", "sqltext": "jinja2", "errors": "", "files": "", "source": "",
     "kernels": "numba numpy", "space": "numpy", "functions": "", "models": "numpy", "hierarchy": "", "policy": "",
-    "learn": "numpy sklearn", "cluster": "numpy", "stream": "numpy", "release": "", "engine": "duckdb numpy pyarrow", "views": "duckdb",
+    "learn": "numpy sklearn", "cluster": "numpy", "stream": "numpy", "release": "", "engine": "duckdb numpy pyarrow",
+    "views": "duckdb",
     "audit": "", "client": "duckdb numpy pandas", "plots": "matplotlib",
     "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",
     "harlequin": "duckdb harlequin", "manual": "click", "shell": "click duckdb prompt_toolkit pygments rich",

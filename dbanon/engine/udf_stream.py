@@ -1,4 +1,4 @@
-"""The scalar function that functions of streams call: encoded records in the order of arrival in, what left when out."""
+"""The scalar function that functions of streams call: encoded records in the order of arrival in, what left out."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     columns = [packed(came.arrived), packed(state.out.astype(np.int32)), packed(state.step)]
     left = pa.StructArray.from_arrays(columns, fields=list(RECORDS.value_type))
     wide = pa.array([_wide(attributes, state)], WIDE) if system.widens else pa.nulls(1, WIDE)
-    return pa.StructArray.from_arrays(
-        [tables.one(left, RECORDS), wide, pa.nulls(1, pa.string())], fields=list(LEFT)
-    )
+    return pa.StructArray.from_arrays([tables.one(left, RECORDS), wide, pa.nulls(1, pa.string())], fields=list(LEFT))
 
 
 def _arrivals(

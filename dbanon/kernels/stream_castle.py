@@ -18,7 +18,6 @@ from dbanon.kernels.stream_class import (
 from dbanon.kernels.stream_open import (
     close_cluster,
     count,
-    has_values,
     is_enough,
     loss_of_both,
     measure,
@@ -108,8 +107,8 @@ def remember(lost, state, recent):
 
 @part
 def _select(
-    t, state, beta, values, recent, first, nodes, share, seen, weights, used, ids, heads, sizes, lows, highs, link, slot,
-    grown,
+    t, state, beta, values, recent, first, nodes, share, seen, weights, used, ids, heads, sizes, lows, highs, link,
+    slot, grown,
 ):  # fmt: skip
     """The cluster of a new record: of those that it widens least, the smallest that stays good (ties: the one that was
     opened first); else a new one; else, where there are `beta`, the smallest. grown (slots,): scratch."""
@@ -123,9 +122,9 @@ def _select(
         if used[c] and grown[c] == least:
             own = loss_with(values[t], lows[c], highs[c], first, nodes, share, seen, weights) <= limit
             if chosen < 0 or (own and not good):
-                chosen, good = c, own
+                chosen, good = np.int64(c), own
             elif own == good and (sizes[c] < sizes[chosen] or (sizes[c] == sizes[chosen] and ids[c] < ids[chosen])):
-                chosen = c
+                chosen = np.int64(c)
     if chosen < 0 or (not good and state[5] < beta):
         c = open_cluster(t, state, used, ids, heads, values, lows, highs, sizes, first, nodes)
         put(t, c, heads, link, slot, sizes)
@@ -178,7 +177,7 @@ def _nearest_cluster(c, used, ids, lows, highs, first, nodes, share, seen, weigh
         if used[other] and other != c:
             more = loss_of_both(c, other, lows, highs, first, nodes, share, seen, weights) - own
             if more < least or (more == least and ids[other] < ids[best]):
-                best, least = other, more
+                best, least = np.int64(other), more
     return best
 
 
@@ -253,7 +252,7 @@ def _take(
             marks[person] = clock[0]
             rows[2, j] = 1
             if x < 0:
-                x = j
+                x = np.int64(j)
             away[j] = distance(values[rows[0, x]], values[rows[0, j]], first, nodes, share, seen, weights)
     if x < 0:
         return x
@@ -287,7 +286,7 @@ def _nearest_of(size, rows, away):
     best = np.int64(-1)
     for j in range(size):
         if rows[2, j] > 0 and (best < 0 or away[j] < away[best]):
-            best = j
+            best = np.int64(j)
     return best
 
 
@@ -312,7 +311,7 @@ def _take_shares(piece, x, size, k, total, sensitive, rows, away):
             best = np.int64(-1)
             for i in range(size):
                 if rows[2, i] > 0 and sensitive[rows[0, i], 0] == value and (best < 0 or away[i] < away[best]):
-                    best = i
+                    best = np.int64(i)
             if best < 0:
                 break
             _add(best, piece, rows)
@@ -365,7 +364,7 @@ def _deal(size, pieces, base, values, people, need, lows, highs, first, nodes, s
             low, high = lows[base + piece], highs[base + piece]
             more = growth(value, low, high, least, first, nodes, share, seen, weights)
             if more < least:
-                best, least = piece, more
+                best, least = np.int64(piece), more
         for i in range(j, size):
             if i == j or (len(need) == 0 and rows[1, i] < 0 and person >= 0 and people[rows[0, i]] == person):
                 rows[1, i] = best

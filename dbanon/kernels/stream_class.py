@@ -5,8 +5,9 @@ to `high`: of a number its least and greatest position, of a category a node and
 NULLs is from inf to -inf and covers nothing else; one of NULLs and values is from -inf to inf, which is published as
 `*`, and covers all.
 
-`first` (attributes + 1,): where the nodes of an attribute begin, of which a number has none; `nodes` (nodes, 3): parent,
-last node below, and the node that it is published as; `share` (nodes,): leaves below but one, over all leaves but one.
+`first` (attributes + 1,): where the nodes of an attribute begin, of which a number has none; `nodes` (nodes, 3):
+parent, last node below, and the node that it is published as; `share` (nodes,): leaves below but one, over all leaves
+but one.
 `seen` (attributes, 2): the least and the greatest position of all that has arrived. `weights` (attributes,) sum to 1.
 """
 

@@ -60,7 +60,7 @@ def nearest(x, begins, ends, size, values, people, out, first, nodes, share, see
         at = np.int64(-1)
         for j in range(number):
             if people[found[j]] == people[i]:
-                at = j
+                at = np.int64(j)
                 break
         if at >= 0:
             if not away < far[at]:
@@ -92,7 +92,7 @@ def diverse(x, number, begins, ends, values, people, sensitive, need, out, first
                     continue
                 away = distance(values[x], values[i], first, nodes, share, seen, weights)
                 if away < least:
-                    best, least = i, away
+                    best, least = np.int64(i), away
             if best < 0:
                 return np.int64(-1)
             found[number] = best

@@ -12,6 +12,8 @@ from dbanon.functions.example import Example
 from dbanon.functions.parameters import Parameter, shown
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import ENDINGS, TableFunction
+from dbanon.stream import Stream
+from dbanon.stream import find as find_stream
 
 _COMMON_TITLE = "Parameters of every algorithm"
 
@@ -86,6 +88,8 @@ def _table(function: TableFunction, alone: bool) -> list[str]:
     parts += _example(function.example)
     if function.algorithm:
         parts += ["## Algorithm", *_algorithm(find(function.algorithm))]
+    if function.system:
+        parts += ["## System", *_system(find_stream(function.system))]
     siblings = _siblings(function)
     if siblings:
         parts += ["## See also", ", ".join(map(link, siblings)) + ", [metrics](../metrics.md), [errors](../errors.md)"]
@@ -155,8 +159,24 @@ def _algorithm(algorithm: Algorithm) -> list[str]:
     ]
 
 
+def _system(system: Stream) -> list[str]:
+    return [
+        table(
+            ("", ""),
+            (
+                ("name", prose(system.title)),
+                ("source", prose(system.source)),
+                ("evidence", prose(system.known_by)),
+                ("complexity", prose(system.complexity)),
+            ),
+        )
+    ]
+
+
 def _siblings(function: TableFunction) -> list[str]:
-    """The other functions of the same algorithm."""
+    """The other functions of the same algorithm or system."""
+    if function.system:
+        return [name for name in (function.system + ending for ending in ENDINGS) if name != function.name]
     own = next((ending for ending, kind in ENDINGS.items() if kind == function.kind), None)
     if own is None:
         return []

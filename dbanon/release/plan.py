@@ -51,8 +51,8 @@ class Reading:
     table that can be read twice have a number of their own, unless a column has its name (`has_rowid`).
 
     `whole` is the source with those that `left_out` holds back; `keep` are records that stay in their classes, `coded`
-    columns with codes for missing values, `order` those by which the records of a stream arrive. `bare` is the name that a temporary table could take, the fingerprint that of
-    the policy when the call was planned.
+    columns with codes for missing values, `order` those by which the records of a stream arrive. `bare` is the name
+    that a temporary table could take, the fingerprint that of the policy when the call was planned.
     """
 
     source: Sql

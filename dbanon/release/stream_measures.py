@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from dbanon.sqltext.quote import Sql, literal, text
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure; `direction` is 'higher' or 'lower', what is better. It is `published` where it follows from the released rows alone; `sql_where_dropped` is its form
-    where records that are left out have no rows."""
+    """One measure; `direction` is 'higher' or 'lower', what is better. It is `published` where it follows from the
+    released rows alone; `sql_where_dropped` is its form where records that are left out have no rows."""
 
     name: str
     direction: str
@@ -38,7 +39,7 @@ class Measure:
 MEASURES = (
     Measure(
         "records",
-        "",
+        "higher",
         "Records that have arrived.",
         Sql("r.records"),
         sql_where_dropped=Sql("r.records + dropped.records"),
@@ -57,7 +58,12 @@ MEASURES = (
         "Mean number of records that arrive between a record and its publication.",
         Sql("r.delay"),
     ),
-    Measure("delay", "lower", "Greatest number of records that arrive between a record and its publication.", Sql("r.longest")),
+    Measure(
+        "delay",
+        "lower",
+        "Greatest number of records that arrive between a record and its publication.",
+        Sql("r.longest"),
+    ),
     Measure(
         "suppression",
         "lower",
@@ -68,14 +74,14 @@ MEASURES = (
     Measure(
         "k",
         "higher",
-        "Least number of records (of persons, where a person column is declared) of a class when it is first published.",
+        "Least number of records (persons, where a person column is declared) of a class when it is first published.",
         Sql("f.persons"),
         goes_out=False,
     ),
-    Measure("classes", "", "Equivalence classes, by what they publish.", Sql("c.classes")),
+    Measure("classes", "higher", "Equivalence classes, by what they publish.", Sql("c.classes")),
     Measure(
         "reuse",
-        "",
+        "higher",
         "Share of the published records that joined a class after it was first published.",
         Sql("c.reused::DOUBLE / nullif(c.published, 0)"),
     ),

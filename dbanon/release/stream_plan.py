@@ -49,7 +49,9 @@ def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
     """What a call publishes."""
     options = _as_of_table(call.options)
     found = prepare.prepared(call, options, system.name, kind)
-    order = tuple(found.source.column(call.function.name, name, "order_by") for name in call.options.columns("order_by"))
+    order = tuple(
+        found.source.column(call.function.name, name, "order_by") for name in call.options.columns("order_by")
+    )
     if not order:
         accepts = "one or more columns by which records arrive"
         raise errors.InvalidArgument(call.function.name, "order_by", accepts, "[]")
@@ -142,7 +144,7 @@ GATE = {
 """What the gate refuses of a stream beside what it refuses of a release."""
 
 _COUNTED = {
-    **{name: "counted.records" for name in ("lost", "columns")},
+    **dict.fromkeys(("lost", "columns"), "counted.records"),
     "untrue": "counted.untrue",
     "unknown": "counted.unknown",
     "uncovered": "covered.uncovered",
@@ -174,5 +176,3 @@ def _measures(of: plan.Plan, drops: bool) -> Iterator[Measure]:
                 f"Least number of different values of {sensitive.plain} in a class when it is first published.",
                 Sql(f"f.values{sensitive.i}"),
             )
-
-

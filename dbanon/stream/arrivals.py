@@ -48,8 +48,8 @@ class Arrivals:
 
     values (records, attributes): a number's position or the preorder number of a category's node, NaN for NULL; people
     (records,): numbers of persons, -1 where unknown; sensitive (records, columns): codes of the sensitive columns that
-    the model is about, -1 for NULL; arrived (records,): at which place each arrived, from 1. The first `waiting` arrived
-    before and still wait.
+    the model is about, -1 for NULL; arrived (records,): at which place each arrived, from 1. The first `waiting`
+    arrived before and still wait.
     """
 
     places: Places

@@ -104,8 +104,8 @@ def test_a_stream_traced_by_hand(mode: str) -> None:
 
 
 def test_parameters_that_exclude_each_other() -> None:
-    assert problem({"delta": 10, "mu": 4}, 5) == "mu must be at least k: fewer records are no class"
-    assert problem({"delta": 10, "mu": 11}, 5) == "mu must be at most delta: so many records never wait"
+    assert problem({"delta": 10, "mu": 4}, 5) == ("mu", "at least 5, as many records as a class needs")
+    assert problem({"delta": 10, "mu": 11}, 5) == ("mu", "at most 10, as more records never wait")
     assert problem({"delta": 10, "mu": 10}, 10) is None
     came, model, options = case(1)
     for mu in (2, 1000):  # nobody has to ask

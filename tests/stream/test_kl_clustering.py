@@ -94,6 +94,6 @@ def test_a_stream_traced_by_hand() -> None:
 
 
 def test_parameters_that_exclude_each_other() -> None:
-    assert problem({"l": 4}, 3) == "l must be at most k: a group is exactly k records"
+    assert problem({"l": 4}, 3) == ("l", "at most 3, as a group is exactly k records")
     assert problem({"l": 3}, 3) is None
     assert problem({"l": None}, 3) is None

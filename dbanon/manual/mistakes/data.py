@@ -82,6 +82,11 @@ MISTAKES: tuple[Mistake, ...] = (
         SHAPES,
     ),
     sql(
+        errors.NullArrival("fads", "shapes", "sex"),
+        "FROM fads('shapes', k = 10, delta = 100, order_by = 'sex', qi = ['gender']);",
+        SHAPES,
+    ),
+    sql(
         errors.NotFinite("kacpc", "shapes", "weight", 50),
         "FROM kacpc('shapes', k = 10, qi = ['weight']);",
         SHAPES,

@@ -133,6 +133,20 @@ WORKS = (
         "IEEE Access 7, 75434-75445",
     ),
     Work(
+        "Cao et al. 2011",
+        "Cao, J., Carminati, B., Ferrari, E. and Tan, K.-L.",
+        "CASTLE: continuously anonymizing data streams",
+        "IEEE Transactions on Dependable and Secure Computing 8(3)",
+        "10.1109/TDSC.2009.47",
+    ),
+    Work(
+        "Guo and Zhang 2013",
+        "Guo, K. and Zhang, Q.",
+        "Fast clustering-based anonymization approaches with time constraints for data streams",
+        "Knowledge-Based Systems 46",
+        "10.1016/j.knosys.2013.03.007",
+    ),
+    Work(
         "Tekli et al. 2018",
         "Tekli, J., Al Bouna, B., Bou Issa, Y., Kamradt, M. and Haraty, R.",
         "(k, l)-clustering for transactional data streams anonymization",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from dbanon.cluster.registry import Check
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter

@@ -83,13 +83,13 @@ def faanst(
     return desk.state(group=group, random=random, counters=desk.counters[[4, 5, 7]])
 
 
-def problem(options: Mapping[str, object], k: int) -> str | None:
-    """What of options and k exclude each other; None where nothing does."""
+def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
+    """A parameter that options or k exclude, and what it must be; None where nothing does."""
     delta, mu = (int(str(options[name])) for name in ("delta", "mu"))
     if mu < k:
-        return "mu must be at least k: fewer records are no class"
+        return "mu", f"at least {k}, as many records as a class needs"
     if mu > delta:
-        return "mu must be at most delta: so many records never wait"
+        return "mu", f"at most {delta}, as more records never wait"
     return None
 
 
@@ -102,5 +102,6 @@ register(
         evidence="RECON",
         complexity="O(mu / k) time a record (k-member: O(mu)), O(delta + accepted classes) memory",
         own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
+        problem=problem,
     )
 )

@@ -61,10 +61,10 @@ def kl_clustering(
     return desk.state(clusters=members[: desk.counters[4]], last=desk.counters[6:7])
 
 
-def problem(options: Mapping[str, object], k: int) -> str | None:
-    """What of options and k exclude each other; None where nothing does."""
+def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
+    """A parameter that options or k exclude, and what it must be; None where nothing does."""
     if options.get("l") is not None and int(str(options["l"])) > k:
-        return "l must be at most k: a group is exactly k records"
+        return "l", f"at most {k}, as a group is exactly k records"
     return None
 
 
@@ -76,5 +76,6 @@ register(
         source="Tekli et al. 2018",
         evidence="RECON",
         complexity="O(k) time a record, O(delta) for one of a new person; O(delta + persons) memory",
+        problem=problem,
     )
 )

@@ -129,5 +129,6 @@ register(
         source="Wang et al. 2007",
         evidence="RECON",
         complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
+        widens=True,
     )
 )

@@ -1,0 +1,199 @@
+"""The functions of streams: what leaves, how it is asked for, and a gate that refuses whatever breaks before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import dbanon
+from dbanon import errors, stream
+from dbanon.engine import udf_stream
+from dbanon.stream import State, streams
+
+NAMES = [system.name for system in streams()]
+OWN = {"faanst": ", mu := 20"}
+REFUSED = "release gate refused the result"
+ASKED = "qi := ['age', 'sex'], sensitive := 'disease'"
+
+
+@pytest.fixture
+def con() -> Any:
+    con = dbanon.connect()
+    con.execute(
+        "CREATE TABLE visits AS SELECT i AS ts, (i * 37) % 50 + 20 AS age, ['F', 'M'][1 + (i // 3) % 2] AS sex, "
+        "'d' || (i * 13) % 7 AS disease, (i * 17) % 80 AS person FROM range(240) r (i)"
+    )
+    yield con
+    con.close()
+
+
+def call(name: str, more: str = "", table: str = "visits") -> str:
+    own = OWN.get(name.removesuffix("_classes").removesuffix("_metrics"), "")
+    return f"{name}('{table}', k := 4, delta := 40, order_by := 'ts', {ASKED}{own}{more})"
+
+
+@pytest.mark.parametrize("more", ["", ", person := 'person', l := 2", ", intervals := 'bounds', suppress := 'drop'"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_record_leaves_once_in_time_with_k_persons(con: Any, name: str, more: str) -> None:
+    own = f"SELECT class_id, arrived, published, delay, suppressed FROM {call(name, more)}"
+    rows = con.execute(own).fetchall()
+    arrived = [row[1] for row in rows]
+    assert sorted(arrived) == list(range(1, 241)) or ("drop" in more and len(set(arrived)) == len(arrived))
+    assert [row[2] for row in rows] == sorted(row[2] for row in rows)
+    assert all(0 <= delay == published - came <= 40 for _, came, published, delay, _ in rows)
+    person = {i + 1: (i * 17) % 80 if "person" in more else i for i in range(240)}
+    for number in {row[0] for row in rows if not row[4]}:
+        members = [row for row in rows if row[0] == number]
+        first = min(row[2] for row in members)
+        assert len({person[row[1]] for row in members if row[2] == first}) >= 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_classes_and_metrics_say_what_the_rows_say(con: Any, name: str) -> None:
+    con.execute(f"CREATE TEMP TABLE left_ AS FROM {call(name, ', l := 2')}")
+    classes = con.execute(f"SELECT class_id, size FROM {call(name + '_classes', ', l := 2')} ORDER BY ALL").fetchall()
+    assert classes == con.execute("SELECT class_id, count(*) FROM left_ GROUP BY ALL ORDER BY ALL").fetchall()
+    found = dict(con.execute(f"SELECT metric, value FROM {call(name + '_metrics', ', l := 2')}").fetchall())
+    expected = con.execute(
+        "SELECT count(*), avg(delay), max(delay), avg(suppressed::INTEGER), count(DISTINCT class_id) FROM left_"
+    ).fetchone()
+    names = ("records", "average_delay", "delay", "suppression", "classes")
+    assert [found[n] for n in names] == pytest.approx(expected)
+    assert found["k"] >= 4
+    assert found["l:disease"] >= 2
+    assert 0 <= found["average_loss"] <= 1
+    assert 0 <= found.get("reuse", 0) < 1
+
+
+def test_the_order_in_which_a_table_is_stored_tells_nothing(con: Any) -> None:
+    con.execute("CREATE TABLE shuffled AS FROM visits ORDER BY hash(ts)")
+    con.execute("UPDATE visits SET ts = ts // 10")
+    con.execute("UPDATE shuffled SET ts = ts // 10")
+    first = con.execute(f"FROM {call('fads')}").fetchall()
+    assert con.execute(f"FROM {call('fads', table='shuffled')}").fetchall() == first
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("fads('visits', k := 4, delta := 3, order_by := 'ts', qi := 'age')", "delta must be at least 4"),
+        ("fads('visits', k := 4, delta := 40, qi := 'age')", "order_by is missing"),
+        ("fads('visits', k := 4, delta := 40, order_by := 'when', qi := 'age')", "has no column 'when'"),
+        ("fads('visits', k := 4, delta := 40, order_by := 'gone', qi := 'age')", "gone has NULLs, and records arrive"),
+        ("fads('visits', k := 4, delta := 40, order_by := 'ts', qi := 'age', l := 2)", "sensitive"),
+        ("fads('visits', k := 4, delta := 40, order_by := 'ts', qi := 'age', t := 0.2)", "there is no parameter 't'"),
+        ("faanst('visits', k := 4, delta := 40, order_by := 'ts', qi := 'age', mu := 3)", "mu must be at least 4"),
+        ("kl_clustering('visits', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := 'disease', l := 5)",
+         "l must be at most 4"),
+        ("fads('visits', k := 1000, delta := 2000, order_by := 'ts', qi := 'age')", "k must be between 2 and 240"),
+    ],
+)  # fmt: skip
+def test_wrong_calls_say_what_is_accepted(con: Any, asked: str, said: str) -> None:
+    con.execute("ALTER TABLE visits ADD COLUMN gone INTEGER")
+    with pytest.raises((duckdb.Error, errors.DbanonError), match=said):
+        con.execute(f"FROM {asked}").fetchall()
+
+
+def test_a_declared_max_level_is_refused(con: Any) -> None:
+    dbanon.load_hierarchy(con, "sex")
+    dbanon.declare(con, "visits", sex={"role": "quasi", "hierarchy": "sex", "max_level": 0})
+    with pytest.raises(duckdb.Error, match="a stream cannot promise"):
+        con.execute("FROM fads('visits', k := 4, delta := 40, order_by := 'ts')").fetchall()
+
+
+def test_both_forms_of_arguments_views_and_copies_work(con: Any) -> None:
+    asked = "k=4, delta=40, order_by='ts', qi=['age', 'sex'], sensitive='disease', life=10"
+    expected = con.execute(f"FROM {call('fads', ', life := 10')}").fetchall()
+    con.execute(f"CREATE VIEW later AS SELECT * FROM fads('visits', {asked})")
+    con.execute(f"CREATE TABLE copied AS FROM fads('visits', {asked})")
+    assert con.execute("FROM later").fetchall() == con.execute("FROM copied").fetchall() == expected
+
+
+# --- the gate ----------------------------------------------------------------------------------------------
+
+
+def spoiled(monkeypatch: pytest.MonkeyPatch, spoil: Callable[[State], State]) -> None:
+    """What systems give is spoiled before it is published."""
+    real = stream.find
+
+    def find(name: str) -> stream.Stream:
+        system = real(name)
+        return replace(system, run=lambda *given: spoil(system.run(*given)))
+
+    monkeypatch.setattr(udf_stream.stream, "find", find)
+
+
+def too_small(state: State) -> State:
+    alone = state.out.copy()
+    alone[0] = state.out.max() + 1
+    return replace(state, out=alone)
+
+
+def too_late(state: State) -> State:
+    return replace(state, step=np.where(np.arange(len(state.step)) == 0, 200, state.step))
+
+
+def too_early(state: State) -> State:
+    return replace(state, step=np.where(np.arange(len(state.step)) == 100, 3, state.step))
+
+
+def in_pieces(state: State) -> State:
+    """The first class leaves in two parts, of which the first is too small."""
+    members = np.flatnonzero(state.out == state.out[0])
+    step = state.step.copy()
+    step[members[1:]] += 1
+    return replace(state, step=step)
+
+
+def left_out(state: State) -> State:
+    """The last class is left out: nothing is wrong with that."""
+    return replace(state, out=np.where(state.out == state.out.max(), stream.SUPPRESSED, state.out))
+
+
+@pytest.mark.parametrize("kind", ["", "_classes", "_metrics"])
+@pytest.mark.parametrize("spoil", [too_small, too_late, too_early, in_pieces])
+def test_the_gate_refuses_what_breaks_a_promise(
+    con: Any, monkeypatch: pytest.MonkeyPatch, kind: str, spoil: Callable[[State], State]
+) -> None:
+    spoiled(monkeypatch, spoil)
+    with pytest.raises(duckdb.Error, match=REFUSED):
+        con.execute(f"SELECT count(*) FROM {call('fads' + kind)}").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("template", "was", "broken"),
+    [
+        ("stream/path.sql", "'*' ELSE c.p", "'F' ELSE c.p"),
+        ("stream/path.sql", "CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END", "s.u{{ u.i }}"),
+        ("stream/path.sql", "s.rid AS arrived", "s.rid + 1 AS arrived"),
+        ("stream/source.sql", "o{{ loop.index0 }} ASC NULLS FIRST", "o{{ loop.index0 }} DESC NULLS FIRST"),
+        ("release/part/spanned.sql", "v{{ q.i }}.published WHEN", "'[20, 21]' WHEN"),
+    ],
+)
+def test_the_gate_refuses_what_is_published_untrue(
+    con: Any, monkeypatch: pytest.MonkeyPatch, template: str, was: str, broken: str
+) -> None:
+    from dbanon.sqltext import resources
+    from dbanon.sqltext import template as filling
+
+    real = resources.sql
+
+    def text(path: str) -> str:
+        found = real(path)
+        assert path != template or was in found
+        return found.replace(was, broken) if path == template else found
+
+    spoiled(monkeypatch, left_out)
+    assert (True,) in con.execute(f"SELECT suppressed FROM {call('fads')}").fetchall()
+    filling._templates.cache_clear()
+    monkeypatch.setattr(resources, "sql", text)
+    monkeypatch.setattr(filling, "_compiled", lambda: None)
+    with pytest.raises(duckdb.Error, match=REFUSED):
+        con.execute(f"FROM {call('fads')}").fetchall()
+    monkeypatch.undo()
+    filling._templates.cache_clear()
