@@ -59,52 +59,10 @@ def _cache_of(connection: Any) -> session.LabelCache:
         if instance is None:
             instance = next(_NUMBERS)
             connection.create_function("dbanon_plan", called.dbanon_plan, _PLANNED, _TEXT, null_handling="special")
-            connection.create_function(
-                "dbanon_cluster",
-                called.dbanon_cluster,
-                None,
-                "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], "
-                "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], "
-                "drawn STRUCT(cluster INTEGER, seat INTEGER, code INTEGER[], position DOUBLE[])[], error VARCHAR)",
-                type="arrow",
-                null_handling="special",
-            )
-            connection.create_function(
-                "dbanon_influence",
-                called.dbanon_influence,
-                None,
-                "STRUCT(scores STRUCT(sensitive VARCHAR, place INTEGER, attribute VARCHAR, influence DOUBLE, "
-                "rank INTEGER, zeta DOUBLE, sigma DOUBLE, accuracy DOUBLE, test_accuracy DOUBLE)[], error VARCHAR)",
-                type="arrow",
-                null_handling="special",
-            )
-            connection.create_function(
-                "dbanon_compare",
-                called.dbanon_compare,
-                None,
-                "STRUCT(rows STRUCT(place INTEGER, run INTEGER, algorithm VARCHAR, k INTEGER, n BIGINT, "
-                "metric VARCHAR, mean DOUBLE, stddev DOUBLE, seconds DOUBLE, runs INTEGER, problem VARCHAR)[], "
-                "error VARCHAR)",
-                type="arrow",
-                null_handling="special",
-            )
-            connection.create_function(
-                "dbanon_attack",
-                called.dbanon_attack,
-                None,
-                "STRUCT(rows STRUCT(id BIGINT, place BIGINT, confidence DOUBLE)[], error VARCHAR)",
-                type="arrow",
-                null_handling="special",
-            )
-            connection.create_function(
-                "dbanon_stream",
-                called.dbanon_stream,
-                None,
-                "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT)[], "
-                "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], error VARCHAR)",
-                type="arrow",
-                null_handling="special",
-            )
+            for function, gives in _ARROW:
+                connection.create_function(
+                    function.__name__, function, None, gives, type="arrow", null_handling="special"
+                )
             _TELLING.append(_telling(instance))
             connection.create_function("dbanon_instance", _TELLING[-1], [], _NUMBER)
         labels = _CACHES.get(instance)
@@ -141,6 +99,35 @@ _TEXT: Any = "VARCHAR"  # by its name: DuckDB complains at exit of a type that a
 _NUMBER: Any = "BIGINT"
 _PLANNED = [_TEXT] * 3
 
+_ARROW = (
+    (
+        called.dbanon_cluster,
+        "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], "
+        "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], "
+        "drawn STRUCT(cluster INTEGER, seat INTEGER, code INTEGER[], position DOUBLE[])[], error VARCHAR)",
+    ),
+    (
+        called.dbanon_influence,
+        "STRUCT(scores STRUCT(sensitive VARCHAR, place INTEGER, attribute VARCHAR, influence DOUBLE, "
+        "rank INTEGER, zeta DOUBLE, sigma DOUBLE, accuracy DOUBLE, test_accuracy DOUBLE)[], error VARCHAR)",
+    ),
+    (
+        called.dbanon_compare,
+        "STRUCT(rows STRUCT(place INTEGER, run INTEGER, algorithm VARCHAR, k INTEGER, n BIGINT, "
+        "metric VARCHAR, mean DOUBLE, stddev DOUBLE, seconds DOUBLE, runs INTEGER, problem VARCHAR)[], "
+        "error VARCHAR)",
+    ),
+    (
+        called.dbanon_attack,
+        "STRUCT(rows STRUCT(id BIGINT, place BIGINT, confidence DOUBLE)[], error VARCHAR)",
+    ),
+    (
+        called.dbanon_stream,
+        "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT)[], "
+        "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], error VARCHAR)",
+    ),
+)
+"""The functions that are given Arrow, and the type of what each gives."""
 
 # --- macros belong to the connection ---------------------------------------------------------------------
 
