@@ -91,13 +91,20 @@ def _most(values: Sequence[int] | None) -> int | None:
 def _configuration(
     call: Call, base: Publication, algorithm: cluster.Algorithm, axes: Mapping[str, int | float]
 ) -> Configuration:
-    """The configuration of an algorithm, k, l and t; l = 1 and t = 1 ask for nothing."""
+    """The configuration of an algorithm, k, l and t; l = 1 and t = 1 ask for nothing, and of an algorithm that has a
+    default of its own for that."""
+    own = {name: value for name, value in algorithm.defaults.items() if axes.get(name) == 1}
+    axes = {name: _number(own.get(name, value)) for name, value in axes.items()}
     asked: dict[str, object] = {name: None if value == 1 else value for name, value in axes.items()}
     for model in models.models():
         if asked.get(model.parameter, call.options.get(model.parameter)) is None:
             asked |= {p.name: None for p in model.parameters}
     run = runs.run(call, base, algorithm, asked, 1)
     return Configuration(run, {"algorithm": run.algorithm, **axes}, _written(call, run, asked))
+
+
+def _number(value: object) -> int | float:
+    return value if isinstance(value, int) else float(str(value))
 
 
 def _written(call: Call, run: Run, asked: Mapping[str, object]) -> str:

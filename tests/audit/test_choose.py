@@ -51,6 +51,18 @@ def test_each_row_is_what_is_said_of_the_release_that_its_statement_makes(people
         assert row["problem"] is None
 
 
+@pytest.mark.parametrize(("algorithm", "own"), [("mckl", ("l", 2)), ("eld", ("l", 2)), ("kapp", ("t", 0.1))])
+def test_what_an_algorithm_asks_for_by_itself_is_in_its_row(
+    people: Any, algorithm: str, own: tuple[str, float]
+) -> None:
+    call = CALL.replace("l := [1, 2, 3]", "queries := 0")
+    row = rows(people, f"FROM choose({call.replace('[4, 12]', '[4]')}, algorithms := ['{algorithm}'])")[0]
+    assert row[own[0]] == pytest.approx(own[1])
+    called = row["statement"].removeprefix("SELECT * FROM ").replace("(", "_metrics(", 1)
+    measured = dict(people.execute(f"SELECT metric, value FROM {called}").fetchall())
+    assert row["precision"] == pytest.approx(measured["precision"])
+
+
 @pytest.mark.parametrize(("cost", "queries"), [("precision", 0), ("ncp", 0), ("query_error", 40)])
 def test_the_frontier_is_what_no_other_beats_in_both(people: Any, cost: str, queries: int) -> None:
     asked = f"algorithms := ['kacpc', 'mdav', 'mondrian'], queries := {queries}, cost := '{cost}'"
