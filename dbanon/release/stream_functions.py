@@ -32,7 +32,7 @@ def _functions(system: Stream) -> Iterator[TableFunction]:
     given = ", ".join(
         {"k": "k = 5", "delta": "delta = 50", "order_by": "order_by = 'patient_number'"}.get(p.name, p.example)
         for p in system.parameters
-        if p.required
+        if p.example
     )
     for ending, kind in ENDINGS.items():
         yield TableFunction(

@@ -21,7 +21,7 @@ MODE = Parameter(
     "nearest clusters; `proactive` does so after a round with records that would be due before the next one.",
     "passive",
 )
-MU = Parameter("mu", Integer(2, 10**9), "How many records wait before a round clusters them.", 500)
+MU = Parameter("mu", Integer(2, 10**9), "How many records wait before a round clusters them.", 500, example="mu = 25")
 THRESHOLD = Parameter(
     "threshold", Real(0, 1), "A class that loses less than this is accepted: later records may join it.", 0.5
 )
