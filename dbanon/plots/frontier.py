@@ -39,7 +39,7 @@ def drawing(rows: Sequence[Row]) -> Drawing:
                 points = [row for row in of if bool(row["frontier"]) == frontier]
                 panel.plot(
                     [row["precision"] for row in points],
-                    [row[risk] for row in points],
+                    [row.get(risk) for row in points],
                     label=name if frontier == bool(of[0]["frontier"]) else None,
                     markersize=6,
                     fillstyle="full" if frontier else "none",
@@ -60,9 +60,11 @@ def drawing(rows: Sequence[Row]) -> Drawing:
 def _label(panel: Any, rows: Sequence[Row], risk: str, several: Sequence[str]) -> None:
     """Names the points of the frontier by what differs, and joins those that no other of them beats in this panel."""
     best: list[Row] = []
-    for row in sorted(rows, key=lambda row: (-row["precision"], row[risk])):
+    for row in sorted((r for r in rows if r.get(risk) is not None), key=lambda row: (-row["precision"], row[risk])):
         if not best or row[risk] < best[-1][risk]:
             best.append(row)
+    if not best:
+        return
     panel.plot([r["precision"] for r in best], [r[risk] for r in best], color="#999999", linewidth=0.8, zorder=0)
     middle = (best[0]["precision"] + best[-1]["precision"]) / 2
     for row in best:

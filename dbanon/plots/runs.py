@@ -16,6 +16,9 @@ COLUMNS = ("algorithm", *AXES, "metric", "mean", "stddev", "seconds")
 
 SECONDS = "seconds"
 
+_ERRORS = ("query_error", SECONDS)
+"""What is compared and is no metric of a release."""
+
 
 def drawing(rows: Sequence[Row]) -> Drawing:
     """By the axis with most values; where others have several, each combination is a line. Where there is nothing to
@@ -32,7 +35,7 @@ def drawing(rows: Sequence[Row]) -> Drawing:
         name = ", ".join([row["algorithm"], *(f"{axis} = {row[axis]:,}" for axis in apart)])
         lines.setdefault(name, []).append(row)
     figure, axes = panels(len(metrics) + 1)
-    better = {metric.name: metric.better for metric in measures.all_metrics()}
+    better = {metric.name: metric.better for metric in measures.all_metrics()} | dict.fromkeys(_ERRORS, "lower")
     look = looks(list(lines))
     for panel, metric in zip(axes, [*metrics, SECONDS], strict=True):
         shown = {name: _points(of, metric, along, metrics[0]) for name, of in lines.items()}
@@ -42,9 +45,10 @@ def drawing(rows: Sequence[Row]) -> Drawing:
             _draw_bars(panel, shown, look)
         if metric == SECONDS and len(values[along]) > 1:
             panel.set_ylim(bottom=0)
-        said = "lower" if metric == SECONDS else better.get(metric, "")
         panel.set_title("seconds of clustering" if metric == SECONDS else metric.replace("_", " "), loc="left")
-        panel.text(1, 1.02, f"{said} is better", transform=panel.transAxes, ha="right", va="bottom", color="#555555")
+        panel.text(
+            1, 1.02, f"{better[metric]} is better", transform=panel.transAxes, ha="right", va="bottom", color="#555555"
+        )
     if len(values[along]) > 1:
         legend(figure, axes[0], len(lines))
     return Drawing(figure)

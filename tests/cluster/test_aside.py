@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from oracle import assign as slow_assign
 from oracle import greedy as slow
-from support import by_row
+from support import by_row, sixty
+from support.sixty import ASKED
 from support.tables import SOME, Table, encoded, tables
 from test_assign import drawn
 from test_gather import alike, with_unit
@@ -90,24 +91,13 @@ def test_the_hybrid_takes_what_the_plain_loop_takes(table: Table) -> None:
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    con.execute("""CREATE TABLE people AS
-        SELECT CASE WHEN i = 59 THEN 500 ELSE 20 + (i * 7) % 41 END AS age, ['F', 'M'][1 + i % 2] AS sex,
-            ['a', 'b', 'c'][1 + i % 3] AS town, CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
-        FROM range(60) AS r (i)""")
-    return con
-
-
-ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+    return sixty.people(con, oldest=500)
 
 
 @pytest.mark.parametrize("call", ["wkmca", "oka_kmember"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
-    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
-    assert sum(size for size, _ in sizes) == 60
-    assert min(size for size, _ in sizes) >= 5
-    assert len(sizes) > 3
-    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+    sixty.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
 
 def test_outliers_begin_no_cluster(people: Any) -> None:
@@ -122,7 +112,4 @@ def test_outliers_begin_no_cluster(people: Any) -> None:
 
 @pytest.mark.parametrize("call", ["wkmca", "oka_kmember"])
 def test_choices_are_drawn_by_the_seed(people: Any, call: str) -> None:
-    one, same = (people.execute(f"FROM {call}{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
-    others = [people.execute(f"FROM {call}{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
-    assert one == same
-    assert any(one != other for other in others)
+    sixty.drawn_by_the_seed(people, call)

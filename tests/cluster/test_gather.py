@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import gather as slow
 from oracle.greedy import Plain, plain
-from support import by_row
+from support import by_row, sixty
+from support.sixty import ASKED
 from support.tables import SOME, Table, encoded, tables
 from test_greedy import clusters_of, records, unit
 
@@ -95,24 +96,13 @@ def alike(table: Plain, clusters: list[list[int]]) -> list[list[tuple[int, ...]]
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    con.execute("""CREATE TABLE people AS
-        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
-            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
-        FROM range(60) AS r (i)""")
-    return con
-
-
-ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+    return sixty.people(con)
 
 
 @pytest.mark.parametrize("call", ["knn_anon", "kmcssa", "gccg", "multilevel_mdav"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
-    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
-    assert sum(size for size, _ in sizes) == 60
-    assert min(size for size, _ in sizes) >= 5
-    assert len(sizes) > 3
-    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+    sixty.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
 
 def test_seeds_of_knn_are_drawn_by_the_seed(people: Any) -> None:

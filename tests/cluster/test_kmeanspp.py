@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from oracle import assign as slow
 from oracle.reference import Attribute, Category, Number, Record, Value
-from support import by_row
+from support import by_row, sixty
+from support.sixty import ASKED
 from support.tables import SOME, Table, encoded, groups_of, labels_of, tables
 from traced.tables import LETTERS, letters
 
@@ -129,14 +130,7 @@ def test_seeds_that_all_records_lie_on_are_followed_by_evenly_spread_ones() -> N
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    con.execute("""CREATE TABLE people AS
-        SELECT CASE WHEN i = 59 THEN 500 ELSE 20 + (i * 7) % 41 END AS age, ['F', 'M'][1 + i % 2] AS sex,
-            ['a', 'b', 'c'][1 + i % 3] AS town, CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
-        FROM range(60) AS r (i)""")
-    return con
-
-
-ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+    return sixty.people(con, oldest=500)
 
 
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20", ", weights={'age': 3}"])
@@ -160,9 +154,7 @@ def test_who_is_far_from_the_mean_is_left_out_and_told(people: Any) -> None:
 
 
 def test_choices_are_drawn_by_the_seed(people: Any) -> None:
-    one, same = (people.execute(f"FROM kmeanspp_cloud{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
-    others = [people.execute(f"FROM kmeanspp_cloud{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
-    assert one == same and any(one != other for other in others)
+    sixty.drawn_by_the_seed(people, "kmeanspp_cloud")
 
 
 def test_no_deviation_is_below_one(people: Any) -> None:

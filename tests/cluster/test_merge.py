@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import merge as slow
-from support import by_row
+from support import by_row, sixty
+from support.sixty import ASKED
 from support.tables import SOME, Table, tables
 from test_gather import alike, found, small, with_unit
 
@@ -67,25 +68,14 @@ def test_kapp_deals_and_merges_as_the_plain_loop_does(
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    con.execute("""CREATE TABLE people AS
-        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
-            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
-        FROM range(60) AS r (i)""")
-    return con
-
-
-ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+    return sixty.people(con)
 
 
 @pytest.mark.parametrize("call", ["kaca", "kapp"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
     more += ", t=1" if call == "kapp" else ", stub := true" if more == ", l=2" else ""
-    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
-    assert sum(size for size, _ in sizes) == 60
-    assert min(size for size, _ in sizes) >= 5
-    assert len(sizes) > 2
-    assert ", l=2" not in more or min(values for _, values in sizes) >= 2
+    sixty.all_are_in_classes(people, call, more, classes=3, values=2 if ", l=2" in more else 1)
 
 
 def test_a_stub_leaves_more_classes(con: Any) -> None:

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import poles as slow
 from oracle.reference import Number
-from support import by_row
+from support import by_row, sixty
 from support.model_tables import demanded
+from support.sixty import ASKED
 from support.tables import SOME, Table, encoded, large, tables
 from test_gather import alike, with_unit
 from test_greedy import records, unit
@@ -128,25 +129,14 @@ def test_a_side_that_misses_the_model_takes_what_is_least_on_the_other_side() ->
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    con.execute("""CREATE TABLE people AS
-        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
-            ['Flu', 'Cold', 'Ache', 'HIV'][1 + (i // 5) % 4] AS disease
-        FROM range(60) AS r (i)""")
-    return con
-
-
-ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+    return sixty.people(con, disease=sixty.FOUR)
 
 
 @pytest.mark.parametrize("call", ["dissimilarity_tree", "dhkmeans"])
 @pytest.mark.parametrize("more", ["", ", l=3", ", t=0.4", ", max_level={'town': 0}", ", cell=20"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
-    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
-    assert sum(size for size, _ in sizes) == 60
-    assert min(size for size, _ in sizes) >= 5
-    assert len(sizes) > 1
     least = 3 if "l=3" in more else 2 if call == "dhkmeans" else 1
-    assert min(values for _, values in sizes) >= least
+    sixty.all_are_in_classes(people, call, more, classes=2, values=least)
 
 
 def test_dhkmeans_draws_pairs_by_the_seed_and_asks_for_two_values(people: Any) -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import sorted_seeds as slow
 from oracle.greedy import Plain
-from support import by_row
+from support import by_row, sixty
+from support.sixty import ASKED
 from support.tables import SOME, Table, encoded, tables
 from test_gather import alike, with_unit
 from test_greedy import records
@@ -67,32 +68,18 @@ def test_combinations_take_what_the_plain_loops_take(table: Table, a: int, b: in
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    con.execute("""CREATE TABLE people AS
-        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
-            CASE WHEN i % 4 = 0 THEN 'HIV' ELSE 'Flu' END AS disease
-        FROM range(60) AS r (i)""")
-    return con
-
-
-ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+    return sixty.people(con)
 
 
 @pytest.mark.parametrize("call", ["systematic", "bhaladhare", "organized", "adaptive_k"])
 @pytest.mark.parametrize("more", ["", ", l=2", ", max_level={'town': 0}", ", cell=20"])
 def test_each_publishes_classes_that_meet_the_model(people: Any, call: str, more: str) -> None:
-    sizes = people.execute(f"SELECT size, len(disease) FROM {call}_classes{ASKED.format(more)}").fetchall()
-    assert sum(size for size, _ in sizes) == 60
-    assert min(size for size, _ in sizes) >= 5
-    assert len(sizes) > 3
-    assert more != ", l=2" or min(values for _, values in sizes) >= 2
+    sixty.all_are_in_classes(people, call, more, classes=4, values=2 if ", l=2" in more else 1)
 
 
 @pytest.mark.parametrize("call", ["systematic", "bhaladhare", "adaptive_k"])
 def test_seeds_are_drawn_by_the_seed(people: Any, call: str) -> None:
-    one, same = (people.execute(f"FROM {call}{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
-    others = [people.execute(f"FROM {call}{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
-    assert one == same
-    assert any(one != other for other in others)
+    sixty.drawn_by_the_seed(people, call)
 
 
 def test_combinations_are_of_sensitive_columns_too(people: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from oracle import wfcmeans as slow
 from oracle.reference import Number, places
-from support import by_row
+from support import by_row, sixty
 from support.tables import SOME, Table, encoded, groups_of, large, tables
 from test_assign import drawn
 from test_kmeanspp import as_numbers
@@ -82,26 +82,13 @@ def test_a_small_cluster_moves_the_center_of_what_it_joins() -> None:
 
 @pytest.fixture
 def people(con: Any) -> Any:
-    con.execute("""CREATE TABLE people AS
-        SELECT 20 + (i * 7) % 41 AS age, ['F', 'M'][1 + i % 2] AS sex, ['a', 'b', 'c'][1 + i % 3] AS town,
-            ['Flu', 'Cold', 'Ache', 'HIV'][1 + (i // 5) % 4] AS disease
-        FROM range(60) AS r (i)""")
-    return con
-
-
-ASKED = "('people', k=5, qi=['age', 'sex', 'town'], sensitive=['disease']{})"
+    return sixty.people(con, disease=sixty.FOUR)
 
 
 @pytest.mark.parametrize("more", ["", ", l=3", ", max_level={'town': 0}", ", cell=20", ", weights={'age': 3}"])
 def test_classes_meet_the_model(people: Any, more: str) -> None:
-    sizes = people.execute(f"SELECT size, len(disease) FROM wfcmeans_classes{ASKED.format(more)}").fetchall()
-    assert sum(size for size, _ in sizes) == 60
-    assert min(size for size, _ in sizes) >= 5
-    assert len(sizes) > 1
-    assert more != ", l=3" or min(values for _, values in sizes) >= 3
+    sixty.all_are_in_classes(people, "wfcmeans", more, classes=2, values=3 if ", l=3" in more else 1)
 
 
 def test_choices_are_drawn_by_the_seed(people: Any) -> None:
-    one, same = (people.execute(f"FROM wfcmeans{ASKED.format(', seed=1')}").fetchall() for _ in range(2))
-    others = [people.execute(f"FROM wfcmeans{ASKED.format(f', seed={seed}')}").fetchall() for seed in range(2, 6)]
-    assert one == same and any(one != other for other in others)
+    sixty.drawn_by_the_seed(people, "wfcmeans")

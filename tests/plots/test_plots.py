@@ -12,6 +12,7 @@ import pytest
 
 import dbanon
 from dbanon import cluster, errors
+from dbanon.cluster.figures import FIGURES
 from dbanon.plots import drawing
 
 NAMES = [algorithm.name for algorithm in cluster.algorithms()][:12]
@@ -69,6 +70,17 @@ def test_one_value_of_each_axis_is_drawn_as_bars_with_their_numbers() -> None:
     assert " 12.5" in texts(figure)
 
 
+def test_what_is_better_is_said_of_all_that_is_compared() -> None:
+    figure = dbanon.plot([run("mdav", 5, metric, 1.0) for metric in FIGURES]).figure
+    panels = [panel for panel in figure.axes if panel.axison]
+    said = {
+        panel.get_title(loc="left"): [t.get_text() for t in panel.texts if "better" in t.get_text()] for panel in panels
+    }
+    assert len(said) == len(FIGURES) + 1
+    assert all(of in (["higher is better"], ["lower is better"]) for of in said.values())
+    assert said["query error"] == said["seconds of clustering"] == ["lower is better"]
+
+
 def test_what_was_refused_is_left_out() -> None:
     rows = [run("mdav", 5, "ncp", 1.0), {**run("oka", 5, "ncp", None), "metric": None}]
     assert "oka" not in texts(dbanon.plot(rows).figure)
@@ -100,6 +112,13 @@ def test_choices_are_risk_against_utility_with_the_frontier_filled() -> None:
     assert filled == {(0.9, 0.2), (0.8, 0.1)}
     assert {"k = 5", "k = 10", "mdav", "oka"} <= set(texts(figure))
     assert len(dbanon.plot([{**row, "homogeneous_share": None} for row in rows]).figure.axes) == 2
+
+
+def test_some_rows_of_the_choices_can_be_drawn_alone() -> None:
+    beaten = [choice("oka", 10, 0.7, False, 0.3), choice("oka", 20, 0.6, False, None)]
+    assert "oka" in texts(dbanon.plot(beaten).figure)
+    mixed = [choice("mdav", 5, 0.9, True, None), choice("mdav", 10, 0.8, True, 0.1)]
+    assert len(dbanon.plot([*beaten, *mixed]).figure.axes) == 3
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
