@@ -18,6 +18,7 @@ from dbanon.kernels.stream_class import (
 from dbanon.kernels.stream_open import (
     close_cluster,
     count,
+    count_values,
     is_enough,
     loss_of_both,
     measure,
@@ -155,14 +156,8 @@ def _can_be_enough(k, need, used, heads, link, people, sensitive, marks, values_
     for s in range(len(need)):
         number = np.int64(0)
         for c in range(len(used)):
-            if used[c]:
-                t = heads[c]
-                while t >= 0:
-                    code = sensitive[t, s]
-                    if code >= 0 and people[t] >= 0 and values_of[s, code] != clock[0]:
-                        values_of[s, code] = clock[0]
-                        number += 1
-                    t = link[t]
+            if used[c] and number < need[s]:
+                number += count_values(c, s, need[s] - number, heads, link, people, sensitive, values_of, clock[0])
         if number < need[s]:
             return False
     return True

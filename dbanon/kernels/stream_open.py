@@ -103,16 +103,22 @@ def count(c, most, heads, link, people, marks, now):
 def has_values(c, need, heads, link, people, sensitive, values_of, now):
     """Whether a cluster has as many sensitive values as it needs."""
     for s in range(len(need)):
-        number, t = np.int64(0), heads[c]
-        while t >= 0 and number < need[s]:
-            code = sensitive[t, s]
-            if code >= 0 and people[t] >= 0 and values_of[s, code] != now:
-                values_of[s, code] = now
-                number += 1
-            t = link[t]
-        if number < need[s]:
+        if count_values(c, s, need[s], heads, link, people, sensitive, values_of, now) < need[s]:
             return False
     return True
+
+
+@part
+def count_values(c, s, most, heads, link, people, sensitive, values_of, now):
+    """How many values of a sensitive column a cluster has that this question has not seen, or `most`."""
+    number, t = np.int64(0), heads[c]
+    while t >= 0 and number < most:
+        code = sensitive[t, s]
+        if code >= 0 and people[t] >= 0 and values_of[s, code] != now:
+            values_of[s, code] = now
+            number += 1
+        t = link[t]
+    return number
 
 
 @part

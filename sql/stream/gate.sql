@@ -69,7 +69,7 @@ first_seen AS MATERIALIZED (
 -- read.
 gate AS MATERIALIZED (
     SELECT CASE
-        WHEN (SELECT struct_keys(l) FROM (FROM leaving LIMIT 1) AS l) <> {{ leave }} THEN error({{ gate_say.columns }})
+        WHEN (SELECT struct_keys("dbanon row") FROM (FROM leaving LIMIT 1) AS "dbanon row") <> {{ leave }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN counted.strange > 0 OR counted.records <> counted.different THEN error({{ gate_say.untrue }})
         WHEN counted.records{% if stream.drops %} + dropped.records{% endif %} <> reread.records THEN error({{ gate_say.lost }})

@@ -21,7 +21,11 @@ MODE = Parameter(
     "nearest clusters; `proactive` does so after a round with records that would be due before the next one.",
     "passive",
 )
-MU = Parameter("mu", Integer(2, 10**9), "How many records wait before a round clusters them.", 500, example="mu = 25")
+MU = Parameter(
+    "mu",
+    Integer(2, 10**9),
+    "How many records wait before a round clusters them; default 500, at most delta.",
+)
 THRESHOLD = Parameter(
     "threshold", Real(0, 1), "A class that loses less than this is accepted: later records may join it.", 0.5
 )
@@ -51,7 +55,8 @@ def faanst(
 
     desk, places = Desk.of(arrivals, model, before), arrivals.places
     records, width = arrivals.values.shape
-    delta, mu, seed = (int(str(options[name])) for name in ("delta", "mu", "seed"))
+    delta, seed = (int(str(options[name])) for name in ("delta", "seed"))
+    mu = _window(options)
     mode, by_member = MODES.index(str(options["mode"])), options["clusters"] == "kmember"
     threshold = float(str(options["threshold"]))
     group, random = np.full(records, -1, np.int64), np.array([np.random.PCG64(seed).random_raw() | 1], np.uint64)
@@ -83,9 +88,15 @@ def faanst(
     return desk.state(group=group, random=random, counters=desk.counters[[4, 5, 7]])
 
 
+def _window(options: Mapping[str, object]) -> int:
+    """How many records wait before a round."""
+    mu, delta = options["mu"], int(str(options["delta"]))
+    return min(500, delta) if mu is None else int(str(mu))
+
+
 def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:
     """A parameter that options or k exclude, and what it must be; None where nothing does."""
-    delta, mu = (int(str(options[name])) for name in ("delta", "mu"))
+    delta, mu = int(str(options["delta"])), _window(options)
     if mu < k:
         return "mu", f"at least {k}, as many records as a class needs"
     if mu > delta:

@@ -44,8 +44,9 @@ SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
 {% macro own_rows() -%}
 SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ u.name }}{% if u.as_lists %}::{{ u.as_lists }}{% endif %}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM leaving
 {%- endmacro %}
+{#- A column of the release would go before an alias of its name. -#}
 {% macro refuse_rows() -%}
-WHEN (SELECT struct_keys(l) FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS l) <> {{ leave }} THEN error({{ gate_say.columns }})
+WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ place }}) FROM leaving LIMIT 1) AS "dbanon row") <> {{ leave }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN ordered.rows > 0 THEN error({{ gate_say.order }})
 {%- endmacro %}
