@@ -176,7 +176,15 @@ def test_what_the_table_does_not_allow_is_said_with_the_most_that_it_does(
             f"{algorithm}{kind}: all records together do not meet {model} on disease; the most that they allow is"
         )
         assert f"{expected} {most}. Hint: ask for less, or withhold the column." in said
-    assert len(people.execute(f"FROM {algorithm}({BASE}, sensitive := ['disease'], {works})").fetchall()) == 6
+    assert _released_or_left_out(people, algorithm, works) == 6
+
+
+def _released_or_left_out(people: Any, algorithm: str, works: str) -> int:
+    """How many records a call releases or, by a rule of its algorithm, leaves out."""
+    call = f"({BASE}, sensitive := ['disease'], {works})"
+    left_out = f"SELECT value::INTEGER FROM {algorithm}_metrics{call} WHERE metric = 'suppressed:outlier'"
+    rows = people.execute(f"FROM {algorithm}{call}").fetchall()
+    return len(rows) + sum(value for (value,) in people.execute(left_out).fetchall())
 
 
 def test_what_no_value_can_meet_is_said(people: Any) -> None:
