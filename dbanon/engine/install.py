@@ -123,7 +123,7 @@ _ARROW = (
     ),
     (
         called.dbanon_stream,
-        "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT)[], "
+        "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT, again BIGINT)[], "
         "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], error VARCHAR)",
     ),
 )

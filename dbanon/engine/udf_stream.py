@@ -9,54 +9,129 @@ import pyarrow as pa
 
 from dbanon import errors, session, stream
 from dbanon.engine import tables
-from dbanon.engine.arrow import packed
+from dbanon.engine.arrow import items, known, numbers, packed
 from dbanon.space import space
-from dbanon.stream import Arrivals, Model, State
+from dbanon.stream import Arrivals, Model, State, Stream
+from dbanon.stream.growing import Growing, Meaning
 
-RECORDS = pa.list_(pa.struct([("rid", pa.int64()), ("cluster", pa.int32()), ("step", pa.int64())]))
+RECORDS = pa.list_(
+    pa.struct([("rid", pa.int64()), ("cluster", pa.int32()), ("step", pa.int64()), ("again", pa.int64())])
+)
 WIDE = pa.list_(pa.struct([("cluster", pa.int32()), ("low", pa.list_(pa.int32())), ("high", pa.list_(pa.int32()))]))
 LEFT = pa.struct([("records", RECORDS), ("wide", WIDE), ("error", pa.string())])
 
 
 def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
-    """STRUCT(records STRUCT(rid, cluster, step)[], wide STRUCT(cluster, low[], high[])[], error VARCHAR) of each table
-    of groups of records that are alike. `rest`: the records, with the group of each, and the domains of dbanon_cluster.
+    """STRUCT(records STRUCT(rid, cluster, step, again)[], wide STRUCT(cluster, low[], high[])[], error VARCHAR) of each
+    table of groups of records that are alike. `rest`: the records, with the group of each, the domains of
+    dbanon_cluster, and, of a stream that grows, the names of the nodes of each tree in preorder.
 
-    `cluster` is the class that a record left with (-1: it is left out), `step` how many had arrived then; `wide` the
-    least and greatest codes of classes that publish more than their records span.
+    `cluster` is the class that a record left with (-1: it is left out, -2: it waits), `step` how many had arrived then,
+    `again` the class_id where that class was published before (else NULL); `wide` the least and greatest codes of
+    classes that publish more than their records span.
     """
     return tables.each(request, rows, rest, _left, LEFT)
 
 
 def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     """What left of one table, as an array of one."""
-    came, attributes = _arrivals(asked, groups, rest[0].values, rest[1:])
     current = session.get(asked["session"])
+    growing: Growing | None = current.growing if asked["grows"] else None
+    trees = sum(a["kind"] == "tree" for a in asked["attributes"]) if growing is not None else 0
+    domains, named = rest[1 : len(rest) - trees], rest[len(rest) - trees :]
+    attributes = _attributes(asked, domains)
+    of, order = _places(groups, rest[0].values)
+    people, hashes = _people(asked, groups, of, order, growing)
+    came = _arrivals(asked, groups, domains, attributes, of, order, people, growing)
     system, model = stream.find(asked["stream"]), Model(asked["k"], tuple(asked["need"]))
+    before, meaning = None, None
+    if growing is not None:
+        meaning = Meaning(came.places, _names(asked, named), hashes)
+        before = growing.before(system, meaning, asked["function"], came.waiting)
+    ends = growing is None or growing.ends
     with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-        state = system.run(came, model, asked["options"], check, None, True)
+        state = system.run(came, model, asked["options"], check, before, ends)
+    again = np.full(came.records, -1, np.int64)
+    if growing is not None and meaning is not None:
+        if system.widens:
+            _span(came, state, len(growing.classes))
+        growing.after(system, state, meaning)
+        is_old = (state.out >= 0) & (state.out < len(growing.classes))
+        again[is_old] = growing.classes[state.out[is_old]]
     columns = [packed(came.arrived), packed(state.out.astype(np.int32)), packed(state.step)]
+    columns.append(pa.array(again, mask=again < 0))
     left = pa.StructArray.from_arrays(columns, fields=list(RECORDS.value_type))
-    wide = pa.array([_wide(attributes, state)], WIDE) if system.widens else pa.nulls(1, WIDE)
+    wide = pa.array([_wide(attributes, state)], WIDE) if _widens(system, growing) else pa.nulls(1, WIDE)
     return pa.StructArray.from_arrays([tables.one(left, RECORDS), wide, pa.nulls(1, pa.string())], fields=list(LEFT))
 
 
-def _arrivals(
-    asked: dict[str, Any], groups: Any, records: Any, domains: list[Any]
-) -> tuple[Arrivals, list[space.Attribute]]:
-    """The records in the order of arrival, and what their values are."""
-    width = len(asked["attributes"])
-    attributes = [tables.attribute_of(kind, of) for kind, of in zip(asked["attributes"], domains[:width], strict=True)]
+def _widens(system: Stream, growing: Growing | None) -> bool:
+    return system.widens and growing is None
+
+
+def _attributes(asked: dict[str, Any], domains: list[Any]) -> list[space.Attribute]:
+    """What the values are."""
+    kinds = asked["attributes"]
+    return [tables.attribute_of(kind, of) for kind, of in zip(kinds, domains[: len(kinds)], strict=True)]
+
+
+def _places(groups: Any, records: Any) -> tuple[space.Ints, space.Ints]:
+    """The group of each record in the order of arrival, and at which place each arrived."""
     rid, gid = (tables.whole(records, name) for name in ("rid", "gid"))
     order = np.argsort(rid, kind="stable")
     place = np.empty(len(groups), np.int64)
     place[tables.whole(groups, "gid")] = np.arange(len(groups))
-    of = place[gid[order]]
+    return place[gid[order]], rid[order]
+
+
+def _people(
+    asked: dict[str, Any], groups: Any, of: space.Ints, arrived: space.Ints, growing: Growing | None
+) -> tuple[space.Ints | None, Any]:
+    """Numbers of the persons of records (None: each record is one's own), and hashes of the persons by number."""
+    if growing is None:
+        return (tables.persons_of(groups)[of] if asked["person"] else None), None
+    if asked["person"]:
+        person = groups.field("person")
+        own, is_known = numbers(person, 0).astype(np.uint64)[of], known(person)[of]
+    else:
+        own, is_known = arrived.astype(np.uint64), np.full(len(arrived), True)
+    hashes = np.unique(np.concatenate([own[is_known], growing.people(stream.find(asked["stream"]))]))
+    people = np.full(len(own), -1, np.int64)
+    people[is_known] = np.searchsorted(hashes, own[is_known])
+    return people, hashes
+
+
+def _arrivals(
+    asked: dict[str, Any],
+    groups: Any,
+    domains: list[Any],
+    attributes: list[space.Attribute],
+    of: space.Ints,
+    arrived: space.Ints,
+    people: space.Ints | None,
+    growing: Growing | None,
+) -> Arrivals:
+    """The records in the order of arrival."""
     codes = np.stack([tables.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
-    people = tables.persons_of(groups)[of] if asked["person"] else None
+    width = len(asked["attributes"])
     values = [tables.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]
     sensitive = np.stack(values, axis=1) if values else np.empty((len(of), 0), np.int64)
-    return stream.arrivals(attributes, codes, people, sensitive, rid[order]), attributes
+    waiting = 0 if growing is None else int((arrived <= growing.arrived).sum())
+    return stream.arrivals(attributes, codes, people, sensitive, arrived, waiting)
+
+
+def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str] | None]:
+    """The names of the nodes of each attribute."""
+    lists = iter(named)
+    return [items(next(lists)).to_pylist() if a["kind"] == "tree" else None for a in asked["attributes"]]
+
+
+def _span(came: Arrivals, state: State, old: int) -> None:
+    """Makes classes as narrow as what they publish: their records alone."""
+    from dbanon.kernels.stream_spans import span
+
+    begun = np.zeros(len(state.lows), bool)
+    span(state.out, came.values, came.places.first, came.places.nodes, old, begun, state.lows, state.highs)
 
 
 def _wide(attributes: list[space.Attribute], state: State) -> list[dict[str, object]]:

@@ -121,6 +121,14 @@ from dbanon.errors.sources import (
     UnreadableFile,
     UnreadableValue,
 )
+from dbanon.errors.streams import (
+    NodeGone,
+    NoTableToGrow,
+    NotAppended,
+    RareInStream,
+    StreamChanged,
+    UnknownStream,
+)
 
 __all__ = [
     "AmbiguousTable",
@@ -153,10 +161,13 @@ __all__ = [
     "NoPolicy",
     "NoSensitive",
     "NoSensitiveHierarchy",
+    "NoTableToGrow",
     "NoValues",
+    "NodeGone",
     "NoiseNotKept",
     "NotAPublishedForm",
     "NotATable",
+    "NotAppended",
     "NotData",
     "NotDuckDB",
     "NotFinite",
@@ -174,6 +185,7 @@ __all__ = [
     "PersonLeftOut",
     "PolicyChanged",
     "PolicyDrift",
+    "RareInStream",
     "RareLeft",
     "RareOther",
     "RareTogether",
@@ -190,6 +202,7 @@ __all__ = [
     "ShadowedLiterals",
     "ShadowedTable",
     "SourceGone",
+    "StreamChanged",
     "TargetExists",
     "TargetInUse",
     "TargetNotLocal",
@@ -208,6 +221,7 @@ __all__ = [
     "UnknownParameter",
     "UnknownRelease",
     "UnknownRole",
+    "UnknownStream",
     "UnknownTable",
     "UnknownVersion",
     "UnmappableView",

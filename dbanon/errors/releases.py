@@ -66,9 +66,9 @@ class ReleaseExists(DbanonError):
 class ForeignRelease(DbanonError):
     """A release beside another database than its source's."""
 
-    def __init__(self, name: str, database: str) -> None:
+    def __init__(self, function: str, name: str, database: str) -> None:
         super().__init__(
-            f"materialize: {name} would stand outside of {database}, the database of its source. "
+            f"{function}: {name} would stand outside of {database}, the database of its source. "
             "Hint: materialize there and give the result out with dbanon publish."
         )
 
@@ -76,9 +76,9 @@ class ForeignRelease(DbanonError):
 class UnstableSource(DbanonError):
     """A source that is another table each time it is read, or is gone with the connection."""
 
-    def __init__(self, name: str, source: str) -> None:
+    def __init__(self, name: str, source: str, function: str = "materialize") -> None:
         super().__init__(
-            f"materialize: {source} gave other rows while {name} was made, or is temporary. Nothing was changed. "
+            f"{function}: {source} gave other rows while {name} was made, or is temporary. Nothing was changed. "
             "Hint: make a table of it first."
         )
 

@@ -51,6 +51,11 @@ class NumberColumn(NamedColumn):
     is_number: ClassVar[bool] = True
 
     @property
+    def zero(self) -> Sql:
+        """A value of its type that distances can be told from, whatever has come."""
+        return Sql(self.family.zero.format(type=self.type))
+
+    @property
     def is_dated(self) -> bool:
         """Whether what is published are texts of days or of longer units of the calendar."""
         return self.family.is_calendar and not self.drawn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbanon import errors, stream
@@ -21,6 +21,32 @@ from dbanon.stream import Stream
 OWN = ("arrived", "published", "delay", "suppressed")
 """What a row of a stream says beside the values: at which place its record arrived, how many had arrived when it left,
 the difference, and whether it is left out."""
+
+
+@dataclass(frozen=True)
+class Grown:
+    """How far a stream has come that is read on: how many records had arrived `before`, the greatest `number` of a
+    class, the table of the `classes` (None: none has left), and, by column, names of nodes that its state knows.
+
+    The columns `place` and `row` of the source say at which place each record that waits arrived (NULL: it comes now),
+    and which row it is; `cluster` is a column of what leaves.
+    """
+
+    before: int
+    number: int
+    classes: Sql | None
+    nodes: Mapping[int, Sequence[str]]
+    place: Sql
+    row: Sql
+    cluster: Sql
+
+    @property
+    def values(self) -> dict[int, Sql]:
+        """The values among these nodes, of columns without a hierarchy."""
+        return {
+            i: Sql(f"[{joined(text(name[1:]) for name in names if name)}]::VARCHAR[]")
+            for i, names in self.nodes.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -43,6 +69,28 @@ def statement(system: Stream, kind: str, call: Call) -> Sql:
     """The SQL of NAME (`release`), NAME_classes or NAME_metrics; errors are those of a release, and InvalidArgument
     where parameters exclude each other."""
     return Sql(filled(f"stream/{kind}.sql", prepared(call, system, kind), call.options, system))
+
+
+@dataclass(frozen=True)
+class GrownStatement:
+    """What leaves a stream that is read on, as SQL, and the names of its columns: those that are `shown`, those of the
+    quasi-identifiers, and the columns of OWN by these words."""
+
+    sql: str
+    shown: tuple[str, ...]
+    quasi: tuple[str, ...]
+    class_id: str
+    own: Mapping[str, str]
+
+
+def grown_statement(publication: Publication, options: Options, system: Stream, grown: Grown) -> GrownStatement:
+    """The statement of a publication whose source has the columns of `grown`."""
+    own = _names(publication)
+    publication = replace(publication, run=replace(publication.run, widens=False))
+    shown, quasi = plan.published_names(publication)
+    return GrownStatement(
+        filled("stream/grown.sql", publication, options, system, grown=grown), shown, quasi, shown[-1], own
+    )
 
 
 def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
@@ -100,7 +148,7 @@ def filled(template: str, publication: Publication, options: Options, system: St
         metrics=tuple(_measures(of, options["suppress"] == "drop")),
     )
     values = of.values
-    values["request"] = as_json(_request(publication, options, system))
+    values["request"] = as_json(_request(publication, options, system, grows="grown" in more))
     values["leave"] = Sql(f"[{joined(text(name) for name in _leave(publication))}]")
     values["gate_say"] = {**of.gate_say, **_refusals(publication)}
     values["read_order"] = [identifier(name) for name in publication.order]
@@ -128,12 +176,12 @@ def _leave(publication: Publication) -> list[str]:
     return [*names, *gate_rules.unlike(names, OWN)]
 
 
-def _request(publication: Publication, options: Options, system: Stream) -> Mapping[str, object]:
+def _request(publication: Publication, options: Options, system: Stream, *, grows: bool) -> Mapping[str, object]:
     """The first argument of the UDF."""
     asked = request(publication)
     need = [int(d.bound) for d in publication.demands]
     own = {**publication.run.options, "delta": options["delta"]}
-    return {**asked, "stream": system.name, "options": own, "need": need}
+    return {**asked, "stream": system.name, "options": own, "need": need, "grows": grows}
 
 
 GATE = {

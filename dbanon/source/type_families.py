@@ -22,7 +22,8 @@ class Family:
 
     `gap` is the distance of two values, the greater one first, as DOUBLE in the smallest step of the type, exact below
     2^53; `moved` the value that lies a distance from `{low}`. `low_end` and `high_end` are where the ends of intervals
-    are published, snapped outward to a grid. `width` is a distance (`{gap}`) in the unit of the column, or in days.
+    are published, snapped outward to a grid. `zero` is a value that distances can be told from, whatever has come.
+    `width` is a distance (`{gap}`) in the unit of the column, or in days.
     `in_steps`: distances are whole numbers; `is_plain`: values are numbers as they stand; `is_counted`: values between
     two can be counted; `is_calendar`: cells of its grids are days; `has_infinity`: not every value is finite.
     """
@@ -33,6 +34,7 @@ class Family:
     low_end: Sql
     high_end: Sql
     width: Sql
+    zero: Sql
     in_steps: bool = True
     is_plain: bool = False
     is_counted: bool = False
@@ -58,6 +60,7 @@ _FAMILIES = (
         low_end=_MULTIPLE_BELOW,
         high_end=_MULTIPLE_ABOVE,
         width=Sql("{gap}"),
+        zero=Sql("0::{type}"),
         is_plain=True,
         is_counted=True,
     ),
@@ -74,6 +77,7 @@ _FAMILIES = (
         low_end=_MULTIPLE_BELOW,
         high_end=_MULTIPLE_ABOVE,
         width=Sql("{gap}"),
+        zero=Sql("0::{type}"),
         is_plain=True,
         is_counted=True,
     ),
@@ -90,6 +94,7 @@ _FAMILIES = (
         low_end=_MULTIPLE_BELOW,
         high_end=Sql("coalesce(TRY(({value})::{end_type} + ({grid} - {rest})), {greatest})"),
         width=Sql("{gap} / {scale}"),
+        zero=Sql("0::{type}"),
         is_plain=True,
         is_counted=True,
     ),
@@ -112,6 +117,7 @@ _FAMILIES = (
             "{greatest}), {greatest})) END"
         ),
         width=Sql("{gap} * 2"),
+        zero=Sql("0::{type}"),
         in_steps=False,
         is_plain=True,
         has_infinity=True,
@@ -123,6 +129,7 @@ _FAMILIES = (
         low_end=_DAY_BELOW,
         high_end=_DAY_ABOVE,
         width=Sql("{gap}"),
+        zero=Sql("DATE '1970-01-01'"),
         is_counted=True,
         is_calendar=True,
         has_infinity=True,
@@ -134,6 +141,7 @@ _FAMILIES = (
         low_end=_DAY_BELOW,
         high_end=_DAY_ABOVE,
         width=Sql("{gap} / 86400e6"),
+        zero=Sql("TIMESTAMP '1970-01-01'"),
         is_calendar=True,
         has_infinity=True,
     ),
@@ -144,6 +152,7 @@ _FAMILIES = (
         low_end=_DAY_BELOW,
         high_end=_DAY_ABOVE,
         width=Sql("{gap} / 86400e9"),
+        zero=Sql("make_timestamp_ns(0)"),
         is_calendar=True,
         has_infinity=True,
     ),
@@ -156,6 +165,7 @@ _FAMILIES = (
         low_end=Sql("{value}"),  # times have no grid
         high_end=Sql("{value}"),
         width=Sql("{gap} / 86400e6"),
+        zero=Sql("TIME '00:00:00'"),
     ),
 )
 

@@ -8,21 +8,40 @@ from dataclasses import dataclass, field, replace
 from dbanon import errors
 from dbanon.cluster.registry import EVIDENCE, Check
 from dbanon.functions.parameters import Parameter
+from dbanon.space.space import Ints
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.parameters import COMMON, FIRST
-from dbanon.stream.state import State
+from dbanon.stream.state import Own, State
 
 Run = Callable[[Arrivals, Model, Mapping[str, object], Check, State | None, bool], State]
 """arrivals, privacy model, options, check, what was kept (None: a stream begins), whether the stream ends with these
 records -> what is kept, with the class of every record."""
 
 
+Renumber = Callable[[int, Ints], Ints]
+"""An attribute and numbers of its nodes -> the same nodes by other numbers."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the arrays are that a system keeps of its own (see `State.own`), where they are not mere numbers.
+
+    `by_record` have a place for each record, `spans` are pairs of the lows and highs of classes, `people` hold numbers
+    of persons. `nodes` gives the arrays in which nodes stand elsewhere, with these numbered anew.
+    """
+
+    by_record: tuple[str, ...] = ()
+    spans: tuple[tuple[str, str], ...] = ()
+    people: tuple[str, ...] = ()
+    nodes: Callable[[Own, Renumber], Own] = lambda own, renumber: {}
+
+
 @dataclass(frozen=True)
 class Stream:
     """One registered system. `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults`
-    its own defaults of common ones. Where it is `maybe`, a NULL may stand in a class of values (maybe match) and is
-    published as the class is; where it `widens`, classes publish more than their records span. `problem` gives, of
-    options and k that exclude each other, a parameter and what it must be."""
+    its own defaults of common ones, `kept` what it keeps of its own. Where it is `maybe`, a NULL may stand in a class
+    of values (maybe match) and is published as the class is; where it `widens`, classes publish more than their records
+    span. `problem` gives, of options and k that exclude each other, a parameter and what it must be."""
 
     name: str
     title: str
@@ -32,6 +51,7 @@ class Stream:
     complexity: str
     own: tuple[Parameter, ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
     maybe: bool = False
     widens: bool = False
     problem: Callable[[Mapping[str, object], int], tuple[str, str] | None] = lambda options, k: None

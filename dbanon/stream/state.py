@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from dbanon.stream.arrivals import Arrivals, Floats, Model
 
 WAITING, SUPPRESSED = -2, -1
 """What stands for the class of a record that has none: it has not left yet, or it is left out."""
+
+Own = dict[str, npt.NDArray[Any]]
+"""What a system keeps of its own, by name."""
 
 A_WHILE = 10**6
 """Records or clusters that are looked at before a run asks whether it was interrupted: some milliseconds."""
@@ -36,7 +40,7 @@ class State:
     born: Ints
     kept: Ints
     seen: Floats
-    own: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    own: Own = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Desk:
             desk.counters[2], desk.counters[3] = old, len(before.kept)
         return desk
 
-    def state(self, **own: npt.NDArray[np.generic]) -> State:
+    def state(self, **own: npt.NDArray[Any]) -> State:
         """What is to be kept of it."""
         classes, kept = self.counters[2:4]
         return State(

@@ -13,17 +13,14 @@ from typing import Any
 import duckdb
 
 from dbanon import errors, session
-from dbanon.engine import cells
-from dbanon.files import writing
 from dbanon.functions.call import Call
 from dbanon.functions.registry import table_functions
 from dbanon.release import plan, prepare, timed_search
 from dbanon.release.publication import Publication
 from dbanon.source import catalog, schema
 from dbanon.source.catalog import SCHEMA
-from dbanon.sqltext import names
 from dbanon.sqltext.quote import argument, identifier, qualified, text
-from dbanon.views import changes, erasure, first_release, holding, ledger, related
+from dbanon.views import changes, erasure, first_release, holding, ledger, place, related, transactions
 from dbanon.views.ledger import TABLES, Entry
 from dbanon.views.version import INTERRUPTED, OLD, Making, Release, build, current_release
 
@@ -55,32 +52,32 @@ def materialize(
     gone. The release stands in the database of its source. What is committed counts: an open transaction of the
     connection is refused.
     """
-    _closed_transaction("materialize", connection)
-    _word("materialize", "composition", composition, ("warn", "refuse"))
+    transactions.check_no_transaction("materialize", connection)
+    place.check_word("materialize", "composition", composition, ("warn", "refuse"))
     given = json.loads(json.dumps(parameters, default=str))
     _known(algorithm)
     making = Making("materialize", allow_delta, composition)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor, session.telling(current, progress):
-        place = _place(connection)
-        asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), place)
-        target = _target(name, Call.of(*asked).source(), place, cursor)
+        here = place.current(connection)
+        asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), here)
+        target = place.target("materialize", name, Call.of(*asked).source(), here, cursor)
         schema.create(connection, target[0])  # before planning: a policy table that is new is a change
         publication = prepare.publication(Call.of(*asked))
         if publication.run.noise is not None:
             raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
-        _writable(cursor, "materialize", target[0])
+        place.check_writable(cursor, "materialize", target[0])
         columns = _key_columns(publication, key) or prepare.unique_key(publication, cursor)
         earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
         published = [e for e in earlier if e.status == "published"]
-        taken = _taken(cursor, target)
+        taken = place.taken(cursor, target, TABLES)
         if taken and not (replace and published):
             raise errors.ReleaseExists("materialize", name, taken, bool(published))
         if not earlier and current.reviewed is not None:
             current.reviewed(first_release.lines(Call.of(*asked), publication, name))
         given = timed_search.counted("materialize", current, cursor, publication, given)
-        publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, place))
-        of, kept = publication.source, _durable(publication.source, source)
+        publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, here))
+        of, kept = publication.source, place.durable(publication.source, source)
         call = {"function": algorithm, "source": kept, "schema": of.schema, "parameters": given}
         version = max((e.version for e in earlier), default=0) + 1
         how = "recluster" if published else "first"
@@ -118,13 +115,13 @@ def refresh(
     left of them stays out until the versions that show them are forgotten, and nobody new comes; the next refresh takes
     those. DisclosureWarning says how many are held back and what readers of earlier versions can still tell apart.
     """
-    _closed_transaction("refresh", connection)
-    _word("refresh", "refresh", refresh, REFRESH)
-    _word("refresh", "composition", composition, ("warn", "refuse"))
+    transactions.check_no_transaction("refresh", connection)
+    place.check_word("refresh", "refresh", refresh, REFRESH)
+    place.check_word("refresh", "composition", composition, ("warn", "refuse"))
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        old = _published("refresh", name, cursor, _place(connection))
-        _writable(cursor, "refresh", old.database)
+        old = _published("refresh", name, cursor, place.current(connection))
+        place.check_writable(cursor, "refresh", old.database)
         schema.create(connection, old.database)
         publication = ledger.publication(old, current, cursor)
         if if_stale and changes.is_fresh(old, publication, cursor):
@@ -159,8 +156,8 @@ def _known(algorithm: str) -> None:
 
 def _first(cursor: Any, entry: Entry, publication: Publication, name: str, making: Making) -> Release:
     """The first version, or the first since the release was dropped; `name` is how messages call it."""
-    with _transaction(cursor, making.function, name):
-        if _taken(cursor, (entry.database, entry.schema, entry.name)):
+    with transactions.transaction(cursor, making.function, name):
+        if place.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
             raise errors.Busy(making.function, name, "its tables were made meanwhile")
         return build(cursor, entry, publication, making)
 
@@ -172,7 +169,7 @@ class _NothingNew(Exception):
 def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, making: Making) -> Release:
     """The next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
-    with _transaction(cursor, function, old.shown):
+    with transactions.transaction(cursor, function, old.shown):
         where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
         if not ledger.entries(cursor, old.database, where, [old.schema, old.name, old.version]):
             raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
@@ -212,17 +209,17 @@ def _explained(entry: Entry, old: Entry) -> Iterator[None]:
 
 def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
     """Drops the tables of a release. The ledger keeps its versions until `forget_release`."""
-    _closed_transaction("drop", connection)
+    transactions.check_no_transaction("drop", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         try:
-            old = _published("drop", name, cursor, _place(connection))
+            old = _published("drop", name, cursor, place.current(connection))
         except errors.UnknownRelease:
             if if_exists:
                 return
             raise
-        _writable(cursor, "drop", old.database)
-        with _transaction(cursor, "drop", name):
+        place.check_writable(cursor, "drop", old.database)
+        with transactions.transaction(cursor, "drop", name):
             _drop_tables(cursor, old)
             _status(cursor, old, "dropped")
 
@@ -233,10 +230,10 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     What is forgotten can no longer be held against later releases, though readers may still have it. A published
     version cannot be forgotten: drop it first.
     """
-    _closed_transaction("forget_release", connection)
+    transactions.check_no_transaction("forget_release", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        path = catalog.SearchPath.of(*_place(connection))
+        path = catalog.SearchPath.of(*place.current(connection))
         last = ledger.find("forget_release", name, cursor, path)
         every = ledger.entries(
             cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]
@@ -244,8 +241,8 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
         gone = [e for e in every if e.status != "published" and version in (None, e.version)]
         if version is not None and not gone:
             raise errors.UnknownVersion(last.shown, version, [(e.version, e.status) for e in every])
-        _writable(cursor, "forget_release", last.database)
-        with _transaction(cursor, "forget_release", name):
+        place.check_writable(cursor, "forget_release", last.database)
+        with transactions.transaction(cursor, "forget_release", name):
             for entry in gone:
                 key = [entry.schema, entry.name, entry.version]
                 for table, column in (("release", "name"), ("membership", "release")):
@@ -287,33 +284,6 @@ def _entry(
     )
 
 
-def _place(connection: Any) -> tuple[str, str, str]:
-    """The connection's current database and schema, and its search path."""
-    own = "SELECT system.main.current_database(), system.main.current_schema(), "
-    row = connection.execute(f"{own}system.main.current_setting('search_path')")
-    database, schema, path = row.fetchall()[0]
-    return str(database), str(schema), str(path)
-
-
-def _target(name: str, source: catalog.Source, place: Sequence[str], cursor: Any) -> tuple[str, str, str]:
-    """Database, schema and name of a release; it stands in the database of its source."""
-    parts = names.table_parts(name) or (name,)
-    if source.sql == identifier(source.table):  # a temporary table or DataFrame, which no cursor sees
-        raise errors.UnstableSource(name, source.shown)
-    database = source.database
-    if len(parts) == 3 and parts[0].lower() != database.lower():
-        raise errors.ForeignRelease(name, database)
-    schema = parts[-2] if len(parts) > 1 else (place[1] if place[0] == database else "main")
-    if len(parts) == 2 and parts[0].lower() == database.lower() and not catalog.has_schema(cursor, database, schema):
-        schema = "main"
-    return database, schema, parts[-1]
-
-
-def _durable(source: catalog.Source, given: str) -> str:
-    """The source as the ledger keeps it: without the database, whose name is that of the file it is in."""
-    return given if names.is_file(given) and source.table == given else qualified(source.schema, source.table)
-
-
 def _key_columns(publication: Publication, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """The columns of `key`, as the source spells them; none where the person tells people apart."""
     if given is None or publication.roles.person is not None:
@@ -322,33 +292,13 @@ def _key_columns(publication: Publication, given: str | Sequence[str] | None) ->
     return tuple(publication.source.column("materialize", column, "key") for column in columns)
 
 
-def _taken(cursor: Any, target: tuple[str, str, str]) -> list[str]:
-    """Names of the release's tables that exist already."""
-    rows = cursor.execute(
-        "SELECT table_name FROM (SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
-        "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
-        "WHERE database_name = ? AND schema_name = ? AND lower(table_name) IN (SELECT lower(unnest(?)))",
-        [target[0], target[1], [target[2] + ending for ending in TABLES]],
-    ).fetchall()
-    return [row[0] for row in rows]
-
-
-def _published(function: str, name: str, cursor: Any, place: Sequence[str]) -> Entry:
+def _published(function: str, name: str, cursor: Any, here: Sequence[str]) -> Entry:
     """The published version of a release; UnknownRelease."""
-    path = catalog.SearchPath.of(*place)
+    path = catalog.SearchPath.of(*here)
     entry = ledger.find(function, name, cursor, path)
     if entry.status != "published":
         raise errors.UnknownRelease(function, name, [])
     return entry
-
-
-def _writable(cursor: Any, function: str, database: str) -> None:
-    """Raises ReadOnly where the ledger of the database cannot be written."""
-    rows = cursor.execute(
-        "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
-    ).fetchall()
-    if rows[0][0] or not catalog.has_table(cursor, database, "release"):
-        raise errors.ReadOnly(function, database)
 
 
 def _drop_tables(cursor: Any, entry: Entry) -> None:
@@ -364,49 +314,11 @@ def _status(cursor: Any, entry: Entry, status: str) -> None:
     )
 
 
-@contextlib.contextmanager
-def _transaction(cursor: Any, function: str, name: str) -> Iterator[None]:
-    """All of it or nothing. Raises Busy where another connection changed the same release meanwhile."""
-    cursor.execute("BEGIN")
-    try:
-        yield
-        cursor.execute("COMMIT")
-    except BaseException as error:
-        with contextlib.suppress(duckdb.Error):
-            cursor.execute("ROLLBACK")
-        if isinstance(error, duckdb.Error) and (reason := writing.why(error)) is not None:
-            raise errors.NotWritten(name, reason, function) from None
-        if (kind := cells.quoted(error)) is not None:
-            raise errors.UnreadableValue(function, [f"the source of {name}"], kind) from None
-        if isinstance(error, duckdb.TransactionException):
-            raise errors.Busy(function, name, _first_line(error)) from None
-        raise
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n")[0]
-
-
 def _reason(error: Exception) -> str:
     """What an error of a statement says, without what it says of algorithms."""
-    said = _first_line(error)
+    said = transactions.first_line(error)
     found = re.search(r"the release gate refused the result: (.*?)\. Nothing was released", said)
     return f"{found[1] if found else said.removeprefix('Invalid Input Error: ').rstrip('.')}."
-
-
-def _closed_transaction(function: str, connection: Any) -> None:
-    """Raises OpenTransaction inside a transaction of the caller: the work is done in one of its own."""
-    try:
-        first, second = (connection.execute("SELECT system.main.txid_current()").fetchall() for _ in range(2))
-    except duckdb.TransactionException:  # one that was aborted
-        raise errors.OpenTransaction(function) from None
-    if first == second:
-        raise errors.OpenTransaction(function)
-
-
-def _word(function: str, name: str, value: object, words: Sequence[str]) -> None:
-    if value not in words:
-        raise errors.InvalidArgument(function, name, "one of " + ", ".join(f"'{w}'" for w in words), repr(value))
 
 
 __all__ = ["Release", "drop", "forget_release", "materialize", "refresh"]

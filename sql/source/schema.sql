@@ -122,6 +122,34 @@ CREATE TABLE IF NOT EXISTS dbanon.membership (
     records      BIGINT NOT NULL
 );
 
+-- What a streaming anonymized view has published, and how it goes on. What waits is in a table of its own beside this.
+CREATE TABLE IF NOT EXISTS dbanon.stream (
+    schema_name            VARCHAR NOT NULL,
+    name                   VARCHAR NOT NULL,
+    status                 VARCHAR NOT NULL,       -- grows, or dropped
+    source                 VARCHAR NOT NULL,
+    system                 VARCHAR NOT NULL,
+    statement              VARCHAR NOT NULL,       -- the query that replays it
+    call                   VARCHAR NOT NULL,       -- the same as JSON
+    roles                  VARCHAR NOT NULL,       -- of every column of the source, as JSON
+    policy_fingerprint     VARCHAR NOT NULL,
+    hierarchy_fingerprint  VARCHAR NOT NULL,
+    bases                  VARCHAR[] NOT NULL,     -- tables behind the source
+    began_at               TIMESTAMP NOT NULL,     -- UTC, as the next
+    refreshed_at           TIMESTAMP NOT NULL,
+    refreshes              BIGINT NOT NULL,
+    last_row               BIGINT NOT NULL,        -- the row of the source that was read last, and a hash of it
+    last_hash              VARCHAR,
+    arrived                BIGINT NOT NULL,        -- records that were read
+    waiting                BIGINT NOT NULL,
+    published              BIGINT NOT NULL,
+    suppressed             BIGINT NOT NULL,
+    classes                BIGINT NOT NULL,
+    total_delay            BIGINT NOT NULL,        -- of the published records together, and of one at most
+    longest_delay          BIGINT NOT NULL,
+    state                  BLOB                    -- arrays as numpy writes them, compressed
+);
+
 -- What came later. Rows that were made before have NULL there.
 ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS missing VARCHAR[];       -- codes that are read as NULL
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR);  -- of its tables by their endings, of this row

@@ -72,9 +72,9 @@ gate AS MATERIALIZED (
         WHEN (SELECT struct_keys("dbanon row") FROM (FROM leaving LIMIT 1) AS "dbanon row") <> {{ leave }} THEN error({{ gate_say.columns }})
         WHEN reread.differs THEN error({{ gate_say.reread }})
         WHEN counted.strange > 0 OR counted.records <> counted.different THEN error({{ gate_say.untrue }})
-        WHEN counted.records{% if stream.drops %} + dropped.records{% endif %} <> reread.records THEN error({{ gate_say.lost }})
+        WHEN counted.records{% if stream.drops %} + dropped.records{% endif %}{% if grown is defined %} + waits.records{% endif %} <> reread.records THEN error({{ gate_say.lost }})
         WHEN earlier.records > 0 THEN error({{ gate_say.arrival }})
-        WHEN counted.late > 0 THEN error({{ gate_say.late }})
+        WHEN counted.late{% if grown is defined %} + waits.late{% endif %} > 0 THEN error({{ gate_say.late }})
         WHEN counted.untrue > 0 THEN error({{ gate_say.untrue }})
         WHEN counted.unknown > 0 THEN error({{ gate_say.unknown }})
         WHEN coalesce(shown.records, 0) > 0 THEN error({{ gate_say.shown }})
@@ -92,7 +92,7 @@ gate AS MATERIALIZED (
             count(*) AS records, count(DISTINCT arrived) AS different,
             count(*) FILTER (WHERE is_strange) AS strange,
             count(*) FILTER (WHERE NOT coalesce(
-                delay = published - arrived AND delay BETWEEN 0 AND {{ stream.delta }} AND published <= (SELECT count(*) FROM source), false
+                delay = published - arrived AND delay BETWEEN 0 AND {{ stream.delta }} AND published <= {% if grown is defined %}{{ grown.before }} + (SELECT count(*) FROM source WHERE rid > {{ grown.before }}){% else %}(SELECT count(*) FROM source){% endif %}, false
             )) AS late,
             count(*) FILTER (WHERE CASE WHEN suppressed THEN tells ELSE differs END) AS untrue,
             count(*) FILTER (WHERE suppressed IS DISTINCT FROM (class_id IS NULL)) AS unknown
@@ -100,6 +100,16 @@ gate AS MATERIALIZED (
     ) AS counted,
     {% if stream.drops %}
     (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS dropped,
+    {% endif %}
+    {% if grown is defined %}
+    {# Nobody waits twice, or once the last moment has come. #}
+    (
+        SELECT count(DISTINCT l.rid) AS records, count(*) - count(DISTINCT l.rid) + count(*) FILTER (WHERE n.arrived - l.rid >= {{ stream.delta }} OR v.arrived IS NOT NULL) AS late
+        FROM left_with AS l
+        CROSS JOIN (SELECT coalesce(max(rid), 0) AS arrived FROM source) AS n
+        LEFT JOIN replayed AS v ON v.arrived = l.rid
+        WHERE l.cluster = -2
+    ) AS waits,
     {% endif %}
     (
         SELECT first.records <> second.records OR first.seal IS DISTINCT FROM second.seal AS differs, first.records
@@ -110,7 +120,7 @@ gate AS MATERIALIZED (
         {# Each record arrives no earlier than the one before it. #}
         SELECT count(*) AS records
         FROM source AS l
-        JOIN source AS b ON b.rid = l.rid - 1
+        JOIN source AS b ON b.rid = l.rid - 1{% if grown is defined %} AND b.rid > {{ grown.before }}{% endif +%}
         WHERE {% for o in order %}{% if not loop.first %} OR ({% for e in order[:loop.index0] %}l.o{{ loop.index0 }} = b.o{{ loop.index0 }} AND {% endfor %}{% endif %}l.o{{ loop.index0 }} < b.o{{ loop.index0 }}{% if not loop.first %}){% endif %}{% endfor +%}
     ) AS earlier,
     (
@@ -130,15 +140,20 @@ gate AS MATERIALIZED (
     ) AS covered,
     (
         SELECT
-            count(*) FILTER (WHERE coalesce(persons, 0) < {{ k }}) AS small,
-            count(*) FILTER (WHERE low <> high) + count(*) - count(DISTINCT low) AS confused,
+            count(*) FILTER (WHERE coalesce(persons, 0) < {{ k }}{% if grown is defined %} AND NOT is_known{% endif %}) AS small,
+            count(*) FILTER (WHERE low <> high{% if grown is defined %} OR is_other{% endif %}) + count(*) - count(DISTINCT low) AS confused,
             0{% for r in rules if r.is_number %} + {% if typed %}count(*) FILTER (WHERE NOT keeps{{ r.i }}){% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %} AS finer
         FROM (
             SELECT
                 min(f.persons) AS persons, min(c.class_id) AS low, max(c.class_id) AS high
+                {# A class that readers have is as they have it, and no new one is. #}
+                {% if grown is defined %}, bool_or(n.class_id IS NOT NULL) AS is_known, bool_or(n.class_id IS NULL AND c.class_id <= {{ grown.number }} OR NOT coalesce(n.class_id = c.class_id, true)) AS is_other{% endif +%}
                 {% if typed %}{% for r in rules if r.is_number %}, bool_and(coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false)) AS keeps{{ r.i }}{% endfor %}{% endif %}
             FROM visible AS c
             LEFT JOIN first_seen AS f ON f.class_id = c.class_id
+            {% if grown is defined %}
+            LEFT JOIN known AS n ON {% for q in rules %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}n.low{{ q.i }} IS NOT DISTINCT FROM c.low{{ q.i }} AND n.high{{ q.i }} IS NOT DISTINCT FROM c.high{{ q.i }}{% else %}n.p{{ q.i }} IS NOT DISTINCT FROM c.p{{ q.i }}{% endif %}{% endfor +%}
+            {% endif %}
             GROUP BY {% for q in rules %}{% if not loop.first %}, {% endif %}{% if q.is_number and typed %}c.low{{ q.i }}, c.high{{ q.i }}{% else %}c.p{{ q.i }}{% endif %}{% endfor %}
         )
     ) AS classes
@@ -146,6 +161,7 @@ gate AS MATERIALIZED (
     , (
         SELECT {% for s in tested %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce(values{{ s.i }} >= {{ m.bound }}, false)) AS values{{ m.number }}, {% endfor %}{% endfor %}true AS done
         FROM first_seen
+        {% if grown is defined %}WHERE class_id NOT IN (SELECT class_id FROM known){% endif +%}
     ) AS judged
     {% endif %}
 )

@@ -25,10 +25,12 @@ answer AS MATERIALIZED (
         (SELECT list({{ group() }}) FROM grouped),
         (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
         {{ domains() }}
+        {% if grown is defined %}{% for q in quasi if not q.is_number %}, d.names_{{ q.i }}{% endfor %}{% endif +%}
     ) AS answer
     {% if trees %}FROM tree_domain AS d{% endif +%}
 ),
--- A row a record: the cluster that it left with (-1: none), and how many had arrived then (step).
+-- A row a record: the cluster that it left with (-1: none, -2: it waits), how many had arrived then (step), and the class
+-- where that was published before (again).
 left_with AS MATERIALIZED (
     SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).records ELSE error((answer).error) END, max_depth := 2)
     FROM answer
@@ -38,16 +40,37 @@ parts AS MATERIALIZED (
     SELECT a.gid, l.cluster, 1::INTEGER AS first, count(*)::INTEGER AS last
     FROM left_with AS l
     JOIN arrived AS a USING (rid)
+    {% if grown is defined %}WHERE l.cluster <> -2 AND l.again IS NULL{% endif +%}
     GROUP BY a.gid, l.cluster
 ),
 {% include 'release/part/spanned.sql' %}
+{% if grown is defined %}
+-- A row a class that was published before, as readers have it.
+known AS MATERIALIZED (
+    {% if grown.classes %}
+    SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.low }} AS low{{ r.i }}, {{ r.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}{% endfor +%}
+    FROM {{ grown.classes }}
+    {% else %}
+    SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, low{{ q.i }}, high{{ q.i }}{% else %}, p{{ q.i }}{% endif %}{% endfor %} FROM values_of WHERE false
+    {% endif %}
+),
+{% endif %}
 -- A row a span and its class: those that publish the same are one equivalence class. Classes are numbered as they first
 -- leave.
 generalized AS MATERIALIZED (
+    {% if grown is defined %}
+    SELECT
+        * EXCLUDE (known_as),
+        coalesce(known_as, {{ grown.number }} + dense_rank() OVER (PARTITION BY known_as IS NULL ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }})) AS class_id
+    {% else %}
     SELECT *, dense_rank() OVER (ORDER BY begun ASC, {{ shown(sql('ASC NULLS LAST')) }}) AS class_id
+    {% endif %}
     FROM (
-        SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql('')) }}) AS begun
+        SELECT v.*, min(c.step) OVER (PARTITION BY {{ shown(sql(''), 'v.') }}) AS begun{% if grown is defined %}, k.class_id AS known_as{% endif +%}
         FROM values_of AS v
+        {% if grown is defined %}
+        LEFT JOIN known AS k ON {% for q in quasi %}{% if not loop.first %} AND {% endif %}{% if q.is_number and typed %}k.low{{ q.i }} IS NOT DISTINCT FROM v.low{{ q.i }} AND k.high{{ q.i }} IS NOT DISTINCT FROM v.high{{ q.i }}{% else %}k.p{{ q.i }} IS NOT DISTINCT FROM v.p{{ q.i }}{% endif %}{% endfor +%}
+        {% endif %}
         JOIN (
             SELECT c.span, min(l.step) AS step FROM left_with AS l JOIN cluster_of AS c USING (cluster) GROUP BY c.span
         ) AS c USING (span)
@@ -55,12 +78,17 @@ generalized AS MATERIALIZED (
 ),
 -- A row a record: the class that it left with (-1: it is left out), and when.
 placed AS MATERIALIZED (
-    SELECT l.rid, CASE WHEN l.cluster = -1 THEN -1 ELSE c.class_id END AS class_id, 1::BIGINT AS size, l.step
+    SELECT l.rid, CASE WHEN l.cluster = -1 THEN -1 ELSE coalesce(l.again, c.class_id) END AS class_id, 1::BIGINT AS size, l.step
     FROM left_with AS l
     LEFT JOIN (SELECT o.cluster, g.class_id FROM cluster_of AS o JOIN generalized AS g USING (span)) AS c USING (cluster)
+    {% if grown is defined %}WHERE l.cluster <> -2{% endif +%}
 ),
--- A row an equivalence class: what it publishes, and what a record of it loses.
+-- A row an equivalence class: what it publishes.
 published AS MATERIALIZED (
+    {% if grown is defined %}
+    FROM known WHERE class_id IN (SELECT again FROM left_with)
+    UNION
+    {% endif %}
     SELECT
         g.class_id
         {% for q in quasi %}
@@ -88,7 +116,7 @@ leaving AS MATERIALIZED (
             {% endfor %}
             {% for u in unchanged %}, CASE WHEN l.class_id <> -1 THEN s.u{{ u.i }} END AS u{{ u.i }}{% endfor %}
         FROM source AS s
-        LEFT JOIN placed AS l ON l.rid = s.rid
+        {{ sql('JOIN') if grown is defined else sql('LEFT JOIN') }} placed AS l ON l.rid = s.rid
         LEFT JOIN published AS c ON c.class_id = l.class_id
         {% if stream.drops %}
         WHERE l.class_id <> -1

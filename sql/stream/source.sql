@@ -11,7 +11,11 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
 source AS MATERIALIZED (
     SELECT
         * EXCLUDE (tie), 1::BIGINT AS size,
+        {% if grown is defined %}
+        coalesce(place, {{ grown.before }} + row_number() OVER (PARTITION BY place IS NULL ORDER BY {% for o in order %}o{{ loop.index0 }} ASC NULLS FIRST, {% endfor %}tie ASC)) AS rid
+        {% else %}
         row_number() OVER (ORDER BY {% for o in order %}o{{ loop.index0 }} ASC NULLS FIRST, {% endfor %}tie ASC) AS rid
+        {% endif %}
     FROM (
         SELECT *, {{ row_hash(sql('')) }} AS tie
         FROM (
@@ -20,6 +24,7 @@ source AS MATERIALIZED (
                 {% for u in unchanged %}{{ u.value }} AS u{{ u.i }}, {% if not u.text_is_value %}({{ u.value }})::VARCHAR AS w{{ u.i }}, {% endif %}{% endfor %}
                 {% for s in tested if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
                 {% if person %}{{ person }} AS person, {% endif %}
+                {% if grown is defined %}{{ grown.place }} AS place, {{ grown.row }} AS source_row, {% endif %}
                 {% for o in order %}{{ o }} AS o{{ loop.index0 }}{% if not loop.last %}, {% endif %}{% endfor %}
             FROM {{ origin }}
         )

@@ -38,7 +38,7 @@ MISTAKES: tuple[Mistake, ...] = (
         *SAFE,
     ),
     sql(
-        errors.ForeignRelease("elsewhere.main.safe", "dbanon_demo"),
+        errors.ForeignRelease("materialize", "elsewhere.main.safe", "dbanon_demo"),
         f"{_MAKE} elsewhere.main.safe AS {_CALL};",
         "ATTACH ':memory:' AS elsewhere;",
     ),

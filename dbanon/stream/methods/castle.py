@@ -9,7 +9,7 @@ from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.open_clusters import OpenClusters
-from dbanon.stream.registry import Stream, register
+from dbanon.stream.registry import Kept, Stream, register
 from dbanon.stream.state import Desk, State, drive
 
 BETA = Parameter("beta", Integer(1, 10**6), "Most clusters that are open at a time.", 50)
@@ -60,5 +60,6 @@ register(
         evidence="LIT",
         complexity="O(beta) time a record, O(delta + kept classes) memory",
         own=(BETA, MU),
+        kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
     )
 )

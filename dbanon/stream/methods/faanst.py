@@ -10,7 +10,7 @@ from dbanon.cluster.registry import SEED, Check
 from dbanon.functions.parameter_types import Choice, Integer, Real
 from dbanon.functions.parameters import Parameter
 from dbanon.stream.arrivals import Arrivals, Model
-from dbanon.stream.registry import Stream, register
+from dbanon.stream.registry import Kept, Stream, register
 from dbanon.stream.state import Desk, State, drive
 
 MODES = ("base", "passive", "proactive")
@@ -113,6 +113,7 @@ register(
         evidence="RECON",
         complexity="O(mu / k) time a record (k-member: O(mu)), O(delta + accepted classes) memory",
         own=(MODE, MU, THRESHOLD, CLUSTERS, SEED),
+        kept=Kept(by_record=("group",)),
         problem=problem,
     )
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from dbanon.cluster.registry import Check
 from dbanon.stream.arrivals import Arrivals, Model
-from dbanon.stream.registry import Stream, register
+from dbanon.stream.registry import Kept, Stream, register
 from dbanon.stream.state import Desk, State, drive
 
 
@@ -76,6 +76,7 @@ register(
         source="Tekli et al. 2018",
         evidence="RECON",
         complexity="O(k) time a record, O(delta) for one of a new person; O(delta + persons) memory",
+        kept=Kept(people=("clusters",)),
         problem=problem,
     )
 )

@@ -10,8 +10,8 @@ import numpy as np
 from dbanon.cluster.registry import Check
 from dbanon.space.space import Ints
 from dbanon.stream.arrivals import Arrivals, Floats, Model
-from dbanon.stream.registry import Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.registry import Kept, Renumber, Stream, register
+from dbanon.stream.state import Desk, Own, State, drive
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,19 @@ def swaf(
     return tree.state(desk)
 
 
+def _renumbered(own: Own, renumber: Renumber) -> Own:
+    """The shape of a tree whose regions of child nodes have these by other numbers."""
+    from dbanon.kernels.stream_regions import ABOVE, AXIS, BRANCH, CATEGORY, KIND
+
+    shape = own["shape"].astype(np.int64)
+    above = np.maximum(shape[:, ABOVE], 0)
+    of_node = (shape[:, ABOVE] >= 0) & (shape[above, KIND] == CATEGORY)
+    for a in np.unique(shape[above[of_node], AXIS]).tolist():
+        rows = of_node & (shape[above, AXIS] == a)
+        shape[rows, BRANCH] = renumber(a, shape[rows, BRANCH])
+    return {"shape": shape}
+
+
 register(
     Stream(
         name="swaf",
@@ -129,6 +142,7 @@ register(
         source="Wang et al. 2007",
         evidence="RECON",
         complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
+        kept=Kept(by_record=("at",), spans=(("low", "high"),), nodes=_renumbered),
         widens=True,
     )
 )

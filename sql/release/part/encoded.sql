@@ -33,7 +33,7 @@ tuples AS MATERIALIZED (
     SELECT
         value,
         (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code,
-        {{ gap(q, sql('value'), sql('least_value')) }} AS position
+        {{ gap(q, sql('value'), q.zero if order else sql('least_value')) }} AS position
     FROM (
         SELECT value, min(value) OVER () AS least_value
         FROM (SELECT DISTINCT {{ coded(q, sql('q', q.i)) }} AS value FROM tuples WHERE q{{ q.i }} IS NOT NULL{{ q.is_finite }})

@@ -71,7 +71,9 @@ problem AS MATERIALIZED (
             OR EXISTS (FROM duckdb_views() WHERE database_name = 'temp' AND lower(view_name) = {{ bare }})
         THEN {{ say.shadowed }} END,
         {% endif %}
+        {% if grown is not defined %}
         CASE WHEN facts.records = 0 THEN {{ say.empty }} END,
+        {% endif %}
         {% for q in quasi %}
         {% if nulls == 'error' %}
         CASE WHEN facts.filled{{ q.i }} < facts.records THEN {{ q.say.nulls }} END,
@@ -79,18 +81,22 @@ problem AS MATERIALIZED (
         {% if q.is_number %}
         CASE WHEN facts.wild{{ q.i }} > 0 THEN {{ q.say.wild }} END,
         {% endif %}
+        {% if grown is not defined %}
         CASE WHEN facts.filled{{ q.i }} = 0 THEN {{ q.say.no_values }} END,
+        {% endif %}
         {% endfor %}
+        {% if grown is not defined %}
         CASE WHEN kept_facts.records = 0 THEN {{ say.nothing_left }} END,
         {% if person %}
         CASE WHEN kept_facts.persons < 2 THEN {{ say.few_persons }} WHEN kept_facts.persons < {{ k }} THEN {{ say.k_persons }} END,
         {% else %}
         CASE WHEN kept_facts.records < 2 THEN {{ say.few_records }} WHEN kept_facts.records < {{ k }} THEN {{ say.k_records }} END,
         {% endif %}
+        {% endif %}
         {% if trees %}
         (SELECT first(message ORDER BY place ASC) FROM tree_problem WHERE message IS NOT NULL),
         {% endif %}
-        {% if waiting is not defined %}
+        {% if waiting is not defined and grown is not defined %}
         {% for u in unchanged if u.check_rare %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ u.say_rare }} END
             FROM (SELECT u{{ u.i }} FROM kept GROUP BY u{{ u.i }}

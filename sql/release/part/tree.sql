@@ -16,6 +16,9 @@
 category AS MATERIALIZED (
     {% for q in trees %}
     SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT q{{ q.i }} AS value FROM {{ from }} WHERE q{{ q.i }} IS NOT NULL)
+    {% if grown is defined and not q.rows and not q.is_sensitive %}
+    UNION SELECT {{ q.tree }}, value COLLATE POSIX FROM (SELECT unnest({{ grown.values[q.i] }}) AS value)
+    {% endif %}
     {% if not loop.last %}UNION ALL{% endif %}
     {% endfor %}
 ),
@@ -121,10 +124,10 @@ code_node AS MATERIALIZED (
 tree_domain AS MATERIALIZED (
     SELECT
         {% for q in trees %}
-        any_value(t.parents) FILTER (WHERE t.tree = {{ q.tree }}) AS parents_{{ q.i }}, any_value(c.places) FILTER (WHERE t.tree = {{ q.tree }}) AS places_{{ q.i }}{% if not loop.last %},{% endif +%}
+        any_value(t.parents) FILTER (WHERE t.tree = {{ q.tree }}) AS parents_{{ q.i }}, any_value(c.places) FILTER (WHERE t.tree = {{ q.tree }}) AS places_{{ q.i }}{% if grown is defined %}, any_value(t.names) FILTER (WHERE t.tree = {{ q.tree }}) AS names_{{ q.i }}{% endif %}{% if not loop.last %},{% endif +%}
         {% endfor %}
     FROM (
-        SELECT t.tree, list(p.preorder ORDER BY t.preorder ASC) AS parents
+        SELECT t.tree, list(p.preorder ORDER BY t.preorder ASC) AS parents{% if grown is defined %}, list(t.node ORDER BY t.preorder ASC) AS names{% endif +%}
         FROM nodes AS t
         LEFT JOIN nodes AS p ON p.tree = t.tree AND p.node = t.parent
         GROUP BY t.tree

@@ -1,0 +1,73 @@
+"""Streaming anonymized views: what they read, and what they go on from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, listed, near
+
+
+class NodeGone(DbanonError):
+    """A hierarchy without a node that a stream has put records into."""
+
+    def __init__(self, function: str, node: str) -> None:
+        super().__init__(
+            f"{function}: the stream goes on from classes at a node that its hierarchies do not have any more. Nothing "
+            "was published. Hint: nodes may be added, not taken away: load the hierarchy with those that it had."
+        )
+        self.node = node
+
+
+class NotAppended(DbanonError):
+    """A source whose rows were changed or removed after a stream had read them."""
+
+    outcome = "refused"
+    words = "were only to be added to it"
+
+    def __init__(self, view: str, source: str, why: str) -> None:
+        super().__init__(
+            f"refresh: {source} {why} since {view} read it, and rows were only to be added to it: a row that is read "
+            "twice would be published twice. Nothing was published. Hint: put these rows back as they were; or drop "
+            f"{view} and begin another stream, whose classes readers can hold against those of this one."
+        )
+
+
+class NoTableToGrow(DbanonError):
+    """A streaming view over what is not a table."""
+
+    def __init__(self, view: str, source: str, why: str) -> None:
+        super().__init__(
+            f"CREATE STREAMING ANONYMIZED VIEW {view}: {source} {why}, and what came since is known by the numbers of "
+            "the rows of a table alone. Hint: INSERT what comes into a table, and name that."
+        )
+
+
+class RareInStream(DbanonError):
+    """A column that a streaming view would publish as it is, though nobody knows which values stay rare."""
+
+    def __init__(self, view: str, source: str, columns: Iterable[str]) -> None:
+        names = list(columns)
+        super().__init__(
+            f"CREATE STREAMING ANONYMIZED VIEW {view}: {listed(names)} of {source} would be published as it is, and "
+            "nobody knows yet which of its values fewer than k records will have. Hint: "
+            f"withhold = [{', '.join(repr(n) for n in names)}], or allow_rare with these names where no value tells "
+            "who somebody is."
+        )
+
+
+class StreamChanged(DbanonError):
+    """A streaming view whose call would publish other columns now."""
+
+    def __init__(self, view: str, changes: Iterable[str]) -> None:
+        super().__init__(
+            f"refresh: {view} publishes its columns as they were when it was created, and roles have changed since: "
+            f"{', '.join(changes)}. Nothing was published. Hint: declare them as they were, or drop {view} and create "
+            "it anew."
+        )
+
+
+class UnknownStream(DbanonError):
+    """No streaming view of that name."""
+
+    def __init__(self, function: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"{function}: there is no streaming view {name}.{near(name, known)}")

@@ -1,0 +1,63 @@
+"""Where what is made stands: the database of its source, by a name that nothing else has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dbanon import errors
+from dbanon.source import catalog
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import identifier, qualified
+
+
+def current(connection: Any) -> tuple[str, str, str]:
+    """The connection's current database and schema, and its search path."""
+    own = "SELECT system.main.current_database(), system.main.current_schema(), "
+    row = connection.execute(f"{own}system.main.current_setting('search_path')")
+    database, schema, path = row.fetchall()[0]
+    return str(database), str(schema), str(path)
+
+
+def target(function: str, name: str, source: catalog.Source, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
+    """Database, schema and name of a release; it stands in the database of its source."""
+    parts = names.table_parts(name) or (name,)
+    if source.sql == identifier(source.table):  # a temporary table or DataFrame, which no cursor sees
+        raise errors.UnstableSource(name, source.shown, function)
+    database = source.database
+    if len(parts) == 3 and parts[0].lower() != database.lower():
+        raise errors.ForeignRelease(function, name, database)
+    schema = parts[-2] if len(parts) > 1 else (here[1] if here[0] == database else "main")
+    if len(parts) == 2 and parts[0].lower() == database.lower() and not catalog.has_schema(cursor, database, schema):
+        schema = "main"
+    return database, schema, parts[-1]
+
+
+def durable(source: catalog.Source, given: str) -> str:
+    """The source as the ledger keeps it: without the database, whose name is that of the file it is in."""
+    return given if names.is_file(given) and source.table == given else qualified(source.schema, source.table)
+
+
+def taken(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> list[str]:
+    """Names with these endings that tables or views have already."""
+    rows = cursor.execute(
+        "SELECT table_name FROM (SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() "
+        "UNION ALL SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()) "
+        "WHERE database_name = ? AND schema_name = ? AND lower(table_name) IN (SELECT lower(unnest(?)))",
+        [target[0], target[1], [target[2] + ending for ending in endings]],
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def check_writable(cursor: Any, function: str, database: str) -> None:
+    """Raises ReadOnly where the ledger of the database cannot be written."""
+    rows = cursor.execute(
+        "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
+    ).fetchall()
+    if rows[0][0] or not catalog.has_table(cursor, database, "release"):
+        raise errors.ReadOnly(function, database)
+
+
+def check_word(function: str, name: str, value: object, words: Sequence[str]) -> None:
+    if value not in words:
+        raise errors.InvalidArgument(function, name, "one of " + ", ".join(f"'{w}'" for w in words), repr(value))

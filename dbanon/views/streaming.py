@@ -1,0 +1,147 @@
+"""Streaming anonymized views: tables that grow by what leaves a stream, and the state that it goes on from.
+
+A refresh reads the rows that were added to the source, publishes what is due and keeps the rest, all in one
+transaction: a crash leaves the state of before with the rows of before. No published row ever changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from dbanon import errors, session, stream
+from dbanon.functions.call import Call
+from dbanon.functions.registry import table_functions
+from dbanon.release import plan, prepare, stream_plan
+from dbanon.release.publication import Publication
+from dbanon.source import schema
+from dbanon.source.catalog import SearchPath
+from dbanon.sqltext.quote import argument, identifier, text
+from dbanon.views import ledger, place, related, stream_ledger, stretch, transactions, warned
+from dbanon.views.stream_ledger import TABLES, Grows
+from dbanon.views.stretch import Grown
+
+
+def create_stream(connection: Any, name: str, system: str, source: str, **parameters: Any) -> Grown:
+    """Makes the tables `name` and `name_classes` and publishes in them what is due of the rows that `source` has.
+
+    `system` and the parameters are those of the table function, such as fads. The source is a table of the same
+    database, to which rows are added only: they arrive when they are read, those of one refresh in the order of
+    `order_by`. DisclosureWarning where the same table has releases or other streams: a stream is not held against them.
+    What is committed counts: an open transaction of the connection is refused.
+    """
+    transactions.check_no_transaction("create_stream", connection)
+    given = json.loads(json.dumps(parameters, default=str))
+    known = sorted({f.system for f in table_functions().values() if f.system})
+    if system not in known:
+        raise errors.UnknownAlgorithm(system, known)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        here = place.current(connection)
+        call = Call.of(current, cursor, system, {"tbl": source}, given, here)
+        at = place.target("create_stream", name, call.source(), here, cursor)
+        schema.create(connection, at[0])
+        publication = stream_plan.prepared(call, stream.find(system))
+        _check_growing(name, publication)
+        place.check_writable(cursor, "create_stream", at[0])
+        if taken := place.taken(cursor, at, TABLES):
+            raise errors.ReleaseExists("create_stream", name, taken, False)
+        arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
+        kept = place.durable(publication.source, source)
+        grows = Grows(
+            *at,
+            status="grows",
+            source=kept,
+            system=system,
+            statement=f"SELECT * FROM {identifier(system)}({text(kept)}{arguments})",
+            call={"function": system, "source": kept, "schema": publication.source.schema, "parameters": given},
+            roles=plan.roles(publication),
+            policy_fingerprint=publication.policy.fingerprint,
+            hierarchy_fingerprint=prepare.hierarchy_fingerprint(publication, cursor),
+            bases=related.bases(publication.source, cursor),
+        )
+        _warn_of_others(cursor, grows)
+        with transactions.transaction(cursor, "create_stream", name):
+            stream_ledger.begin(cursor, grows)
+            return stretch.first(cursor, current, grows, publication, call.options)
+
+
+def refresh_stream(connection: Any, name: str, *, flush: bool = False) -> Grown:
+    """Reads what was added to the source of a streaming view and publishes what is due.
+
+    With `flush` nobody goes on waiting, as though the stream ended: who finds no class is left out. Raises NotAppended
+    where rows that were read are not as they were, StreamChanged where columns have other roles now, NodeGone where a
+    hierarchy lost a node; whatever it raises, all stays as it was.
+    """
+    transactions.check_no_transaction("refresh_stream", connection)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        path = SearchPath.of(*place.current(connection))
+        found = stream_ledger.find("refresh_stream", name, cursor, path)
+        place.check_writable(cursor, "refresh_stream", found.database)
+        with transactions.transaction(cursor, "refresh_stream", name):
+            cursor.execute(f"UPDATE {found.ledger} SET refreshes = refreshes + 1 WHERE {found.row}")
+            (grows,) = stream_ledger.entries(cursor, found.database, found.row)
+            call = Call.of(
+                current,
+                cursor,
+                grows.call["function"],
+                {"tbl": grows.call["source"]},
+                grows.call["parameters"],
+                (grows.database, grows.call["schema"], ""),
+            )
+            publication = stream_plan.prepared(call, stream.find(grows.system))
+            _check_roles(grows, plan.roles(publication))
+            stretch.check_appended(cursor, grows, publication.source)
+            return stretch.following(cursor, current, grows, publication, call.options, flush=flush)
+
+
+def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
+    """Drops the tables of a streaming view and all that waits. The ledger keeps that there was one."""
+    transactions.check_no_transaction("drop_stream", connection)
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor:
+        try:
+            grows = stream_ledger.find("drop_stream", name, cursor, SearchPath.of(*place.current(connection)))
+        except errors.UnknownStream:
+            if if_exists:
+                return
+            raise
+        place.check_writable(cursor, "drop_stream", grows.database)
+        with transactions.transaction(cursor, "drop_stream", name):
+            for table in (*(grows.table(ending) for ending in TABLES), grows.waits):
+                cursor.execute(f"DROP TABLE IF EXISTS {table}")
+            stream_ledger.go_on(cursor, grows, {"state": None, "status": "dropped"})
+
+
+def _check_growing(name: str, publication: Publication) -> None:
+    """NoTableToGrow, RareInStream."""
+    source = publication.source
+    why = "is no table of a DuckDB database" if not source.is_table else "has a column of the name rowid"
+    if not source.is_table or source.spelled("rowid") is not None:
+        raise errors.NoTableToGrow(name, source.shown, why)
+    allowed = {c.lower() for c in publication.options.columns("allow_rare")}
+    if rare := [c for c in publication.roles.other if c.lower() not in allowed]:
+        raise errors.RareInStream(name, source.shown, rare)
+
+
+def _check_roles(grows: Grows, now: Mapping[str, str]) -> None:
+    """StreamChanged."""
+    roles = {column: now.get(column, "not there") for column in grows.roles}
+    changed = [f"{c} was {was} and is {roles[c]}" for c, was in grows.roles.items() if roles[c] != was]
+    changed += [f"{c} is {role}" for c, role in now.items() if c not in grows.roles and role != "withheld"]
+    if changed:
+        raise errors.StreamChanged(grows.shown, changed)
+
+
+def _warn_of_others(cursor: Any, grows: Grows) -> None:
+    """DisclosureWarning where the same tables were published otherwise."""
+    others = [e.named for e in ledger.entries(cursor, grows.database) if set(e.bases or ()) & set(grows.bases)]
+    others += [e.shown for e in stream_ledger.entries(cursor, grows.database) if set(e.bases) & set(grows.bases)]
+    if others:
+        warned.warn(
+            f"{grows.shown}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream are not "
+            "held against others: who has both can intersect them.",
+            warned.DisclosureWarning,
+        )
