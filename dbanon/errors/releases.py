@@ -17,12 +17,14 @@ class UnreadableStatement(DbanonError):
 
 
 class NotOneCall(DbanonError):
-    """A materialized anonymized view over another query than one call."""
+    """An anonymized view over another query than one call."""
 
-    def __init__(self, why: str, functions: Iterable[str]) -> None:
+    def __init__(
+        self, why: str, functions: Iterable[str], statement: str = "CREATE MATERIALIZED ANONYMIZED VIEW"
+    ) -> None:
         end = "" if why.endswith("?") else "."
         super().__init__(
-            "CREATE MATERIALIZED ANONYMIZED VIEW: the query must be one call and nothing else, SELECT * FROM "
+            f"{statement}: the query must be one call and nothing else, SELECT * FROM "
             f"f('table', k = 10, ...) or FROM f(...), where f is {' or '.join(functions)}; {why}{end} "
             "Hint: to publish a part of a table, CREATE VIEW that part and name the view; choose from the result once "
             "it is made."

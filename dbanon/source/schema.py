@@ -34,7 +34,8 @@ def create(connection: Any, database: str | None = None) -> None:
 _LAST_COLUMNS = """
 PREPARE present AS
 SELECT p.missing, h.ord, n.leaf, r.hashes, r.waiting_persons, m.waiting, s.state
-FROM {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h, {database}.dbanon.hierarchy_path AS n,
+FROM {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h,
+    {database}.dbanon.hierarchy_path AS n,
     {database}.dbanon.release AS r, {database}.dbanon.membership AS m
 """
 """Fails where a table or a view of the schema, or what came last to it, is missing; asking the catalog costs more."""

@@ -160,7 +160,8 @@ def _renumbered(
 def _last(places: Places, a: int, nodes: Ints) -> Floats:
     """The last nodes below nodes; of numbers that stand for others it does not matter."""
     begin, size = places.first[a], places.first[a + 1] - places.first[a]
-    return places.nodes[begin + np.minimum(nodes, size - 1), 1].astype(np.float64)
+    last: Ints = places.nodes[begin + np.minimum(nodes, size - 1), 1]
+    return last.astype(np.float64)
 
 
 def _noted(used: set[int], numbers: Ints) -> Ints:

@@ -1,4 +1,5 @@
-"""Statements about materialized anonymized views, which DuckDB cannot parse: read here, carried out by `materialized`.
+"""Statements about materialized and streaming anonymized views, which DuckDB cannot parse: read here, carried out by
+`materialized` and `streaming`.
 
 A query string is cut into its statements with DuckDB's own tokens; those that are not ours go to DuckDB as they are.
 The call in CREATE is evaluated by DuckDB too: the planner notes what it was called with.
@@ -17,11 +18,14 @@ from dbanon import errors, session
 from dbanon.functions import arguments, literals
 from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import Sql, identifier, joined, literal
-from dbanon.views import materialized
+from dbanon.views import materialized, streaming
 
 CREATE = "CREATE MATERIALIZED ANONYMIZED VIEW"
 REFRESH = "REFRESH MATERIALIZED ANONYMIZED VIEW"
 DROP = "DROP MATERIALIZED ANONYMIZED VIEW"
+CREATE_STREAM = "CREATE STREAMING ANONYMIZED VIEW"
+REFRESH_STREAM = "REFRESH STREAMING ANONYMIZED VIEW"
+DROP_STREAM = "DROP STREAMING ANONYMIZED VIEW"
 
 FORMS = {
     CREATE: "CREATE [OR REPLACE] MATERIALIZED ANONYMIZED VIEW [IF NOT EXISTS] name [KEY (column, ...)] "
@@ -29,14 +33,21 @@ FORMS = {
     REFRESH: "REFRESH MATERIALIZED ANONYMIZED VIEW name "
     "[WITH (refresh = 'hold', allow_delta = true, if_stale = true, erase = true, composition = 'refuse')]",
     DROP: "DROP MATERIALIZED ANONYMIZED VIEW [IF EXISTS] name",
+    CREATE_STREAM: "CREATE STREAMING ANONYMIZED VIEW [IF NOT EXISTS] name AS "
+    "SELECT * FROM fads('table', k = 10, delta = 1000, order_by = 'ts')",
+    REFRESH_STREAM: "REFRESH STREAMING ANONYMIZED VIEW name [WITH (flush = true)]",
+    DROP_STREAM: "DROP STREAMING ANONYMIZED VIEW [IF EXISTS] name",
 }
 """What is accepted, by statement."""
 
 _OPTIONS = {
     CREATE: ("composition", "allow_delta"),
     REFRESH: ("refresh", "allow_delta", "composition", "if_stale", "erase"),
+    REFRESH_STREAM: ("flush",),
 }
-_FLAGS = ("allow_delta", "if_stale", "erase")
+_FLAGS = ("allow_delta", "if_stale", "erase", "flush")
+_CREATES = (CREATE, CREATE_STREAM)
+_CONDITIONS = dict.fromkeys(_CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((DROP, DROP_STREAM), ("IF", "EXISTS"))
 
 
 # --- tokens ----------------------------------------------------------------------------------------------
@@ -89,7 +100,7 @@ def tokens(query: str) -> list[Token]:
 
 @dataclass(frozen=True)
 class View:
-    """One statement about a materialized anonymized view. `query` is what follows AS, in CREATE."""
+    """One statement about an anonymized view. `query` is what follows AS, in CREATE."""
 
     statement: str
     name: tuple[str, ...]
@@ -150,22 +161,25 @@ class _Reader:
         replace = self.took("CREATE", "OR", "REPLACE")
         verb = "CREATE" if replace else self.peek()
         self.at += 0 if replace else 1
-        if verb not in ("CREATE", "REFRESH", "DROP") or not self.took("MATERIALIZED", "ANONYMIZED"):
+        kind = next((w for w in ("MATERIALIZED", "STREAMING") if self.took(w, "ANONYMIZED")), None)
+        if verb not in ("CREATE", "REFRESH", "DROP") or kind is None:
             return None
-        self.statement = f"{verb} MATERIALIZED ANONYMIZED VIEW"
+        self.statement = f"{verb} {kind} ANONYMIZED VIEW"
+        if replace and self.statement == CREATE_STREAM:
+            raise errors.UnreadableStatement(self.statement, "CREATE STREAMING", "OR REPLACE", FORMS[self.statement])
         self.expect("VIEW")
-        condition = {CREATE: ("IF", "NOT", "EXISTS"), DROP: ("IF", "EXISTS")}.get(self.statement, ())
+        condition = _CONDITIONS.get(self.statement, ())
         exists = bool(condition) and not replace and self.took(*condition)
         name = self.name()
         key = self.columns() if self.statement == CREATE and self.took("KEY") else None
         options: dict[str, str | bool] = {}
-        if self.statement != DROP and self.took("WITH"):
+        if self.statement in _OPTIONS and self.took("WITH"):
             options = self.options()
         query = ""
-        if self.statement == CREATE:
+        if self.statement in _CREATES:
             self.expect("AS")
             query = self.data[self.words[self.at].start :].decode() if self.at < len(self.words) else ""
-            _one_call(self.words[self.at :])
+            _one_call(self.statement, self.words[self.at :])
         elif self.at < len(self.words):
             raise self.unreadable("the end of the statement")
         return View(self.statement, name, options, key, replace, exists, query)
@@ -259,13 +273,15 @@ class _Reader:
 # --- the query of CREATE ---------------------------------------------------------------------------------
 
 
-def _one_call(words: Sequence[Token]) -> None:
+def _one_call(statement: str, words: Sequence[Token]) -> None:
     """NotOneCall unless the words are SELECT * FROM function(...), or FROM function(...)."""
     every = table_functions()
     publishing = [f.name for f in every.values() if f.kind == "release"]
+    if statement == CREATE_STREAM:
+        publishing = [f.name for f in every.values() if f.name == f.system]
 
     def refused(why: str) -> errors.NotOneCall:
-        return errors.NotOneCall(why, publishing)
+        return errors.NotOneCall(why, publishing, statement)
 
     leading = [t.upper for t in words[:3]]
     at = 3 if leading == ["SELECT", "*", "FROM"] else 1 if leading[:1] == ["FROM"] else 0
@@ -276,6 +292,10 @@ def _one_call(words: Sequence[Token]) -> None:
     name = words[at].word.strip('"').lower()
     if name not in publishing:
         function = every.get(name)
+        if function is not None and bool(function.system) != (statement == CREATE_STREAM):
+            other = CREATE if statement == CREATE_STREAM else CREATE_STREAM
+            if function.name in (function.system, function.algorithm):
+                raise refused(f"{name} is for {other}")
         if function is not None and function.algorithm and function.kind in ("classes", "metrics"):
             raise refused(f"{name} is made with it, as a table of its own")
         raise refused(f"this one calls {name}.{errors.near(name, publishing)}".rstrip("."))
@@ -322,16 +342,28 @@ def recorded(connection: Any, query: str, parameters: object) -> tuple[str, Any,
 
 def run(view: View, connection: Any, ready: Callable[[str], str], parameters: object = None) -> Sql:
     """Does what the statement says; the query that gives its result. `ready` makes a call fit for the planner."""
-    if view.statement != CREATE and parameters:
+    if view.statement not in _CREATES and parameters:
         connection.execute("SELECT 1", parameters)  # DuckDB's error: there is nothing to put them into
     name = _resolved(connection, view.name)
     if view.statement == DROP:
         materialized.drop(connection, name, if_exists=view.exists)
         return Sql('SELECT true AS "Success" WHERE false')
+    if view.statement == DROP_STREAM:
+        streaming.drop_stream(connection, name, if_exists=view.exists)
+        return Sql('SELECT true AS "Success" WHERE false')
     options: dict[str, Any] = dict(view.options)
     if view.statement == REFRESH:
         return _row(materialized.refresh(connection, name, **options))
+    if view.statement == REFRESH_STREAM:
+        return _grown(streaming.refresh_stream(connection, name, **options))
     function, source, given = recorded(connection, ready(view.query), parameters)
+    if view.statement == CREATE_STREAM:
+        try:
+            return _grown(streaming.create_stream(connection, name, function, source, **given))
+        except errors.ReleaseExists:
+            if view.exists and streaming.exists(connection, name):
+                return Sql(f"{_grown(streaming.Grown(name, 0, 0, 0, 0, 0))} WHERE false")
+            raise
     try:
         made = materialized.materialize(
             connection, name, function, source, key=view.key, replace=view.replace, **options, **given
@@ -349,6 +381,12 @@ def _row(made: materialized.Release) -> Sql:
         f"SELECT {literal(made.name)} AS name, {literal(made.version)}::INTEGER AS version, "
         f"{literal(made.records)}::BIGINT AS records, {literal(made.classes)}::BIGINT AS classes{waiting}"
     )
+
+
+def _grown(made: streaming.Grown) -> Sql:
+    counts = ("read", "published", "suppressed", "waiting", "classes")
+    said = joined(f"{literal(getattr(made, name))}::BIGINT AS {name}" for name in counts)
+    return Sql(f"SELECT {literal(made.name)} AS name, {said}")
 
 
 def _resolved(connection: Any, parts: Sequence[str]) -> str:

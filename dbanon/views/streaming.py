@@ -6,6 +6,7 @@ transaction: a crash leaves the state of before with the rows of before. No publ
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +22,8 @@ from dbanon.sqltext.quote import argument, identifier, text
 from dbanon.views import ledger, place, related, stream_ledger, stretch, transactions, warned
 from dbanon.views.stream_ledger import TABLES, Grows
 from dbanon.views.stretch import Grown
+
+__all__ = ["Grown", "create_stream", "drop_stream", "exists", "refresh_stream"]
 
 
 def create_stream(connection: Any, name: str, system: str, source: str, **parameters: Any) -> Grown:
@@ -113,6 +116,15 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
             for table in (*(grows.table(ending) for ending in TABLES), grows.waits):
                 cursor.execute(f"DROP TABLE IF EXISTS {table}")
             stream_ledger.go_on(cursor, grows, {"state": None, "status": "dropped"})
+
+
+def exists(connection: Any, name: str) -> bool:
+    """Whether a streaming view has the name."""
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor, contextlib.suppress(errors.UnknownStream):
+        stream_ledger.find("create_stream", name, cursor, SearchPath.of(*place.current(connection)))
+        return True
+    return False
 
 
 def _check_growing(name: str, publication: Publication) -> None:
