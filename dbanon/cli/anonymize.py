@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import click
 from dbanon.cli.common import AS_JSON, answer, errors_as_messages, headlines, progress, rows, searched
 from dbanon.cli.parameters import improvement, parameter, parameters, together
 from dbanon.cli.review import before_files
+from dbanon.cli.roles import declared, hierarchy_files, role_options, write
 from dbanon.files import reading, storage, writing
 from dbanon.shell.bounds import bounded, bounds
 from dbanon.sqltext.quote import identifier, text
@@ -22,7 +21,6 @@ DEFAULT = "best"
 """The algorithm, where none is named: the least loss."""
 
 READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
-_SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid", "missing")
 
 
 @click.command("anonymize")
@@ -31,14 +29,7 @@ _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bo
 @parameters
 @click.option("--table", help="The table, where INPUT is a DuckDB database.")
 @click.option("--algorithm", help=f"See dbanon algorithms; default: {DEFAULT}.")
-@click.option("--policy", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Roles, as TOML or CSV.")
-@click.option(
-    "--qi", multiple=True, metavar="COLUMN[=HIERARCHY]", help="A quasi-identifier; a hierarchy's name or file."
-)
-@click.option("--sensitive", multiple=True, help="A sensitive column.")
-@click.option("--person", help="The column that tells people apart.")
-@click.option("--identifier", "identifiers", multiple=True, help="A column that identifies people; withheld.")
-@click.option("--other", multiple=True, help="A column that is published as it is.")
+@role_options
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @bounds
@@ -76,17 +67,17 @@ def anonymize(
 
     name = _name(output)
     roles = {"sensitive": sensitive, "identifier": identifiers, "other": other, "person": [person] if person else []}
-    declared = _declared(policy, qi, roles)
+    roles_of = declared(policy, qi, roles)
     algorithm, given = _algorithm(algorithm, given)
     with errors_as_messages():
         asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
-        read = [source, *([policy] if policy else []), *map(Path, _hierarchy_files(declared).values())]
+        read = [source, *([policy] if policy else []), *map(Path, hierarchy_files(roles_of).values())]
         written = handouts.files_of(output, name)
         writing.apart("anonymize", written, read)
     with errors_as_messages(), connect(**bounded()) as con, progress(quiet) as step:
         step("Reading")
         writing.apart("anonymize", written, _load(con, source, table))
-        _declare(con, declared)
+        write(con, roles_of)
         step("Clustering and checking")
         con.reviewed = before_files(source, quiet or as_json or any(map(Path.exists, written)))
         materialize(con, name, algorithm, "input", progress=searched(step), **asked)
@@ -149,17 +140,6 @@ def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
         click.echo(str(line))
 
 
-def _declared(policy: Path | None, qi: Sequence[str], roles: Mapping[str, Sequence[str]]) -> dict[str, dict[str, Any]]:
-    """Roles and settings by column: those of the file, then those of the command line."""
-    declared = _policy(policy) if policy else {}
-    for column in qi:
-        plain, _, hierarchy = column.partition("=")
-        declared[plain] = {"role": "quasi", **({"hierarchy": hierarchy} if hierarchy else {})}
-    for role, columns in roles.items():
-        declared |= {column: {"role": role} for column in columns}
-    return declared
-
-
 def _name(output: str) -> str:
     """The release's name: that of the output file."""
     stem = Path(output).stem or "release"
@@ -206,44 +186,3 @@ def _unnamed(con: Any, parameters: Mapping[str, Any]) -> list[str]:
     named |= {row[0].lower() for row in con.execute("SELECT column_name FROM dbanon.policy").fetchall()}
     withheld = con.execute("SELECT system.main.unnest(withheld) FROM dbanon.release").fetchall()
     return [column for (column,) in withheld if column.lower() not in named]
-
-
-def _policy(path: Path) -> dict[str, dict[str, Any]]:
-    """Roles by column: a TOML table a column, or a CSV with column_name, role and any of the policy's columns."""
-    if path.suffix.lower() == ".toml":
-        try:
-            read: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise click.BadParameter(f"{path} is not TOML: {error}.", param_hint="--policy") from None
-        columns = read.get("columns", read)
-        return {c: ({"role": v} if isinstance(v, str) else dict(v)) for c, v in columns.items()}
-    from dbanon.client import codes
-
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    if not rows or not {"column_name", "role"} <= rows[0].keys():
-        raise click.BadParameter(f"{path} has no columns column_name and role.", param_hint="--policy")
-    kinds: dict[str, Callable[[str], Any]] = {
-        "weight": float,
-        "min_level": int,
-        "max_level": int,
-        "missing": codes.of_cell,
-    }
-    return {row["column_name"]: {s: kinds.get(s, str)(row[s]) for s in _SETTINGS if row.get(s)} for row in rows}
-
-
-def _hierarchy_files(declared: Mapping[str, dict[str, Any]]) -> dict[str, str]:
-    """Hierarchies that are files, by column."""
-    given = {column: str(settings.get("hierarchy")) for column, settings in declared.items()}
-    return {column: name for column, name in given.items() if name.lower().endswith(".csv")}
-
-
-def _declare(con: Any, declared: Mapping[str, dict[str, Any]]) -> None:
-    """Writes the roles; hierarchies that are files are loaded under the column's name."""
-    from dbanon.policy.declare import declare, load_hierarchy
-
-    for column, file in _hierarchy_files(declared).items():
-        load_hierarchy(con, f"{column} of {Path(file).name}", file)
-        declared[column]["hierarchy"] = f"{column} of {Path(file).name}"
-    if declared:
-        declare(con, "input", **declared)

@@ -70,12 +70,29 @@ def parameters(command: Callable[..., None]) -> Callable[..., None]:
     return models(_P(_IMPROVE(command)))
 
 
+def stream_parameters(command: Callable[..., None]) -> Callable[..., None]:
+    """The options -k, -l and -p, of a stream."""
+    return _K(_L(_P(command)))
+
+
+def of_system(system: str, given: Iterable[str], **options: object) -> dict[str, Any]:
+    """All parameters of a call of a stream system, likewise."""
+    known = sorted({f.system for f in table_functions().values() if f.system})
+    return _together(system, known, given, options)
+
+
 def together(algorithm: str, given: Iterable[str], **options: object) -> dict[str, Any]:
     """All parameters of a call: those of -p and those that have an option of their own (None: not given).
 
     BadParameter where one is given twice, with different values; UnknownAlgorithm, UnknownParameter.
     """
     known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
+    return _together(algorithm, known, given, options)
+
+
+def _together(
+    algorithm: str, known: Sequence[str], given: Iterable[str], options: Mapping[str, object]
+) -> dict[str, Any]:
     if algorithm not in known:
         raise errors.UnknownAlgorithm(algorithm, known)
     kinds = {p.name: p.kind for p in table_functions()[algorithm].parameters}

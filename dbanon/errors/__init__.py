@@ -128,6 +128,7 @@ from dbanon.errors.streams import (
     RareInStream,
     StreamChanged,
     UnknownStream,
+    UnreadableLines,
 )
 
 __all__ = [
@@ -228,6 +229,7 @@ __all__ = [
     "UnreadableArgument",
     "UnreadableCommand",
     "UnreadableFile",
+    "UnreadableLines",
     "UnreadableScript",
     "UnreadableStatement",
     "UnreadableValue",

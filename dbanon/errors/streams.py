@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dbanon.errors.base import DbanonError, listed, near
 
@@ -64,6 +64,15 @@ class StreamChanged(DbanonError):
             f"{', '.join(changes)}. Nothing was published. Hint: declare them as they were, or drop {view} and create "
             "it anew."
         )
+
+
+class UnreadableLines(DbanonError):
+    """Lines of a pipe that are not like the first ones."""
+
+    def __init__(self, format_: str, line: int, types: Mapping[str, object] | None) -> None:
+        known = "" if types is None else f" with the columns {', '.join(f'{n} ({t})' for n, t in types.items())}"
+        hint = "" if types is None else " Hint: --types says what a column is, where the first lines do not."
+        super().__init__(f"stream: the lines from {line} on cannot be read as {format_}{known}.{hint}")
 
 
 class UnknownStream(DbanonError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from dbanon import errors, session, stream
@@ -23,7 +24,7 @@ from dbanon.views import ledger, place, related, stream_ledger, stretch, transac
 from dbanon.views.stream_ledger import TABLES, Grows
 from dbanon.views.stretch import Grown
 
-__all__ = ["Grown", "create_stream", "drop_stream", "exists", "refresh_stream"]
+__all__ = ["Grown", "create_stream", "drop_stream", "exists", "read_on", "refresh_stream"]
 
 
 def create_stream(connection: Any, name: str, system: str, source: str, **parameters: Any) -> Grown:
@@ -77,6 +78,15 @@ def refresh_stream(connection: Any, name: str, *, flush: bool = False) -> Grown:
     where rows that were read are not as they were, StreamChanged where columns have other roles now, NodeGone where a
     hierarchy lost a node; whatever it raises, all stays as it was.
     """
+    return _refreshed(connection, name, flush=flush, is_kept=True)
+
+
+def read_on(connection: Any, name: str, *, flush: bool = False) -> Grown:
+    """The same where the source holds nothing but what came since, as what was read is deleted there."""
+    return _refreshed(connection, name, flush=flush, is_kept=False)
+
+
+def _refreshed(connection: Any, name: str, *, flush: bool, is_kept: bool) -> Grown:
     transactions.check_no_transaction("refresh_stream", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -96,7 +106,10 @@ def refresh_stream(connection: Any, name: str, *, flush: bool = False) -> Grown:
             )
             publication = stream_plan.prepared(call, stream.find(grows.system))
             _check_roles(grows, plan.roles(publication))
-            stretch.check_appended(cursor, grows, publication.source)
+            if is_kept:
+                stretch.check_appended(cursor, grows, publication.source)
+            else:
+                grows = replace(grows, last_row=-1)
             return stretch.following(cursor, current, grows, publication, call.options, flush=flush)
 
 

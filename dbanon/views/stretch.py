@@ -225,7 +225,7 @@ def _note(
     total, longest = cursor.execute(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"
     ).fetchall()[0]
-    last = f"SELECT md5(s::VARCHAR) FROM {publication.source.sql} AS s WHERE rowid = {reading.last}"
+    last = f"SELECT (SELECT md5(s::VARCHAR) FROM {publication.source.sql} AS s WHERE rowid = {reading.last})"
     stream_ledger.go_on(
         cursor,
         grows,

@@ -1,0 +1,89 @@
+"""Lines of NDJSON or CSV as Arrow tables, as they come."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+import pyarrow as pa
+
+from dbanon import errors
+
+FORMATS = ("ndjson", "csv")
+AT_ONCE = 1 << 20
+"""Most bytes that are read at a time; what has come by then is passed on."""
+
+
+def tables(file: IO[bytes], format_: str, types: Mapping[str, str]) -> Iterator[Any]:
+    """Tables of the whole lines that have come, whenever some have. Columns and their types are those of the first
+    lines; `types` has Arrow's names of others, by column. UnreadableLines."""
+    header, schema = b"", None
+    for first, chunk in _chunks(file):
+        if format_ == "csv" and not header:
+            header, _, chunk = chunk.partition(b"\n")
+            header += b"\n"
+        if not chunk.strip():
+            continue
+        try:
+            table = _parsed(header + chunk, format_, schema, types)
+        except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowNotImplementedError):
+            raise errors.UnreadableLines(format_, first, None if schema is None else dict(_named(schema))) from None
+        schema = schema or table.schema
+        yield table
+
+
+def _chunks(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Whole lines as they come, with the number of the first."""
+    rest, line = b"", 1
+    read = getattr(file, "read1", file.read)
+    while piece := read(AT_ONCE):
+        whole, newline, last = (rest + piece).rpartition(b"\n")
+        rest = last
+        if newline:
+            yield line, whole + newline
+            line += whole.count(b"\n") + 1
+    if rest.strip():
+        yield line, rest + b"\n"
+
+
+def _parsed(data: bytes, format_: str, schema: Any, types: Mapping[str, str]) -> Any:
+    """One table. Columns that the first lines did not have are left out."""
+    given = {name: pa.type_for_alias(alias) for name, alias in types.items()}
+    known = given if schema is None else dict(_named(schema)) | given
+    if format_ == "csv":
+        from pyarrow import csv as arrow_csv
+
+        options = arrow_csv.ConvertOptions(
+            column_types=known, include_columns=schema.names if schema is not None else None
+        )
+        return arrow_csv.read_csv(io.BytesIO(data), convert_options=options)
+    from pyarrow import json as arrow_json
+
+    fields = pa.schema(list(known.items()))
+    unexpected = "infer" if schema is None else "ignore"
+    parse = arrow_json.ParseOptions(explicit_schema=fields, unexpected_field_behavior=unexpected)
+    return arrow_json.read_json(io.BytesIO(data), parse_options=parse)
+
+
+def _named(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Types by column; one of which the first lines have only NULL may be anything that is text."""
+    for field in schema:
+        yield field.name, pa.string() if pa.types.is_null(field.type) else field.type
+
+
+def written(table: Any, format_: str, *, header: bool) -> Iterator[str]:
+    """The rows of an Arrow table as lines; CSV begins with its `header`."""
+    rows = table.to_pylist()
+    if format_ == "ndjson":
+        for row in rows:
+            yield json.dumps(row, ensure_ascii=False, default=str) + "\n"
+        return
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    if header:
+        writer.writerow(table.column_names)
+    writer.writerows([str(v).lower() if isinstance(v, bool) else v for v in row.values()] for row in rows)
+    yield file.getvalue()
