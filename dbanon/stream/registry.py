@@ -21,8 +21,9 @@ records -> what is kept, with the class of every record."""
 class Stream:
     """One registered system. `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults`
     its own defaults of common ones. Where it is `maybe`, a NULL may stand in a class of values (maybe match) and is
-    published as the class is; where it `widens`, classes publish more than their records span. `problem` gives, of
-    options and k that exclude each other, a parameter and what it must be."""
+    published as the class is; where it `widens`, classes publish more than their records span. `by_record` are the
+    arrays of a state's `own` that have a place for each record. `problem` gives, of options and k that exclude each
+    other, a parameter and what it must be."""
 
     name: str
     title: str
@@ -34,6 +35,7 @@ class Stream:
     defaults: Mapping[str, object] = field(default_factory=dict)
     maybe: bool = False
     widens: bool = False
+    by_record: tuple[str, ...] = ()
     problem: Callable[[Mapping[str, object], int], tuple[str, str] | None] = lambda options, k: None
 
     @property

@@ -60,5 +60,6 @@ register(
         evidence="LIT",
         complexity="O(beta) time a record, O(delta + kept classes) memory",
         own=(BETA, MU),
+        by_record=("cluster",),
     )
 )
