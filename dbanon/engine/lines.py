@@ -56,9 +56,8 @@ def _parsed(data: bytes, format_: str, schema: Any, types: Mapping[str, str]) ->
     if format_ == "csv":
         from pyarrow import csv as arrow_csv
 
-        options = arrow_csv.ConvertOptions(
-            column_types=known, include_columns=schema.names if schema is not None else None
-        )
+        names = None if schema is None else schema.names
+        options = arrow_csv.ConvertOptions(column_types=known, include_columns=names)
         return arrow_csv.read_csv(io.BytesIO(data), convert_options=options)
     from pyarrow import json as arrow_json
 

@@ -12,7 +12,6 @@ from dbanon.kernels.stream_class import (
     least_class,
     loss,
     loss_with,
-    see,
     widen,
 )
 from dbanon.kernels.stream_open import (
@@ -27,7 +26,7 @@ from dbanon.kernels.stream_open import (
     put,
     take_out,
 )
-from dbanon.kernels.stream_window import SUPPRESSED, keep_class, waiting
+from dbanon.kernels.stream_window import LAST, SUPPRESSED, arrive, keep_class, waiting
 
 
 @kernel
@@ -45,20 +44,18 @@ def castle_steps(
     steps = np.int64(0)
     while steps < most:
         x = waiting(state, out)
-        late = (ends and state[0] == len(arrived)) or (x < state[0] and arrived[state[0] - 1] - arrived[x] >= delta)
+        late = (ends and state[0] == len(arrived)) or (x < state[0] and state[LAST] - arrived[x] >= delta)
         if x == state[0] or not late:
             if state[0] == len(arrived):
                 break
-            t = state[0]
-            see(values[t], seen, first)
-            state[0] += 1
+            t = arrive(state, arrived, values, first, seen)
             steps += 1 + state[5]
             _select(
                 t, state, beta, values, recent, first, nodes, share, seen, weights, used, ids, heads, sizes, c_lows,
                 c_highs, link, slot, grown,
             )  # fmt: skip
             continue
-        now = arrived[state[0] - 1]
+        now = state[LAST]
         c = slot[x]
         steps += state[5] + sizes[c]
         if not is_enough(c, k, need, heads, link, people, sensitive, marks, values_of, clock):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.stream_class import begin, distance, least_class, loss, see, widen
+from dbanon.kernels.stream_class import begin, distance, least_class, loss, widen
 from dbanon.kernels.stream_means import means, members
 from dbanon.kernels.stream_open import is_enough
-from dbanon.kernels.stream_window import SUPPRESSED, WAITING, keep_class, waiting
+from dbanon.kernels.stream_window import LAST, SUPPRESSED, WAITING, arrive, keep_class, waiting
 
 
 @kernel
@@ -21,7 +21,7 @@ def faanst_steps(
     `mode`: 0 base, 1 passive, 2 proactive; `by_member`: k-member instead of k-means.
 
     state: records that have arrived, oldest that may wait, classes, kept classes, arrival at which the last round was
-    held, arrivals between it and the one before, records that wait, last arrival. batch, picked and away (records,):
+    held, arrivals between it and the one before, records that wait. batch, picked and away (records,):
     scratch, where `picked` begins with zeros. The rest as in `stream_means` and `stream_open`.
     """
     steps = np.int64(0)
@@ -34,7 +34,7 @@ def faanst_steps(
                 break
             _arrive(state, arrived, values, first, seen)
             continue
-        now, last = state[7], False
+        now, last = state[LAST], False
         is_full = state[6] >= mu and now - state[4] >= max(k, mu // 4)
         if is_full or (over and ends and now > state[4] and now - arrived[x] + 1 < delta):
             state[4], state[5] = now, now - state[4]
@@ -80,9 +80,7 @@ def faanst_steps(
 @part
 def _arrive(state, arrived, values, first, seen):
     """The next record."""
-    see(values[state[0]], seen, first)
-    state[7] = arrived[state[0]]
-    state[0] += 1
+    arrive(state, arrived, values, first, seen)
     state[6] += 1
 
 
@@ -94,7 +92,7 @@ def _round(
 ):  # fmt: skip
     """Publishes what accepted classes cover, and clusters of the rest that are enough for a class; gives how many
     records and clusters were looked at."""
-    now, size, looked = state[7], np.int64(0), np.int64(0)
+    now, size, looked = state[LAST], np.int64(0), np.int64(0)
     for t in range(x, state[0]):
         if out[t] != WAITING:
             continue
@@ -160,7 +158,7 @@ def _publish(
     n, state, threshold, values, out, step, kept, born, lows, highs, first, nodes, share, seen, weights, batch
 ):
     """The first records of `batch` leave as a class, which is accepted where it loses less than the threshold."""
-    new, now = state[2], state[7]
+    new, now = state[2], state[LAST]
     begin(values[batch[0]], lows[new], highs[new], first, nodes)
     for j in range(n):
         widen(values[batch[j]], lows[new], highs[new], first, nodes)
@@ -194,7 +192,7 @@ def _force(
             return False
         hopeless = True
     if c >= 0 or due:
-        out[t], step[t] = (c if c >= 0 else SUPPRESSED), state[7]
+        out[t], step[t] = (c if c >= 0 else SUPPRESSED), state[LAST]
         state[6] -= 1
     return hopeless
 

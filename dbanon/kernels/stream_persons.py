@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.stream_class import begin, distance, see, widen
-from dbanon.kernels.stream_window import SUPPRESSED, WAITING, diverse, nearest, waiting
+from dbanon.kernels.stream_class import begin, distance, widen
+from dbanon.kernels.stream_window import LAST, SUPPRESSED, WAITING, arrive, diverse, nearest, waiting
 
 
 @kernel
@@ -24,19 +24,17 @@ def person_steps(
     due makes a cluster of its person and the nearest that have none, or is suppressed.
 
     state: records that have arrived, oldest that may wait, classes, -, clusters, persons without a cluster of whom a
-    record waits, last arrival. group and far (k + values that are needed,): scratch.
+    record waits. group and far (k + values that are needed,): scratch.
     """
     steps = np.int64(0)
     while steps < most:
         x = waiting(state, out)
         steps += 1
         is_last = ends and state[0] == len(arrived)
-        if x == state[0] or not (is_last or state[6] - arrived[x] + 1 >= delta):
+        if x == state[0] or not (is_last or state[LAST] - arrived[x] + 1 >= delta):
             if state[0] == len(arrived):
                 break
-            t = state[0]
-            see(values[t], seen, first)
-            state[0], state[6] = t + 1, arrived[t]
+            t = arrive(state, arrived, values, first, seen)
             line_up(t, state, people, home, ready, heads, tails, link, loose)
             c = home[people[t]] if people[t] >= 0 else np.int64(-1)
             if c >= 0:
@@ -45,7 +43,7 @@ def person_steps(
                     members, ready, heads, tails, link, group, values_of, clock,
                 )  # fmt: skip
             continue
-        now, person = state[6], people[x]
+        now, person = state[LAST], people[x]
         if person >= 0 and home[person] < 0 and state[5] >= k:
             steps += state[0] - x
             if _found(

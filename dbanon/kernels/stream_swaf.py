@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.stream_class import covers, see
+from dbanon.kernels.stream_class import covers
 from dbanon.kernels.stream_regions import ABOVE, CAME, KIND, LEAF, SIZE, depart, enter, specialize
-from dbanon.kernels.stream_window import SUPPRESSED, WAITING, waiting
+from dbanon.kernels.stream_window import LAST, SUPPRESSED, WAITING, arrive, waiting
 
 
 @kernel
@@ -20,7 +20,7 @@ def swaf_steps(
     due leaves with the class of the deepest region that it stands in and whose class covers it, or that has enough
     records for a new one.
 
-    state: records that have arrived, oldest that may wait, classes, -, regions, -, last arrival. published (regions,):
+    state: records that have arrived, oldest that may wait, classes, -, regions. published (regions,):
     the class of a region, -1 for none. batch (k + values that are needed,): scratch.
     """
     steps = np.int64(0)
@@ -28,12 +28,10 @@ def swaf_steps(
         x = waiting(state, out)
         over = state[0] == len(arrived)
         steps += 1
-        if x == state[0] or not ((over and ends) or state[6] - arrived[x] + 1 >= delta):
+        if x == state[0] or not ((over and ends) or state[LAST] - arrived[x] + 1 >= delta):
             if over:
                 break
-            t = state[0]
-            see(values[t], seen, first)
-            state[0], state[6] = t + 1, arrived[t]
+            t = arrive(state, arrived, values, first, seen)
             v = enter(t, values, first, nodes, shape, cut, at, heads, tails, link)
             if shape[v, KIND] == LEAF and shape[v, CAME] >= k and shape[v, SIZE] >= 2 * k:
                 steps += specialize(
@@ -41,7 +39,7 @@ def swaf_steps(
                     low, high, at, heads, tails, link, rows, wide, sorted_, marks, values_of, clock,
                 )  # fmt: skip
             continue
-        now, v = state[6], at[x]
+        now, v = state[LAST], at[x]
         while v >= 0 and out[x] == WAITING:
             c = published[v]
             if c >= 0 and covers(values[x], lows[c], highs[c]):

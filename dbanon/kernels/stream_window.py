@@ -15,6 +15,9 @@ from dbanon.kernels.stream_class import apart, begin, distance, least_class, los
 WAITING = -2
 SUPPRESSED = -1
 
+LAST = 8
+"""Where `state` has the place at which the last record arrived, as it may have left in a call before."""
+
 
 @part
 def ask(value, ahead, first, nodes, share, seen, weights, table):
@@ -180,11 +183,10 @@ def fads_steps(
         if x == state[0] or not is_due(x, delta, state, ends, arrived):
             if state[0] == len(arrived):
                 break
-            see(values[state[0]], seen, first)
-            state[0] += 1
+            arrive(state, arrived, values, first, seen)
             steps += 1
             continue
-        now = arrived[state[0] - 1]
+        now = state[LAST]
         steps += state[0] - x
         forget(state, now - life, kept, born)
         c, own = least_class(values[x], kept, state[3], lows, highs, first, share, seen, weights)
@@ -221,6 +223,15 @@ def fads_steps(
 
 
 @part
+def arrive(state, arrived, values, first, seen):
+    """The next record; gives it."""
+    t = state[0]
+    see(values[t], seen, first)
+    state[0], state[LAST] = t + 1, arrived[t]
+    return t
+
+
+@part
 def waiting(state, out):
     """The oldest record that waits; that after the last one that has arrived where none does."""
     while state[1] < state[0] and out[state[1]] != WAITING:
@@ -231,7 +242,7 @@ def waiting(state, out):
 @part
 def is_due(x, delta, state, ends, arrived):
     """Whether a record must leave before the next one arrives."""
-    return (ends and state[0] == len(arrived)) or arrived[state[0] - 1] - arrived[x] + 1 >= delta
+    return (ends and state[0] == len(arrived)) or state[LAST] - arrived[x] + 1 >= delta
 
 
 @part

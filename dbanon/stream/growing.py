@@ -43,7 +43,7 @@ def put_aside(system: Stream, state: State, meaning: Meaning) -> Put:
     waits, kept = state.out == WAITING, state.kept
     spans = [("lows", "highs"), *system.kept.spans]
     own = {name: a[waits] if name in system.kept.by_record else a for name, a in state.own.items()}
-    put: Put = {"classes": kept, "born": state.born[kept], "seen": state.seen}
+    put: Put = {"classes": kept, "born": state.born[kept], "seen": state.seen, "last": np.array(state.last)}
     arrays = {**own, "lows": state.lows[kept], "highs": state.highs[kept]}
     used: list[set[int]] = [set() for _ in meaning.nodes]
     _renumbered(system, arrays, spans, meaning, lambda a, numbers: _noted(used[a], numbers))
@@ -76,7 +76,7 @@ def take_up(system: Stream, put: Put, meaning: Meaning, waiting: int) -> State:
     lows, highs = arrays.pop("lows"), arrays.pop("highs")
     return State(
         np.full(waiting, WAITING, np.int64), np.zeros(waiting, np.int64), lows, highs, put["born"],
-        np.arange(len(lows)), put["seen"], arrays,
+        np.arange(len(lows)), put["seen"], int(put["last"]), arrays,
     )  # fmt: skip
 
 

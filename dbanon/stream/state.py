@@ -18,6 +18,9 @@ WAITING, SUPPRESSED = -2, -1
 Own = dict[str, npt.NDArray[Any]]
 """What a system keeps of its own, by name."""
 
+LAST = 8
+"""Which counter of a desk is the last arrival."""
+
 A_WHILE = 10**6
 """Records or clusters that are looked at before a run asks whether it was interrupted: some milliseconds."""
 
@@ -29,8 +32,8 @@ class State:
     out (records,): the class that each left with, WAITING or SUPPRESSED; step (records,): how many had arrived then.
     Classes, of which the first ones were there before: lows and highs (classes, attributes) are what they publish, born
     (classes,) when each was made, kept the numbers of those that may be published again, the first ones first. seen
-    (attributes, 2): the least and greatest position so far. `own` are arrays that only this system has, those by record
-    with a place for each record.
+    (attributes, 2): the least and greatest position so far; last: at which place the last record arrived. `own` are
+    arrays that only this system has, those by record with a place for each record.
     """
 
     out: Ints
@@ -41,13 +44,16 @@ class State:
     kept: Ints
     seen: Floats
     own: Own = field(default_factory=dict)
+    last: int = 0
+    own: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Desk:
     """The arrays that all systems work on, made of a state and of what has come since.
 
-    counters: records that have arrived, oldest that may wait, classes, kept classes, and more of each system's own.
+    counters: records that have arrived, oldest that may wait, classes, kept classes, four of each system's own, and at
+    LAST the place at which the last record arrived, which may have left in a call before.
     """
 
     arrivals: Arrivals
@@ -72,7 +78,7 @@ class Desk:
         desk = cls(
             arrivals,
             model,
-            np.zeros(8, np.int64),
+            np.zeros(LAST + 1, np.int64),
             np.full(records, WAITING, np.int64),
             np.zeros(records, np.int64),
             np.zeros(classes, np.int64),
@@ -86,7 +92,7 @@ class Desk:
         if before is not None:
             desk.lows[:old], desk.highs[:old], desk.born[:old] = before.lows, before.highs, before.born
             desk.kept[: len(before.kept)] = before.kept
-            desk.counters[2], desk.counters[3] = old, len(before.kept)
+            desk.counters[2], desk.counters[3], desk.counters[LAST] = old, len(before.kept), before.last
         return desk
 
     def state(self, **own: npt.NDArray[Any]) -> State:
@@ -94,7 +100,7 @@ class Desk:
         classes, kept = self.counters[2:4]
         return State(
             self.out, self.step, self.lows[:classes], self.highs[:classes], self.born[:classes], self.kept[:kept],
-            self.seen, dict(own),
+            self.seen, int(self.counters[LAST]), dict(own),
         )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State
         came,
         lambda some, before, ends: run(some, model, options, before, ends),
         random_cuts(seed, came.records),
-        ["group"],
+        find("faanst").kept.by_record,
     )
 
 

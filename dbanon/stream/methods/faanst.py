@@ -63,7 +63,7 @@ def faanst(
     desk.counters[6] = arrivals.waiting
     if before is not None:
         group[: arrivals.waiting], random = before.own["group"], before.own["random"].astype(np.uint64)
-        desk.counters[[4, 5, 7]] = before.own["counters"]
+        desk.counters[4:6] = before.own["counters"]
     clusters = records // model.k + 1
     centers, heads = np.empty((clusters, width)), np.full(clusters, -1, np.int64)
     order, link, found, rows, batch, picked = (np.zeros(records, np.int64) for _ in range(6))
@@ -85,7 +85,7 @@ def faanst(
         )  # fmt: skip
 
     drive(steps, check)
-    return desk.state(group=group, random=random, counters=desk.counters[[4, 5, 7]])
+    return desk.state(group=group, random=random, counters=desk.counters[4:6])
 
 
 def _window(options: Mapping[str, object]) -> int:

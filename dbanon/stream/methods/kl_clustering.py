@@ -44,7 +44,7 @@ def kl_clustering(
     columns, codes = arrivals.sensitive.shape[1], int(arrivals.sensitive.max(initial=0)) + 1
     values_of, clock = np.zeros((columns, codes), np.int64), np.zeros(1, np.int64)
     delta = int(str(options["delta"]))
-    desk.counters[4], desk.counters[6] = len(old), 0 if before is None else int(before.own["last"][0])
+    desk.counters[4] = len(old)
     take_up(desk.counters, arrivals.people, home, ready, heads, tails, link, loose)
 
     def steps(most: int) -> int:
@@ -58,7 +58,7 @@ def kl_clustering(
         )  # fmt: skip
 
     drive(steps, check)
-    return desk.state(clusters=members[: desk.counters[4]], last=desk.counters[6:7])
+    return desk.state(clusters=members[: desk.counters[4]])
 
 
 def problem(options: Mapping[str, object], k: int) -> tuple[str, str] | None:

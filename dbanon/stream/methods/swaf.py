@@ -55,7 +55,7 @@ class Regions:
             has = places_kept >= 0
             made.published[:old][has] = before.kept[places_kept[has]]
             made.at[: arrivals.waiting] = before.own["at"]
-        desk.counters[4], desk.counters[6] = old, 0 if before is None else int(before.own["last"][0])
+        desk.counters[4] = old
         return made
 
     def state(self, desk: Desk) -> State:
@@ -72,7 +72,6 @@ class Regions:
             high=self.high[:number],
             published=np.where(published < 0, -1, np.searchsorted(kept, published)),
             at=self.at,
-            last=desk.counters[6:7],
         )
 
 
@@ -144,5 +143,6 @@ register(
         complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
         kept=Kept(by_record=("at",), spans=(("low", "high"),), nodes=_renumbered),
         widens=True,
+        by_record=("at",),
     )
 )
