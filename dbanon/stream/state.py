@@ -43,9 +43,8 @@ class State:
     born: Ints
     kept: Ints
     seen: Floats
-    own: Own = field(default_factory=dict)
     last: int = 0
-    own: dict[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    own: Own = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

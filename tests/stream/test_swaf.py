@@ -53,8 +53,8 @@ def test_any_cuts_give_the_same() -> None:
 
 
 def _resumed(seed: int, came: Arrivals, model: Model, delta: int) -> State:
-    cuts = random_cuts(seed, came.records)
-    return resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts, find("swaf").kept.by_record)
+    cuts, by_record = random_cuts(seed, came.records), find("swaf").kept.by_record
+    return resumed(came, lambda some, before, ends: run(some, model, delta, before, ends), cuts, by_record)
 
 
 def test_most_records_join_a_region_that_was_published_before() -> None:

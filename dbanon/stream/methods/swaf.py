@@ -143,6 +143,5 @@ register(
         complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
         kept=Kept(by_record=("at",), spans=(("low", "high"),), nodes=_renumbered),
         widens=True,
-        by_record=("at",),
     )
 )
