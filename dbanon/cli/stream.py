@@ -31,7 +31,12 @@ _ENDINGS = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "nd
 @click.option("--from", "source", help="A file of lines, or - for standard input, instead of a database.")
 @click.option("--to", "target", help="A file for the lines that leave, or - for standard output.")
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), help="Of the lines; default: by the name, else ndjson."
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="ndjson",
+    show_default=True,
+    help="Of lines whose file does not tell it.",
 )
 @click.option("--types", multiple=True, metavar="COLUMN=TYPE", help="Arrow's type of a column of lines: age=double.")
 @click.option("--system", default="fads", show_default=True, help="The stream system, for lines.")
@@ -100,7 +105,10 @@ def _pipe(
     person = asked["person"]
     columns = declared(asked["policy"], asked["qi"], roles | {"person": [person] if person else []})
     parameters = of_system(system, asked["given"], k=asked["k"], l=asked["l"])
-    batches = lines.tables(file, reads, dict(text.partition("=")[::2] for text in types))
+    try:
+        batches = lines.tables(file, reads, lines.types_of(dict(text.partition("=")[::2] for text in types)))
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.", param_hint="--types") from None
     has_header = False
     for left in anonymize_stream(batches, system, prepare=lambda con: write(con, columns), **parameters):
         for line in lines.written(left, writes, header=not has_header):

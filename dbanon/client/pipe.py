@@ -50,12 +50,12 @@ class Pipe:
         )
         return self._left(flush=False)
 
-    def end(self) -> Any:
-        """What leaves as the stream ends; None where nothing ever came."""
-        if not self._begun:
-            return None
-        self.connection.raw.execute("DELETE FROM input")
-        return self._left(flush=True)
+    def end(self) -> Iterator[Any]:
+        """What leaves as the stream ends."""
+        if self._begun:
+            self.connection.raw.execute("DELETE FROM input")
+            if len(left := self._left(flush=True)):
+                yield left
 
     def close(self) -> None:
         """Forgets who waits."""
@@ -84,14 +84,11 @@ def anonymize_stream(
     first, and then the error is raised.
     """
     with contextlib.closing(Pipe(system, parameters, prepare)) as pipe:
-        for batch in batches:
-            try:
-                left = pipe.put(batch)
-            except Exception:
-                if (last := pipe.end()) is not None and len(last):
-                    yield last
-                raise
-            if len(left):
-                yield left
-        if (last := pipe.end()) is not None and len(last):
-            yield last
+        try:
+            for batch in batches:
+                if len(left := pipe.put(batch)):
+                    yield left
+        except Exception:
+            yield from pipe.end()
+            raise
+        yield from pipe.end()

@@ -17,9 +17,14 @@ AT_ONCE = 1 << 20
 """Most bytes that are read at a time; what has come by then is passed on."""
 
 
-def tables(file: IO[bytes], format_: str, types: Mapping[str, str]) -> Iterator[Any]:
+def types_of(names: Mapping[str, str]) -> dict[str, Any]:
+    """Arrow's types of these names, such as double, int64 or date32, by column; ValueError."""
+    return {column: pa.type_for_alias(name) for column, name in names.items()}
+
+
+def tables(file: IO[bytes], format_: str, types: Mapping[str, Any]) -> Iterator[Any]:
     """Tables of the whole lines that have come, whenever some have. Columns and their types are those of the first
-    lines; `types` has Arrow's names of others, by column. UnreadableLines."""
+    lines, but where `types` has others. UnreadableLines."""
     header, schema = b"", None
     for first, chunk in _chunks(file):
         if format_ == "csv" and not header:
@@ -49,10 +54,9 @@ def _chunks(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         yield line, rest + b"\n"
 
 
-def _parsed(data: bytes, format_: str, schema: Any, types: Mapping[str, str]) -> Any:
+def _parsed(data: bytes, format_: str, schema: Any, types: Mapping[str, Any]) -> Any:
     """One table. Columns that the first lines did not have are left out."""
-    given = {name: pa.type_for_alias(alias) for name, alias in types.items()}
-    known = given if schema is None else dict(_named(schema)) | given
+    known = dict(types) if schema is None else dict(_named(schema)) | types
     if format_ == "csv":
         from pyarrow import csv as arrow_csv
 

@@ -590,6 +590,13 @@ ELSEWHERE = {
     "UnstableSource": "test_materialized.py",
     "UnusedArgument": "test_model_arguments.py",
     "NullArrival": "test_stream_functions.py",
+    "NodeGone": "test_streaming.py",
+    "NoTableToGrow": "test_streaming.py",
+    "NotAppended": "test_streaming.py",
+    "RareInStream": "test_streaming.py",
+    "StreamChanged": "test_streaming.py",
+    "UnknownStream": "test_streaming.py",
+    "UnreadableLines": "test_stream_command.py",
 }
 """Exceptions that other files reach."""
 
@@ -609,6 +616,7 @@ def test_every_exception_of_the_package_is_reached(request: pytest.FixtureReques
 SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "columns", "beside")} | {
     "versions": [(1, "published")],
     "people": {"aa": 1},
+    "types": {"aa": "aa"},
     "others": {"aa": ["aa"]},
 }
 """Arguments of exceptions that are no text."""

@@ -1,0 +1,193 @@
+"""`dbanon stream`: a streaming view read on, and lines in, lines out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+import dbanon
+from dbanon import errors
+from dbanon.cli import main
+from dbanon.client.pipe import anonymize_stream
+from dbanon.views import streaming
+
+CALL = {"k": 3, "delta": 20, "order_by": "ts", "qi": ["age", "city"], "sensitive": ["disease"]}
+ROLES = ["-k", "3", "-p", "delta=20", "--qi", "age", "--qi", "city", "--sensitive", "disease"]
+
+
+def event(i: int) -> dict[str, Any]:
+    city, disease = ["Oslo", "Rome", "Bern 🏔"][i * 7 % 3], ["Flu", "HIV", None][i * 11 % 3]
+    return {"ts": i, "name": f"n{i}", "age": 20 + i * 37 % 40, "city": city, "disease": disease}
+
+
+def clinic(path: Path, last: int) -> Path:
+    """A database with a streaming view that has read nothing yet, and a source of so many rows."""
+    with duckdb.connect(str(path)) as con:
+        dbanon.attach(con)
+        con.execute("CREATE TABLE events (ts INTEGER, name VARCHAR, age INTEGER, city VARCHAR, disease VARCHAR)")
+        streaming.create_stream(con, "safe", "fads", "events", **CALL)
+        insert(con, 0, last)
+    return path
+
+
+def insert(con: Any, first: int, last: int) -> None:
+    for i in range(first, last):
+        con.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", list(event(i).values()))
+
+
+def run(*arguments: str, **more: Any) -> Result:
+    return CliRunner().invoke(main, ["stream", *arguments], **more)
+
+
+def test_a_view_is_read_on(tmp_path: Path) -> None:
+    path = str(clinic(tmp_path / "clinic.duckdb", 50))
+    done = json.loads(run(path, "safe", "--json").output)
+    assert (done["read"], done["published"] + done["waiting"]) == (50, 50)
+    assert run(path, "safe").output == f"safe: 0 read, 0 published, {done['waiting']} wait\n"
+    assert json.loads(run(path, "safe", "--flush", "--json").output)["waiting"] == 0
+    failed = run(path, "saef")
+    assert (failed.exit_code, "Did you mean 'safe'?" in failed.output) == (1, True)
+
+
+@pytest.mark.parametrize("given", [[], ["clinic.duckdb"], ["--from", "-"], ["--to", "-"]])
+def test_half_of_what_it_needs_is_an_error(given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    clinic(tmp_path / "clinic.duckdb", 0)
+    failed = run(*given)
+    assert (failed.exit_code, "Give a database and the name" in failed.output) == (2, True)
+
+
+def test_it_follows_while_others_write(tmp_path: Path) -> None:
+    path = clinic(tmp_path / "clinic.duckdb", 30)
+    command = [sys.executable, "-m", "dbanon", "stream", str(path), "safe", "--follow", "--every", "0.1", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["read"] == 30
+        begin = time.monotonic()
+        while True:
+            try:
+                with duckdb.connect(str(path)) as con:
+                    insert(con, 30, 60)
+                break
+            except duckdb.IOException:  # it is being read
+                assert time.monotonic() - begin < 60
+                time.sleep(0.05)
+        assert json.loads(process.stdout.readline())["read"] == 30
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+
+
+def lines(first: int, last: int, form: str = "ndjson") -> str:
+    events = [event(i) for i in range(first, last)]
+    if form == "ndjson":
+        return "".join(json.dumps(e) + "\n" for e in events)
+    file = io.StringIO()
+    writer = csv.DictWriter(file, events[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(events)
+    return file.getvalue()
+
+
+def texts(row: Iterable[object]) -> list[str]:
+    return ["" if value is None else str(value).lower() for value in row]
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_lines_in_lines_out(form: str, tmp_path: Path) -> None:
+    (tmp_path / f"in.{form}").write_text(lines(0, 200, form), encoding="utf-8")
+    written = run("--from", str(tmp_path / f"in.{form}"), "--to", str(tmp_path / f"out.{form}"), *ROLES)
+    assert written.exit_code == 0, written.output
+    text = (tmp_path / f"out.{form}").read_text(encoding="utf-8")
+    found = (
+        [json.loads(line) for line in text.splitlines()]
+        if form == "ndjson"
+        else list(csv.DictReader(io.StringIO(text)))
+    )
+    assert len(found) == 200
+    assert list(found[0]) == ["age", "city", "disease", "class_id", "suppressed"]
+    piped = run("--from", "-", "--to", "-", "--format", form, *ROLES, input=lines(0, 200, form))
+    assert piped.output == text
+    with duckdb.connect() as con:
+        dbanon.attach(con)
+        con.execute(f"CREATE TABLE events AS FROM '{tmp_path / f'in.{form}'}'")
+        replayed = con.execute(
+            "SELECT * EXCLUDE (class_id, arrived, published, delay) FROM fads('events', k := 3, delta := 20, "
+            "order_by := 'ts', qi := ['age', 'city'], sensitive := ['disease'])"
+        ).fetchall()
+    shown = [{name: value for name, value in row.items() if name != "class_id"}.values() for row in found]
+    assert sorted(map(texts, shown)) == sorted(map(texts, replayed))
+
+
+def test_who_waits_leaves_when_a_line_cannot_be_read() -> None:
+    wrong = [*lines(0, 100).splitlines(), '{"ts": 100, "age": "old"}']
+    piped = subprocess.run(
+        [sys.executable, "-c", _SLOW, *ROLES], input="\n".join(wrong), capture_output=True, text=True, timeout=120
+    )  # fmt: skip
+    assert piped.returncode == 1
+    assert "the lines from 101 on cannot be read as ndjson with the columns" in piped.stderr
+    assert len(piped.stdout.splitlines()) == 100
+
+
+_SLOW = """
+import io, sys
+from dbanon.engine import lines
+lines.AT_ONCE = 1000
+from dbanon.cli import main
+main(["stream", "--from", "-", "--to", "-", *sys.argv[1:]])
+"""
+
+
+def test_the_first_lines_say_what_columns_are_unless_types_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dbanon.engine import lines as read
+
+    monkeypatch.setattr(read, "AT_ONCE", 30)
+    given = '{"age": 30, "d": "x"}\n' + '{"age": 30.5, "d": "y"}\n' * 3
+    roles = ["--from", "-", "--to", "-", "-k", "2", "-p", "delta=4", "--qi", "age", "--sensitive", "d"]
+    failed = run(*roles, input=given)
+    assert (failed.exit_code, "Hint: --types says what a column is" in failed.output) == (1, True)
+    said = run(*roles, "--types", "age=double", input=given)
+    assert sorted(json.loads(line)["d"] for line in said.output.splitlines()) == ["x", "y", "y", "y"]
+    wrong = run(*roles, "--types", "age=nonsense", input=given)
+    assert wrong.exit_code == 2
+
+
+def test_batches_of_several_kinds() -> None:
+    import pandas as pd
+    import pyarrow as pa
+
+    rows = [event(i) for i in range(120)]
+    kinds = [pd.DataFrame, pa.Table.from_pylist, lambda some: pa.RecordBatch.from_pylist(some)]
+    batches = [kinds[i % 3](rows[at : at + 30]) for i, at in enumerate(range(0, 120, 30))]
+    given = {name: value for name, value in CALL.items() if name != "order_by"}
+    left = list(anonymize_stream(iter(batches), "castle", **given))
+    assert sum(len(table) for table in left) == 120
+    assert all(len(table) for table in left)
+    assert list(anonymize_stream([], "castle", **given)) == []
+    with pytest.raises(errors.UnusedArgument, match="order_by"):
+        list(anonymize_stream(batches, "castle", **CALL))
+    with pytest.raises(errors.UnknownAlgorithm):
+        list(anonymize_stream(batches, "kacpc", **given))
+
+
+def test_a_batch_that_fails_is_left_out_and_who_waits_leaves() -> None:
+    import pandas as pd
+
+    given = {name: value for name, value in CALL.items() if name != "order_by"}
+    good, bad = pd.DataFrame([event(i) for i in range(50)]), pd.DataFrame({"age": ["old"], "city": ["Oslo"]})
+    left = []
+    with pytest.raises(duckdb.Error):
+        for table in anonymize_stream([good, bad], "fads", **given):
+            left.append(len(table))
+    assert sum(left) == 50

@@ -1,0 +1,392 @@
+"""Streaming anonymized views: read on in pieces, they publish what the function gives at once, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.stream import streams
+from dbanon.views import streaming, stretch
+
+TREE = [[c, w, "*"] for c, w in zip("abcdefgh", ["x"] * 3 + ["y"] * 2 + ["z"] * 3, strict=True)]
+COLUMNS = "ts INTEGER, name VARCHAR, age INTEGER, weight DOUBLE, born DATE, ward VARCHAR, city VARCHAR, disease VARCHAR"
+CALL: dict[str, Any] = {
+    "k": 3,
+    "delta": 25,
+    "order_by": ["ts"],
+    "qi": ["age", "weight", "born", "ward", "city"],
+    "sensitive": ["disease"],
+    "hierarchies": {"ward": "wards"},
+}
+SYSTEMS = pytest.mark.parametrize("system", [system.name for system in streams()])
+
+
+def events(seed: int, first: int, last: int) -> list[tuple[Any, ...]]:
+    """Records from one moment to another: many alike, some without a value, people with several of them."""
+    found = []
+    for i in range(first, last):
+        of = random.Random(seed * 100_003 + i)
+        found.append(
+            (
+                i // 2,
+                f"p{of.randrange(300)}" if of.random() > 0.05 else None,
+                of.randrange(20, 60) if of.random() > 0.1 else None,
+                of.choice([0.1, 0.2, 1e-9, 7.25, -3.5, 1e6]),
+                f"{1950 + of.randrange(60)}-03-{1 + of.randrange(28):02}",
+                of.choice("abcdefgh"),
+                of.choice(["Oslo", "Rome", "Bern", "Åre 🏔", "x'); --"]),
+                of.choice(["Flu", "HIV", "Cold", None]),
+            )
+        )
+    return found
+
+
+def made(database: str | Path = ":memory:") -> Any:
+    """A connection with a source of no rows, and the hierarchy of its wards."""
+    con = dbanon.attach(duckdb.connect(str(database)))
+    con.execute(f"CREATE TABLE events ({COLUMNS})")
+    dbanon.load_hierarchy(con, "wards", TREE)
+    return con
+
+
+def come(con: Any, seed: int, first: int, last: int) -> None:
+    """Rows are added to the source."""
+    if last > first:
+        con.executemany(f"INSERT INTO events VALUES ({', '.join('?' * 8)})", events(seed, first, last))
+
+
+def rows(con: Any, query: str) -> list[tuple[Any, ...]]:
+    return sorted(con.execute(query).fetchall(), key=repr)
+
+
+def grew(con: Any) -> list[tuple[Any, ...]]:
+    """What the view has, without the numbers of classes: those that leave as the stream ends have other ones."""
+    shown = "* EXCLUDE (disease, class_id, suppressed)"
+    numbers = f"SELECT count(DISTINCT class_id), count(DISTINCT row({shown})) FROM safe WHERE NOT suppressed"
+    classes, values = con.execute(numbers).fetchall()[0]
+    assert classes == values
+    return rows(con, "SELECT * EXCLUDE (class_id) FROM safe")
+
+
+def replayed(con: Any, system: str, call: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """What the table function publishes of all rows, likewise."""
+    arguments = ", ".join(f"{name} := {value!r}" for name, value in call.items())
+    return rows(con, f"SELECT * EXCLUDE (class_id, arrived, published, delay) FROM {system}('events', {arguments})")
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "l": {"l": 2},
+    "persons": {"person": "name"},
+    "bounds": {"intervals": "bounds", "suppress": "drop"},
+    "grid": {"intervals": "struct", "grid": {"age": 10, "born": "year"}, "l": 2},
+}
+
+
+@SYSTEMS
+@pytest.mark.parametrize("case", CASES)
+def test_in_pieces_it_publishes_what_the_function_gives_at_once(system: str, case: str) -> None:
+    con, call = made(), CALL | CASES[case]
+    came = random.Random(f"{system} {case}")
+    ends = sorted(2 * came.randrange(115) for _ in range(3))  # who comes together is read together
+    streaming.create_stream(con, "safe", system, "events", **call)
+    before: list[tuple[Any, ...]] = []
+    for first, last in zip([0, *ends], [*ends, 230], strict=True):
+        come(con, 1, first, last)
+        done = streaming.refresh_stream(con, "safe")
+        assert (done.read, done.waiting) == (last - first, waiting(con))
+        there = con.execute("FROM safe").fetchall()
+        assert there[: len(before)] == before  # what was published never changes
+        before = there
+    done = streaming.refresh_stream(con, "safe", flush=True)
+    assert (done.waiting, waiting(con)) == (0, 0)
+    if not next(s for s in streams() if s.name == system).widens:
+        assert grew(con) == replayed(con, system, call)
+    left = con.execute("SELECT count(*), count(class_id) FROM safe").fetchall()[0]
+    ledger = con.execute(
+        "SELECT arrived, published, suppressed, waiting, longest_delay FROM stream_status()"
+    ).fetchall()
+    assert ledger[0][:4] == (230, left[1], 230 - left[1], 0)
+    assert ledger[0][4] <= call["delta"]
+    assert left[0] == (left[1] if call.get("suppress") == "drop" else 230)
+
+
+def waiting(con: Any) -> int:
+    (count,) = con.execute('SELECT count(*) FROM dbanon."waiting main.safe"').fetchall()[0]
+    return int(count)
+
+
+@SYSTEMS
+def test_every_class_that_a_reader_sees_has_k_persons_and_covers_its_records(system: str) -> None:
+    """By the source and what each refresh added alone: who is in a row is known by a sensitive value of one's own."""
+    con = made()
+    call = CALL | {"person": "name", "qi": ["age", "ward"]}
+    streaming.create_stream(con, "safe", system, "events", **call)
+    people: dict[int, set[str | None]] = defaultdict(set)
+    shown: dict[int, tuple[Any, ...]] = {}
+    of: dict[str, tuple[Any, ...]] = {}
+    seen = 0
+    wards = {ward: above for ward, above, _ in TREE}
+    for first in range(0, 240, 40):
+        for number, row in enumerate(events(4, first, first + 40), first):
+            of[f"d{number}"] = row
+            con.execute(f"INSERT INTO events VALUES ({', '.join('?' * 8)})", [*row[:-1], f"d{number}"])
+        streaming.refresh_stream(con, "safe", flush=first == 200)
+        added = con.execute("SELECT age, ward, disease, class_id FROM safe OFFSET ?", [seen]).fetchall()
+        seen += len(added)
+        for age, ward, disease, number in added:
+            if number is None:
+                assert (age, ward, disease) == ("*", "*", None)
+                continue
+            true = of.pop(disease)
+            people[number].add(true[1])
+            assert shown.setdefault(number, (age, ward)) == (age, ward)
+            assert ward in ("*", true[5], wards[true[5]])
+            low, _, high = (age or "None").strip("[]").partition(", ")
+            assert age == "*" or (age is None and true[2] is None) or int(low) <= true[2] <= int(high or low)
+        assert all(len(found - {None}) >= 3 for found in people.values())
+        assert len(set(shown.values())) == len(shown)
+        classes = {r[0]: r[2:] for r in con.execute("FROM safe_classes").fetchall()}
+        assert classes == shown
+        sizes = dict(con.execute("SELECT class_id, size FROM safe_classes").fetchall())
+        assert sizes == dict(
+            con.execute("SELECT class_id, count(*) FROM safe WHERE class_id > 0 GROUP BY 1").fetchall()
+        )
+    assert seen == 240
+
+
+class Killed(BaseException):
+    """As though the process had died there."""
+
+
+@pytest.mark.parametrize("at", ["_publish", "_keep_waiting", "_note"])
+def test_what_stops_on_the_way_leaves_all_as_it_was(at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    con = made()
+    come(con, 2, 0, 60)
+    streaming.create_stream(con, "safe", "castle", "events", **CALL)
+    come(con, 2, 60, 130)
+
+    def everything() -> list[Any]:
+        tables = ("safe", "safe_classes", 'dbanon."waiting main.safe"', "dbanon.stream")
+        return [rows(con, f"FROM {table}") for table in tables]
+
+    before, real = everything(), getattr(stretch, at)
+
+    def dies(*given: Any) -> Any:
+        real(*given)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stretch, at, dies)
+        with pytest.raises(Killed):
+            streaming.refresh_stream(con, "safe")
+    assert everything() == before
+    streaming.refresh_stream(con, "safe", flush=True)
+    assert grew(con) == replayed(con, "castle", CALL)
+
+
+FOLLOWS = """
+import sys, duckdb, dbanon
+sys.path.insert(0, {here!r})
+from test_streaming import come
+from dbanon.views import streaming
+con = dbanon.attach(duckdb.connect({file!r}))
+done = con.execute("SELECT count(*) FROM events").fetchone()[0]
+while done < 400:
+    come(con, 3, done, done + 5)
+    done += 5
+    streaming.refresh_stream(con, "safe")
+print("all", flush=True)
+"""
+
+
+def test_a_process_that_is_killed_goes_on_from_its_last_commit(tmp_path: Path) -> None:
+    file = tmp_path / "clinic.duckdb"
+    con = made(file)
+    streaming.create_stream(con, "safe", "fads", "events", **CALL)
+    con.close()
+    script = FOLLOWS.format(here=str(Path(__file__).parent), file=str(file))
+    for seconds in (3.0, 3.7):
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL) as process:
+            time.sleep(seconds)
+            process.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+    con = dbanon.attach(duckdb.connect(str(file)))
+    (have,) = con.execute("SELECT count(*) FROM events").fetchall()[0]
+    come(con, 3, have, have + 20)
+    streaming.refresh_stream(con, "safe", flush=True)
+    assert grew(con) == replayed(con, "fads", CALL)
+    con.close()
+
+
+def grown(system: str = "fads", **more: Any) -> Any:
+    """A view of sixty records, some of which wait."""
+    con = made()
+    come(con, 5, 0, 60)
+    streaming.create_stream(con, "safe", system, "events", **(CALL | more))
+    assert waiting(con)
+    return con
+
+
+@pytest.mark.parametrize(
+    ("rewritten", "why"),
+    [
+        ("DELETE FROM events WHERE rowid = 3", "lost or moved 1 rows"),
+        ("UPDATE events SET age = 1 WHERE rowid >= 55", "rows"),
+        ("CREATE OR REPLACE TABLE events AS FROM events ORDER BY age", "has another row in the place of one"),
+        ("DELETE FROM dbanon.\"waiting main.safe\"", "changed rows that wait"),
+        ("TRUNCATE events", "lost or moved 60 rows"),
+    ],
+)  # fmt: skip
+def test_a_source_that_was_rewritten_is_refused(rewritten: str, why: str) -> None:
+    con = grown()
+    before = rows(con, "FROM safe")
+    con.execute(rewritten)
+    come(con, 5, 60, 70)
+    with pytest.raises(errors.NotAppended, match=why):
+        streaming.refresh_stream(con, "safe")
+    assert rows(con, "FROM safe") == before
+
+
+def test_who_comes_late_arrives_when_read() -> None:
+    con = grown()
+    con.execute("UPDATE events SET ts = 99 WHERE false")
+    con.executemany(
+        f"INSERT INTO events VALUES ({', '.join('?' * 8)})", [(-1000, *row[1:]) for row in events(5, 60, 100)]
+    )
+    done = streaming.refresh_stream(con, "safe")
+    assert (done.read, done.published + done.suppressed > 0) == (40, True)
+
+
+def test_a_record_that_cannot_be_read_is_said_and_nothing_is_lost() -> None:
+    con = grown()
+    before = rows(con, "FROM safe")
+    wrong = {"ward": "'q'", "weight": "'NaN'::DOUBLE", "ts": "NULL"}
+    for column, value in wrong.items():
+        come(con, 5, 60, 61)
+        con.execute(f"UPDATE events SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM events)")
+        with pytest.raises(duckdb.Error, match=column):
+            streaming.refresh_stream(con, "safe")
+        assert rows(con, "FROM safe") == before
+        con.execute("DELETE FROM events WHERE rowid = (SELECT max(rowid) FROM events)")  # it has not been read
+    come(con, 5, 60, 100)
+    streaming.refresh_stream(con, "safe", flush=True)
+    assert grew(con) == replayed(con, "fads", CALL)
+
+
+def test_a_hierarchy_may_get_nodes_and_not_lose_them() -> None:
+    con = grown("castle")
+    dbanon.load_hierarchy(con, "wards", [*TREE, ["ab", "x", "*"], ["i", "v", "*"]])
+    con.execute("INSERT INTO events SELECT * REPLACE ('i' AS ward) FROM events WHERE rowid < 30")
+    assert streaming.refresh_stream(con, "safe").read == 30
+    dbanon.load_hierarchy(con, "wards", [[ward, "other", "*"] for ward in "abcdefghi"])
+    con.execute("INSERT INTO events FROM events WHERE rowid < 30")
+    with pytest.raises(duckdb.Error, match="nodes may be added, not taken away"):
+        streaming.refresh_stream(con, "safe")
+
+
+def test_other_roles_are_refused() -> None:
+    con = made()
+    dbanon.declare(con, "events", age="quasi", disease="sensitive")
+    come(con, 5, 0, 40)
+    streaming.create_stream(con, "safe", "fads", "events", k=3, delta=10, order_by="ts")
+    dbanon.declare(con, "events", city="sensitive")
+    with pytest.raises(errors.StreamChanged, match="city was withheld and is sensitive"):
+        streaming.refresh_stream(con, "safe")
+
+
+def test_mistakes() -> None:
+    con = made()
+    come(con, 5, 0, 40)
+    con.execute("CREATE VIEW seen AS FROM events")
+    con.execute('CREATE TABLE numbered AS SELECT ts AS "rowid", * FROM events')
+
+    def refused(
+        kind: type[Exception], source: str = "events", name: str = "safe", system: str = "fads", **more: Any
+    ) -> str:
+        with pytest.raises(kind) as caught:
+            streaming.create_stream(con, name, system, source, **(CALL | more))
+        return str(caught.value)
+
+    assert "seen is no table of a DuckDB database" in refused(errors.NoTableToGrow, "seen")
+    assert "has a column of the name rowid" in refused(errors.NoTableToGrow, "numbered")
+    assert "'name' of events would be published as it is" in refused(errors.RareInStream, other=["name"])
+    assert "delta must be at least 30" in refused(errors.InvalidArgument, k=30)
+    refused(errors.UnknownAlgorithm, system="kacpc")
+    refused(errors.ReleaseExists, name="seen")
+    refused(errors.UnknownParameter, life2=1)
+    assert con.execute("FROM stream_status()").fetchall() == []
+    with pytest.raises(errors.UnknownStream):
+        streaming.refresh_stream(con, "safe")
+    with pytest.raises(errors.UnknownStream):
+        streaming.drop_stream(con, "safe")
+    streaming.drop_stream(con, "safe", if_exists=True)
+    streaming.create_stream(con, "safe", "fads", "events", **CALL)
+    con.execute("BEGIN")
+    with pytest.raises(errors.OpenTransaction):
+        streaming.refresh_stream(con, "safe")
+    con.execute("ROLLBACK")
+
+
+def test_statements() -> None:
+    con = dbanon.connect()
+    hostile = """x"'); DROP TABLE t; --"""
+    con.execute(f"CREATE TABLE events ({COLUMNS})")
+    come(con.raw, 6, 0, 80)
+    con.execute('CREATE SCHEMA "a b"')
+    name = '"a b"."' + hostile.replace('"', '""') + '"'
+    call = "fads('events', k=3, delta=20, order_by='ts', qi=['age', 'city'], sensitive=['disease'])"
+    done = con.execute(f"CREATE STREAMING ANONYMIZED VIEW {name} AS SELECT * FROM {call}").fetchall()
+    assert done[0][1:4] == (80, 80 - done[0][4], 0)
+    assert con.execute(f"CREATE STREAMING ANONYMIZED VIEW IF NOT EXISTS {name} AS FROM {call}").fetchall() == []
+    with pytest.raises(errors.ReleaseExists):
+        con.execute(f"CREATE STREAMING ANONYMIZED VIEW {name} AS FROM {call}")
+    come(con.raw, 6, 80, 100)
+    assert con.execute(f"REFRESH STREAMING ANONYMIZED VIEW {name}").fetchall()[0][1] == 20
+    assert con.sql(f"REFRESH STREAMING ANONYMIZED VIEW {name} WITH (flush = true)").fetchall()[0][4] == 0
+    shown = con.execute("SELECT name, schema_name, status, arrived FROM stream_status()").fetchall()
+    assert shown == [(hostile, "a b", "grows", 100)]
+    con.execute(f"DROP STREAMING ANONYMIZED VIEW {name}")
+    con.execute(f"DROP STREAMING ANONYMIZED VIEW IF EXISTS {name}")
+    assert con.execute("SELECT status FROM stream_status()").fetchall() == [("dropped",)]
+    with pytest.warns(dbanon.DisclosureWarning, match="published the same table"):
+        con.execute(f"CREATE STREAMING ANONYMIZED VIEW safe AS FROM {call}")
+    with pytest.raises(errors.UnreadableStatement):
+        con.execute(f"CREATE OR REPLACE STREAMING ANONYMIZED VIEW safe AS FROM {call}")
+    with pytest.raises(errors.NotOneCall, match="kacpc is for CREATE MATERIALIZED ANONYMIZED VIEW"):
+        con.execute("CREATE STREAMING ANONYMIZED VIEW safe2 AS FROM kacpc('events', k=3)")
+    with pytest.raises(errors.NotOneCall, match="fads is for CREATE STREAMING ANONYMIZED VIEW"):
+        con.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW safe2 AS FROM {call}")
+
+
+def test_two_at_once_do_not_publish_twice() -> None:
+    con = grown()
+    come(con, 5, 60, 90)
+    other = dbanon.attach(con.cursor())
+    other.execute("BEGIN")
+    other.execute("UPDATE dbanon.stream SET refreshes = refreshes + 1")
+    with pytest.raises(errors.Busy):
+        streaming.refresh_stream(con, "safe")
+    other.execute("COMMIT")
+    assert streaming.refresh_stream(con, "safe").read == 30
+
+
+def test_rows_of_a_class_are_not_in_the_order_in_which_they_came() -> None:
+    con = made()
+    con.executemany("INSERT INTO events (ts, age, disease) VALUES (?, 30, ?)", [(i, f"d{i:02}") for i in range(60)])
+    streaming.create_stream(
+        con, "safe", "fads", "events", k=30, delta=30, order_by="ts", qi=["age"], sensitive=["disease"]
+    )
+    left = [d for (d,) in con.execute("SELECT disease FROM safe WHERE class_id = 1").fetchall()]
+    assert len(left) >= 30
+    assert left != sorted(left)
