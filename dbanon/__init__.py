@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dbanon.client.connection import Connection, connect
     from dbanon.client.explain import explain
     from dbanon.client.frame import Anonymized, anonymize
+    from dbanon.client.pipe import anonymize_stream
     from dbanon.cluster.warmup import Warmed, warmup
     from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from dbanon.views.certificate import certificate
     from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
     from dbanon.views.publish import publish
+    from dbanon.views.streaming import create_stream, drop_stream, refresh_stream
+    from dbanon.views.stretch import Grown
     from dbanon.views.verify import verify
     from dbanon.views.warned import DisclosureWarning, UtilityWarning
 
@@ -35,10 +38,12 @@ _HOMES = {
     "Connection": "client.connection",
     "DbanonError": "errors",
     "DisclosureWarning": "views.warned",
+    "Grown": "views.stretch",
     "Release": "views.version",
     "UtilityWarning": "views.warned",
     "Warmed": "cluster.warmup",
     "anonymize": "client.frame",
+    "anonymize_stream": "client.pipe",
     "attach": "engine.install",
     "attack": "client.about",
     "certificate": "views.certificate",
@@ -46,8 +51,10 @@ _HOMES = {
     "clear_cache": "policy.declare",
     "compare": "client.comparison",
     "connect": "client.connection",
+    "create_stream": "views.streaming",
     "declare": "policy.declare",
     "drop": "views.materialized",
+    "drop_stream": "views.streaming",
     "explain": "client.explain",
     "forget_release": "views.materialized",
     "load_hierarchy": "policy.declare",
@@ -56,6 +63,7 @@ _HOMES = {
     "profile": "client.about",
     "publish": "views.publish",
     "refresh": "views.materialized",
+    "refresh_stream": "views.streaming",
     "risk": "client.about",
     "save_hierarchy": "policy.declare",
     "verify": "views.verify",
@@ -67,10 +75,12 @@ __all__ = [
     "Connection",
     "DbanonError",
     "DisclosureWarning",
+    "Grown",
     "Release",
     "UtilityWarning",
     "Warmed",
     "anonymize",
+    "anonymize_stream",
     "attach",
     "attack",
     "certificate",
@@ -78,8 +88,10 @@ __all__ = [
     "clear_cache",
     "compare",
     "connect",
+    "create_stream",
     "declare",
     "drop",
+    "drop_stream",
     "explain",
     "forget_release",
     "load_hierarchy",
@@ -88,6 +100,7 @@ __all__ = [
     "profile",
     "publish",
     "refresh",
+    "refresh_stream",
     "risk",
     "save_hierarchy",
     "verify",

@@ -1,0 +1,92 @@
+"""A stream that is put aside is taken up as it was, whatever numbers its nodes and persons have by then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.streams import FLAT, alike, random_arrivals
+
+from dbanon.space.space import Tree
+from dbanon.stream import WAITING, Arrivals, Model, State, Stream, streams
+from dbanon.stream.arrivals import _places
+from dbanon.stream.growing import Growing, Meaning, put_aside, take_up
+
+SYSTEMS = pytest.mark.parametrize("system", streams(), ids=lambda system: system.name)
+DELTA = 30
+
+
+def left_by(system: Stream, came: Arrivals, model: Model, before: State | None, ends: bool) -> State:
+    options = {**{p.name: p.default for p in system.parameters}, "delta": DELTA}
+    return system.run(came, model, options, lambda: None, before, ends)
+
+
+def meaning(came: Arrivals) -> Meaning:
+    """Names of nodes that tell attribute and number, hashes of persons that are not their numbers."""
+    sizes = np.diff(came.places.first).tolist()
+    names = [[f"{a} {i}" for i in range(size)] if size else None for a, size in enumerate(sizes)]
+    people = (np.arange(int(came.people.max(initial=0)) + 1, dtype=np.uint64) * 7919) % 100_003
+    return Meaning(came.places, names, people)
+
+
+@SYSTEMS
+def test_it_is_taken_up_as_it_was(system: Stream) -> None:
+    for seed in range(20):
+        came = random_arrivals(seed, 150, nulls=bool(seed % 2), persons=bool(seed % 3), sensitive=seed % 2)
+        model = Model(3, (2,) * (seed % 2))
+        state, of = left_by(system, came, model, None, False), meaning(came)
+        growing = Growing(None, 0, False)
+        growing.after(system, state, of)
+        numbers = {int(c): 10 * int(c) for c in state.kept}
+        again = Growing.of(growing.written(numbers), came.records, ends=True)
+        assert again.classes.tolist() == [10 * c for c in state.kept.tolist()]
+        waits = state.out == WAITING
+        rest = Arrivals(
+            came.places, came.values[waits], came.people[waits], came.sensitive[waits], came.arrived[waits],
+            int(waits.sum()),
+        )  # fmt: skip
+        taken = again.before(system, of, system.name, rest.waiting)
+        assert taken is not None
+        own = {name: a[waits] if name in system.kept.by_record else a for name, a in state.own.items()}
+        for name, array in own.items():
+            np.testing.assert_array_equal(taken.own[name], array, name)
+        kept = replace(
+            state, out=state.out[waits], step=state.step[waits], lows=state.lows[state.kept],
+            highs=state.highs[state.kept], born=state.born[state.kept], kept=np.arange(len(state.kept)), own=own,
+        )  # fmt: skip
+        alike(left_by(system, rest, model, taken, True), left_by(system, rest, model, kept, True))
+
+
+@SYSTEMS
+def test_nodes_are_known_by_their_names(system: Stream) -> None:
+    """A leaf comes before the others: all have other numbers then, and put aside again they have their names."""
+    came = random_arrivals(7, 300, values=20)
+    of = meaning(came)
+    put = put_aside(system, left_by(system, came, Model(3), None, False), of)
+    more = Tree(np.append(FLAT.parent, 0), np.arange(1, len(FLAT.parent) + 1, dtype=np.int32))
+    flat, old = came.places.first[2], len(FLAT.parent)
+    assert came.places.first[3] - flat == old
+    names = [name and list(name) for name in of.nodes]
+    assert names[2] is not None
+    names[2].insert(1, "new")
+    nodes = np.concatenate([_places([more]).nodes, came.places.nodes[old:]])
+    share = np.append(np.ones(1), came.places.share)
+    places = replace(came.places, first=came.places.first + (np.arange(5) > 2), nodes=nodes, share=share)
+    other = Meaning(places, names, of.people)
+    waiting = int((left_by(system, came, Model(3), None, False).out == WAITING).sum())
+    taken = take_up(system, put, other, waiting)
+    second = put_aside(system, taken, other)
+    assert second.keys() == put.keys()
+    for name, array in put.items():
+        if name not in ("classes", "highs", "own high", "own open_highs"):  # the root ends at another leaf
+            np.testing.assert_array_equal(second[name], array, name)
+
+
+def test_a_name_that_is_gone_is_an_error() -> None:
+    system = next(s for s in streams() if s.name == "castle")
+    came = random_arrivals(7, 300, values=20)
+    put = put_aside(system, left_by(system, came, Model(3), None, False), meaning(came))
+    gone = replace(meaning(came), nodes=[None, None, ["other"], ["other"]])
+    with pytest.raises(KeyError):
+        take_up(system, put, gone, 0)
