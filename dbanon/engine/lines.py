@@ -56,7 +56,7 @@ def _chunks(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 def _parsed(data: bytes, format_: str, schema: Any, types: Mapping[str, Any]) -> Any:
     """One table. Columns that the first lines did not have are left out."""
-    known = dict(types) if schema is None else dict(_named(schema)) | types
+    known = {**({} if schema is None else dict(_named(schema))), **types}
     if format_ == "csv":
         from pyarrow import csv as arrow_csv
 
