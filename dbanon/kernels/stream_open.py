@@ -35,6 +35,19 @@ def put(t, c, heads, link, slot, sizes):
 
 
 @part
+def put_back(t, c, heads, link, slot, sizes):
+    """Puts a record into the list of a cluster where it belongs by its arrival."""
+    if heads[c] < t:
+        put(t, c, heads, link, slot, sizes)
+        return
+    i = heads[c]
+    while link[i] > t:
+        i = link[i]
+    link[t], link[i], slot[t] = link[i], t, c
+    sizes[c] += 1
+
+
+@part
 def take_out(t, c, heads, link, slot, sizes):
     """Takes a record out of the list of a cluster."""
     if heads[c] == t:

@@ -1,8 +1,10 @@
-"""CASTLE, written down as its steps are: clusters are lists of their records, in the order of arrival."""
+"""CASTLE and B-CASTLE, written down as their steps are: clusters are lists of their records."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from math import isnan, nan
 
 from dbanon.stream import SUPPRESSED, WAITING, Arrivals
 from oracle.stream_common import Plain, Span
@@ -50,9 +52,14 @@ class Castle:
             total += plain.weights[a] * (plain.loss_of(a, *after[a]) - plain.loss_of(a, *before[a]))
         return total
 
+    def _free(self) -> list[list[int]]:
+        """The clusters that a record may join."""
+        return self.open
+
     def _select(self, t: int) -> None:
-        more = [self._more(c, t) for c in self.open]
-        least = [c for c, m in zip(self.open, more, strict=True) if m == min(more)]
+        free = self._free()
+        more = [self._more(c, t) for c in free]
+        least = [c for c, m in zip(free, more, strict=True) if m == min(more)]
         good = [c for c in least if self.plain.loss(self.plain.span([*c, t])) <= self._tau()]
         if good or (least and len(self.open) >= self.beta):
             min(good or least, key=len).append(t)
@@ -73,13 +80,16 @@ class Castle:
                 self.open = [c for c in self.open if c]
                 return
             while not plain.is_enough(cluster, self.k, self.need):
-                own = plain.loss(plain.span(cluster))
                 others = [c for c in self.open if c is not cluster]
-                nearest = min(others, key=lambda c: plain.loss(plain.span(cluster + c)) - own)
+                nearest = min(others, key=lambda c: self._away(cluster, c))
                 self.open = [c for c in self.open if c is not nearest]
                 cluster += nearest
         self.open = [c for c in self.open if c is not cluster]
         self._output(sorted(cluster))
+
+    def _away(self, cluster: list[int], other: list[int]) -> float:
+        """By how much the loss of a cluster grows with another."""
+        return self.plain.loss(self.plain.span(cluster + other)) - self.plain.loss(self.plain.span(cluster))
 
     def _output(self, cluster: list[int]) -> None:
         plain = self.plain
@@ -125,3 +135,60 @@ class Castle:
             free = [r for r in free if r not in piece]
         piece += free[: max(self.k - len(piece), 0)]
         return piece if plain.is_enough(piece, self.k, self.need) else []
+
+
+class BCastle(Castle):
+    """B-CASTLE: clusters are full with `alpha` records, and what leaves is not split."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, beta: int, mu: int, alpha: int) -> None:
+        self.alpha = alpha
+        super().__init__(came, k, need, delta, beta, mu)
+
+    def _free(self) -> list[list[int]]:
+        return [c for c in self.open if len(c) < self.alpha]
+
+    def _select(self, t: int) -> None:
+        super()._select(t)
+        self._balance(next(c for c in self.open if t in c))
+
+    def _balance(self, cluster: list[int]) -> None:
+        plain = self.plain
+        center = self._center(sorted(cluster, reverse=True))
+        x = min(cluster, key=lambda r: (-plain.apart(center, plain.values[r]), r))
+        rest = [r for r in cluster if r != x]
+        free = [c for c in self._free() if c is not cluster]
+        if rest and free:
+            best = min(free, key=lambda c: (self._more(c, x), len(c)))
+            if self._more(best, x) < self._more(rest, x):
+                cluster.remove(x)
+                best.append(x)
+
+    def _center(self, cluster: list[int]) -> list[float]:
+        """The mean of numbers, the category that is nearest to all, or NULL, of records from the last to the first."""
+        plain, center = self.plain, list[float]()
+        for a in range(plain.width):
+            known = [v for r in cluster if not isnan(v := plain.values[r][a])]
+            if len(cluster) > 2 * len(known):
+                center.append(nan)
+            elif plain.nodes[a]:
+                number = Counter(known)
+                center.append(min(number, key=lambda v: self._sum(a, v, number)))
+            else:
+                total = 0.0
+                for value in known:
+                    total += value
+                center.append(total / len(known))
+        return center
+
+    def _sum(self, a: int, value: float, number: Counter[float]) -> float:
+        total = 0.0
+        for other, times in number.items():
+            total += self.plain.apart_of(a, value, other) * times
+        return total
+
+    def _away(self, cluster: list[int], other: list[int]) -> float:
+        """The correlation distance: nearer where both are nearer to k records together."""
+        return super()._away(cluster, other) + abs(len(cluster) + len(other) - self.k) / self.k
+
+    def _split(self, cluster: list[int]) -> list[list[int]]:
+        return []

@@ -161,6 +161,13 @@ WORKS = (
         "10.1109/COLCOM.2007.4553832",
     ),
     Work(
+        "Wang et al. 2010",
+        "Wang, P., Lu, J., Zhao, L. and Yang, J.",
+        "B-CASTLE: an efficient publishing algorithm for k-anonymizing data streams",
+        "GCIS 2010",
+        "10.1109/GCIS.2010.196",
+    ),
+    Work(
         "Zakerzadeh and Osborn 2011",
         "Zakerzadeh, H. and Osborn, S. L.",
         "FAANST: fast anonymizing algorithm for numerical streaming data",
