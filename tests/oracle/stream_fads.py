@@ -1,4 +1,4 @@
-"""FADS, written down as its steps are."""
+"""FADS and FAST, written down as their steps are."""
 
 from __future__ import annotations
 
@@ -25,9 +25,13 @@ class Fads:
             self.plain.see(record)
             self.window.append(record)
             while self.window and self.now - self.window[0] >= delta:
-                self._publish(self.window[0])
+                self._round()
         while self.window:
             self._publish(self.window[0])
+
+    def _round(self) -> None:
+        """The oldest record is due."""
+        self._publish(self.window[0])
 
     def _publish(self, x: int) -> None:
         plain = self.plain
@@ -66,3 +70,16 @@ class Fads:
         for r in records:
             self.out[r], self.step[r] = number, self.now
             self.window.remove(r)
+
+
+class Fast(Fads):
+    """FAST: a round is held, for all that would be due before `ahead` more records come."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, life: int, ahead: int) -> None:
+        self.late = delta - ahead
+        super().__init__(came, k, need, delta, life)
+
+    def _round(self) -> None:
+        for x in [r for r in self.window if self.now - r >= self.late]:
+            if x in self.window:
+                self._publish(x)

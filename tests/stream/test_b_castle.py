@@ -82,9 +82,9 @@ def test_a_stream_traced_by_hand() -> None:
     1: 0 opens A; 2: 10 opens B. 3: 4 and 4: 6 join A, which they widen least. Each time 0 is farthest from the center
     of A, and B would lose more by it. 5: A is full, and 5 joins B; 6: 7 joins B, and both are full. 7: 9 opens C,
     beyond beta; 0 is due, and A leaves as class 0, 0-6, which is kept as the first. 8: 1 joins C, as there are two
-    clusters; 10 is due, and B leaves as class 1, 5-10, which loses 0.5, less than tau, 0.55. 9: 2 opens D, as C loses 0.8. 10: 8
-    joins C, 9, 1 and 8, with the center 6: 1 is farthest, and moved to D, which it widens by 0.1, C by 0.7. 11: 3 joins
-    D. The stream ends: class 2, 8-9, and class 3, 1-3, which loses 0.2, more than tau, 0.15.
+    clusters; 10 is due, and B leaves as class 1, 5-10, which loses 0.5, less than tau, 0.55. 9: 2 opens D, as C loses
+    0.8. 10: 8 joins C, 9, 1 and 8, with the center 6: 1 is farthest, and moved to D, which it widens by 0.1, C by 0.7.
+    11: 3 joins D. The stream ends: class 2, 8-9, and class 3, 1-3, which loses 0.2, more than tau, 0.15.
     """
     left = run(of_numbers([0, 10, 4, 6, 5, 7, 9, 1, 2, 8, 3]), Model(2), {"delta": 6, "beta": 2, "mu": 2, "alpha": 3})
     assert left.out.tolist() == [0, 1, 0, 0, 1, 1, 2, 3, 3, 2, 3]

@@ -140,6 +140,12 @@ WORKS = (
         "10.1109/TDSC.2009.47",
     ),
     Work(
+        "Mohammadian et al. 2014",
+        "Mohammadian, E., Noferesti, M. and Jalili, R.",
+        "FAST: fast anonymization of big data streams",
+        "BigDataScience 2014",
+    ),
+    Work(
         "Guo and Zhang 2013",
         "Guo, K. and Zhang, Q.",
         "Fast clustering-based anonymization approaches with time constraints for data streams",
