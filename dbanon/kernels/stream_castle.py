@@ -1,19 +1,13 @@
-"""CASTLE: open clusters that grow by the record that widens them least, and leave when one of their records is due."""
+"""CASTLE and B-CASTLE: open clusters that grow by the record that widens them least, and leave when one of their
+records is due."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.stream_class import (
-    begin,
-    distance,
-    growth,
-    least_class,
-    loss,
-    loss_with,
-    widen,
-)
+from dbanon.kernels.stream_balance import balance, grow
+from dbanon.kernels.stream_class import least_class, loss, loss_with, widen
 from dbanon.kernels.stream_open import (
     close_cluster,
     count,
@@ -26,20 +20,24 @@ from dbanon.kernels.stream_open import (
     put,
     take_out,
 )
+from dbanon.kernels.stream_split import listed, split
 from dbanon.kernels.stream_window import LAST, SUPPRESSED, arrive, keep_class, waiting
 
 
 @kernel
 def castle_steps(
-    state, most, ends, k, delta, beta, need, arrived, values, people, sensitive, out, step, kept, born, lows, highs,
-    recent, first, nodes, share, seen, weights, used, ids, heads, sizes, c_lows, c_highs, link, slot, grown, marks,
-    values_of, clock, rows, away,
+    state, most, ends, k, delta, beta, alpha, balances, need, arrived, values, people, sensitive, out, step, kept, born,
+    lows, highs, recent, first, nodes, share, seen, weights, used, ids, heads, sizes, c_lows, c_highs, link, slot,
+    grown, marks, values_of, clock, rows, away, center, counts,
 ):  # fmt: skip
     """Lets records arrive until all have, or about `most` clusters and records were looked at; gives how many were.
 
     state: records that have arrived, oldest that may wait, classes, kept classes, clusters opened so far, open ones,
     losses in `recent`, next place in it. `recent` (mu,): what the last classes lose, whose mean a good cluster does not
-    exceed. `beta`: most open clusters, beyond which none is opened. The rest as in fads_steps and `stream_open`.
+    exceed. `beta`: most open clusters, beyond which none is opened; `alpha`: a cluster of so many records takes no
+    other. Where it `balances`, it is B-CASTLE: records are moved to other clusters, and what leaves is not split.
+    center (attributes,) and counts (nodes,), which are 0: scratch. The rest as in fads_steps, `stream_open` and
+    `stream_split`.
     """
     steps = np.int64(0)
     while steps < most:
@@ -50,10 +48,16 @@ def castle_steps(
                 break
             t = arrive(state, arrived, values, first, seen)
             steps += 1 + state[5]
-            _select(
-                t, state, beta, values, recent, first, nodes, share, seen, weights, used, ids, heads, sizes, c_lows,
-                c_highs, link, slot, grown,
+            c = _select(
+                t, state, beta, alpha, values, recent, first, nodes, share, seen, weights, used, ids, heads, sizes,
+                c_lows, c_highs, link, slot, grown,
             )  # fmt: skip
+            if balances:
+                steps += state[5] + sizes[c]
+                balance(
+                    c, state, alpha, values, first, nodes, share, seen, weights, used, ids, heads, sizes, c_lows,
+                    c_highs, link, slot, grown, center, counts, rows,
+                )  # fmt: skip
             continue
         now = state[LAST]
         c = slot[x]
@@ -74,12 +78,14 @@ def castle_steps(
                     measure(c, heads, link, values, c_lows, c_highs, first, nodes)
                 continue
             while not is_enough(c, k, need, heads, link, people, sensitive, marks, values_of, clock):
-                other = _nearest_cluster(c, used, ids, c_lows, c_highs, first, nodes, share, seen, weights)
+                other = _nearest_cluster(
+                    c, k, balances, used, ids, sizes, c_lows, c_highs, first, nodes, share, seen, weights
+                )  # fmt: skip
                 steps += state[5]
                 merge(other, c, state, used, heads, link, slot, sizes, c_lows, c_highs, first, nodes)
         steps += _output(
-            c, now, state, k, need, values, people, sensitive, out, step, kept, born, lows, highs, recent, first,
-            nodes, share, seen, weights, c_lows, c_highs, heads, link, marks, values_of, clock, rows, away,
+            c, now, not balances, state, k, need, values, people, sensitive, out, step, kept, born, lows, highs, recent,
+            first, nodes, share, seen, weights, c_lows, c_highs, heads, link, marks, values_of, clock, rows, away,
         )  # fmt: skip
         close_cluster(c, state, used)
     return steps
@@ -105,30 +111,33 @@ def remember(lost, state, recent):
 
 @part
 def _select(
-    t, state, beta, values, recent, first, nodes, share, seen, weights, used, ids, heads, sizes, lows, highs, link,
-    slot, grown,
+    t, state, beta, alpha, values, recent, first, nodes, share, seen, weights, used, ids, heads, sizes, lows, highs,
+    link, slot, grown,
 ):  # fmt: skip
-    """The cluster of a new record: of those that it widens least, the smallest that stays good (ties: the one that was
-    opened first); else a new one; else, where there are `beta`, the smallest. grown (slots,): scratch."""
-    least, limit = np.inf, mean_of(state, recent)
+    """Puts a new record into a cluster and gives it: of those that it widens least, the smallest that stays good (ties:
+    the one that was opened first); else a new one; else, where there are `beta`, the smallest. Clusters of `alpha`
+    records are left out of this."""
+    limit = mean_of(state, recent)
+    least = grow(
+        values[t], np.int64(-1), alpha, state, used, sizes, lows, highs, grown, first, nodes, share, seen, weights
+    )
+    chosen, good, left = np.int64(-1), False, state[5]
     for c in range(len(used)):
-        if used[c]:
-            grown[c] = growth(values[t], lows[c], highs[c], least, first, nodes, share, seen, weights)
-            least = min(least, grown[c])
-    chosen, good = np.int64(-1), False
-    for c in range(len(used)):
-        if used[c] and grown[c] == least:
+        if left == 0:
+            break
+        left -= used[c]
+        if used[c] and grown[c] == least and least < np.inf:
             own = loss_with(values[t], lows[c], highs[c], first, nodes, share, seen, weights) <= limit
             if chosen < 0 or (own and not good):
                 chosen, good = np.int64(c), own
             elif own == good and (sizes[c] < sizes[chosen] or (sizes[c] == sizes[chosen] and ids[c] < ids[chosen])):
                 chosen = np.int64(c)
     if chosen < 0 or (not good and state[5] < beta):
-        c = open_cluster(t, state, used, ids, heads, values, lows, highs, sizes, first, nodes)
-        put(t, c, heads, link, slot, sizes)
+        chosen = open_cluster(t, state, used, ids, heads, values, lows, highs, sizes, first, nodes)
     else:
         widen(values[t], lows[chosen], highs[chosen], first, nodes)
-        put(t, chosen, heads, link, slot, sizes)
+    put(t, chosen, heads, link, slot, sizes)
+    return chosen
 
 
 @part
@@ -161,13 +170,16 @@ def _can_be_enough(k, need, used, heads, link, people, sensitive, marks, values_
 
 
 @part
-def _nearest_cluster(c, used, ids, lows, highs, first, nodes, share, seen, weights):
-    """The open cluster that widens a cluster least (ties: the one that was opened first)."""
+def _nearest_cluster(c, k, balances, used, ids, sizes, lows, highs, first, nodes, share, seen, weights):
+    """The open cluster that widens a cluster least (ties: the one that was opened first); where it `balances`, also as
+    near to k records together as can be."""
     own = loss(lows[c], highs[c], first, share, seen, weights)
     best, least = np.int64(-1), np.inf
     for other in range(len(used)):
         if used[other] and other != c:
             more = loss_of_both(c, other, lows, highs, first, nodes, share, seen, weights) - own
+            if balances:
+                more += abs(sizes[c] + sizes[other] - k) / k
             if more < least or (more == least and ids[other] < ids[best]):
                 best, least = np.int64(other), more
     return best
@@ -175,45 +187,26 @@ def _nearest_cluster(c, used, ids, lows, highs, first, nodes, share, seen, weigh
 
 @part
 def _output(
-    c, now, state, k, need, values, people, sensitive, out, step, kept, born, lows, highs, recent, first, nodes, share,
-    seen, weights, c_lows, c_highs, heads, link, marks, values_of, clock, rows, away,
+    c, now, splits, state, k, need, values, people, sensitive, out, step, kept, born, lows, highs, recent, first, nodes,
+    share, seen, weights, c_lows, c_highs, heads, link, marks, values_of, clock, rows, away,
 ):  # fmt: skip
-    """A cluster leaves, as several classes where it has twice as many persons as a class needs; gives how many records
-    were looked at. A class is kept to be published again where it loses less than the last ones on average.
-
-    rows (3, records): scratch, the records of the cluster in the order of arrival, the piece of each, and whether a
-    piece that is made may take it; away (records,): scratch.
-    """
-    size, t = np.int64(0), heads[c]
-    while t >= 0:
-        size, t = size + 1, link[t]
-    i, t = size, heads[c]
-    while t >= 0:
-        i -= 1
-        rows[0, i], rows[1, i] = t, -1
-        t = link[t]
+    """A cluster leaves, where it `splits` as several classes if it has twice as many persons as a class needs; gives
+    how many records were looked at. A class is kept to be published again where it loses less than the last ones on
+    average."""
+    size, base, pieces = listed(c, heads, link, rows), state[2], np.int64(0)
     clock[0] += 1
-    pieces, looked = np.int64(0), size
-    if count(c, 2 * k, heads, link, people, marks, clock[0]) >= 2 * k:
-        while True:
-            x = _take(
-                pieces, size, k, need, values, people, sensitive, first, nodes, share, seen, weights, marks, values_of,
-                clock, rows, away,
-            )  # fmt: skip
-            looked += size
-            if x < 0:
-                break
-            pieces += 1
-    base = state[2]
+    if splits and count(c, 2 * k, heads, link, people, marks, clock[0]) >= 2 * k:
+        pieces = split(
+            size, base, k, need, values, people, sensitive, lows, highs, first, nodes, share, seen, weights, marks,
+            values_of, clock, rows, away,
+        )  # fmt: skip
+    looked = size * (pieces + 1)
     if pieces == 0:
+        pieces += 1
         for a in range(len(weights)):
             lows[base, a], highs[base, a] = c_lows[c, a], c_highs[c, a]
-        pieces += 1
         for j in range(size):
             rows[1, j] = 0
-    else:
-        _spans(size, base, values, lows, highs, first, nodes, rows)
-        _deal(size, pieces, base, values, people, need, lows, highs, first, nodes, share, seen, weights, rows)
     for j in range(size):
         out[rows[0, j]], step[rows[0, j]] = base + rows[1, j], now
     for _ in range(pieces):
@@ -225,139 +218,3 @@ def _output(
         else:
             state[2] += 1
     return looked
-
-
-@part
-def _take(
-    piece, size, k, need, values, people, sensitive, first, nodes, share, seen, weights, marks, values_of, clock, rows,
-    away,
-):  # fmt: skip
-    """Puts the oldest record that is in no piece into a new one, with nearest others, of each person the oldest; gives
-    it, or -1 where those that are left are too few, or have too few sensitive values."""
-    clock[0] += 1
-    x, total = np.int64(-1), np.int64(0)
-    for j in range(size):
-        person = people[rows[0, j]]
-        rows[2, j] = 0
-        total += rows[1, j] < 0
-        if rows[1, j] < 0 and person >= 0 and marks[person] != clock[0]:
-            marks[person] = clock[0]
-            rows[2, j] = 1
-            if x < 0:
-                x = np.int64(j)
-            away[j] = distance(values[rows[0, x]], values[rows[0, j]], first, nodes, share, seen, weights)
-    if x < 0:
-        return x
-    _add(x, piece, rows)
-    persons = np.int64(1)
-    if len(need) > 0:
-        persons += _take_shares(piece, x, size, k, total, sensitive, rows, away)
-    while persons < k:
-        best = _nearest_of(size, rows, away)
-        if best < 0:
-            break
-        _add(best, piece, rows)
-        persons += 1
-    if persons < k or not _has(piece, size, need, sensitive, values_of, clock, rows):
-        for j in range(size):
-            if rows[1, j] == piece:
-                rows[1, j] = -1
-        return np.int64(-1)
-    return x
-
-
-@part
-def _add(j, piece, rows):
-    """A piece takes a record."""
-    rows[1, j], rows[2, j] = piece, 0
-
-
-@part
-def _nearest_of(size, rows, away):
-    """The nearest record that may be taken (ties: the oldest), or -1."""
-    best = np.int64(-1)
-    for j in range(size):
-        if rows[2, j] > 0 and (best < 0 or away[j] < away[best]):
-            best = np.int64(j)
-    return best
-
-
-@part
-def _take_shares(piece, x, size, k, total, sensitive, rows, away):
-    """Of each value of the first sensitive column its share of a piece of k, but at least one, the nearest records to
-    record x; gives how many were taken. `total`: records in no piece, x among them."""
-    taken = np.int64(0)
-    for j in range(size):
-        value = sensitive[rows[0, j], 0]
-        if value < 0 or (rows[1, j] >= 0 and rows[1, j] != piece):
-            continue
-        bucket, is_first = np.int64(0), True
-        for i in range(size):
-            if (rows[1, i] < 0 or rows[1, i] == piece) and sensitive[rows[0, i], 0] == value:
-                bucket += 1
-                is_first = is_first and i >= j
-        if not is_first:
-            continue
-        due = max(np.int64(1), k * bucket // total) - (sensitive[rows[0, x], 0] == value)
-        while due > 0:
-            best = np.int64(-1)
-            for i in range(size):
-                if rows[2, i] > 0 and sensitive[rows[0, i], 0] == value and (best < 0 or away[i] < away[best]):
-                    best = np.int64(i)
-            if best < 0:
-                break
-            _add(best, piece, rows)
-            taken += 1
-            due -= 1
-    return taken
-
-
-@part
-def _has(piece, size, need, sensitive, values_of, clock, rows):
-    """Whether a piece has as many values of each sensitive column as it needs."""
-    clock[0] += 1
-    for s in range(len(need)):
-        number = np.int64(0)
-        for j in range(size):
-            code = sensitive[rows[0, j], s]
-            if rows[1, j] == piece and code >= 0 and values_of[s, code] != clock[0]:
-                values_of[s, code] = clock[0]
-                number += 1
-        if number < need[s]:
-            return False
-    return True
-
-
-@part
-def _spans(size, base, values, lows, highs, first, nodes, rows):
-    """What the pieces of a cluster publish."""
-    last = np.int64(-1)
-    for j in range(size):
-        if rows[1, j] < 0:
-            continue
-        new = base + rows[1, j]
-        if rows[1, j] > last:  # the oldest record of a piece is older than that of the next one
-            last = rows[1, j]
-            begin(values[rows[0, j]], lows[new], highs[new], first, nodes)
-        else:
-            widen(values[rows[0, j]], lows[new], highs[new], first, nodes)
-
-
-@part
-def _deal(size, pieces, base, values, people, need, lows, highs, first, nodes, share, seen, weights, rows):
-    """The records that are left join the pieces that they widen least (ties: the first), of a person all the same one,
-    the oldest's; where sensitive values count, each its own."""
-    for j in range(size):
-        if rows[1, j] >= 0:
-            continue
-        value, person = values[rows[0, j]], people[rows[0, j]]
-        best, least = np.int64(0), np.inf
-        for piece in range(pieces):
-            low, high = lows[base + piece], highs[base + piece]
-            more = growth(value, low, high, least, first, nodes, share, seen, weights)
-            if more < least:
-                best, least = np.int64(piece), more
-        for i in range(j, size):
-            if i == j or (len(need) == 0 and rows[1, i] < 0 and person >= 0 and people[rows[0, i]] == person):
-                rows[1, i] = best
-                widen(values[rows[0, i]], lows[base + best], highs[base + best], first, nodes)

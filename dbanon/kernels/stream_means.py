@@ -67,37 +67,42 @@ def listed(size, number, rows, group, heads, link):
 
 @part
 def _move(number, values, first, nodes, share, seen, centers, heads, link, counts, found):
-    """Moves centers to where their records are: to the mean of numbers, to the category that is nearest to all
-    (ties: the first that came), and to NULL where that is more than half. One without records stays."""
+    """Moves centers to where their records are. One without records stays."""
     for c in range(number):
-        if heads[c] < 0:
-            continue
-        for a in range(values.shape[1]):
-            known, nulls, total, t = np.int64(0), np.int64(0), 0.0, heads[c]
-            different = np.int64(0)
-            while t >= 0:
-                value = values[t, a]
-                if value != value:
-                    nulls += 1
-                elif first[a] == first[a + 1]:
-                    known += 1
-                    total += value
-                else:
-                    known += 1
-                    node = first[a] + np.int64(value)
-                    if counts[node] == 0:
-                        found[different] = np.int64(value)
-                        different += 1
-                    counts[node] += 1
-                t = link[t]
-            if nulls > known:
-                centers[c, a] = np.nan
+        if heads[c] >= 0:
+            middle(heads[c], values, first, nodes, share, seen, centers[c], link, counts, found)
+
+
+@part
+def middle(head, values, first, nodes, share, seen, center, link, counts, found):
+    """The center of a list of records: the mean of numbers, the category that is nearest to all (ties: the first in the
+    list), and NULL where that is more than half."""
+    for a in range(len(center)):
+        known, nulls, total, t = np.int64(0), np.int64(0), 0.0, head
+        different = np.int64(0)
+        while t >= 0:
+            value = values[t, a]
+            if value != value:
+                nulls += 1
             elif first[a] == first[a + 1]:
-                centers[c, a] = total / known
+                known += 1
+                total += value
             else:
-                centers[c, a] = _medoid(a, different, first, nodes, share, seen, counts, found)
-            for i in range(different):
-                counts[first[a] + found[i]] = 0
+                known += 1
+                node = first[a] + np.int64(value)
+                if counts[node] == 0:
+                    found[different] = np.int64(value)
+                    different += 1
+                counts[node] += 1
+            t = link[t]
+        if nulls > known:
+            center[a] = np.nan
+        elif first[a] == first[a + 1]:
+            center[a] = total / known
+        else:
+            center[a] = _medoid(a, different, first, nodes, share, seen, counts, found)
+        for i in range(different):
+            counts[first[a] + found[i]] = 0
 
 
 @part

@@ -1,9 +1,9 @@
 """Open clusters of a stream: each record joins one when it arrives, and a cluster leaves when a record of it is due.
 
 Clusters have a slot each, of which `used` says whether there is one; `ids` (slots,) number them in the order in which
-they were opened. The records of a cluster are a list: `heads` (slots,) is the first of it, `link` (records,) the next
-one, -1 at the end, and `slot` (records,) the cluster of a record. `sizes`, `lows` and `highs` are those of the slots.
-Records and classes are those of `stream_window` and `stream_class`.
+they were opened. The records of a cluster are a list from the last that arrived to the first: `heads` (slots,) is where
+it begins, `link` (records,) the next one, -1 at the end, and `slot` (records,) the cluster of a record. `sizes`, `lows`
+and `highs` are those of the slots. Records and classes are those of `stream_window` and `stream_class`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,19 @@ def open_cluster(t, state, used, ids, heads, values, lows, highs, sizes, first, 
 def put(t, c, heads, link, slot, sizes):
     """Puts a record first into the list of a cluster."""
     link[t], heads[c], slot[t] = heads[c], t, c
+    sizes[c] += 1
+
+
+@part
+def put_back(t, c, heads, link, slot, sizes):
+    """Puts a record into the list of a cluster where it belongs by its arrival."""
+    if heads[c] < t:
+        put(t, c, heads, link, slot, sizes)
+        return
+    i = heads[c]
+    while link[i] > t:
+        i = link[i]
+    link[t], link[i], slot[t] = link[i], t, c
     sizes[c] += 1
 
 
@@ -67,12 +80,21 @@ def measure(c, heads, link, values, lows, highs, first, nodes):
 
 @part
 def pour(source, c, heads, link, slot, sizes):
-    """The records of one cluster become another's."""
-    t = heads[source]
-    while t >= 0:
-        following = link[t]
-        put(t, c, heads, link, slot, sizes)
-        t = following
+    """The records of one cluster become another's, in the order of arrival."""
+    one, other, last = heads[source], heads[c], np.int64(-1)
+    while one >= 0 or other >= 0:
+        if one > other:
+            t, one = one, link[one]
+        else:
+            t, other = other, link[other]
+        slot[t] = c
+        if last < 0:
+            heads[c] = t
+        else:
+            link[last] = t
+        last = t
+    link[last] = -1
+    sizes[c] += sizes[source]
 
 
 @part

@@ -186,40 +186,37 @@ def fads_steps(
             arrive(state, arrived, values, first, seen)
             steps += 1
             continue
-        now = state[LAST]
         steps += state[0] - x
-        forget(state, now - life, kept, born)
-        c, own = least_class(values[x], kept, state[3], lows, highs, first, share, seen, weights)
         number = group(
-            x,
-            x,
-            state[0],
-            k,
-            need,
-            values,
-            people,
-            sensitive,
-            out,
-            first,
-            nodes,
-            share,
-            seen,
-            weights,
-            table,
-            found,
+            x, x, state[0], k, need, values, people, sensitive, out, first, nodes, share, seen, weights, table, found,
             far,
-        )
-        new = state[2]
-        if number >= 0:
-            span(x, number, found, values, lows[new], highs[new], first, nodes)
-            if c >= 0 and own < loss(lows[new], highs[new], first, share, seen, weights):
-                number = np.int64(-1)
-        if number >= 0:
-            leave(x, number, found, new, now, out, step)
-            keep_class(new, now, state, kept, born)
-        else:
-            out[x], step[x] = (c if c >= 0 else SUPPRESSED), now
+        )  # fmt: skip
+        publish(
+            x, number, state, life, values, out, step, kept, born, lows, highs, first, nodes, share, seen, weights,
+            found,
+        )  # fmt: skip
     return steps
+
+
+@part
+def publish(
+    x, number, state, life, values, out, step, kept, born, lows, highs, first, nodes, share, seen, weights, found
+):
+    """A record leaves with the first `number` of `found` (-1: there is no group), or with a kept class that covers it
+    and loses less, or is suppressed."""
+    now = state[LAST]
+    forget(state, now - life, kept, born)
+    c, own = least_class(values[x], kept, state[3], lows, highs, first, share, seen, weights)
+    new = state[2]
+    if number >= 0:
+        span(x, number, found, values, lows[new], highs[new], first, nodes)
+        if c >= 0 and own < loss(lows[new], highs[new], first, share, seen, weights):
+            number = np.int64(-1)
+    if number >= 0:
+        leave(x, number, found, new, now, out, step)
+        keep_class(new, now, state, kept, born)
+    else:
+        out[x], step[x] = (c if c >= 0 else SUPPRESSED), now
 
 
 @part

@@ -18,7 +18,7 @@ class OpenClusters:
 
     recent (mu,): what the last classes lose; used, ids, heads, sizes (slots,), lows and highs (slots, attributes); link
     and slot (records,). grown (slots,), marks (persons,), values (columns, sensitive values), clock (1,), rows (3,
-    records) and away (records,) are scratch.
+    records), away (records,), center (attributes,) and counts (nodes,) are scratch.
     """
 
     recent: Floats
@@ -36,6 +36,8 @@ class OpenClusters:
     clock: Ints
     rows: Ints
     away: Floats
+    center: Floats
+    counts: Ints
 
     @classmethod
     def of(cls, desk: Desk, mu: int, slots: int, before: State | None) -> OpenClusters:
@@ -59,6 +61,8 @@ class OpenClusters:
             clock=np.zeros(1, np.int64),
             rows=np.zeros((3, records), np.int64),
             away=np.zeros(records),
+            center=np.zeros(width),
+            counts=np.zeros(len(arrivals.places.share), np.int64),
         )
         if before is not None:
             made._take_up(desk, before)

@@ -17,7 +17,14 @@ DEEP = Tree(np.array([-1, 0, 1, 1, 1, 0, 5, 5, 0], np.int32), np.array([2, 3, 4,
 
 
 def random_arrivals(
-    seed: int, records: int, *, nulls: bool = False, persons: bool = False, sensitive: int = 0, values: int = 9
+    seed: int,
+    records: int,
+    *,
+    nulls: bool = False,
+    persons: bool = False,
+    sensitive: int = 0,
+    values: int = 9,
+    attributes_used: slice = slice(None),
 ) -> Arrivals:
     """Records of two numbers and two categories: many are alike, so that ties matter. `persons`: some have several
     records, and some records have none; `sensitive`: columns of three values and NULL."""
@@ -27,7 +34,7 @@ def random_arrivals(
         Number(np.arange(3.0), integral=True, weight=2.0),
         FLAT,
         DEEP,
-    ]
+    ][attributes_used]
     codes = np.stack([random.integers(0, a.values + nulls, records) for a in attributes], axis=1).astype(np.int32)
     people = random.integers(-1, max(records // 2, 2), records) if persons else None
     return arrivals(attributes, codes, people, random.integers(-1, 3, (records, sensitive)))

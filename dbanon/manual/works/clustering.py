@@ -140,6 +140,12 @@ WORKS = (
         "10.1109/TDSC.2009.47",
     ),
     Work(
+        "Mohammadian et al. 2014",
+        "Mohammadian, E., Noferesti, M. and Jalili, R.",
+        "FAST: fast anonymization of big data streams",
+        "BigDataScience 2014",
+    ),
+    Work(
         "Guo and Zhang 2013",
         "Guo, K. and Zhang, Q.",
         "Fast clustering-based anonymization approaches with time constraints for data streams",
@@ -159,6 +165,13 @@ WORKS = (
         "Privacy protection on sliding window of data streams",
         "CollaborateCom 2007",
         "10.1109/COLCOM.2007.4553832",
+    ),
+    Work(
+        "Wang et al. 2010",
+        "Wang, P., Lu, J., Zhao, L. and Yang, J.",
+        "B-CASTLE: an efficient publishing algorithm for k-anonymizing data streams",
+        "GCIS 2010",
+        "10.1109/GCIS.2010.196",
     ),
     Work(
         "Zakerzadeh and Osborn 2011",

@@ -18,6 +18,9 @@ MU = Parameter(
 )
 """Own parameters of systems with open clusters."""
 
+NO_END = 2**62
+"""A size that no cluster has."""
+
 
 def castle(
     arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
@@ -30,20 +33,36 @@ def castle(
     outlier, or is merged with others. Where the paper chooses at random the oldest is chosen. O(beta * attributes)
     time a record; published classes that are good are kept for good, as in the paper.
     """
+    beta = int(str(options["beta"]))
+    return cluster(arrivals, model, options, check, before, ends, beta, beta, None)
+
+
+def cluster(
+    arrivals: Arrivals,
+    model: Model,
+    options: Mapping[str, object],
+    check: Check,
+    before: State | None,
+    ends: bool,
+    beta: int,
+    slots: int,
+    alpha: int | None,
+) -> State:
+    """CASTLE, or with `alpha` B-CASTLE, with at most so many open clusters as `slots` says."""
     from dbanon.kernels.stream_castle import castle_steps
 
     desk, places = Desk.of(arrivals, model, before), arrivals.places
-    beta, delta = (int(str(options[name])) for name in ("beta", "delta"))
-    open_ = OpenClusters.of(desk, int(str(options["mu"])), beta + 1, before)
+    open_, delta = OpenClusters.of(desk, int(str(options["mu"])), slots, before), int(str(options["delta"]))
 
     def steps(most: int) -> int:
         return int(
             castle_steps(
-                desk.counters, most, ends, model.k, delta, beta, desk.need, arrivals.arrived, arrivals.values,
-                arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born, desk.lows, desk.highs,
-                open_.recent, places.first, places.nodes, places.share, desk.seen, places.weights, open_.used,
-                open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link, open_.slot, open_.grown,
-                open_.marks, open_.values, open_.clock, open_.rows, open_.away,
+                desk.counters, most, ends, model.k, delta, beta, alpha or NO_END, alpha is not None, desk.need,
+                arrivals.arrived, arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept,
+                desk.born, desk.lows, desk.highs, open_.recent, places.first, places.nodes, places.share, desk.seen,
+                places.weights, open_.used, open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link,
+                open_.slot, open_.grown, open_.marks, open_.values, open_.clock, open_.rows, open_.away, open_.center,
+                open_.counts,
             )
         )  # fmt: skip
 

@@ -1,0 +1,85 @@
+"""FADS and FAST, written down as their steps are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbanon.stream import SUPPRESSED, WAITING, Arrivals
+from oracle.stream_common import Plain, Span
+
+
+class Fads:
+    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those that may be published
+    again."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, life: int) -> None:
+        self.plain, self.k, self.need, self.life = Plain(came), k, need, life
+        self.out = [WAITING] * came.records
+        self.step = [0] * came.records
+        self.classes: list[list[Span]] = []
+        self.born: list[int] = []
+        self.kept: list[int] = []
+        self.window: list[int] = []
+        for record in range(came.records):
+            self.now = record + 1
+            self.plain.see(record)
+            self.window.append(record)
+            while self.window and self.now - self.window[0] >= delta:
+                self._round()
+        while self.window:
+            self._publish(self.window[0])
+
+    def _round(self) -> None:
+        """The oldest record is due."""
+        self._publish(self.window[0])
+
+    def _publish(self, x: int) -> None:
+        plain = self.plain
+        self.kept = [c for c in self.kept if self.now - self.born[c] < self.life]
+        covering = [c for c in self.kept if plain.covers(self.classes[c], x)]
+        known = min(covering, key=lambda c: plain.loss(self.classes[c]), default=None)
+        group = self._group(x)
+        if group and (known is None or plain.loss(self.classes[known]) >= plain.loss(plain.span(group))):
+            self.kept.append(len(self.classes))
+            self._leave(group, len(self.classes))
+            self.classes.append(plain.span(group))
+            self.born.append(self.now)
+        else:
+            self._leave([x], SUPPRESSED if known is None else known)
+
+    def _group(self, x: int) -> list[int]:
+        """The record and the nearest of k - 1 other persons, and of others with sensitive values that these lack."""
+        plain = self.plain
+        others = sorted(set(self.window) - {x}, key=lambda r: (plain.apart(plain.values[x], plain.values[r]), r))
+        group = [x]
+        for r in others:
+            if len(group) < self.k and plain.persons([r]) - plain.persons(group):
+                group.append(r)
+        if not plain.persons([x]) or len(group) < self.k:
+            return []
+        for s, need in enumerate(self.need):
+            while len(plain.kinds(group, s)) < need:
+                new = [r for r in others if plain.persons([r]) - plain.persons(group)]
+                new = [r for r in new if plain.kinds([r], s) - plain.kinds(group, s)]
+                if not new:
+                    return []
+                group.append(new[0])
+        return group
+
+    def _leave(self, records: list[int], number: int) -> None:
+        for r in records:
+            self.out[r], self.step[r] = number, self.now
+            self.window.remove(r)
+
+
+class Fast(Fads):
+    """FAST: a round is held, for all that would be due before `ahead` more records come."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, life: int, ahead: int) -> None:
+        self.late = delta - ahead
+        super().__init__(came, k, need, delta, life)
+
+    def _round(self) -> None:
+        for x in [r for r in self.window if self.now - r >= self.late]:
+            if x in self.window:
+                self._publish(x)

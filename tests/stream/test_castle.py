@@ -1,0 +1,117 @@
+"""CASTLE against its plain loop, in any cuts, and streams that were traced by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle.stream_castle import Castle
+from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+
+from dbanon.space.space import Number
+from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
+
+Options = dict[str, int]
+
+
+def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+    return find("castle").run(came, model, options, lambda: None, before, ends)
+
+
+def case(seed: int) -> tuple[Arrivals, Model, Options]:
+    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
+    or all alike; short ones, and those in which no record may wait for more than a class needs."""
+    random = np.random.default_rng(seed)
+    sensitive = int(random.integers(0, 3))
+    came = random_arrivals(
+        seed,
+        int(random.integers(1, 120)),
+        nulls=bool(seed % 2),
+        persons=bool(seed % 3),
+        sensitive=sensitive,
+        values=1 if seed % 11 == 0 else int(random.integers(1, 30)),
+        attributes_used=slice(0, 1) if seed % 7 == 0 else slice(None),
+    )
+    model = Model(int(random.integers(2, 5)), (2,) * sensitive)
+    delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 60))
+    return came, model, {"delta": delta, "beta": int(random.integers(1, 8)), "mu": int(random.integers(1, 8))}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(3))
+def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+    for seed in range(part, 400, 3):
+        came, model, options = case(seed)
+        left = run(came, model, options)
+        plain = Castle(came, model.k, model.need, **options)
+        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
+            plain.classes
+        ), seed
+        assert left.kept.tolist() == plain.kept, seed
+        refuse_broken(came, model, left, options["delta"])
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(2))
+def test_any_cuts_give_the_same(part: int) -> None:
+    for seed in range(part, 300, 2):
+        came, model, options = case(seed)
+        alike(_resumed(seed, came, model, options), run(came, model, options))
+
+
+def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State:
+    return resumed(
+        came,
+        lambda some, before, ends: run(some, model, options, before, ends),
+        random_cuts(seed, came.records),
+        find("castle").by_record,
+    )
+
+
+def of_numbers(values: list[int], sensitive: list[int] | None = None) -> Arrivals:
+    """Numbers up to 10; sensitive values, if any."""
+    attribute = Number(np.arange(11.0), integral=True)
+    codes = np.array(values, np.int32)[:, None]
+    others = np.zeros((len(values), 0), np.int64) if sensitive is None else np.array(sensitive)[:, None]
+    return arrivals([attribute], codes, None, others)
+
+
+def test_a_stream_traced_by_hand() -> None:
+    """k = 2, delta = 4, beta = 2, mu = 2, one number.
+
+    1: 0 opens A. 2: 1 would widen it by all that was seen, which is more than no loss, so it opens B. 3: 10 widens B
+    least, by 0.9, and there are two clusters, so it joins. 4: 2 joins B, which it does not widen. 5: 0 joins A; 1 is
+    due, and A leaves as class 0, 0-0, kept as the first. 6: 0 widens B, 1-10, which loses more than tau, so it opens C;
+    2 is due, and B leaves as class 1, 1-10, which loses 0.9: tau is 0.45, and it is not kept. 7: 9 opens D, as C with
+    it would lose 0.9. 8: 8, 9: 7 and 10: 6 join D; 6 is due in C, which is too small, and leaves with class 0. 11: 9
+    joins D; 7 is due, and D has five persons, so it is split: 9 and 9, then 8 and the nearest, 7; the 6 that is left
+    widens 7-8 least. Class 2, 9-9, loses 0 and is kept; class 3, 6-8, loses 0.2, which is not less than tau, 0.1.
+    12: 3 opens E. 13: 5 opens F, as 3-5 would lose 0.2. 14, 15 and 16: 5 joins F; 12 is due, E is too small and nothing
+    covers 3, of the two clusters not more than half are larger, so it is merged with F and split: the 3 and the oldest
+    5, then the two next; the last 5 joins the first of these. Class 4, 3-5, is not kept, class 5, 5-5, is.
+    17: 2 opens G. The stream ends, and it is suppressed.
+    """
+    came = of_numbers([0, 1, 10, 2, 0, 0, 9, 8, 7, 6, 9, 3, 5, 5, 5, 5, 2])
+    left = run(came, Model(2), {"delta": 4, "beta": 2, "mu": 2})
+    assert left.out.tolist() == [0, 1, 1, 1, 0, 0, 2, 3, 3, 3, 2, 4, 4, 5, 5, 4, SUPPRESSED]
+    assert left.step.tolist() == [5, 6, 6, 6, 5, 10, 11, 11, 11, 11, 11, 16, 16, 16, 16, 16, 17]
+    assert left.lows.tolist() == [[0], [1], [9], [6], [3], [5]]
+    assert left.highs.tolist() == [[0], [10], [9], [8], [5], [5]]
+    assert left.kept.tolist() == [0, 2, 5]
+
+
+def test_an_outlier_is_suppressed_where_most_clusters_are_larger() -> None:
+    """0, 5 and 10 open clusters, of which 5 and 10 grow before the 0 is due."""
+    left = run(of_numbers([0, 5, 10, 5, 10]), Model(2), {"delta": 4, "beta": 3, "mu": 2})
+    assert left.out.tolist() == [SUPPRESSED, 0, 1, 0, 1]
+    assert left.step.tolist() == [5, 5, 5, 5, 5]
+
+
+def test_a_split_takes_its_share_of_each_sensitive_value() -> None:
+    """One cluster, 0 (x), 0 (x), 1 (y), 5 (y), 6 (x). By persons alone the two 0 and then 1 and 5 would be pieces; by
+    shares of a piece of two the first 0 and the nearest y, 1, then the second 0 and 5; the 6 widens 0-5 least."""
+    values, options = [0, 0, 1, 5, 6], {"delta": 9, "beta": 1, "mu": 2}
+    left = run(of_numbers(values, [0, 0, 1, 1, 0]), Model(2, (2,)), options)
+    assert left.out.tolist() == [0, 1, 0, 1, 1]
+    assert (left.lows.tolist(), left.highs.tolist()) == ([[0], [0]], [[1], [6]])
+    assert run(of_numbers(values), Model(2), options).out.tolist() == [0, 0, 1, 1, 1]

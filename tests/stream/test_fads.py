@@ -1,0 +1,94 @@
+"""FADS against its plain loop, in any cuts, and a stream that was traced by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle.stream_fads import Fads
+from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+
+from dbanon.space.space import Number
+from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
+
+Options = dict[str, int]
+
+
+def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+    return find("fads").run(came, model, options, lambda: None, before, ends)
+
+
+def case(seed: int) -> tuple[Arrivals, Model, Options]:
+    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
+    or all alike; short ones, and those in which no record may wait for more than a class needs."""
+    random = np.random.default_rng(seed)
+    sensitive = int(random.integers(0, 3))
+    came = random_arrivals(
+        seed,
+        int(random.integers(1, 120)),
+        nulls=bool(seed % 2),
+        persons=bool(seed % 3),
+        sensitive=sensitive,
+        values=1 if seed % 11 == 0 else int(random.integers(1, 30)),
+        attributes_used=slice(0, 1) if seed % 7 == 0 else slice(None),
+    )
+    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 50))
+    return came, model, {"delta": delta, "life": int(random.choice([0, 1, 5, 30, 1000]))}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(3))
+def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+    for seed in range(part, 400, 3):
+        came, model, options = case(seed)
+        left = run(came, model, options)
+        plain = Fads(came, model.k, model.need, **options)
+        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
+            plain.classes
+        ), seed
+        assert (left.kept.tolist(), left.born.tolist()) == (plain.kept, plain.born), seed
+        refuse_broken(came, model, left, options["delta"])
+
+
+def test_any_cuts_give_the_same() -> None:
+    for seed in range(200):
+        came, model, options = case(seed)
+        alike(_resumed(seed, came, model, options), run(came, model, options))
+
+
+def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State:
+    cuts = random_cuts(seed, came.records)
+    return resumed(came, lambda some, before, ends: run(some, model, options, before, ends), cuts)
+
+
+def test_a_stream_traced_by_hand() -> None:
+    """k = 2, delta = 3, life = 4, one number.
+
+    1: 0; 2: 4; 3: 1, and the 0 is due: with the 1 it is class 0, 0-1. 4: 5, with the 4 that is due class 1, 4-5. 5: 4;
+    6: 10; 7: 8, and the 4 is due: class 0 was made four arrivals ago and is forgotten, class 1 covers 4 and loses 0.1,
+    less than 4-8 would, so it is used again. 8: 9, with the 10 class 2, 9-10. 9: 3, with the 8 class 3, 3-8. 10: 9; 11:
+    0, of nobody who is known. The stream ends: class 2 is not too old for the 9, none covers 0.
+    """
+    value = np.array([[0], [4], [1], [5], [4], [10], [8], [9], [3], [9], [0]], np.int32)
+    people = np.append(np.arange(10), -1)
+    came = arrivals([Number(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64))
+    left = run(came, Model(2), {"delta": 3, "life": 4})
+    assert left.out.tolist() == [0, 1, 0, 1, 1, 2, 3, 2, 3, 2, SUPPRESSED]
+    assert left.step.tolist() == [3, 4, 3, 4, 7, 8, 9, 8, 9, 11, 11]
+    assert left.lows.tolist() == [[0], [4], [9], [3]]
+    assert left.highs.tolist() == [[1], [5], [10], [8]]
+    assert left.born.tolist() == [3, 4, 8, 9]
+    assert left.kept.tolist() == [2, 3]
+
+
+def test_sensitive_values_come_from_further_away() -> None:
+    """0 (x), 1 (x), 1 (NULL), 7 (y), 2 (x) of the person of the first: the nearest of another person is 1, and then the
+    nearest with another value, 7."""
+    value, people = np.array([[0], [1], [1], [7], [2]], np.int32), np.array([0, 1, 2, 3, 0])
+    sensitive = np.array([[0], [0], [-1], [1], [0]])
+    came = arrivals([Number(np.arange(8.0), integral=True)], value, people, sensitive)
+    left = run(came, Model(2, (2,)), {"delta": 5, "life": 9})
+    assert left.out.tolist() == [0, 0, 0, 0, 0]
+    assert left.step.tolist() == [5, 5, 5, 5, 5]
+    assert (left.lows.tolist(), left.highs.tolist()) == ([[0]], [[7]])

@@ -1,0 +1,109 @@
+"""FAST against its plain loop, in any cuts, and a stream that was traced by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle.stream_fads import Fast
+from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+
+from dbanon.space.space import Number
+from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
+from dbanon.stream.methods.fast import problem
+
+Options = dict[str, int]
+
+
+def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+    return find("fast").run(came, model, {"workers": 1, **options}, lambda: None, before, ends)
+
+
+def case(seed: int) -> tuple[Arrivals, Model, Options]:
+    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
+    or all alike; short ones, and those in which no record may wait for more than a class needs."""
+    random = np.random.default_rng(seed)
+    sensitive = int(random.integers(0, 3))
+    came = random_arrivals(
+        seed,
+        int(random.integers(1, 120)),
+        nulls=bool(seed % 2),
+        persons=bool(seed % 3),
+        sensitive=sensitive,
+        values=1 if seed % 11 == 0 else int(random.integers(1, 30)),
+        attributes_used=slice(0, 1) if seed % 7 == 0 else slice(None),
+    )
+    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 50))
+    ahead = int(random.choice([0, random.integers(0, delta - model.k + 1), delta - model.k]))
+    return came, model, {"delta": delta, "life": int(random.choice([0, 1, 5, 30, 1000])), "ahead": ahead}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(3))
+def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+    for seed in range(part, 400, 3):
+        came, model, options = case(seed)
+        left = run(came, model, options)
+        plain = Fast(came, model.k, model.need, **options)
+        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
+            plain.classes
+        ), seed
+        assert (left.kept.tolist(), left.born.tolist()) == (plain.kept, plain.born), seed
+        refuse_broken(came, model, left, options["delta"])
+
+
+def test_any_cuts_give_the_same() -> None:
+    for seed in range(200):
+        came, model, options = case(seed)
+        alike(_resumed(seed, came, model, options), run(came, model, options))
+
+
+def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State:
+    cuts = random_cuts(seed, came.records)
+    return resumed(came, lambda some, before, ends: run(some, model, options, before, ends), cuts)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("workers", [2, 3])
+def test_any_number_of_workers_gives_the_same(workers: int) -> None:
+    for seed in range(100):
+        came, model, options = case(seed)
+        alike(run(came, model, {**options, "workers": workers}), run(came, model, options))
+    came = random_arrivals(1, 2000, persons=True, sensitive=1, values=200)
+    options = {"delta": 300, "life": 50, "ahead": 250}
+    alike(run(came, Model(3, (2,)), {**options, "workers": workers}), run(came, Model(3, (2,)), options))
+
+
+def test_without_rounds_it_is_fads() -> None:
+    for seed in range(100):
+        came, model, options = case(seed)
+        fads = find("fads").run(came, model, options, lambda: None, None, True)
+        alike(run(came, model, {**options, "ahead": 0}), fads)
+
+
+def test_a_stream_traced_by_hand() -> None:
+    """k = 2, delta = 5, ahead = 2, life = 4, one number.
+
+    1: 0; 2: 9; 3: 4; 4: 8; 5: 1, and the 0 is due: with 1 it is class 0, 0-1. Those up to 3 would be due before two
+    more have come: 9 leaves with 8 as class 1, 8-9, and 4 has nobody left and is suppressed. 6: 5; 7: 5; 8: 9; 9: 6;
+    10: 8, and the first 5 is due: class 2, 5-5. Of the 9, which would be due soon, class 1 was made too long ago; with
+    the 8 it is class 3, 8-9. 11: 9; the stream ends: 6 has 9 as its nearest, class 4, 6-9.
+    """
+    value = np.array([[0], [9], [4], [8], [1], [5], [5], [9], [6], [8], [9]], np.int32)
+    came = arrivals([Number(np.arange(11.0), integral=True)], value, None, np.zeros((11, 0), np.int64))
+    left = run(came, Model(2), {"delta": 5, "life": 4, "ahead": 2})
+    assert left.out.tolist() == [0, 1, SUPPRESSED, 1, 0, 2, 2, 3, 4, 3, 4]
+    assert left.step.tolist() == [5, 5, 5, 5, 5, 10, 10, 10, 11, 10, 11]
+    assert left.lows.tolist() == [[0], [8], [5], [8], [6]]
+    assert left.highs.tolist() == [[1], [9], [5], [9], [9]]
+
+
+def test_a_round_leaves_enough_records_to_wait() -> None:
+    assert problem({"delta": 9, "ahead": 6}, 4) == ("ahead", "at most 5, delta less as many records as a class needs")
+    assert problem({"delta": 9, "ahead": 5}, 4) is None
+    assert problem({"delta": 4, "ahead": None}, 4) is None
+    came, model, options = case(2)
+    ahead = min(model.k, options["delta"] - model.k)
+    left = find("fast").run(came, model, {**options, "workers": 1, "ahead": None}, lambda: None, None, True)
+    alike(left, run(came, model, {**options, "ahead": ahead}))
