@@ -115,9 +115,11 @@ def _arrivals(
     codes = np.stack([tables.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
     width = len(asked["attributes"])
     values = [tables.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]
-    sensitive = np.stack(values, axis=1) if values else np.empty((len(of), 0), np.int64)
+    tested = values[: len(asked["need"])]
+    sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
+    labels = None if asked["label"] is None else values[asked["label"]]
     waiting = 0 if growing is None else int((arrived <= growing.arrived).sum())
-    return stream.arrivals(attributes, codes, people, sensitive, arrived, waiting)
+    return stream.arrivals(attributes, codes, people, sensitive, arrived, waiting, labels=labels)
 
 
 def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str] | None]:

@@ -66,7 +66,7 @@ def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State
         came,
         lambda some, before, ends: run(some, model, options, before, ends),
         random_cuts(seed, came.records),
-        find("b_castle").by_record,
+        find("b_castle").kept.by_record,
     )
 
 

@@ -64,7 +64,7 @@ def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State
         came,
         lambda some, before, ends: run(some, model, options, before, ends),
         random_cuts(seed, came.records),
-        find("castle").by_record,
+        find("castle").kept.by_record,
     )
 
 

@@ -9,7 +9,7 @@ from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.castle import BETA, MU, cluster
-from dbanon.stream.registry import Stream, register
+from dbanon.stream.registry import Kept, Stream, register
 from dbanon.stream.state import State
 
 ALPHA = Parameter("alpha", Integer(2, 10**9), "A cluster of so many records takes no other; default 2k, at least k.")
@@ -55,7 +55,7 @@ register(
         evidence="RECON",
         complexity="O(beta + alpha) time a record, O(delta + kept classes) memory",
         own=(BETA, MU, ALPHA),
-        by_record=("cluster",),
+        kept=Kept(by_record=("cluster",), spans=(("open_lows", "open_highs"),)),
         problem=problem,
     )
 )
