@@ -11,7 +11,8 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.stream_class import begin, distance, least_class, loss, see, widen
-from dbanon.kernels.stream_nearest import WAITING, nearest
+from dbanon.kernels.stream_nearest import WAITING as WAITING
+from dbanon.kernels.stream_nearest import nearest
 
 SUPPRESSED = -1
 
