@@ -24,7 +24,7 @@ def grow(value, without, alpha, state, used, sizes, lows, highs, grown, first, n
         left -= used[c]
         grown[c] = np.inf
         if used[c] and c != without and sizes[c] < alpha:
-            grown[c] = growth(value, lows[c], highs[c], least, first, nodes, share, seen, weights)
+            grown[c] = growth(value, c, lows, highs, least, first, nodes, share, seen, weights)
             least = min(least, grown[c])
     return least
 
@@ -52,7 +52,7 @@ def balance(
     take_out(x, c, heads, link, slot, sizes)
     measure(c, heads, link, values, lows, highs, first, nodes)
     to = c
-    if least < growth(values[x], lows[c], highs[c], np.inf, first, nodes, share, seen, weights):
+    if least < growth(values[x], c, lows, highs, np.inf, first, nodes, share, seen, weights):
         to = _smallest(least, state, used, ids, sizes, grown)
     put_back(x, to, heads, link, slot, sizes)
     widen(values[x], lows[to], highs[to], first, nodes)

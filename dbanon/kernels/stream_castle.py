@@ -7,7 +7,8 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.stream_balance import balance, grow
-from dbanon.kernels.stream_class import least_class, loss, loss_with, widen
+from dbanon.kernels.stream_class import loss, loss_with, widen
+from dbanon.kernels.stream_kept import is_beyond, least_kept
 from dbanon.kernels.stream_open import (
     can_be_enough,
     close_cluster,
@@ -19,7 +20,7 @@ from dbanon.kernels.stream_open import (
     open_cluster,
     put,
 )
-from dbanon.kernels.stream_split import listed, split
+from dbanon.kernels.stream_split import PIECE, listed, split
 from dbanon.kernels.stream_window import LAST, SUPPRESSED, arrive, keep_class, waiting
 
 
@@ -27,7 +28,8 @@ from dbanon.kernels.stream_window import LAST, SUPPRESSED, arrive, keep_class, w
 def castle_steps(
     state, most, ends, k, delta, beta, alpha, balances, need, arrived, values, people, sensitive, out, step, kept, born,
     lows, highs, recent, first, nodes, share, seen, weights, used, ids, heads, sizes, c_lows, c_highs, link, slot,
-    grown, marks, values_of, clock, rows, away, center, counts,
+    grown, marks, values_of, clock, rows, away, table, center, counts,
+    losses, ranges,
 ):  # fmt: skip
     """Lets records arrive until all have, or about `most` clusters and records were looked at; gives how many were.
 
@@ -35,8 +37,8 @@ def castle_steps(
     losses in `recent`, next place in it. `recent` (mu,): what the last classes lose, whose mean a good cluster does not
     exceed. `beta`: most open clusters, beyond which none is opened; `alpha`: a cluster of so many records takes no
     other. Where it `balances`, it is B-CASTLE: records are moved to other clusters, and what leaves is not split.
-    center (attributes,) and counts (nodes,), which are 0: scratch. The rest as in fads_steps, `stream_open` and
-    `stream_split`.
+    center (attributes,) and counts (nodes,), which are 0: scratch. The rest as in fads_steps, `stream_open`,
+    `stream_split` and `stream_kept`.
     """
     steps = np.int64(0)
     while steps < most:
@@ -45,6 +47,7 @@ def castle_steps(
         if x == state[0] or not late:
             if state[0] == len(arrived):
                 break
+            ranges[-1] += is_beyond(values[state[0]], seen, first)
             t = arrive(state, arrived, values, first, seen)
             steps += 1 + state[5]
             c = _select(
@@ -62,8 +65,10 @@ def castle_steps(
         c = slot[x]
         steps += state[5] + sizes[c]
         if not is_enough(c, k, need, heads, link, people, sensitive, marks, values_of, clock):
-            known, _ = least_class(values[x], kept, state[3], lows, highs, first, share, seen, weights)
             steps += state[3]
+            known = least_kept(
+                values[x], kept, state[3], lows, highs, losses, ranges, first, share, seen, weights
+            )  # fmt: skip
             if (
                 known >= 0
                 or _is_outlier(c, state, used, sizes)
@@ -81,6 +86,7 @@ def castle_steps(
         steps += _output(
             c, now, not balances, state, k, need, values, people, sensitive, out, step, kept, born, lows, highs, recent,
             first, nodes, share, seen, weights, c_lows, c_highs, heads, link, marks, values_of, clock, rows, away,
+            table,
         )  # fmt: skip
         close_cluster(c, state, used)
     return steps
@@ -163,7 +169,7 @@ def _nearest_cluster(c, k, balances, used, ids, sizes, lows, highs, first, nodes
 @part
 def _output(
     c, now, splits, state, k, need, values, people, sensitive, out, step, kept, born, lows, highs, recent, first, nodes,
-    share, seen, weights, c_lows, c_highs, heads, link, marks, values_of, clock, rows, away,
+    share, seen, weights, c_lows, c_highs, heads, link, marks, values_of, clock, rows, away, table,
 ):  # fmt: skip
     """A cluster leaves, where it `splits` as several classes if it has twice as many persons as a class needs; gives
     how many records were looked at. A class is kept to be published again where it loses less than the last ones on
@@ -173,7 +179,7 @@ def _output(
     if splits and count(c, 2 * k, heads, link, people, marks, clock[0]) >= 2 * k:
         pieces = split(
             size, base, k, need, values, people, sensitive, lows, highs, first, nodes, share, seen, weights, marks,
-            values_of, clock, rows, away,
+            values_of, clock, rows, away, table,
         )  # fmt: skip
     looked = size * (pieces + 1)
     if pieces == 0:
@@ -181,9 +187,10 @@ def _output(
         for a in range(len(weights)):
             lows[base, a], highs[base, a] = c_lows[c, a], c_highs[c, a]
         for j in range(size):
-            rows[1, j] = 0
+            rows[PIECE, rows[0, j]] = 0
     for j in range(size):
-        out[rows[0, j]], step[rows[0, j]] = base + rows[1, j], now
+        t = rows[0, j]
+        out[t], step[t] = base + rows[PIECE, t], now
     for _ in range(pieces):
         new, begun = state[2], state[6] > 0
         own = loss(lows[new], highs[new], first, share, seen, weights)

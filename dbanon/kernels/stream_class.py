@@ -116,14 +116,15 @@ def loss_with(value, low, high, first, nodes, share, seen, weights):
 
 
 @part
-def growth(value, low, high, most, first, nodes, share, seen, weights):
-    """By how much the loss of a class grows once a record has joined; inf where that is more than `most`."""
+def growth(value, c, lows, highs, most, first, nodes, share, seen, weights):
+    """By how much the loss of class `c` grows once a record has joined; inf where that is more than `most`."""
     total = 0.0
-    for a in range(len(low)):
-        if low[a] <= value[a] <= high[a]:
+    for a in range(len(value)):
+        low, high = lows[c, a], highs[c, a]
+        if low <= value[a] <= high:
             continue
-        from_, to = reach(a, low[a], high[a], value[a], first, nodes)
-        total += weights[a] * (lost(a, from_, to, first, share, seen) - lost(a, low[a], high[a], first, share, seen))
+        from_, to = reach(a, low, high, value[a], first, nodes)
+        total += weights[a] * (lost(a, from_, to, first, share, seen) - lost(a, low, high, first, share, seen))
         if total > most:
             return np.inf
     return total

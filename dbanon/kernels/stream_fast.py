@@ -48,8 +48,8 @@ def fast_steps(
                 _fill(x, state, out, batch)
                 break
             number = _guessed(state[6], need, out, groups, numbers, found)
+        steps += state[0] - x
         if number == UNKNOWN:
-            steps += state[0] - x
             number = group(
                 x, x, state[0], k, need, values, people, sensitive, out, first, nodes, share, seen, weights, table,
                 found, far,

@@ -13,7 +13,7 @@ import numpy as np
 from dbanon.kernels.jit import part
 from dbanon.kernels.lines import below
 from dbanon.kernels.stream_class import apart, begin, distance, growth, widen
-from dbanon.kernels.stream_window import ask, asked
+from dbanon.kernels.stream_nearest import ask, asked
 
 ROUNDS = 5
 """Each record is assigned to the nearest center at most so many times."""
@@ -134,8 +134,8 @@ def members(size, number, k, need, rows, values, people, sensitive, group, first
         group[x] = c
         clock[0] += 1
         marks[people[x]] = clock[0]
-        low, high = np.empty(len(weights)), np.empty(len(weights))
-        begin(values[x], low, high, first, nodes)
+        low, high = np.empty((1, len(weights))), np.empty((1, len(weights)))
+        begin(values[x], low[0], high[0], first, nodes)
         own = np.zeros(len(need), np.int64)
         _count(x, need, sensitive, values_of, clock[0], own)
         persons = np.int64(1)
@@ -150,7 +150,7 @@ def members(size, number, k, need, rows, values, people, sensitive, group, first
                     continue
                 if column >= 0 and (sensitive[t, column] < 0 or values_of[column, sensitive[t, column]] == clock[0]):
                     continue
-                more = growth(values[t], low, high, least, first, nodes, share, seen, weights)
+                more = growth(values[t], np.int64(0), low, high, least, first, nodes, share, seen, weights)
                 if more < least:
                     best, least = t, more
             if best < 0:
@@ -158,7 +158,7 @@ def members(size, number, k, need, rows, values, people, sensitive, group, first
             group[best] = c
             marks[people[best]] = clock[0]
             persons += 1
-            widen(values[best], low, high, first, nodes)
+            widen(values[best], low[0], high[0], first, nodes)
             _count(best, need, sensitive, values_of, clock[0], own)
     listed(size, number, rows, group, heads, link)
 

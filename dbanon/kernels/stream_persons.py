@@ -12,7 +12,8 @@ import numpy as np
 
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.stream_class import begin, distance, widen
-from dbanon.kernels.stream_window import LAST, SUPPRESSED, WAITING, arrive, diverse, nearest, waiting
+from dbanon.kernels.stream_nearest import WAITING, nearest
+from dbanon.kernels.stream_window import LAST, SUPPRESSED, arrive, diverse, waiting
 
 
 @kernel

@@ -10,74 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
-from dbanon.kernels.stream_class import apart, begin, distance, least_class, loss, see, widen
+from dbanon.kernels.stream_class import begin, distance, least_class, loss, see, widen
+from dbanon.kernels.stream_nearest import WAITING as WAITING
+from dbanon.kernels.stream_nearest import nearest
 
-WAITING = -2
 SUPPRESSED = -1
 
 LAST = 8
 """Where `state` has the place at which the last record arrived, as it may have left in a call before."""
-
-
-@part
-def ask(value, ahead, first, nodes, share, seen, weights, table):
-    """Tables of what categories are apart from those of a record, where that is less than looking each up."""
-    for a in range(len(value)):
-        begin_, size = first[a], first[a + 1] - first[a]
-        if size == 0 or size > ahead:
-            continue
-        for node in range(size):
-            table[begin_ + node] = weights[a] * apart(a, value[a], float(node), first, nodes, share, seen)
-
-
-@part
-def asked(x, y, most, ahead, first, nodes, share, seen, weights, table):
-    """How far apart two records are, of which the first was asked for; inf once that is more than `most`."""
-    total = 0.0
-    for a in range(len(x)):
-        size = first[a + 1] - first[a]
-        if 0 < size <= ahead and y[a] == y[a] and x[a] == x[a]:
-            total += table[first[a] + np.int64(y[a])]
-        else:
-            total += weights[a] * apart(a, x[a], y[a], first, nodes, share, seen)
-        if total > most:
-            return np.inf
-    return total
-
-
-@part
-def nearest(x, begins, ends, size, values, people, out, first, nodes, share, seen, weights, table, found, far):
-    """Puts into `found` the `size` - 1 waiting records from `begins` to `ends` that are nearest to record x and about
-    as many other persons, nearest first (ties: the older); gives how many there are. Of each person the nearest."""
-    number, ahead = np.int64(0), (ends - begins) // 2
-    if size < 2:
-        return number
-    ask(values[x], ahead, first, nodes, share, seen, weights, table)
-    for i in range(begins, ends):
-        if out[i] != WAITING or i == x or people[i] < 0 or people[i] == people[x]:
-            continue
-        most = far[number - 1] if number == size - 1 else np.inf
-        away = asked(values[x], values[i], most, ahead, first, nodes, share, seen, weights, table)
-        if number == size - 1 and not away < most:
-            continue
-        at = np.int64(-1)
-        for j in range(number):
-            if people[found[j]] == people[i]:
-                at = np.int64(j)
-                break
-        if at >= 0:
-            if not away < far[at]:
-                continue
-        elif number < size - 1:
-            at = number
-            number += 1
-        else:
-            at = number - 1
-        while at > 0 and far[at - 1] > away:
-            found[at], far[at] = found[at - 1], far[at - 1]
-            at -= 1
-        found[at], far[at] = i, away
-    return number
 
 
 @part

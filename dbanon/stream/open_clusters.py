@@ -17,8 +17,8 @@ class OpenClusters:
     """Slots of clusters, lists of their records, and scratch for questions about them.
 
     recent (mu,): what the last classes lose; used, ids, heads, sizes (slots,), lows and highs (slots, attributes); link
-    and slot (records,). grown (slots,), marks (persons,), values (columns, sensitive values), clock (1,), rows (3,
-    records), away (records,), center (attributes,) and counts (nodes,) are scratch.
+    and slot (records,). grown (slots,), marks (persons,), values (columns, sensitive values), clock (1,), rows (4,
+    records), away (records,), table (nodes,), center (attributes,) and counts (nodes,) are scratch.
     """
 
     recent: Floats
@@ -36,6 +36,7 @@ class OpenClusters:
     clock: Ints
     rows: Ints
     away: Floats
+    table: Floats
     center: Floats
     counts: Ints
 
@@ -59,8 +60,9 @@ class OpenClusters:
             marks=np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64),
             values=np.zeros((columns, int(arrivals.sensitive.max(initial=0)) + 1), np.int64),
             clock=np.zeros(1, np.int64),
-            rows=np.zeros((3, records), np.int64),
+            rows=np.zeros((4, records), np.int64),
             away=np.zeros(records),
+            table=np.zeros(len(arrivals.places.share)),
             center=np.zeros(width),
             counts=np.zeros(len(arrivals.places.share), np.int64),
         )

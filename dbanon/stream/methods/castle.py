@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from dbanon.cluster.registry import Check
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
@@ -54,6 +56,9 @@ def cluster(
     desk, places = Desk.of(arrivals, model, before), arrivals.places
     open_, delta = OpenClusters.of(desk, int(str(options["mu"])), slots, before), int(str(options["delta"]))
 
+    losses, ranges = np.zeros(len(desk.born)), np.zeros(len(desk.born) + 1, np.int64)
+    ranges[-1] = 1
+
     def steps(most: int) -> int:
         return int(
             castle_steps(
@@ -61,8 +66,8 @@ def cluster(
                 arrivals.arrived, arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept,
                 desk.born, desk.lows, desk.highs, open_.recent, places.first, places.nodes, places.share, desk.seen,
                 places.weights, open_.used, open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link,
-                open_.slot, open_.grown, open_.marks, open_.values, open_.clock, open_.rows, open_.away, open_.center,
-                open_.counts,
+                open_.slot, open_.grown, open_.marks, open_.values, open_.clock, open_.rows, open_.away, open_.table,
+                open_.center, open_.counts, losses, ranges,
             )
         )  # fmt: skip
 

@@ -23,10 +23,6 @@ AHEAD = Parameter(
 )
 WORKERS = Parameter("workers", Integer(1, 256), "How many threads look for groups; what leaves is always the same.", 1)
 
-BATCH = 16
-"""Records of a round for which each worker looks for groups at a time: fewer wait for each other more often, of more
-the groups are more often gone when it is their turn."""
-
 
 def fast(
     arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
@@ -40,17 +36,18 @@ def fast(
     nobody says more, as a round takes about as many away. With `ahead` 0 it is FADS. The paper's threads publish at the
     same time, with locks on records; here `workers` look for the groups of a round at the same time, and one after the
     other leaves in the order of arrival, with a group that is looked for again where some of it have left: so what
-    leaves is the same with any number of them. O(delta * attributes) time a record.
+    leaves is the same with any number of them. They wait for each other, so several are only worth it where `delta` is
+    large. O(delta * attributes) time a record.
     """
     from dbanon.kernels.stream_fast import fast_steps, guess
 
     desk, places, k = Desk.of(arrivals, model, before), arrivals.places, model.k
     delta, life, workers = (int(str(options[name])) for name in ("delta", "life", "workers"))
     ahead = _ahead(options, k)
-    size, rounds = k + sum(model.need), BATCH * workers if workers > 1 else 0
-    found, batch, numbers = (np.empty(n, np.int64) for n in (size, rounds, rounds))
+    size, at_once = k + sum(model.need), workers if workers > 1 else 0
+    found, batch, numbers = (np.empty(n, np.int64) for n in (size, at_once, at_once))
     far, table = np.empty((workers, size)), np.empty((workers, len(places.share)))
-    groups = np.empty((rounds, size), np.int64)
+    groups = np.empty((at_once, size), np.int64)
     seen_by_all = (
         desk.need, arrivals.values, arrivals.people, arrivals.sensitive, desk.out, places.first, places.nodes,
         places.share, desk.seen, places.weights,
