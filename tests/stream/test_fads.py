@@ -7,6 +7,7 @@ import pytest
 from oracle.stream_fads import Fads
 from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
 
+from dbanon.kernels.stream_nearest import MANY
 from dbanon.space.space import Number
 from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
 
@@ -49,6 +50,13 @@ def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
         ), seed
         assert (left.kept.tolist(), left.born.tolist()) == (plain.kept, plain.born), seed
         refuse_broken(came, model, left, options["delta"])
+
+
+def test_more_records_wait_than_are_looked_at_together() -> None:
+    came = random_arrivals(5, 700, nulls=True, persons=True, values=200)
+    left = run(came, Model(5), {"delta": MANY + 130, "life": 50})
+    plain = Fads(came, 5, (), MANY + 130, 50)
+    assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step)
 
 
 def test_any_cuts_give_the_same() -> None:
