@@ -10,16 +10,15 @@ from dbanon.kernels.stream_balance import balance, grow
 from dbanon.kernels.stream_class import loss, loss_with, widen
 from dbanon.kernels.stream_kept import is_beyond, least_kept
 from dbanon.kernels.stream_open import (
+    can_be_enough,
     close_cluster,
     count,
-    count_values,
     is_enough,
+    let_go,
     loss_of_both,
-    measure,
     merge,
     open_cluster,
     put,
-    take_out,
 )
 from dbanon.kernels.stream_split import PIECE, listed, split
 from dbanon.kernels.stream_window import LAST, SUPPRESSED, arrive, keep_class, waiting
@@ -73,14 +72,10 @@ def castle_steps(
             if (
                 known >= 0
                 or _is_outlier(c, state, used, sizes)
-                or not _can_be_enough(k, need, used, heads, link, people, sensitive, marks, values_of, clock)
+                or not can_be_enough(k, need, used, heads, link, people, sensitive, marks, values_of, clock)
             ):
                 out[x], step[x] = (known if known >= 0 else SUPPRESSED), now
-                take_out(x, c, heads, link, slot, sizes)
-                if sizes[c] == 0:
-                    close_cluster(c, state, used)
-                else:
-                    measure(c, heads, link, values, c_lows, c_highs, first, nodes)
+                let_go(x, c, state, used, heads, link, slot, sizes, values, c_lows, c_highs, first, nodes)
                 continue
             while not is_enough(c, k, need, heads, link, people, sensitive, marks, values_of, clock):
                 other = _nearest_cluster(
@@ -153,26 +148,6 @@ def _is_outlier(c, state, used, sizes):
     for other in range(len(used)):
         larger += used[other] and sizes[other] > sizes[c]
     return 2 * larger > state[5]
-
-
-@part
-def _can_be_enough(k, need, used, heads, link, people, sensitive, marks, values_of, clock):
-    """Whether all open clusters together are enough for a class."""
-    clock[0] += 1
-    persons = np.int64(0)
-    for c in range(len(used)):
-        if used[c] and persons < k:
-            persons += count(c, k, heads, link, people, marks, clock[0])
-    if persons < k:
-        return False
-    for s in range(len(need)):
-        number = np.int64(0)
-        for c in range(len(used)):
-            if used[c] and number < need[s]:
-                number += count_values(c, s, need[s] - number, heads, link, people, sensitive, values_of, clock[0])
-        if number < need[s]:
-            return False
-    return True
 
 
 @part

@@ -79,6 +79,16 @@ def measure(c, heads, link, values, lows, highs, first, nodes):
 
 
 @part
+def let_go(t, c, state, used, heads, link, slot, sizes, values, lows, highs, first, nodes):
+    """A record leaves its cluster, which is as wide as the others then, or closed without others."""
+    take_out(t, c, heads, link, slot, sizes)
+    if sizes[c] == 0:
+        close_cluster(c, state, used)
+    else:
+        measure(c, heads, link, values, lows, highs, first, nodes)
+
+
+@part
 def pour(source, c, heads, link, slot, sizes):
     """The records of one cluster become another's, in the order of arrival."""
     one, other, last = heads[source], heads[c], np.int64(-1)
@@ -107,6 +117,26 @@ def is_enough(c, k, need, heads, link, people, sensitive, marks, values_of, cloc
     clock[0] += 1
     persons = count(c, k, heads, link, people, marks, clock[0])
     return persons >= k and has_values(c, need, heads, link, people, sensitive, values_of, clock[0])
+
+
+@part
+def can_be_enough(k, need, used, heads, link, people, sensitive, marks, values_of, clock):
+    """Whether all open clusters together are enough for a class."""
+    clock[0] += 1
+    persons = np.int64(0)
+    for c in range(len(used)):
+        if used[c] and persons < k:
+            persons += count(c, k, heads, link, people, marks, clock[0])
+    if persons < k:
+        return False
+    for s in range(len(need)):
+        number = np.int64(0)
+        for c in range(len(used)):
+            if used[c] and number < need[s]:
+                number += count_values(c, s, need[s] - number, heads, link, people, sensitive, values_of, clock[0])
+        if number < need[s]:
+            return False
+    return True
 
 
 @part

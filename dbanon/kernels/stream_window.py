@@ -200,3 +200,13 @@ def keep_class(c, now, state, kept, born):
     kept[state[3]] = c
     state[2] += 1
     state[3] += 1
+
+
+@part
+def keep_latest(c, now, most, state, kept, born):
+    """A new class, which may be published again until `most` others have come."""
+    keep_class(c, now, state, kept, born)
+    if state[3] > most:
+        for i in range(1, state[3]):
+            kept[i - 1] = kept[i]
+        state[3] -= 1

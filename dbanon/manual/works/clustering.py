@@ -153,6 +153,13 @@ WORKS = (
         "10.1016/j.knosys.2013.03.007",
     ),
     Work(
+        "Sopaoglu and Abul 2020",
+        "Sopaoglu, U. and Abul, O.",
+        "A utility based approach for data stream anonymization",
+        "Journal of Intelligent Information Systems 2020(3)",
+        "10.1007/s10844-019-00577-6",
+    ),
+    Work(
         "Tekli et al. 2018",
         "Tekli, J., Al Bouna, B., Bou Issa, Y., Kamradt, M. and Haraty, R.",
         "(k, l)-clustering for transactional data streams anonymization",

@@ -1,0 +1,75 @@
+"""UBDSA: clusters leave as soon as they lose little enough, and with the latest ones whoever fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbanon.cluster.registry import Check
+from dbanon.functions.parameter_types import Integer, Real
+from dbanon.functions.parameters import Parameter
+from dbanon.stream.arrivals import Arrivals, Model
+from dbanon.stream.methods.castle import BETA
+from dbanon.stream.open_clusters import OpenClusters
+from dbanon.stream.registry import Stream, register
+from dbanon.stream.state import Desk, State, drive
+
+THETA = Parameter(
+    "theta",
+    Real(0, 1),
+    "What a class may lose that leaves before it is due: more means less delay.",
+    0.3,
+)
+STORE = Parameter("store", Integer(0, 10**6), "How many of the latest classes may be published again.", 100)
+"""Own parameter of systems that publish the latest classes again."""
+
+
+def ubdsa(
+    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
+) -> State:
+    """UBDSA, a utility based approach for data stream anonymization (Sopaoglu and Abul 2020), reconstructed from its
+    abstract and what a review says.
+
+    A record leaves at once with the class of the store that covers it and loses least, if that is no more than `theta`.
+    Else it joins the open cluster whose records lose least more in all (the cardinality-aware loss: loss times
+    records), or a new one, if they would lose more than `theta` each and fewer than `beta` clusters are open. A cluster
+    that a record has joined leaves at once if it is enough for a class, sensitive values among them, which the paper
+    does not ask for, and loses no more than `theta`. When a record is due, which is as hard a bound as in the paper,
+    its cluster leaves if it is enough; else the record leaves alone with the class of the store that covers it and
+    loses least; else its cluster is merged, again and again, with the one with which both lose least more in all; and
+    where all open clusters are not enough it is suppressed. Nothing is split. O((beta + store) * attributes) time a
+    record, and O(delta) for one that is due.
+    """
+    from dbanon.kernels.stream_ubdsa import ubdsa_steps
+
+    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    delta, store, theta = int(str(options["delta"])), int(str(options["store"])), float(str(options["theta"]))
+    beta = min(int(str(options["beta"])), delta)  # no more records wait
+    open_ = OpenClusters.of(desk, 0, beta, before)
+
+    def steps(most: int) -> int:
+        return int(
+            ubdsa_steps(
+                desk.counters, most, ends, model.k, delta, beta, theta, store, desk.need, arrivals.arrived,
+                arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born,
+                desk.lows, desk.highs, places.first, places.nodes, places.share, desk.seen, places.weights, open_.used,
+                open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link, open_.slot, open_.marks,
+                open_.values, open_.clock,
+            )
+        )  # fmt: skip
+
+    drive(steps, check)
+    return desk.state(**open_.kept(desk))
+
+
+register(
+    Stream(
+        name="ubdsa",
+        title="UBDSA: a utility based approach for data stream anonymization",
+        run=ubdsa,
+        source="Sopaoglu and Abul 2020",
+        evidence="RECON",
+        complexity="O(beta + store) time a record, O(delta) for one that is due; O(delta + store) memory",
+        own=(BETA, THETA, STORE),
+        by_record=("cluster",),
+    )
+)

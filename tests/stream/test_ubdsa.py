@@ -1,0 +1,101 @@
+"""UBDSA against its plain loop, in any cuts, and a stream that was traced by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle.stream_ubdsa import Ubdsa
+from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+
+from dbanon.space.space import Number
+from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
+
+Options = dict[str, object]
+
+
+def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+    return find("ubdsa").run(came, model, options, lambda: None, before, ends)
+
+
+def case(seed: int) -> tuple[Arrivals, Model, Options]:
+    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, few values; short ones."""
+    random = np.random.default_rng(seed)
+    sensitive = int(random.integers(0, 3))
+    came = random_arrivals(
+        seed,
+        int(random.integers(1, 120)),
+        nulls=bool(seed % 2),
+        persons=bool(seed % 3),
+        sensitive=sensitive,
+        values=int(random.integers(1, 9)),
+    )
+    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    options: Options = {
+        "delta": model.k + int(random.integers(0, 40)),
+        "beta": int(random.integers(1, 9)),
+        "theta": float(random.choice([0.0, 0.2, 0.5, 1.0])),
+        "store": int(random.integers(0, 6)),
+    }
+    return came, model, options
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(3))
+def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+    for seed in range(part, 400, 3):
+        came, model, options = case(seed)
+        left = run(came, model, options)
+        plain = Ubdsa(came, model.k, model.need, options)
+        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
+            plain.classes
+        ), seed
+        assert left.kept.tolist() == plain.kept
+        refuse_broken(came, model, left, int(str(options["delta"])) - 1)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(2))
+def test_any_cuts_give_the_same(part: int) -> None:
+    for seed in range(part, 200, 2):
+        came, model, options = case(seed)
+        alike(_resumed(seed, came, model, options), run(came, model, options))
+
+
+def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State:
+    return resumed(
+        came,
+        lambda some, before, ends: run(some, model, options, before, ends),
+        random_cuts(seed, came.records),
+        find("ubdsa").by_record,
+    )
+
+
+def test_records_that_are_all_alike_leave_as_soon_as_they_are_enough() -> None:
+    came = arrivals(
+        [Number(np.arange(1.0), integral=True)], np.zeros((9, 1), np.int32), None, np.zeros((9, 0), np.int64)
+    )
+    left = run(came, Model(3), {"delta": 5, "beta": 2, "theta": 0.0, "store": 1})
+    assert left.out.tolist() == [0] * 9
+    assert left.step.tolist() == [3, 3, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_a_stream_traced_by_hand() -> None:
+    """k = 2, delta = 4, one number, theta = 0.3, at most two open clusters, a store of one class; width 10 from 2 on.
+
+    1: 0 opens A; 2: 10 would make A lose 1 and opens B. 3: 2 joins A, which loses 0.2 and leaves, class 0, 0-2. 4:
+    1 leaves with it at once. 5: 6 would make B lose 0.4 and opens C; 10 is due, and B and C leave, class 1, 6-10.
+    6: class 1 covers 9 but loses 0.4, so it opens D; 7: 9 of the same person joins it. 8: 3 opens E. 9: 3 of an
+    unknown person joins E, which has one person; record 6 is due, alone in D with record 7, and leaves with class
+    1. 10: 5 would cost 0.8 in D and 3 * 0.2 in E, which has two persons with it and leaves, class 2, 3-5; record 7
+    is due, which class 2 does not cover, and no other is open: it is suppressed, as is the 8 that comes last.
+    """
+    value = np.array([[0], [10], [2], [1], [6], [9], [9], [3], [3], [5], [8]], np.int32)
+    people = np.array([0, 1, 2, 3, 4, 5, 5, 6, -1, 7, 8])
+    came = arrivals([Number(np.arange(11.0), integral=True)], value, people, np.zeros((11, 0), np.int64))
+    left = run(came, Model(2), {"delta": 4, "beta": 2, "theta": 0.3, "store": 1})
+    assert left.out.tolist() == [0, 1, 0, 0, 1, 1, SUPPRESSED, 2, 2, 2, SUPPRESSED]
+    assert left.step.tolist() == [3, 5, 3, 4, 5, 9, 10, 10, 10, 10, 11]
+    assert left.lows.tolist() == [[0], [6], [3]]
+    assert left.highs.tolist() == [[2], [10], [5]]
+    assert left.kept.tolist() == [2]
