@@ -55,8 +55,10 @@ def _arrivals(
     codes = np.stack([tables.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
     people = tables.persons_of(groups)[of] if asked["person"] else None
     values = [tables.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]
-    sensitive = np.stack(values, axis=1) if values else np.empty((len(of), 0), np.int64)
-    return stream.arrivals(attributes, codes, people, sensitive, rid[order]), attributes
+    tested = values[: len(asked["need"])]
+    sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
+    labels = None if asked["label"] is None else values[asked["label"]]
+    return stream.arrivals(attributes, codes, people, sensitive, rid[order], labels=labels), attributes
 
 
 def _wide(attributes: list[space.Attribute], state: State) -> list[dict[str, object]]:

@@ -68,7 +68,8 @@ def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
             column = attribute.quasi.column
             raise errors.UnsupportedSetting(call.function.name, found.source.shown, column, "max_level", why)
     own = {p.name: call.options[p.name] for p in system.own}
-    run = replace(found.run, options=own, maybe=system.maybe, widens=system.widens)
+    reads = _label(found, own) is not None
+    run = replace(found.run, options=own, maybe=system.maybe, widens=system.widens, sensitive=reads)
     return replace(found, order=order, run=run)
 
 
@@ -78,6 +79,18 @@ def _refuse_problem(call: Call, system: Stream, k: int) -> None:
     if problem is not None:
         name, accepts = problem
         raise errors.InvalidArgument(call.function.name, name, accepts, call.options[name])
+
+
+def _label(publication: Publication, own: Mapping[str, object]) -> int | None:
+    """The number of the sensitive column that has the labels; InvalidArgument where it is none."""
+    label = own.get("label")
+    if label is None:
+        return None
+    for number, name in enumerate(publication.roles.sensitive):
+        if name.lower() == str(label).lower():
+            return number
+    accepts = "a sensitive column" + "".join(f", {name}" for name in publication.roles.sensitive)
+    raise errors.InvalidArgument(publication.function, "label", accepts, label)
 
 
 def _as_of_table(given: Options) -> Options:
@@ -133,7 +146,8 @@ def _request(publication: Publication, options: Options, system: Stream) -> Mapp
     asked = request(publication)
     need = [int(d.bound) for d in publication.demands]
     own = {**publication.run.options, "delta": options["delta"]}
-    return {**asked, "stream": system.name, "options": own, "need": need}
+    label = _label(publication, publication.run.options)
+    return {**asked, "stream": system.name, "options": own, "need": need, "label": label}
 
 
 GATE = {

@@ -49,7 +49,8 @@ class Arrivals:
     values (records, attributes): a number's position or the preorder number of a category's node, NaN for NULL; people
     (records,): numbers of persons, -1 where unknown; sensitive (records, columns): codes of the sensitive columns that
     the model is about, -1 for NULL; arrived (records,): at which place each arrived, from 1. The first `waiting`
-    arrived before and still wait.
+    arrived before and still wait. labels (records,): codes of a column that is to be predicted, -1 for NULL, where a
+    system is given one.
     """
 
     places: Places
@@ -58,6 +59,7 @@ class Arrivals:
     sensitive: Ints
     arrived: Ints
     waiting: int = 0
+    labels: Ints | None = None
 
     @property
     def records(self) -> int:
@@ -72,6 +74,7 @@ def arrivals(
     sensitive: Ints,
     arrived: Ints | None = None,
     waiting: int = 0,
+    labels: Ints | None = None,
 ) -> Arrivals:
     """Records from codes (records, attributes), where a NULL has the code after the last; `people` None: everybody has
     one record."""
@@ -82,7 +85,7 @@ def arrivals(
         values[:, a] = np.append(placed.astype(np.float64), np.nan)[codes[:, a]]
     everybody = np.arange(records) if people is None else people
     order = np.arange(1, records + 1) if arrived is None else arrived
-    return Arrivals(_places(attributes), values, everybody, sensitive, order, waiting)
+    return Arrivals(_places(attributes), values, everybody, sensitive, order, waiting, labels)
 
 
 def _places(attributes: Sequence[Attribute]) -> Places:

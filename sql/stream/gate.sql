@@ -144,7 +144,7 @@ gate AS MATERIALIZED (
     ) AS classes
     {% if tested %}
     , (
-        SELECT {% for s in tested %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce(values{{ s.i }} >= {{ m.bound }}, false)) AS values{{ m.number }}, {% endfor %}{% endfor %}true AS done
+        SELECT {% for s in tested %}{% for m in s.models %}count(*) FILTER (WHERE NOT coalesce(values{{ s.i }} >= {{ m.bound }}, false)) AS values{{ m.number }}, {% endfor %}{% endfor %}count(*) AS classes
         FROM first_seen
     ) AS judged
     {% endif %}

@@ -153,6 +153,13 @@ WORKS = (
         "10.1016/j.knosys.2013.03.007",
     ),
     Work(
+        "CUDSA paper",
+        "Sopaoglu, U. and Abul, O.",
+        "Classification utility aware data stream anonymization",
+        "",
+        note="The review that describes it gives neither year nor venue in the copy that was used.",
+    ),
+    Work(
         "Sopaoglu and Abul 2020",
         "Sopaoglu, U. and Abul, O.",
         "A utility based approach for data stream anonymization",

@@ -1,0 +1,128 @@
+"""CUDSA against its plain loop, in any cuts, and a stream that was traced by hand; labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import duckdb
+import numpy as np
+import pytest
+from oracle.stream_cudsa import Cudsa
+from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+
+import dbanon
+from dbanon.space.space import Number
+from dbanon.stream import Arrivals, Model, State, arrivals, find
+
+Options = dict[str, object]
+
+
+def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+    return find("cudsa").run(came, model, options, lambda: None, before, ends)
+
+
+def case(seed: int) -> tuple[Arrivals, Model, Options]:
+    """Of all kinds: with and without labels, NULLs, persons with several records, sensitive columns, few values."""
+    random = np.random.default_rng(seed)
+    sensitive = int(random.integers(0, 3))
+    came = random_arrivals(
+        seed,
+        int(random.integers(1, 90)),
+        nulls=bool(seed % 2),
+        persons=bool(seed % 3),
+        sensitive=sensitive,
+        values=int(random.integers(1, 9)),
+    )
+    if seed % 4:
+        came = replace(came, labels=random.integers(-1, 3, came.records))
+    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    options: Options = {
+        "delta": model.k + int(random.integers(0, 30)),
+        "w": float(random.choice([0.0, 0.3, 0.5, 1.0])),
+        "store": int(random.integers(0, 6)),
+    }
+    return came, model, options
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(3))
+def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+    for seed in range(part, 300, 3):
+        came, model, options = case(seed)
+        left = run(came, model, options)
+        plain = Cudsa(came, model.k, model.need, options)
+        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
+            plain.classes
+        ), seed
+        assert left.kept.tolist() == plain.kept
+        refuse_broken(came, model, left, int(str(options["delta"])) - 1)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(2))
+def test_any_cuts_give_the_same(part: int) -> None:
+    for seed in range(part, 200, 2):
+        came, model, options = case(seed)
+        alike(_resumed(seed, came, model, options), run(came, model, options))
+
+
+def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State:
+    return resumed(
+        came,
+        lambda some, before, ends: run(some, model, options, before, ends),
+        random_cuts(seed, came.records),
+        find("cudsa").by_record,
+    )
+
+
+def traced(labels: np.ndarray[tuple[int], np.dtype[np.int64]] | None) -> State:
+    value = np.array([[0], [2], [3], [10], [9], [1], [5]], np.int32)
+    number = [Number(np.arange(11.0), integral=True)]
+    came = arrivals(number, value, None, np.zeros((7, 0), np.int64), labels=labels)
+    return run(came, Model(2), {"delta": 4, "w": 0.5, "store": 2})
+
+
+def test_a_stream_traced_by_hand() -> None:
+    """k = 2, delta = 4, one number, labels a b a b b a a, w = 0.5.
+
+    4: 0 (a) is due; of 2 (b), 3 (a) and 10 (b) the 2 costs (0.4 + 1) / 2 more, as two labels are mixed, 3 only 0.6 / 2,
+    10 (2 + 1) / 2: class 0, 0-3, which costs 0.3. 5: 2 (b) is due; 10 (b) would cost 1.6 / 2 and 9 (b) 1.4 / 2, more
+    than class 0, which covers it. 7: 10 (b) is due and takes 9 (b): class 1, 9-10. The stream ends: 1 (a) would cost
+    0.8 / 2 with 5 (a), more than class 0; 5 (a) is the last and suppressed.
+    """
+    left = traced(np.array([0, 1, 0, 1, 1, 0, 0]))
+    assert left.out.tolist() == [0, 0, 0, 1, 1, 0, -1]
+    assert left.step.tolist() == [4, 5, 4, 7, 7, 7, 7]
+    assert (left.lows.tolist(), left.highs.tolist()) == ([[0], [9]], [[3], [10]])
+
+
+def test_without_labels_the_loss_alone_counts() -> None:
+    """As above, but 0 takes 2 at 4, class 0, 0-2, which costs 0.4; 3 is due at 6 and takes 1, 1-3, which costs as
+    much; at 7 10 takes 9, and 5 is the last and suppressed."""
+    left = traced(None)
+    assert left.out.tolist() == [0, 0, 1, 2, 2, 1, -1]
+    assert left.step.tolist() == [4, 4, 6, 7, 7, 6, 7]
+
+
+def test_a_label_makes_classes_of_one_label_and_is_a_sensitive_column() -> None:
+    con = dbanon.connect()
+    con.execute(
+        "CREATE TABLE visits AS SELECT i AS ts, (i * 37) % 50 AS age, 'd' || (i * 13) % 3 AS disease, "
+        "'o' || (i * 7) % 2 AS outcome FROM range(300) r (i)"
+    )
+    asked = "'visits', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := ['disease', 'outcome']"
+
+    def mixed(more: str) -> float:
+        labels = f"SELECT class_id, count(DISTINCT outcome) AS labels FROM cudsa({asked}{more}) GROUP BY class_id"
+        found = con.execute(f"SELECT avg(labels) FROM ({labels})").fetchone()
+        assert found is not None
+        return float(found[0])
+
+    assert mixed(", label := 'Outcome', w := 0.1") < mixed("")
+    assert mixed(", label := 'outcome', w := 0.1, l := 2") >= 2
+    assert con.execute(f"FROM cudsa_metrics({asked}, label := 'outcome')").fetchall()
+    for label in ("age", "nothing"):
+        with pytest.raises(duckdb.Error, match="label must be a sensitive column, disease, outcome"):
+            con.execute(f"FROM cudsa({asked}, label := '{label}')").fetchall()
+    con.close()
