@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from dbanon import errors, session, stream
 from dbanon.engine import tables
-from dbanon.engine.arrow import packed
+from dbanon.engine.arrow import items, numbers, packed
 from dbanon.space import space
 from dbanon.stream import Arrivals, Model, State
 
@@ -58,7 +59,22 @@ def _arrivals(
     tested = values[: len(asked["need"])]
     sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
     labels = None if asked["label"] is None else values[asked["label"]]
-    return stream.arrivals(attributes, codes, people, sensitive, rid[order], labels=labels), attributes
+    came = stream.arrivals(attributes, codes, people, sensitive, rid[order], labels=labels)
+    if asked["looks_up"] and tested:
+        kinds = [_kinds(codes_, domain) for codes_, domain in zip(tested, domains[width:], strict=False)]
+        came = replace(came, kinds=np.stack(kinds, axis=1))
+    return came, attributes
+
+
+def _kinds(codes: space.Ints, domain: Any) -> space.Ints:
+    """The node one level above each value, or the value's own right below the root; the values where there are no
+    nodes; -1 for NULL."""
+    parents = numbers(items(domain.field("parent")), -1)
+    if len(parents) == 0:
+        return codes
+    node = tables.flat(domain.field("value"), np.int64)
+    kinds = np.where(parents[node] > 0, parents[node], node)
+    return np.where(codes >= 0, kinds[codes], -1).astype(np.int64)
 
 
 def _wide(attributes: list[space.Attribute], state: State) -> list[dict[str, object]]:

@@ -48,7 +48,8 @@ def statement(system: Stream, kind: str, call: Call) -> Sql:
 def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
     """What a call publishes."""
     options = _as_of_table(call.options)
-    found = prepare.prepared(call, options, system.name, kind)
+    ontology = call.options.per_column("ontology") if system.looks_up else None
+    found = prepare.prepared(call, options, system.name, kind, ontology=ontology)
     order = tuple(
         found.source.column(call.function.name, name, "order_by") for name in call.options.columns("order_by")
     )
@@ -147,7 +148,8 @@ def _request(publication: Publication, options: Options, system: Stream) -> Mapp
     need = [int(d.bound) for d in publication.demands]
     own = {**publication.run.options, "delta": options["delta"]}
     label = _label(publication, publication.run.options)
-    return {**asked, "stream": system.name, "options": own, "need": need, "label": label}
+    more = {"need": need, "label": label, "looks_up": system.looks_up}
+    return {**asked, "stream": system.name, "options": own, **more}
 
 
 GATE = {

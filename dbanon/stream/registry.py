@@ -21,9 +21,10 @@ records -> what is kept, with the class of every record."""
 class Stream:
     """One registered system. `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults`
     its own defaults of common ones. Where it is `maybe`, a NULL may stand in a class of values (maybe match) and is
-    published as the class is; where it `widens`, classes publish more than their records span. `by_record` are the
-    arrays of a state's `own` that have a place for each record. `problem` gives, of options and k that exclude each
-    other, a parameter and what it must be."""
+    published as the class is; where it `widens`, classes publish more than their records span; where it `looks_up`, it
+    sees what sensitive values are of, as hierarchies of their columns say. `by_record` are the arrays of a state's
+    `own` that have a place for each record. `problem` gives, of options and k that exclude each other, a parameter and
+    what it must be."""
 
     name: str
     title: str
@@ -35,6 +36,7 @@ class Stream:
     defaults: Mapping[str, object] = field(default_factory=dict)
     maybe: bool = False
     widens: bool = False
+    looks_up: bool = False
     by_record: tuple[str, ...] = ()
     problem: Callable[[Mapping[str, object], int], tuple[str, str] | None] = lambda options, k: None
 
