@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,16 +38,18 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     """What left of one table, as an array of one."""
     current = session.get(asked["session"])
     growing: Growing | None = current.growing if asked["grows"] else None
-    trees = sum(a["kind"] == "tree" for a in asked["attributes"]) if growing is not None else 0
-    domains, named = rest[1 : len(rest) - trees], rest[len(rest) - trees :]
+    width = len(asked["attributes"]) + len(asked["sensitive"])
+    domains, known_by = rest[1 : width + 1], rest[width + 1 :]
     attributes = _attributes(asked, domains)
     of, order = _places(groups, rest[0].values)
     people, hashes = _people(asked, groups, of, order, growing)
-    came = _arrivals(asked, groups, domains, attributes, of, order, people, growing)
     system, model = stream.find(asked["stream"]), Model(asked["k"], tuple(asked["need"]))
+    came = _arrivals(asked, groups, domains, attributes, of, order, people, growing)
     before, meaning = None, None
     if growing is not None:
-        meaning = Meaning(came.places, _names(asked, named), hashes)
+        if system.kept.values:
+            came = replace(came, sensitive=_numbered(came.sensitive, known_by[-len(asked["sensitive"]) :], growing))
+        meaning = Meaning(came.places, _names(asked, known_by), hashes)
         before = growing.before(system, meaning, asked["function"], came.waiting)
     ends = growing is None or growing.ends
     with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
@@ -119,7 +122,11 @@ def _arrivals(
     sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
     labels = None if asked["label"] is None else values[asked["label"]]
     waiting = 0 if growing is None else int((arrived <= growing.arrived).sum())
-    return stream.arrivals(attributes, codes, people, sensitive, arrived, waiting, labels=labels)
+    came = stream.arrivals(attributes, codes, people, sensitive, arrived, waiting, labels=labels)
+    if asked["looks_up"] and tested:
+        kinds = [_kinds(codes_, domain) for codes_, domain in zip(tested, domains[width:], strict=False)]
+        came = replace(came, kinds=np.stack(kinds, axis=1))
+    return came
 
 
 def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str] | None]:
@@ -128,12 +135,32 @@ def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str] | None]:
     return [items(next(lists)).to_pylist() if a["kind"] == "tree" else None for a in asked["attributes"]]
 
 
+def _numbered(sensitive: space.Ints, hashes: list[Any], growing: Growing) -> space.Ints:
+    """The sensitive values by numbers that stay the same for as long as a stream goes on."""
+    columns = []
+    for i, codes in enumerate(sensitive.T):
+        known_as = growing.numbers(i, tables.flat(hashes[i], np.uint64))
+        columns.append(np.where(codes >= 0, np.append(known_as, -1)[codes], -1))
+    return np.stack(columns, axis=1) if columns else sensitive
+
+
 def _span(came: Arrivals, state: State, old: int) -> None:
     """Makes classes as narrow as what they publish: their records alone."""
     from dbanon.kernels.stream_spans import span
 
     begun = np.zeros(len(state.lows), bool)
     span(state.out, came.values, came.places.first, came.places.nodes, old, begun, state.lows, state.highs)
+
+
+def _kinds(codes: space.Ints, domain: Any) -> space.Ints:
+    """The node one level above each value, or the value's own right below the root; the values where there are no
+    nodes; -1 for NULL."""
+    parents = numbers(items(domain.field("parent")), -1)
+    if len(parents) == 0:
+        return codes
+    node = tables.flat(domain.field("value"), np.int64)
+    kinds = np.where(parents[node] > 0, parents[node], node)
+    return np.where(codes >= 0, kinds[codes], -1).astype(np.int64)
 
 
 def _wide(attributes: list[space.Attribute], state: State) -> list[dict[str, object]]:

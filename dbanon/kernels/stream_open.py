@@ -191,3 +191,15 @@ def merge(source, c, state, used, heads, link, slot, sizes, lows, highs, first, 
         lows[c, a], highs[c, a] = low, high
     pour(source, c, heads, link, slot, sizes)
     close_cluster(source, state, used)
+
+
+@part
+def send(c, new, now, state, out, step, lows, highs, used, heads, link, slot, c_lows, c_highs):
+    """The records of a cluster leave with a new class, and it is closed."""
+    for a in range(lows.shape[1]):
+        lows[new, a], highs[new, a] = c_lows[c, a], c_highs[c, a]
+    t = heads[c]
+    while t >= 0:
+        out[t], step[t], slot[t] = new, now, -1
+        t = link[t]
+    close_cluster(c, state, used)

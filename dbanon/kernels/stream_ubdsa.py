@@ -8,13 +8,13 @@ from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.stream_class import least_class, loss, loss_with, widen
 from dbanon.kernels.stream_open import (
     can_be_enough,
-    close_cluster,
     is_enough,
     let_go,
     loss_of_both,
     merge,
     open_cluster,
     put,
+    send,
 )
 from dbanon.kernels.stream_window import LAST, SUPPRESSED, arrive, is_due, keep_latest, waiting
 
@@ -70,14 +70,8 @@ def ubdsa_steps(
                 other = _cheapest(c, used, ids, sizes, c_lows, c_highs, first, nodes, share, seen, weights)
                 merge(other, c, state, used, heads, link, slot, sizes, c_lows, c_highs, first, nodes)
         new = state[2]
-        for a in range(len(weights)):
-            lows[new, a], highs[new, a] = c_lows[c, a], c_highs[c, a]
-        t = heads[c]
-        while t >= 0:
-            out[t], step[t], slot[t] = new, state[LAST], -1
-            t = link[t]
+        send(c, new, state[LAST], state, out, step, lows, highs, used, heads, link, slot, c_lows, c_highs)
         keep_latest(new, state[LAST], store, state, kept, born)
-        close_cluster(c, state, used)
     return steps
 
 

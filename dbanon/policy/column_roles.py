@@ -89,13 +89,16 @@ def resolve(
     looser: Looser,
     cuts: Cuts,
     is_value: IsValue,
+    *,
+    ontology: Mapping[str, str] | None = None,
 ) -> Roles:
     """The roles of one call.
 
     `options` are validated parameters; `looser` says whether a setting of the call would tell a reader more than the
     declared one, `cuts` whether a top or bottom of the call lies within a cell of the grid, `is_value` whether a code
-    can be a value of a type. Where the policy says anything of the table, a column it does not name is withheld
-    whatever the call asks.
+    can be a value of a type; `ontology` has hierarchies of sensitive columns, whose own are used whatever the models
+    (None: where models do). Where the policy says anything of the table, a column it does not name is withheld whatever
+    the call asks.
 
     Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or NoPolicy.
     """
@@ -108,7 +111,8 @@ def resolve(
     if not order:
         raise errors.NoPolicy(function, source.shown, source.columns)
     quasi = tuple(Quasi(name, source.columns[name], _settings(asked, name, policy.get(name))) for name in order)
-    orders = _orders(asked, {name: policy.get(name) for name, role in roles.items() if role == "sensitive"})
+    sensitive = {name: policy.get(name) for name, role in roles.items() if role == "sensitive"}
+    orders = {} if ontology is None and not demand.ordered(options) else _orders(asked, sensitive, ontology or {})
     _only_quasi(asked, set(order), set(orders))
     persons = [name for name, role in roles.items() if role == "person"]
     if len(persons) > 1:
@@ -134,14 +138,18 @@ def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
     return roles
 
 
-def _orders(asked: _Asked, sensitive: Mapping[str, Declared | None]) -> dict[str, str]:
-    """Hierarchies of sensitive columns, as the call asks or as declared, where a distance of their values is used."""
-    if not demand.ordered(asked.options):
-        return {}
+def _orders(asked: _Asked, sensitive: Mapping[str, Declared | None], ontology: Mapping[str, str]) -> dict[str, str]:
+    """Hierarchies of sensitive columns, as the call asks or as declared; InvalidArgument where `ontology` has more."""
     found = {name: row.settings.hierarchy for name, row in sensitive.items() if row and row.settings.hierarchy}
     for name, hierarchy in asked.per_column("hierarchies").items():
         if name in sensitive:
             found[name] = str(hierarchy)
+    for given, hierarchy in ontology.items():
+        name = asked.column(given, "ontology")
+        if name not in sensitive:
+            accepts = "hierarchies of sensitive columns" + "".join(f", {column}" for column in sensitive)
+            raise errors.InvalidArgument(asked.function, "ontology", accepts, name)
+        found[name] = hierarchy
     return found
 
 

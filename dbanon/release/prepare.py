@@ -118,8 +118,11 @@ def forest_of(publication: Publication, options: Mapping[str, object], weigh: bo
     return ForestRequest.of(options, weigh)
 
 
-def prepared(call: Call, options: Options, algorithm: str, kind: str) -> Publication:
-    """Source, roles, attributes and models of a call, with all common options."""
+def prepared(
+    call: Call, options: Options, algorithm: str, kind: str, *, ontology: Mapping[str, str] | None = None
+) -> Publication:
+    """Source, roles, attributes and models of a call, with all common options; `ontology` has hierarchies of sensitive
+    columns, whose own are used whatever the models (None: where models do)."""
     name = call.function.name
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
@@ -129,7 +132,14 @@ def prepared(call: Call, options: Options, algorithm: str, kind: str) -> Publica
     looser = partial(attribute.looser, holds=call.holds)
     cuts = partial(attribute.cuts, holds=call.holds)
     roles = column_roles.resolve(
-        name, source, policy.declared, options, looser, cuts, partial(missing_codes.is_value, call.holds)
+        name,
+        source,
+        policy.declared,
+        options,
+        looser,
+        cuts,
+        partial(missing_codes.is_value, call.holds),
+        ontology=ontology,
     )
     return Publication(
         function=name,

@@ -96,7 +96,8 @@ def grown_statement(publication: Publication, options: Options, system: Stream, 
 def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
     """What a call publishes."""
     options = _as_of_table(call.options)
-    found = prepare.prepared(call, options, system.name, kind)
+    ontology = call.options.per_column("ontology") if system.looks_up else None
+    found = prepare.prepared(call, options, system.name, kind, ontology=ontology)
     order = tuple(
         found.source.column(call.function.name, name, "order_by") for name in call.options.columns("order_by")
     )
@@ -195,7 +196,8 @@ def _request(publication: Publication, options: Options, system: Stream, *, grow
     need = [int(d.bound) for d in publication.demands]
     own = {**publication.run.options, "delta": options["delta"]}
     label = _label(publication, publication.run.options)
-    return {**asked, "stream": system.name, "options": own, "need": need, "label": label, "grows": grows}
+    more = {"need": need, "label": label, "looks_up": system.looks_up, "grows": grows}
+    return {**asked, "stream": system.name, "options": own, **more}
 
 
 GATE = {

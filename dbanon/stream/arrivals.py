@@ -50,7 +50,7 @@ class Arrivals:
     (records,): numbers of persons, -1 where unknown; sensitive (records, columns): codes of the sensitive columns that
     the model is about, -1 for NULL; arrived (records,): at which place each arrived, from 1. The first `waiting`
     arrived before and still wait. labels (records,): codes of a column that is to be predicted, -1 for NULL, where a
-    system is given one.
+    system is given one; kinds (records, columns): codes of what sensitive values are of, where that is known.
     """
 
     places: Places
@@ -60,6 +60,7 @@ class Arrivals:
     arrived: Ints
     waiting: int = 0
     labels: Ints | None = None
+    kinds: Ints | None = None
 
     @property
     def records(self) -> int:

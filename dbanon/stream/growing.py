@@ -22,7 +22,7 @@ from dbanon.stream.state import WAITING, Own, State
 Put = dict[str, npt.NDArray[Any]]
 """A state as arrays by name, which can be written to a file: without Python objects."""
 
-_NODES, _OWN = "nodes ", "own "
+_NODES, _OWN, _VALUES = "nodes ", "own ", "values "
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,14 @@ class Growing:
     """One stretch of a stream: what it is taken up from, and, once it has run, what is to be put aside.
 
     `put` is None where the stream begins; `arrived` is how many records had come before. Where it `ends`, nobody is
-    left to wait.
+    left to wait. `values` are hashes of sensitive values by column, in the order in which they came.
     """
 
     put: Put | None
     arrived: int
     ends: bool
     aside: Put = field(default_factory=dict)
+    values: Put = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: bytes | None, arrived: int, *, ends: bool) -> Growing:
@@ -116,6 +117,15 @@ class Growing:
         known = [] if self.put is None else [self.put[f"{_OWN}{name}"].ravel() for name in system.kept.people]
         return np.concatenate([np.empty(0, np.uint64), *known])
 
+    def numbers(self, column: int, hashes: npt.NDArray[np.uint64]) -> Ints:
+        """Numbers of the values of a sensitive column that stay the same, by code; `hashes` are those of its codes."""
+        name = f"{_VALUES}{column}"
+        known = np.empty(0, np.uint64) if self.put is None else self.put[name]
+        known = np.append(known, hashes[~np.isin(hashes, known)])
+        self.values[name] = known
+        order = np.argsort(known, kind="stable")
+        return order[np.searchsorted(known, hashes, sorter=order)]
+
     def before(self, system: Stream, meaning: Meaning, function: str, waiting: int) -> State | None:
         """The state that the stream is taken up from, with so many records that wait; NodeGone."""
         if self.put is None:
@@ -127,7 +137,7 @@ class Growing:
 
     def after(self, system: Stream, state: State, meaning: Meaning) -> None:
         """Notes the state that the stream is left in."""
-        self.aside = put_aside(system, state, meaning)
+        self.aside = put_aside(system, state, meaning) | self.values
 
     def written(self, class_ids: Mapping[int, int]) -> bytes:
         """What is to be put aside, as bytes that hold no Python objects; `class_ids` are those of the classes that left

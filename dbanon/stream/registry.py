@@ -26,13 +26,15 @@ Renumber = Callable[[int, Ints], Ints]
 class Kept:
     """What the arrays are that a system keeps of its own (see `State.own`), where they are not mere numbers.
 
-    `by_record` have a place for each record, `spans` are pairs of the lows and highs of classes, `people` hold numbers
-    of persons. `nodes` gives the arrays in which nodes stand elsewhere, with these numbered anew.
+    `by_record` have a place for each record, `spans` are pairs of the lows and highs of classes, `people` hold
+    numbers of persons; `values`: some tell of numbers of sensitive values. `nodes` gives the arrays in which nodes
+    stand elsewhere, with these numbered anew.
     """
 
     by_record: tuple[str, ...] = ()
     spans: tuple[tuple[str, str], ...] = ()
     people: tuple[str, ...] = ()
+    values: bool = False
     nodes: Callable[[Own, Renumber], Own] = lambda own, renumber: {}
 
 
@@ -41,7 +43,8 @@ class Stream:
     """One registered system. `evidence` is a word of EVIDENCE; `own` are parameters that only this one has, `defaults`
     its own defaults of common ones, `kept` what it keeps of its own. Where it is `maybe`, a NULL may stand in a class
     of values (maybe match) and is published as the class is; where it `widens`, classes publish more than their records
-    span. `problem` gives, of options and k that exclude each other, a parameter and what it must be."""
+    span; where it `looks_up`, it sees what sensitive values are of, as hierarchies of their columns say. `problem`
+    gives, of options and k that exclude each other, a parameter and what it must be."""
 
     name: str
     title: str
@@ -54,6 +57,7 @@ class Stream:
     kept: Kept = field(default_factory=Kept)
     maybe: bool = False
     widens: bool = False
+    looks_up: bool = False
     problem: Callable[[Mapping[str, object], int], tuple[str, str] | None] = lambda options, k: None
 
     @property

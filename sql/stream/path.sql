@@ -25,7 +25,10 @@ answer AS MATERIALIZED (
         (SELECT list({{ group() }}) FROM grouped),
         (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
         {{ domains() }}
-        {% if grown is defined %}{% for q in quasi if not q.is_number %}, d.names_{{ q.i }}{% endfor %}{% endif +%}
+        {% if grown is defined %}
+        {% for q in quasi if not q.is_number %}, d.names_{{ q.i }}{% endfor +%}
+        {% for s in tested %}, (SELECT list(hash ORDER BY code ASC) FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} GROUP BY code)){% endfor +%}
+        {% endif %}
     ) AS answer
     {% if trees %}FROM tree_domain AS d{% endif +%}
 ),

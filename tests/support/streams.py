@@ -88,8 +88,8 @@ def resumed(
     for turn, (start, end) in enumerate(zip((0, *cuts), ends, strict=True)):
         waiting, rows = len(rows), np.append(rows, np.arange(start, end))
         columns = (a[rows] for a in (came.values, came.people, came.sensitive, came.arrived))
-        labels = None if came.labels is None else came.labels[rows]
-        left = run(Arrivals(came.places, *columns, waiting, labels), before, turn == len(cuts))
+        known = (None if a is None else a[rows] for a in (came.labels, came.kinds))
+        left = run(Arrivals(came.places, *columns, waiting, *known), before, turn == len(cuts))
         out[rows], step[rows] = left.out, left.step
         stays = left.out == WAITING
         own = {name: a[stays] if name in by_record else a for name, a in left.own.items()}

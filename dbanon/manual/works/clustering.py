@@ -160,6 +160,15 @@ WORKS = (
         note="The review that describes it gives neither year nor venue in the copy that was used.",
     ),
     Work(
+        "Puri and Haritha 2018",
+        "Puri, G. D. and Haritha, D.",
+        "Framework to avoid similarity attack in big streaming data",
+        "International Journal of Electrical and Computer Engineering 8(5), 2920-2925",
+        "10.11591/ijece.v8i5.pp2920-2925",
+        note="The review that describes the method has no list of references in the copy that was used: it may mean "
+        "another paper of the same authors.",
+    ),
+    Work(
         "Sopaoglu and Abul 2020",
         "Sopaoglu, U. and Abul, O.",
         "A utility based approach for data stream anonymization",

@@ -31,7 +31,7 @@ def b_castle(
     beta, alpha = int(str(options["beta"])), _alpha(options, model.k)
     old = 0 if before is None else len(before.own["open"])
     slots = max(beta, old, arrivals.records // alpha + 1)
-    return cluster(arrivals, model, options, check, before, ends, beta, slots, alpha)
+    return cluster(arrivals, model, options, check, before, ends, slots, alpha)
 
 
 def _alpha(options: Mapping[str, object], k: int) -> int:

@@ -35,8 +35,7 @@ def castle(
     outlier, or is merged with others. Where the paper chooses at random the oldest is chosen. O(beta * attributes)
     time a record; published classes that are good are kept for good, as in the paper.
     """
-    beta = int(str(options["beta"]))
-    return cluster(arrivals, model, options, check, before, ends, beta, beta, None)
+    return cluster(arrivals, model, options, check, before, ends, int(str(options["beta"])), None)
 
 
 def cluster(
@@ -46,7 +45,6 @@ def cluster(
     check: Check,
     before: State | None,
     ends: bool,
-    beta: int,
     slots: int,
     alpha: int | None,
 ) -> State:
@@ -54,8 +52,8 @@ def cluster(
     from dbanon.kernels.stream_castle import castle_steps
 
     desk, places = Desk.of(arrivals, model, before), arrivals.places
-    open_, delta = OpenClusters.of(desk, int(str(options["mu"])), slots, before), int(str(options["delta"]))
-
+    open_ = OpenClusters.of(desk, int(str(options["mu"])), slots, before)
+    beta, delta = (int(str(options[name])) for name in ("beta", "delta"))
     losses, ranges = np.zeros(len(desk.born)), np.zeros(len(desk.born) + 1, np.int64)
     ranges[-1] = 1
 

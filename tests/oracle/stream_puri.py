@@ -1,0 +1,115 @@
+"""Puri-Haritha, written down as its steps are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dbanon.stream import SUPPRESSED, WAITING, Arrivals
+from oracle.stream_common import Plain, Span
+
+
+class PuriHaritha:
+    """A stream: `out` and `step` by record, `classes` what each class publishes, `kept` those to be used again."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], options: Mapping[str, object]) -> None:
+        self.plain, self.k, self.need = Plain(came), k, need
+        self.said = came.sensitive.tolist()
+        if came.kinds is not None:
+            self.plain.sensitive = came.kinds.tolist()
+        delta = int(str(options["delta"]))
+        self.beta = int(str(options["beta"]))
+        self.last, self.life = int(str(options["groups"])), int(str(options["life"]))
+        self.out = [WAITING] * came.records
+        self.step = [0] * came.records
+        self.classes: list[list[Span]] = []
+        self.born: list[int] = []
+        self.kept: list[int] = []
+        self.sets: list[set[tuple[int, int]]] = []
+        self.open: list[list[int]] = []
+        for record in range(came.records):
+            self.now = record + 1
+            self.plain.see(record)
+            self._arrive(record)
+            for old in range(max(0, self.now - delta), self.now):
+                if self.now - old >= delta and self.out[old] == WAITING:
+                    self._due(old)
+        for record in range(came.records):
+            if self.out[record] == WAITING:
+                self._due(record)
+
+    def _arrive(self, t: int) -> None:
+        fit = [g for g in self.open if self._takes(g, t)]
+        joined = min(fit, key=lambda g: (self._loss([*g, t]), len(g), self.open.index(g)), default=None)
+        if joined is None or (self._loss([*joined, t]) > self._loss(joined) and len(self.open) < self.beta):
+            self.open.append(joined := [])
+        joined.append(t)
+        own = self._set(joined)
+        if self._is_enough(joined) and not (own and own in self.sets):
+            self._publish(joined)
+
+    def _takes(self, group: Sequence[int], t: int) -> bool:
+        kinds = self.plain.sensitive
+        return all(kind == -1 or sum(kinds[r][s] == kind for r in group) < 2 for s, kind in enumerate(kinds[t]))
+
+    def _loss(self, group: Sequence[int]) -> float:
+        return self.plain.loss(self.plain.span(group))
+
+    def _due(self, x: int) -> None:
+        own = next(g for g in self.open if x in g)
+        self._forget()
+        if self._is_enough(own):
+            self._publish(own)
+            return
+        plain = self.plain
+        covering = [(plain.loss(self.classes[c]), c) for c in self.kept if plain.covers(self.classes[c], x)]
+        known = min(covering, default=None)
+        group = self._nearest(x) if plain.people[x] >= 0 else []
+        if not group or (known and known[0] < plain.loss(plain.span(group))):
+            self._take([x])
+            self.out[x], self.step[x] = known[1] if known else SUPPRESSED, self.now
+        else:
+            self._take(group)
+            self.open.append(group)
+            self._publish(group)
+
+    def _nearest(self, x: int) -> list[int]:
+        plain = self.plain
+        free = [r for g in self.open for r in g if r != x]
+        free.sort(key=lambda r: (plain.apart(plain.values[x], plain.values[r]), r))
+        group = [x]
+        for r in free:
+            if len(group) < self.k and plain.persons([r]) - plain.persons(group):
+                group.append(r)
+        if len(group) < self.k:
+            return []
+        for s, need in enumerate(self.need):
+            while len(plain.kinds(group, s)) < need:
+                fit = [r for r in free if plain.persons([r]) - plain.persons(group)]
+                fit = [r for r in fit if plain.kinds([r], s) - plain.kinds(group, s)]
+                if not fit:
+                    return []
+                group.append(fit[0])
+        return group
+
+    def _take(self, records: Sequence[int]) -> None:
+        self.open = [left for g in self.open if (left := [r for r in g if r not in records])]
+
+    def _publish(self, group: list[int]) -> None:
+        self._forget()
+        self.open.remove(group)
+        for r in group:
+            self.out[r], self.step[r] = len(self.classes), self.now
+        self.kept.append(len(self.classes))
+        self.born.append(self.now)
+        self.classes.append(self.plain.span(group))
+        self.sets = [*self.sets, self._set(group)]
+        self.sets = self.sets[max(0, len(self.sets) - self.last) :]
+
+    def _forget(self) -> None:
+        self.kept = [c for c in self.kept if self.born[c] > self.now - self.life]
+
+    def _set(self, group: Sequence[int]) -> set[tuple[int, int]]:
+        return {(s, value) for r in group for s, value in enumerate(self.said[r]) if value >= 0}
+
+    def _is_enough(self, records: Sequence[int]) -> bool:
+        return self.plain.is_enough(records, self.k, self.need)

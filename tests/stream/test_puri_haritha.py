@@ -1,0 +1,156 @@
+"""Puri-Haritha against its plain loop, in any cuts, and a stream that was traced by hand; ontologies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from oracle.stream_puri import PuriHaritha
+from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+
+import dbanon
+from dbanon.space.space import Number
+from dbanon.stream import SUPPRESSED, Arrivals, Model, State, arrivals, find
+
+Options = dict[str, object]
+
+
+def run(came: Arrivals, model: Model, options: Options, before: State | None = None, ends: bool = True) -> State:
+    return find("puri_haritha").run(came, model, options, lambda: None, before, ends)
+
+
+def case(seed: int) -> tuple[Arrivals, Model, Options]:
+    """With and without an ontology, NULLs, persons with several records, sensitive columns, few values; short ones."""
+    random = np.random.default_rng(seed)
+    sensitive = int(random.integers(0, 3))
+    came = random_arrivals(
+        seed,
+        int(random.integers(1, 120)),
+        nulls=bool(seed % 2),
+        persons=bool(seed % 3),
+        sensitive=sensitive,
+        values=int(random.integers(1, 9)),
+    )
+    if seed % 4:
+        values = random.integers(-1, 7, came.sensitive.shape)
+        came = replace(came, sensitive=values, kinds=np.where(values < 0, -1, values // 2 + 3))
+    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    options: Options = {
+        "delta": model.k + int(random.integers(0, 40)),
+        "beta": int(random.integers(1, 9)),
+        "groups": int(random.integers(0, 4)),
+        "life": int(random.integers(0, 60)),
+    }
+    return came, model, options
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(3))
+def test_it_is_the_plain_loop_and_keeps_its_promise(part: int) -> None:
+    for seed in range(part, 400, 3):
+        came, model, options = case(seed)
+        left = run(came, model, options)
+        plain = PuriHaritha(came, model.k, model.need, options)
+        assert (left.out.tolist(), left.step.tolist()) == (plain.out, plain.step), seed
+        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
+            plain.classes
+        ), seed
+        assert left.kept.tolist() == plain.kept
+        for promised in (came.sensitive, came.sensitive if came.kinds is None else came.kinds):
+            refuse_broken(replace(came, sensitive=promised), model, left, int(str(options["delta"])) - 1)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("part", range(2))
+def test_any_cuts_give_the_same(part: int) -> None:
+    for seed in range(part, 200, 2):
+        came, model, options = case(seed)
+        alike(_resumed(seed, came, model, options), run(came, model, options))
+
+
+def _resumed(seed: int, came: Arrivals, model: Model, options: Options) -> State:
+    return resumed(
+        came,
+        lambda some, before, ends: run(some, model, options, before, ends),
+        random_cuts(seed, came.records),
+        find("puri_haritha").kept.by_record,
+    )
+
+
+def test_a_stream_traced_by_hand() -> None:
+    """k = 2, two kinds, delta = 5, beta = 1, the last group remembered; values 0 and 1 are of kind A, 2 of B.
+
+    1: 6 (0) and 2: 4 (1) are in one group, of kind A alone, which has two of it; 3: 0 (0) opens another. 4: 9 (2) makes
+    the first lose 5/9 and the second 1; it joins the first, which leaves as class 0, 4-9, with 0, 1 and 2. 5: 2 (1)
+    joins 0; 6: 3 (2) joins both, which have the same values, and waits with them; 7: 8 (2) joins them and changes
+    nothing. 0 is due, and they leave as class 1, 0-8, with these values again. 8: 5 (0) and 9: 7 (1) wait. 10: 10 (0)
+    opens a group. The stream ends: 5 is due and there is no other kind, so it leaves with class 0, which covers it and
+    loses less than class 1, and so does 7; 10 is beyond both and suppressed.
+    """
+    value = np.array([[6], [4], [0], [9], [2], [3], [8], [5], [7], [10]], np.int32)
+    said = np.array([[0], [1], [0], [2], [1], [2], [2], [0], [1], [0]])
+    came = arrivals([Number(np.arange(11.0), integral=True)], value, None, said)
+    came = replace(came, kinds=np.where(said == 2, 1, 0))
+    left = run(came, Model(2, (2,)), {"delta": 5, "beta": 1, "groups": 1, "life": 100})
+    assert left.out.tolist() == [0, 0, 1, 0, 1, 1, 1, 0, 0, SUPPRESSED]
+    assert left.step.tolist() == [4, 4, 7, 4, 7, 7, 7, 10, 10, 10]
+    assert (left.lows.tolist(), left.highs.tolist()) == ([[4], [0]], [[9], [8]])
+
+
+@pytest.fixture
+def con() -> Any:
+    con = dbanon.connect()
+    con.execute(
+        "CREATE TABLE visits AS SELECT i AS ts, (i * 37) % 50 AS age, "
+        "['flu', 'cold', 'asthma', 'ulcer', 'gastritis'][1 + (i * i + i // 7) % 5] AS disease FROM range(300) r (i)"
+    )
+    yield con
+    con.close()
+
+
+ASKED = "'visits', k := 3, delta := 40, order_by := 'ts', qi := 'age', sensitive := 'disease'"
+TREE = "flu;lung;*\ncold;lung;*\nasthma;lung;*\nulcer;gut;*\ngastritis;gut;*"
+
+
+def kinds(con: Any, more: str) -> int:
+    """The least number of kinds of a class when it is first published."""
+    return int(
+        con.execute(
+            "SELECT min(kinds) FROM (SELECT count(DISTINCT disease IN ('ulcer', 'gastritis')) AS kinds FROM ("
+            f"SELECT *, min(published) OVER (PARTITION BY class_id) AS begun FROM puri_haritha({ASKED}{more})) "
+            "WHERE NOT suppressed AND published = begun GROUP BY class_id)"
+        ).fetchall()[0][0]
+    )
+
+
+def test_an_ontology_is_named_or_declared(con: Any) -> None:
+    assert kinds(con, "") == 1
+    for parameter in ("ontology", "hierarchies"):
+        assert kinds(con, f", {parameter} := {{'disease': '{TREE}'}}") == 2
+    measured = f"SELECT value FROM puri_haritha_metrics({ASKED}, ontology := {{'DISEASE': '{TREE}'}})"
+    assert con.execute(f"{measured} WHERE metric = 'l:disease'").fetchall()[0][0] >= 2
+    dbanon.declare(con, "visits", age={"role": "quasi"}, disease={"role": "sensitive", "hierarchy": TREE})
+    assert kinds(con, "") == 2
+
+
+def test_only_true_values_are_published(con: Any) -> None:
+    left = con.execute(f"SELECT arrived, disease FROM puri_haritha({ASKED}) WHERE NOT suppressed").fetchall()
+    true = dict(con.execute("SELECT ts + 1, disease FROM visits").fetchall())
+    assert left
+    assert all(true[arrived] == disease for arrived, disease in left)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (", ontology := {'age': 'age'}", "ontology must be hierarchies of sensitive columns, disease, got age"),
+        (", ontology := {'disease': 'nothing'}", "there is no hierarchy 'nothing'"),
+        (", ontology := {'disease': 'flu;lung;*'}", "disease"),
+    ],
+)
+def test_what_is_no_ontology_is_refused(con: Any, more: str, said: str) -> None:
+    with pytest.raises(duckdb.Error, match=said):
+        con.execute(f"FROM puri_haritha({ASKED}{more})").fetchall()
