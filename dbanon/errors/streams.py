@@ -75,6 +75,19 @@ class UnreadableLines(DbanonError):
         super().__init__(f"stream: the lines from {line} on cannot be read as {format_}{known}.{hint}")
 
 
+class StreamBeside(DbanonError):
+    """composition = 'refuse' where a streaming view published the same people."""
+
+    outcome = "refused"
+    words = "composition = 'refuse', but a stream"
+
+    def __init__(self, name: str, streams: Iterable[str]) -> None:
+        super().__init__(
+            f"{name}: composition = 'refuse', but a stream published the same people: {', '.join(streams)}. Its "
+            "classes are not held against those of releases. Hint: composition = 'warn' publishes beside it."
+        )
+
+
 class UnknownStream(DbanonError):
     """No streaming view of that name."""
 

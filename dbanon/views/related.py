@@ -11,8 +11,9 @@ from dbanon.source import catalog
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified
-from dbanon.views import ledger
+from dbanon.views import ledger, stream_ledger
 from dbanon.views.ledger import Entry
+from dbanon.views.stream_ledger import Grows
 
 Base = tuple[str, str, str]
 """Database, schema and table in lower case; a file is ('', '', its path)."""
@@ -46,27 +47,41 @@ def _stored(name: str, source: Source, cursor: Any) -> str:
 
 def related(entry: Entry, cursor: Any) -> list[Entry]:
     """All other versions of the same people that any attached ledger has: whatever name, view, algorithm and status."""
-    wanted = _bases_of(entry)
+    return [other for other in releases_beside(entry, cursor) if other.place != entry.place]
+
+
+def releases_beside(of: Entry | Grows, cursor: Any) -> list[Entry]:
+    """All versions of the same people."""
+    wanted = _bases_of(of)
+    every = (e for database in _with("release", cursor) for e in ledger.entries(cursor, database))
+    return [e for e in every if wanted & _bases_of(e)]
+
+
+def streams_beside(of: Entry | Grows, cursor: Any) -> list[Grows]:
+    """All streaming views of the same people, also those that were dropped, which readers may still have."""
+    wanted = _bases_of(of)
+    every = (e for database in _with("stream", cursor) for e in stream_ledger.entries(cursor, database))
+    return [e for e in every if wanted & _bases_of(e)]
+
+
+def _with(table: str, cursor: Any) -> list[str]:
+    """The attached databases that have a table of the ledger."""
     rows = cursor.execute(
-        "SELECT database_name FROM system.main.duckdb_tables() WHERE (schema_name, table_name) = ('dbanon', 'release') "
-        "ORDER BY 1 ASC"
+        "SELECT database_name FROM system.main.duckdb_tables() WHERE (schema_name, table_name) = ('dbanon', ?) "
+        "ORDER BY 1 ASC",
+        [table],
     ).fetchall()
-    return [
-        other
-        for (database,) in rows
-        for other in ledger.entries(cursor, database)
-        if other.place != entry.place and wanted & _bases_of(other)
-    ]
+    return [str(database) for (database,) in rows]
 
 
-def _bases_of(entry: Entry) -> set[Base]:
+def _bases_of(of: Entry | Grows) -> set[Base]:
     found = set()
-    for base in entry.bases or (entry.call["source"],):
+    for base in of.bases or (of.call["source"],):
         parts = tuple(p.lower() for p in names.table_parts(base) or ())
         if len(parts) == 3:
             found.add((parts[0], parts[1], parts[2]))
         elif len(parts) == 2:
-            found.add((entry.database.lower(), parts[0], parts[1]))
+            found.add((of.database.lower(), parts[0], parts[1]))
         else:
             found.add(("", "", base))
     return found

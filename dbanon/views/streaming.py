@@ -20,7 +20,7 @@ from dbanon.release.publication import Publication
 from dbanon.source import schema
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.quote import argument, identifier, text
-from dbanon.views import ledger, place, related, stream_ledger, stretch, transactions, warned
+from dbanon.views import place, related, stream_ledger, stretch, transactions, warned
 from dbanon.views.stream_ledger import TABLES, Grows
 from dbanon.views.stretch import Grown
 
@@ -162,8 +162,8 @@ def _check_roles(grows: Grows, now: Mapping[str, str]) -> None:
 
 def _warn_of_others(cursor: Any, grows: Grows) -> None:
     """DisclosureWarning where the same tables were published otherwise."""
-    others = [e.named for e in ledger.entries(cursor, grows.database) if set(e.bases or ()) & set(grows.bases)]
-    others += [e.shown for e in stream_ledger.entries(cursor, grows.database) if set(e.bases) & set(grows.bases)]
+    others = [e.named for e in related.releases_beside(grows, cursor)]
+    others += [e.shown for e in related.streams_beside(grows, cursor)]
     if others:
         warned.warn(
             f"{grows.shown}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream are not "

@@ -115,6 +115,9 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     others = related.related(entry, cursor)
+    streams = list(dict.fromkeys(s.shown for s in related.streams_beside(entry, cursor)))
+    if streams and making.composition == "refuse":
+        raise errors.StreamBeside(entry.shown, streams)
     mine = sequence.same_name(entry, others)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
     if entry.keeps:
@@ -131,6 +134,11 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     if making.composition == "refuse" and refused:
         raise errors.CompositionRefused(entry.shown, refused)
     _disclose(cursor, entry, making, beside)
+    if streams:
+        _warn(
+            f"{entry.shown}: the streaming views {', '.join(streams)} published the same people; their classes are not "
+            "held against those of releases: who has both can intersect them."
+        )
     warned.one_class(entry.shown, metrics)
     return current_release(cursor, entry, beside.composition, entry.how == "hold")
 

@@ -594,6 +594,7 @@ ELSEWHERE = {
     "NoTableToGrow": "test_streaming.py",
     "NotAppended": "test_streaming.py",
     "RareInStream": "test_streaming.py",
+    "StreamBeside": "test_streaming.py",
     "StreamChanged": "test_streaming.py",
     "UnknownStream": "test_streaming.py",
     "UnreadableLines": "test_stream_command.py",
@@ -617,6 +618,7 @@ SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "colum
     "versions": [(1, "published")],
     "people": {"aa": 1},
     "types": {"aa": "aa"},
+    "streams": ["aa"],
     "others": {"aa": ["aa"]},
 }
 """Arguments of exceptions that are no text."""

@@ -369,6 +369,20 @@ def test_statements() -> None:
         con.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW safe2 AS FROM {call}")
 
 
+def test_releases_and_streams_of_the_same_people_are_told_of_each_other() -> None:
+    con = grown()
+    with pytest.warns(dbanon.DisclosureWarning, match="the streaming views safe published the same people"):
+        dbanon.materialize(con, "whole", "kacpc", "events", k=3, qi=["age"])
+    with pytest.raises(errors.StreamBeside):
+        dbanon.materialize(con, "other", "kacpc", "events", k=3, qi=["age"], composition="refuse")
+    con.execute("CREATE VIEW seen AS FROM events")
+    streaming.drop_stream(con, "safe")
+    with pytest.raises(errors.StreamBeside):
+        dbanon.materialize(con, "other", "kacpc", "seen", k=3, qi=["age"], composition="refuse")
+    with pytest.warns(dbanon.DisclosureWarning, match="whole version 1, safe published the same table"):
+        streaming.create_stream(con, "again", "fads", "events", **CALL)
+
+
 def test_two_at_once_do_not_publish_twice() -> None:
     con = grown()
     come(con, 5, 60, 90)

@@ -33,6 +33,12 @@ MISTAKES: tuple[Mistake, ...] = (
         FEW,
     ),
     sql(
+        errors.StreamBeside("safe_few", ["visits"]),
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe_few WITH (composition = 'refuse') AS "
+        "SELECT * FROM kacpc('few', k = 5, qi = ['sex']);",
+        *_GROWS,
+    ),
+    sql(
         errors.StreamChanged("visits", ["sex was quasi and is withheld"]),
         _REFRESH,
         FEW,
