@@ -9,15 +9,19 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 import dbanon
-from dbanon import errors
-from dbanon.stream import streams
+from dbanon import errors, stream
+from dbanon.engine import udf_stream
+from dbanon.stream import WAITING, State, streams
 from dbanon.views import streaming, stretch
 
 TREE = [[c, w, "*"] for c, w in zip("abcdefgh", ["x"] * 3 + ["y"] * 2 + ["z"] * 3, strict=True)]
@@ -381,6 +385,53 @@ def test_releases_and_streams_of_the_same_people_are_told_of_each_other() -> Non
         dbanon.materialize(con, "other", "kacpc", "seen", k=3, qi=["age"], composition="refuse")
     with pytest.warns(dbanon.DisclosureWarning, match="whole version 1, safe published the same table"):
         streaming.create_stream(con, "again", "fads", "events", **CALL)
+
+
+def overdue(state: State) -> State:
+    """Nobody leaves."""
+    return replace(state, out=np.full(len(state.out), WAITING))
+
+
+def not_covered(state: State) -> State:
+    """All that leave join the class that was published first."""
+    return replace(state, out=np.where(state.out >= 0, 0, state.out))
+
+
+def too_small(state: State) -> State:
+    """The first record that leaves is a class of its own, likewise one that a class of before has."""
+    out, gone = state.out.copy(), np.flatnonzero(state.out >= 0)
+    out[gone[0]] = len(state.born)
+    again = [np.concatenate([a, a[out_of : out_of + 1]]) for a in (state.lows, state.highs, state.born)
+             for out_of in [len(a) - 1]]  # fmt: skip
+    return replace(state, out=out, lows=again[0], highs=again[1], born=again[2])
+
+
+def left_before_it_came(state: State) -> State:
+    step, gone = state.step.copy(), np.flatnonzero(state.out >= 0)
+    step[gone[-1]] = 1
+    return replace(state, step=step)
+
+
+@pytest.mark.parametrize("spoil", [overdue, not_covered, too_small, left_before_it_came])
+def test_the_gate_refuses_what_breaks_a_promise_later(
+    spoil: Callable[[State], State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    con = grown()
+    before = rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")
+    come(con, 5, 60, 120)
+    real = stream.find
+
+    def find(name: str) -> stream.Stream:
+        system = real(name)
+        return replace(system, run=lambda *given: spoil(system.run(*given)))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(udf_stream.stream, "find", find)
+        with pytest.raises(duckdb.Error, match="the release gate refused the result"):
+            streaming.refresh_stream(con, "safe")
+    assert (rows(con, "FROM safe"), rows(con, "FROM dbanon.stream")) == before
+    streaming.refresh_stream(con, "safe", flush=True)
+    assert grew(con) == replayed(con, "fads", CALL)
 
 
 def test_two_at_once_do_not_publish_twice() -> None:
