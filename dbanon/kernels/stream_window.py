@@ -26,12 +26,12 @@ def diverse(x, number, begins, ends, values, people, sensitive, need, out, first
     each column has as many as it needs; gives how many there are then, or -1 where there are too few. `sensitive`
     (records, columns): codes, -1 for NULL, which never counts."""
     for s in range(len(need)):
-        while _values(x, number, s, sensitive, found) < need[s]:
+        while different(x, number, s, sensitive, found) < need[s]:
             best, least = np.int64(-1), np.inf
             for i in range(begins, ends):
                 if out[i] != WAITING or i == x or people[i] < 0 or people[i] == people[x] or sensitive[i, s] < 0:
                     continue
-                if _has(i, x, number, s, people, sensitive, found):
+                if has_already(i, x, number, s, people, sensitive, found):
                     continue
                 away = distance(values[x], values[i], first, nodes, share, seen, weights)
                 if away < least:
@@ -44,7 +44,7 @@ def diverse(x, number, begins, ends, values, people, sensitive, need, out, first
 
 
 @part
-def _has(i, x, number, s, people, sensitive, found):
+def has_already(i, x, number, s, people, sensitive, found):
     """Whether a group has the person or the value of a record."""
     if sensitive[x, s] == sensitive[i, s]:
         return True
@@ -55,7 +55,7 @@ def _has(i, x, number, s, people, sensitive, found):
 
 
 @part
-def _values(x, number, s, sensitive, found):
+def different(x, number, s, sensitive, found):
     """How many sensitive values a group has."""
     values = np.int64(sensitive[x, s] >= 0)
     for j in range(number):

@@ -153,6 +153,28 @@ WORKS = (
         "10.1016/j.knosys.2013.03.007",
     ),
     Work(
+        "Yang et al. 2022",
+        "Yang, L., Chen, X., Luo, Y., Lan, X. and Wang, W.",
+        "IDEA: a utility-enhanced approach to incomplete data stream anonymization",
+        "Tsinghua Science and Technology 27(1)",
+        "10.26599/TST.2020.9010031",
+        also="IDEA paper",
+    ),
+    Work(
+        "Otgonbayar et al. 2016",
+        "Otgonbayar, A., Pervez, Z. and Dahal, K.",
+        "Toward anonymizing IoT data streams via partitioning",
+        "",
+        note="Authors and year were not in the copy that was used of the review, nor in the abstract that was read.",
+    ),
+    Work(
+        "Otgonbayar et al. 2018",
+        "Otgonbayar, A., Pervez, Z., Dahal, K. and Eager, S.",
+        "K-VARP: k-anonymity for varied data streams via partitioning",
+        "Information Sciences 467, 238-255",
+        "10.1016/j.ins.2018.07.057",
+    ),
+    Work(
         "CUDSA paper",
         "Sopaoglu, U. and Abul, O.",
         "Classification utility aware data stream anonymization",

@@ -1,0 +1,65 @@
+"""IDEA: records that lack values leave with the most similar, in classes in which a NULL may be any value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dbanon.cluster.registry import Check
+from dbanon.functions.parameter_types import Real
+from dbanon.functions.parameters import Parameter
+from dbanon.stream.arrivals import Arrivals, Model
+from dbanon.stream.methods.ubdsa import STORE
+from dbanon.stream.registry import Stream, register
+from dbanon.stream.state import Desk, State, drive
+
+THETA = Parameter("theta", Real(0, 1), "A class that loses less than this may be published again.", 0.5)
+
+
+def idea(
+    arrivals: Arrivals, model: Model, options: Mapping[str, object], check: Check, before: State | None, ends: bool
+) -> State:
+    """IDEA, a utility-enhanced approach to incomplete data stream anonymization (Yang et al. 2022), reconstructed from
+    its abstract and what a review says of it.
+
+    When a record is due, a group is formed of it and the k - 1 most similar records of other persons that wait (and
+    then the most similar with sensitive values that are needed, which the paper does not ask for). Two records are as
+    similar as the share of attributes that both have, times one less their mean distance on these. A class is published
+    by the values that its records have, and a record without one is published as its class is: who reads it cannot tell
+    who had a value (maybe match). Where all lack it, it is NULL. A class of the store that has all values of the record
+    is published again instead if it loses no more; a class of NULLs stands for NULLs alone, as what is published has to
+    be true of every record. A group that loses less than `theta` is stored, and the store are the last `store` of
+    these. The paper's window is `delta` here, which holds every record. O(delta * attributes) time a record.
+    """
+    from dbanon.kernels.stream_incomplete import idea_steps
+
+    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    delta, store, theta = int(str(options["delta"])), int(str(options["store"])), float(str(options["theta"]))
+    found, away = np.empty(model.k + sum(model.need), np.int64), np.empty(arrivals.records)
+
+    def steps(most: int) -> int:
+        return int(
+            idea_steps(
+                desk.counters, most, ends, model.k, delta, theta, store, desk.need, arrivals.arrived, arrivals.values,
+                arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born, desk.lows, desk.highs,
+                places.first, places.nodes, places.share, desk.seen, places.weights, found, away,
+            )
+        )  # fmt: skip
+
+    drive(steps, check)
+    return desk.state()
+
+
+register(
+    Stream(
+        name="idea",
+        title="IDEA: anonymization of incomplete data streams",
+        run=idea,
+        source="Yang et al. 2022",
+        evidence="RECON",
+        complexity="O(delta + store) time a record, O(delta + store) memory",
+        own=(THETA, STORE),
+        maybe=True,
+    )
+)

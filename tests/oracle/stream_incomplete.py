@@ -1,0 +1,151 @@
+"""IDEA, K-VARP and IoT anonymity, written down as their steps are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf, isnan
+
+from dbanon.stream import SUPPRESSED, WAITING, Arrivals
+from oracle.stream_common import Plain, Span
+
+
+class _Window:
+    """A stream whose oldest record leaves when it is due: `out` and `step` by record, `classes` what each publishes,
+    `kept` those of the store."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int) -> None:
+        self.plain, self.k, self.need, self.store = Plain(came), k, need, store
+        self.out = [WAITING] * came.records
+        self.step = [0] * came.records
+        self.classes: list[list[Span]] = []
+        self.kept: list[int] = []
+        self.window: list[int] = []
+        for record in range(came.records):
+            self.now = record + 1
+            self.plain.see(record)
+            self.window.append(record)
+            while self.window and self.now - self.window[0] >= delta:
+                self.publish(self.window[0])
+        while self.window:
+            self.publish(self.window[0])
+
+    def publish(self, x: int) -> None:
+        raise NotImplementedError
+
+    def group(self, x: int, others: Sequence[int], away: Callable[[int], float]) -> list[int]:
+        """The record and the nearest of k - 1 other persons, and of others with sensitive values that these lack."""
+        plain = self.plain
+        others = sorted(others, key=lambda r: (away(r), r))
+        group = [x]
+        for r in others:
+            if len(group) < self.k and plain.persons([r]) - plain.persons(group):
+                group.append(r)
+        if not plain.persons([x]) or len(group) < self.k:
+            return []
+        for s, need in enumerate(self.need):
+            while len(plain.kinds(group, s)) < need:
+                new = [r for r in others if plain.persons([r]) - plain.persons(group)]
+                new = [r for r in new if plain.kinds([r], s) - plain.kinds(group, s)]
+                if not new:
+                    return []
+                group.append(new[0])
+        return group
+
+    def leave(self, group: Sequence[int], number: int) -> None:
+        for r in group:
+            self.out[r], self.step[r] = number, self.now
+            self.window.remove(r)
+
+    def make(self, group: Sequence[int], spans: list[Span], *, is_stored: bool) -> None:
+        """A new class leaves."""
+        if is_stored:
+            self.kept = [*self.kept, len(self.classes)][-self.store :] if self.store else []
+        self.leave(group, len(self.classes))
+        self.classes.append(spans)
+
+
+class Idea(_Window):
+    """IDEA."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int, theta: float) -> None:
+        self.theta = theta
+        super().__init__(came, k, need, delta, store)
+
+    def publish(self, x: int) -> None:
+        plain = self.plain
+        group = self.group(x, [r for r in self.window if r != x], lambda r: -self._similar(x, r))
+        spans = self._span(group) if group else []
+        own = plain.loss(spans) if group else inf
+        may = [c for c in self.kept if self._may(self.classes[c], x)]
+        known = min(may, key=lambda c: plain.loss(self.classes[c]), default=None)
+        if known is not None and plain.loss(self.classes[known]) <= own:
+            self.leave([x], known)
+        elif group:
+            self.make(group, spans, is_stored=own < self.theta)
+        else:
+            self.leave([x], SUPPRESSED)
+
+    def _similar(self, x: int, y: int) -> float:
+        """The share of attributes that both have, less the distance on these."""
+        plain, both, far = self.plain, 0.0, 0.0
+        for a, (one, other) in enumerate(zip(plain.values[x], plain.values[y], strict=True)):
+            if not isnan(one) and not isnan(other):
+                both += plain.weights[a]
+                far += plain.weights[a] * plain.apart_of(a, one, other)
+        return both - far
+
+    def _may(self, spans: Sequence[Span], x: int) -> bool:
+        return all(isnan(v) or low <= v <= high for (low, high), v in zip(spans, self.plain.values[x], strict=True))
+
+    def _span(self, group: Sequence[int]) -> list[Span]:
+        """What those that have a value span of each attribute."""
+        spans = []
+        for a in range(self.plain.width):
+            known = [r for r in group if not isnan(self.plain.values[r][a])]
+            spans.append(self.plain.span(known)[a] if known else (inf, -inf))
+        return spans
+
+
+class ByPattern(_Window):
+    """K-VARP and, by size, IoT anonymity."""
+
+    def __init__(self, came: Arrivals, k: int, need: Sequence[int], delta: int, store: int, *, by_size: bool) -> None:
+        self.by_size = by_size
+        super().__init__(came, k, need, delta, store)
+
+    def publish(self, x: int) -> None:
+        plain = self.plain
+        common, partitions = self._pattern(x), {self._pattern(x)}
+        group: list[int] = []
+        while plain.persons([x]):
+            taken = [r for r in self.window if self._pattern(r) in partitions]
+            if plain.is_enough(taken, self.k, self.need):
+                group = self.group(x, [r for r in taken if r != x], partial(self._apart, common, x))
+                break
+            rest = [r for r in self.window if self._pattern(r) not in partitions]
+            if not rest:
+                break
+            best = max(rest, key=lambda r: (self._score(common, self._pattern(r)), -r))
+            partitions.add(self._pattern(best))
+            common &= self._pattern(best)
+        if group:
+            self.make(group, plain.span(group), is_stored=len(partitions) == 1 and self.store > 0)
+            return
+        covering = [c for c in self.kept if plain.covers(self.classes[c], x)]
+        known = min(covering, key=lambda c: plain.loss(self.classes[c]), default=None)
+        self.leave([x], SUPPRESSED if known is None else known)
+
+    def _pattern(self, r: int) -> frozenset[int]:
+        return frozenset(a for a, v in enumerate(self.plain.values[r]) if not isnan(v))
+
+    def _score(self, common: frozenset[int], pattern: frozenset[int]) -> float:
+        if self.by_size:
+            return sum(self._pattern(r) == pattern for r in self.window)
+        return len(common & pattern) / len(common | pattern) if common | pattern else 1.0
+
+    def _apart(self, common: frozenset[int], x: int, y: int) -> float:
+        total = 0.0
+        for a in sorted(common):
+            total += self.plain.weights[a] * self.plain.apart_of(a, self.plain.values[x][a], self.plain.values[y][a])
+        return total

@@ -1,0 +1,193 @@
+"""IDEA, K-VARP and IoT anonymity against their plain loops, in any cuts, and streams that were traced by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from oracle.stream_incomplete import ByPattern, Idea
+from support.streams import alike, random_arrivals, random_cuts, refuse_broken, resumed
+
+import dbanon
+from dbanon.space.space import Number
+from dbanon.stream import Arrivals, Model, State, arrivals, find
+
+NAMES = ("idea", "k_varp", "iot_anonymity")
+SYSTEMS = pytest.mark.parametrize("name", NAMES)
+
+
+def run(
+    name: str, came: Arrivals, model: Model, options: dict[str, Any], before: State | None = None, ends: bool = True
+) -> State:
+    return find(name).run(came, model, options, lambda: None, before, ends)
+
+
+def plain(name: str, came: Arrivals, model: Model, options: dict[str, Any]) -> Idea | ByPattern:
+    if name == "idea":
+        return Idea(came, model.k, model.need, **options)
+    return ByPattern(came, model.k, model.need, **options, by_size=name == "iot_anonymity")
+
+
+def case(seed: int, name: str) -> tuple[Arrivals, Model, dict[str, Any]]:
+    """Of all kinds: with and without NULLs, persons with several records, sensitive columns, one attribute, few values
+    or all alike; short ones, and those in which no record may wait for more than a class needs."""
+    random = np.random.default_rng(seed)
+    sensitive = int(random.integers(0, 3))
+    came = random_arrivals(
+        seed,
+        int(random.integers(1, 120)),
+        nulls=bool(seed % 4),
+        persons=bool(seed % 3),
+        sensitive=sensitive,
+        values=1 if seed % 11 == 0 else int(random.integers(1, 8)),
+        attributes_used=slice(0, 1) if seed % 7 == 0 else slice(None),
+    )
+    if seed % 2:  # some lack most
+        came.values[random.random(came.values.shape) < 0.4] = np.nan
+    model = Model(int(random.integers(2, 6)), (2,) * sensitive)
+    delta = model.k + int(random.integers(0, 4 if seed % 5 == 0 else 40))
+    options: dict[str, Any] = {"delta": delta, "store": int(random.choice([0, 1, 4, 100]))}
+    if name == "idea":
+        options["theta"] = float(random.choice([0.0, 0.2, 0.5, 1.0]))
+    if name == "iot_anonymity":
+        options["store"] = 0
+    return came, model, options
+
+
+@pytest.mark.whole
+@SYSTEMS
+def test_it_is_the_plain_loop_and_keeps_its_promise(name: str) -> None:
+    joined = 0
+    for seed in range(250):
+        came, model, options = case(seed, name)
+        left, loop = run(name, came, model, options), plain(name, came, model, options)
+        assert (left.out.tolist(), left.step.tolist()) == (loop.out, loop.step), seed
+        assert [list(zip(*c, strict=True)) for c in zip(left.lows.tolist(), left.highs.tolist(), strict=True)] == (
+            loop.classes
+        ), seed
+        assert left.kept.tolist() == loop.kept, seed
+        refuse_broken(came, model, left, options["delta"], maybe=find(name).maybe)
+        joined += int((left.out >= 0).sum())
+    assert joined > 3000
+
+
+@SYSTEMS
+def test_any_cuts_give_the_same(name: str) -> None:
+    for seed in range(150):
+        came, model, options = case(seed, name)
+        cuts = random_cuts(seed, came.records)
+
+        def some(
+            of: Arrivals, before: State | None, ends: bool, model: Model = model, options: dict[str, Any] = options
+        ) -> State:
+            return run(name, of, model, options, before, ends)
+
+        alike(resumed(came, some, cuts, find(name).kept.by_record), run(name, came, model, options))
+
+
+def two_numbers(rows: list[tuple[int, int]]) -> Arrivals:
+    """Records of two numbers from 0 to 9; 10 is NULL. Everybody has one."""
+    numbers = [Number(np.arange(10.0), integral=True), Number(np.arange(10.0), integral=True)]
+    return arrivals(numbers, np.array(rows, np.int32), None, np.zeros((len(rows), 0), np.int64))
+
+
+def test_idea_traced_by_hand() -> None:
+    """k = 2, delta = 3; seen are 0 to 8 and 0 to 8 when the first is due, so each attribute counts half.
+
+    (0, 0) is due at 3. (8, 8) has both attributes and is far in both: 1 - 1 = 0. (0, -) has one, at no distance: 0.5.
+    So these leave as (0, 0), of which the second does not have the latter. At 5 (8, 8) is due: it has nobody like it
+    among (-, 1) and (2, 2): 0.5 - 0.5 * 7 / 8 = 0.0625 and 1 - 2 * 0.5 * 6 / 8 = 0.25; with (2, 2) it leaves as (2-8,
+    2-8), which loses 0.75, no less than theta, so it is not stored. At 6 all leave: (-, 1) may not be (0, 0), and with
+    (3, 1) it is (3, 1), which loses nothing.
+    """
+    came = two_numbers([(0, 0), (8, 8), (0, 10), (10, 1), (2, 2), (3, 1)])
+    left = run("idea", came, Model(2), {"delta": 4, "theta": 0.5, "store": 5})
+    assert left.out.tolist() == [0, 1, 0, 2, 1, 2]
+    assert left.step.tolist() == [4, 5, 4, 6, 5, 6]
+    assert left.lows.tolist() == [[0, 0], [2, 2], [3, 1]]
+    assert left.highs.tolist() == [[0, 0], [8, 8], [3, 1]]
+    assert left.kept.tolist() == [0, 2]
+
+
+def test_k_varp_traced_by_hand() -> None:
+    """k = 2, delta = 4. (0, 0) is due at 4, alone with its pattern. Of (1, -) and (-, 0), both half alike, the older is
+    merged: (0-1, *). At 6 (-, 0) is due and leaves with (-, 1): (NULL, 0-1) is stored. Then the stream ends, and (-, 2)
+    is alone: nobody waits but (5, 5), half alike: (*, 2-5)."""
+    came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 5), (10, 1)])
+    left = run("k_varp", came, Model(2), {"delta": 4, "store": 5})
+    assert left.out.tolist() == [0, 0, 1, 2, 2, 1]
+    assert left.step.tolist() == [4, 4, 6, 6, 6, 6]
+    assert left.lows.tolist() == [[0, -np.inf], [np.inf, 0], [-np.inf, 2]]
+    assert left.highs.tolist() == [[1, np.inf], [-np.inf, 1], [np.inf, 5]]
+    assert left.kept.tolist() == [1]
+
+
+def test_iot_anonymity_merges_the_largest_partition() -> None:
+    """(0, 0) is due at 4: (1, -) is older, but of (-, 0) there are two."""
+    came = two_numbers([(0, 0), (1, 10), (10, 0), (10, 2), (5, 10)])
+    left = run("iot_anonymity", came, Model(2), {"delta": 4})
+    assert left.out.tolist()[:4] == [0, 1, 0, -1]
+
+
+@pytest.fixture(scope="module")
+def con() -> Any:
+    con = dbanon.attach(duckdb.connect())
+    con.execute(
+        "CREATE TABLE events AS SELECT i AS ts, CASE WHEN i % 5 <> 0 THEN 20 + i * 7 % 30 END AS age, "
+        "CASE WHEN i % 7 > 1 THEN ['Oslo', 'Rome', 'Bern'][1 + i % 3] END AS city, i % 4 AS disease "
+        "FROM range(300) AS r (i)"
+    )
+    return con
+
+
+CALL = "'events', k := 4, delta := 40, order_by := 'ts', qi := ['age', 'city'], sensitive := 'disease'"
+
+
+@SYSTEMS
+@pytest.mark.parametrize("form", ["text", "bounds"])
+def test_in_sql(con: Any, name: str, form: str) -> None:
+    call = f"{CALL}, l := 2, intervals := '{form}'"
+    rows = con.execute(f"SELECT count(*), count(class_id) FROM {name}({call})").fetchall()
+    assert rows[0][0] == 300
+    assert rows[0][1] > 250
+    measures = dict(con.execute(f"SELECT metric, value FROM {name}_metrics({call})").fetchall())
+    assert measures["k"] >= 4
+    assert measures["delay"] <= 40
+    assert con.execute(f"SELECT sum(size) FROM {name}_classes({call})").fetchall() == [(300,)]
+
+
+def test_maybe_match_publishes_no_null_where_somebody_has_a_value(con: Any) -> None:
+    shown = con.execute(f"SELECT count(*) FILTER (WHERE age IS NULL), count(*) FROM idea({CALL})").fetchall()[0]
+    lacking = con.execute("SELECT count(*) FROM events WHERE age IS NULL").fetchall()[0][0]
+    assert shown[0] < lacking / 2
+    plainly = con.execute(f"SELECT count(*) FILTER (WHERE age = '*') FROM k_varp({CALL})").fetchall()[0][0]
+    assert con.execute(f"SELECT count(*) FILTER (WHERE age = '*') FROM idea({CALL})").fetchall()[0][0] <= plainly
+
+
+def test_the_gate_refuses_a_value_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class of records that all lack it, published as though one had it."""
+    from dbanon.sqltext import resources
+    from dbanon.sqltext import template as filling
+
+    con = dbanon.attach(duckdb.connect())
+    con.execute(
+        "CREATE TABLE events AS SELECT i AS ts, CASE WHEN i > 8 THEN 30 END AS age, i AS d FROM range(20) AS r (i)"
+    )
+    call = "idea('events', k := 4, delta := 5, order_by := 'ts', qi := 'age', sensitive := 'd')"
+    assert con.execute(f"SELECT DISTINCT age FROM {call} WHERE class_id = 1").fetchall() == [(None,)]
+    real, was = resources.sql, "WHEN x.filled{{ q.i }} > 0 THEN '*' END AS p{{ q.i }}"
+
+    def text(path: str) -> str:
+        found = real(path)
+        assert path != "release/part/spanned.sql" or was in found
+        return found.replace(was, was.replace("THEN '*' END", "THEN '*' ELSE '30' END"))
+
+    filling._templates.cache_clear()
+    monkeypatch.setattr(resources, "sql", text)
+    monkeypatch.setattr(filling, "_compiled", lambda: None)
+    with pytest.raises(duckdb.Error, match="the release gate refused"):
+        con.execute(f"FROM {call}").fetchall()
+    monkeypatch.undo()
+    filling._templates.cache_clear()
