@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dbanon.client.explain import explain
     from dbanon.client.frame import Anonymized, anonymize
     from dbanon.client.pipe import anonymize_stream
-    from dbanon.cluster.warmup import Warmed, warmup
+    from dbanon.client.warmup import Warmed, warmup
     from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
     from dbanon.plots.plot import plot
@@ -41,7 +41,7 @@ _HOMES = {
     "Grown": "views.stretch",
     "Release": "views.version",
     "UtilityWarning": "views.warned",
-    "Warmed": "cluster.warmup",
+    "Warmed": "client.warmup",
     "anonymize": "client.frame",
     "anonymize_stream": "client.pipe",
     "attach": "engine.install",
@@ -67,7 +67,7 @@ _HOMES = {
     "risk": "client.about",
     "save_hierarchy": "policy.declare",
     "verify": "views.verify",
-    "warmup": "cluster.warmup",
+    "warmup": "client.warmup",
 }
 
 __all__ = [

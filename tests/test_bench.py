@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.bench import apart, bounded, large
+import dbanon.stream
+from tests.bench import apart, bounded, large, streams
 from tests.bench import data as tables
 
 
@@ -24,6 +25,14 @@ def test_a_measurement_has_a_process_of_its_own(data: Path, tmp_path: Path) -> N
     assert len(pd.read_parquet(tmp_path / "t.parquet")) == 50
     with pytest.raises(apart.Failed, match="No such file or directory"):
         apart.run(large.write, rows=50, path=str(tmp_path / "nowhere" / "t.parquet"))
+
+
+def test_streams_are_measured_one_and_all(data: Path) -> None:
+    found = apart.run(streams.measure, setting=next(iter(streams.SETTINGS)), rows=300)
+    assert found["systems"].keys() == {system.name for system in dbanon.stream.streams()}
+    for alone, statement, loss, delay, out in found["systems"].values():
+        assert 0 < alone <= statement
+        assert 0 <= loss <= 1 and 0 <= delay < 300 and 0 <= out <= 1
 
 
 def test_the_most_that_lies_in_a_directory_is_seen(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def statement(call: Call) -> Sql:
     if options["cost"] == "query_error" and not options["queries"]:
         accepts = "an integer of at least 1 where cost = 'query_error'"
         raise errors.InvalidArgument(call.function.name, "queries", accepts, str(options["queries"]))
-    chosen = algorithms(options)
+    chosen = algorithms(call.function.name, options)
     least = min(options["t"] or (1.0,))
     base = runs.whole(call, {"l": _most(options["l"]), "t": None if least == 1 else least})
     base = replace(base, demands=())

@@ -16,6 +16,7 @@ from dbanon.functions.example import Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Integer, Integers, Names
 from dbanon.functions.parameters import Parameter
+from dbanon.functions.registry import check_algorithm
 from dbanon.functions.table_function import TableFunction
 from dbanon.models import registry
 from dbanon.release.publication import Publication
@@ -31,7 +32,7 @@ def statement(call: Call) -> Sql:
     refuses is a row that says so.
     """
     options = call.options
-    chosen = algorithms(options)
+    chosen = algorithms(call.function.name, options)
     whole = runs.whole(call, {})
     widths = options["d"] or (len(whole.attributes),)
     if widths[-1] > len(whole.attributes):
@@ -51,10 +52,12 @@ def _figures(options: Options, base: Publication, every: Sequence[Run], parts: i
     return runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
 
 
-def algorithms(options: Options) -> list[cluster.Algorithm]:
-    """Those that a call names; UnknownAlgorithm."""
+def algorithms(function: str, options: Options) -> list[cluster.Algorithm]:
+    """Those that a call names; UnknownAlgorithm, IsStream."""
     if options["algorithms"] == ("all",):
         return list(cluster.algorithms())
+    for name in options["algorithms"]:
+        check_algorithm(function, name)
     return [cluster.find(name) for name in options["algorithms"]]
 
 

@@ -15,7 +15,7 @@ import click
 
 from dbanon import errors
 from dbanon.functions.parameter_types import Columns, ForColumns, Integer, Integers, Kind, Names, Real, Reals, Words
-from dbanon.functions.registry import table_functions
+from dbanon.functions.registry import check_algorithm, table_functions
 
 _LISTS = (Columns, ForColumns, Words, Names, Integers, Reals)
 """Parameters that are lists: plain text is divided at its commas."""
@@ -78,7 +78,9 @@ def stream_parameters(command: Callable[..., None]) -> Callable[..., None]:
 def of_system(system: str, given: Iterable[str], **options: object) -> dict[str, Any]:
     """All parameters of a call of a stream system, likewise."""
     known = sorted({f.system for f in table_functions().values() if f.system})
-    return _together(system, known, given, options)
+    if system not in known:
+        raise errors.UnknownAlgorithm(system, known)
+    return _together(system, given, options)
 
 
 def together(algorithm: str, given: Iterable[str], **options: object) -> dict[str, Any]:
@@ -86,15 +88,11 @@ def together(algorithm: str, given: Iterable[str], **options: object) -> dict[st
 
     BadParameter where one is given twice, with different values; UnknownAlgorithm, UnknownParameter.
     """
-    known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
-    return _together(algorithm, known, given, options)
+    check_algorithm("dbanon", algorithm)
+    return _together(algorithm, given, options)
 
 
-def _together(
-    algorithm: str, known: Sequence[str], given: Iterable[str], options: Mapping[str, object]
-) -> dict[str, Any]:
-    if algorithm not in known:
-        raise errors.UnknownAlgorithm(algorithm, known)
+def _together(algorithm: str, given: Iterable[str], options: Mapping[str, object]) -> dict[str, Any]:
     kinds = {p.name: p.kind for p in table_functions()[algorithm].parameters}
     found: dict[str, Any] = {}
     for name, value in (parameter(text, kinds) for text in given):

@@ -14,7 +14,7 @@ from dbanon.cli.common import AS_JSON, answer, errors_as_messages
 @click.option("--quiet", is_flag=True, help="No progress.")
 @AS_JSON
 def warmup(algorithms: tuple[str, ...], quiet: bool, as_json: bool) -> None:
-    """Compile what the algorithms need (by default all of them), so that no call waits for it.
+    """Compile what the algorithms and stream systems need (by default all of them), so that no call waits for it.
 
     Kernels are compiled when they are first needed, once after installation. This compiles them beforehand: in the
     image of a container, or before a demonstration.
@@ -22,7 +22,7 @@ def warmup(algorithms: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from dbanon.cluster.warmup import warmup
+    from dbanon.client.warmup import warmup
 
     console = Console(stderr=True)
     bar = Progress(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbanon import errors, session
 from dbanon.client.connection import connect
-from dbanon.functions.registry import table_functions
+from dbanon.functions.registry import check_algorithm, table_functions
 from dbanon.functions.table_function import ENDINGS
 from dbanon.policy.declare import load_hierarchy
 from dbanon.release import timed_search
@@ -75,9 +75,7 @@ def anonymize(
     the same number as `improve` gives the same release. `progress` is called with the shares of the search that is done
     and of the loss that is gone.
     """
-    known = {f.algorithm for f in table_functions().values() if f.algorithm}
-    if algorithm not in known:
-        raise errors.UnknownAlgorithm(algorithm, sorted(known))
+    check_algorithm("anonymize", algorithm)
     names = [p.name for p in table_functions()[algorithm].parameters]
     for name in parameters:
         if name not in names:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from dbanon import session
 from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.after.improve import Budget
-from dbanon.cluster.registry import Algorithm, algorithms, find
+from dbanon.cluster.registry import Algorithm
 from dbanon.cluster.runner import Refinement, run
 from dbanon.functions.parameter_types import Choice
 from dbanon.models.constraint import AtLeast
@@ -33,40 +30,8 @@ MODELS: Mapping[str, Mapping[str, object]] = {"": {}, "l": {"l": 2}, "t": {"t": 
 """What is asked of sensitive values: kernels are compiled with and without values, with and without a distance."""
 
 
-@dataclass(frozen=True)
-class Warmed:
-    """What was compiled: the number of kernels, and the seconds that all took. `folder`: where kernels are kept; None
-    where nothing can be written, so that the next process compiles them again."""
-
-    kernels: int
-    seconds: float
-    folder: str | None
-
-
-def warmup(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda step, done: None) -> Warmed:
-    """Compiles all that calls of the table functions can need, or those of some algorithms, so that no call waits for
-    it: a minute or two after an installation, a few seconds later on. UnknownAlgorithm.
-
-    `told` is called before each step with what it is for and the share of all steps that are done.
-
-    >>> warmup(["mondrian"]).kernels
-    0
-    """
-    from dbanon.kernels.jit import kept_in
-
-    started = time.perf_counter()
-    compiled: list[str] = []
-    chosen = [find(name) for name in names] or algorithms()
-    steps = list(_steps(chosen))
-    with session.compiling(compiled.append):
-        for i, (step, work) in enumerate(steps):
-            told(step, i / len(steps))
-            work()
-    return Warmed(len(compiled), time.perf_counter() - started, kept_in())
-
-
-def _steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
-    """What is compiled, and what needs it."""
+def steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]]]:
+    """What needs to be compiled, and what compiles it."""
     kinds = [(_table(many, persons), many, persons) for many in (False, True) for persons in (False, True)]
     for algorithm in chosen:
         for table, many, persons in kinds:

@@ -122,6 +122,7 @@ from dbanon.errors.sources import (
     UnreadableValue,
 )
 from dbanon.errors.streams import (
+    IsStream,
     NodeGone,
     NoTableToGrow,
     NotAppended,
@@ -151,6 +152,7 @@ __all__ = [
     "HierarchiesChanged",
     "Interrupted",
     "InvalidArgument",
+    "IsStream",
     "KOutOfRange",
     "KeepRefused",
     "LoosensPolicy",

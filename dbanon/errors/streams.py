@@ -7,6 +7,20 @@ from collections.abc import Iterable, Mapping
 from dbanon.errors.base import DbanonError, listed, near
 
 
+class IsStream(DbanonError):
+    """A stream system where an algorithm of tables is asked for."""
+
+    outcome = "usage"
+    words = " is a stream system, which "
+
+    def __init__(self, function: str, name: str) -> None:
+        super().__init__(
+            f"{function}: {name} is a stream system, which publishes record by record. Hint: FROM {name}('table', "
+            f"k = 10, delta = 1000, order_by = 'ts') replays a table, {name}_metrics measures that, and CREATE "
+            "STREAMING ANONYMIZED VIEW publishes it as it grows."
+        )
+
+
 class NodeGone(DbanonError):
     """A hierarchy without a node that a stream has put records into."""
 

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from dbanon import errors
 from dbanon.functions.table_function import TableFunction
 
 FOLDERS = ("release", "cluster", "policy", "hierarchy", "audit", "views")
@@ -37,6 +38,16 @@ def called(name: str, given: Mapping[str, object]) -> TableFunction:
     """The function of a name, in the form that it has with what a call gives. UnknownAlgorithm."""
     function = table_functions()[name]
     return function if function.narrowed is None else function.narrowed(given)
+
+
+def check_algorithm(function: str, name: str) -> None:
+    """Raises UnknownAlgorithm where no algorithm that publishes has the name, IsStream where it is a stream system."""
+    known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
+    if name in known:
+        return
+    if name in {f.system for f in table_functions().values()}:
+        raise errors.IsStream(function, name)
+    raise errors.UnknownAlgorithm(name, known)
 
 
 def _declaring() -> Iterator[Any]:

@@ -14,7 +14,7 @@ import duckdb
 
 from dbanon import errors, session
 from dbanon.functions.call import Call
-from dbanon.functions.registry import table_functions
+from dbanon.functions.registry import check_algorithm
 from dbanon.release import plan, prepare, timed_search
 from dbanon.release.publication import Publication
 from dbanon.source import catalog, schema
@@ -55,7 +55,7 @@ def materialize(
     transactions.check_no_transaction("materialize", connection)
     place.check_word("materialize", "composition", composition, ("warn", "refuse"))
     given = json.loads(json.dumps(parameters, default=str))
-    _known(algorithm)
+    check_algorithm("materialize", algorithm)
     making = Making("materialize", allow_delta, composition)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor, session.telling(current, progress):
@@ -145,13 +145,6 @@ def refresh(
             with contextlib.suppress(errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, _NothingNew):
                 return _next(cursor, entry, publication, old, replace_(making, wait=who))
         return _next(cursor, entry, publication, old, replace_(making, wait=holding.WHO[-1]))
-
-
-def _known(algorithm: str) -> None:
-    """Raises UnknownAlgorithm where no algorithm that publishes has the name."""
-    known = sorted({f.algorithm for f in table_functions().values() if f.algorithm})
-    if algorithm not in known:
-        raise errors.UnknownAlgorithm(algorithm, known)
 
 
 def _first(cursor: Any, entry: Entry, publication: Publication, name: str, making: Making) -> Release:

@@ -115,9 +115,6 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     others = related.related(entry, cursor)
-    streams = list(dict.fromkeys(s.shown for s in related.streams_beside(entry, cursor)))
-    if streams and making.composition == "refuse":
-        raise errors.StreamBeside(entry.shown, streams)
     mine = sequence.same_name(entry, others)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
     if entry.keeps:
@@ -126,6 +123,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     if differences and not making.lets_differ:
         versions = sorted({o.version for t in differences for o in t.others})
         raise errors.DeltaRefused(making.function, entry.shown, short, [f"version {v}" for v in versions])
+    streams = _streams(cursor, entry, making)
     beside = _beside(cursor, entry, publication, making, others, mine, differences)
     unchecked = [o.named for o in beside.unchecked]
     _insert(cursor, entry, publication, metrics, making.lets_differ, short, beside.composition, unchecked)
@@ -153,6 +151,14 @@ def _written(cursor: Any, entry: Entry, publication: Publication) -> dict[str, f
     if publication.continuity.held is not None:
         _remember(cursor, entry, erasure.statement(publication))
     return metrics
+
+
+def _streams(cursor: Any, entry: Entry, making: Making) -> list[str]:
+    """Streaming views of the same people; StreamBeside."""
+    streams = list(dict.fromkeys(s.shown for s in related.streams_beside(entry, cursor)))
+    if streams and making.composition == "refuse":
+        raise errors.StreamBeside(entry.shown, streams)
+    return streams
 
 
 def _beside(

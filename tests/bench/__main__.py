@@ -2,7 +2,8 @@
 
 `first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`:
-least loss; `figures` (`--plot`): the papers' figures; `guide`: the guide to all algorithms. Anything else is a table
+least loss; `streams`: every stream system beside FADS; `figures` (`--plot`): the papers' figures; `guide`: the guide to
+all algorithms. Anything else is a table
 of tests/bench/speed.py: statement, clustering alone, and a plain loop.
 """
 
@@ -12,7 +13,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from tests.bench import bounded, data, figures, first, guide, improve, large, small, speed, wide
+from tests.bench import bounded, data, figures, first, guide, improve, large, small, speed, streams, wide
 
 SIZES = {"1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8}
 """Rows by name; from 30 million on, only where they are asked for."""
@@ -29,6 +30,7 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     ),
     "wide": lambda given: wide.report(given.tables or list(wide.CASES), given.json),
     "improve": lambda given: improve.report(given.runs, given.json),
+    "streams": lambda given: streams.report(given.json),
     "guide": lambda given: guide.report(),
     "figures": lambda given: figures.report(given.figure or [], given.plot, given.json),
 }  # fmt: skip

@@ -590,6 +590,7 @@ ELSEWHERE = {
     "UnstableSource": "test_materialized.py",
     "UnusedArgument": "test_model_arguments.py",
     "NullArrival": "test_stream_functions.py",
+    "IsStream": "test_streaming.py",
     "NodeGone": "test_streaming.py",
     "NoTableToGrow": "test_streaming.py",
     "NotAppended": "test_streaming.py",
