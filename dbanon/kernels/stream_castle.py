@@ -117,23 +117,24 @@ def _select(
 ):  # fmt: skip
     """Puts a new record into a cluster and gives it: of those that it widens least, the smallest that stays good (ties:
     the one that was opened first); else a new one; else, where there are `beta`, the smallest. Clusters of `alpha`
-    records are left out of this."""
+    records are left out of all this."""
     limit = mean_of(state, recent)
     least = grow(
         values[t], np.int64(-1), alpha, state, used, sizes, lows, highs, grown, first, nodes, share, seen, weights
     )
-    chosen, good, left = np.int64(-1), False, state[5]
+    chosen, good, left, free = np.int64(-1), False, state[5], np.int64(0)
     for c in range(len(used)):
         if left == 0:
             break
         left -= used[c]
+        free += used[c] and sizes[c] < alpha
         if used[c] and grown[c] == least and least < np.inf:
             own = loss_with(values[t], lows[c], highs[c], first, nodes, share, seen, weights) <= limit
             if chosen < 0 or (own and not good):
                 chosen, good = np.int64(c), own
             elif own == good and (sizes[c] < sizes[chosen] or (sizes[c] == sizes[chosen] and ids[c] < ids[chosen])):
                 chosen = np.int64(c)
-    if chosen < 0 or (not good and state[5] < beta):
+    if chosen < 0 or (not good and free < beta):
         chosen = open_cluster(t, state, used, ids, heads, values, lows, highs, sizes, first, nodes)
     else:
         widen(values[t], lows[chosen], highs[chosen], first, nodes)

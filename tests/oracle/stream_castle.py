@@ -61,7 +61,7 @@ class Castle:
         more = [self._more(c, t) for c in free]
         least = [c for c, m in zip(free, more, strict=True) if m == min(more)]
         good = [c for c in least if self.plain.loss(self.plain.span([*c, t])) <= self._tau()]
-        if good or (least and len(self.open) >= self.beta):
+        if good or (least and len(free) >= self.beta):
             min(good or least, key=len).append(t)
         else:
             self.open.append([t])

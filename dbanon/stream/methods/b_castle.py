@@ -21,16 +21,16 @@ def b_castle(
     """B-CASTLE (Wang et al. 2010), reconstructed from its abstract and what a review says of it: CASTLE whose clusters
     are of about the same size.
 
-    A record joins no cluster of `alpha` records; where all have so many it opens a new one, even beyond `beta`. After
-    that the record of its cluster that is farthest from the center (the mean of numbers and the medoid of categories)
-    is moved to another cluster of less than `alpha`, if it widens that less than its own without it. A cluster that is
-    due and too small is merged with those of least correlation distance, until it is enough: by how much its loss grows
-    and how far both together are from k records, in k. What leaves is not split. All else, also that a record leaves
-    after at most `delta`, is as in CASTLE. O((beta + alpha) * attributes) time a record.
+    A record joins no cluster of `alpha` records, and `beta` bounds the others: with full ones among them, records
+    would soon have to join whatever is not full. After that the record of its cluster that is farthest from the
+    center (the mean of numbers and the medoid of categories) is moved to another cluster of less than `alpha`, if
+    it widens that less than its own without it. A cluster that is due and too small is merged with those of least
+    correlation distance, until it is enough: by how much its loss grows and how far both together are from k
+    records, in k. What leaves is not split. All else, also that a record leaves after at most `delta`, is as in
+    CASTLE. O((beta + alpha) * attributes) time a record.
     """
-    beta, alpha = int(str(options["beta"])), _alpha(options, model.k)
-    old = 0 if before is None else len(before.own["open"])
-    slots = max(beta, old, arrivals.records // alpha + 1)
+    alpha = _alpha(options, model.k)
+    slots = min(arrivals.records, int(str(options["delta"])) + 1) + 1  # each has a record that waits
     return cluster(arrivals, model, options, check, before, ends, slots, alpha)
 
 
