@@ -135,7 +135,7 @@ class _Kept:
         every = (
             self._widths,
             options["rows"] or (None,),
-            [a.name for a in algorithms(options)],
+            [a.name for a in algorithms("compare", options)],
             options["k"],
         )
         for d, rows, algorithm, k in product(*every):

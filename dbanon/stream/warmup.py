@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from dbanon.space.space import Number, Tree
+from dbanon.space.space import Attribute, Number, Tree
 from dbanon.stream.arrivals import Arrivals, Model, arrivals
 from dbanon.stream.registry import Stream
 
@@ -36,7 +36,7 @@ def _run(system: Stream) -> None:
 def _stream() -> Arrivals:
     """A number, a category, a sensitive column that is the label too, people of two records."""
     at = np.arange(RECORDS)
-    attributes = [
+    attributes: list[Attribute] = [
         Number(np.arange(40.0), integral=True),
         Tree(np.array([-1, 0, 0, 0], np.int32), np.arange(1, 4, dtype=np.int32)),
     ]
