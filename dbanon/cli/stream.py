@@ -28,6 +28,7 @@ _ENDINGS = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "nd
 @click.option("--follow", is_flag=True, help="Go on until Ctrl-C.")
 @click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.01), help="Seconds between two looks.")
 @click.option("--flush", is_flag=True, help="Nobody goes on waiting, as though the stream ended.")
+@click.option("--pruned", is_flag=True, help="Rows that have left were deleted from the source on purpose.")
 @click.option("--from", "source", help="A file of lines, or - for standard input, instead of a database.")
 @click.option("--to", "target", help="A file for the lines that leave, or - for standard output.")
 @click.option(
@@ -50,6 +51,7 @@ def stream(
     follow: bool,
     every: float,
     flush: bool,
+    pruned: bool,
     source: str | None,
     target: str | None,
     format_: str,
@@ -67,7 +69,7 @@ def stream(
     A pipe has no --json: what leaves is the answer. Columns without a role are withheld.
     """
     if database is not None and name is not None and source is None and target is None:
-        _read_on(database, name, every if follow else None, flush, as_json)
+        _read_on(database, name, every if follow else None, {"flush": flush, "pruned": pruned}, as_json)
     elif database is None and source is not None and target is not None:
         with errors_as_messages(), _binary(source) as file, _written(target) as out:
             _pipe(file, out, _format(format_, source), _format(format_, target), system, types, asked)
@@ -75,14 +77,14 @@ def stream(
         raise click.UsageError("Give a database and the name of a streaming view, or --from and --to.")
 
 
-def _read_on(database: Path, name: str, every: float | None, flush: bool, as_json: bool) -> None:
+def _read_on(database: Path, name: str, every: float | None, how: Mapping[str, bool], as_json: bool) -> None:
     """Refreshes once, or again and again; a connection a time, so that others may write meanwhile."""
     from dbanon.views import streaming
 
     while True:
         try:
             with errors_as_messages(), opened(database) as con:
-                made = streaming.refresh_stream(con, name, flush=flush)
+                made = streaming.refresh_stream(con, name, **how)
         except click.ClickException as error:
             if every is None or error.exit_code != EXIT_CODES["busy"]:
                 raise

@@ -41,8 +41,9 @@ class NotAppended(DbanonError):
     def __init__(self, view: str, source: str, why: str) -> None:
         super().__init__(
             f"refresh: {source} {why} since {view} read it, and rows were only to be added to it: a row that is read "
-            "twice would be published twice. Nothing was published. Hint: put these rows back as they were; or drop "
-            f"{view} and begin another stream, whose classes readers can hold against those of this one."
+            "twice would be published twice. Nothing was published. Hint: put these rows back as they were; pruned = "
+            "true, where rows that have left were deleted on purpose; or begin another stream, whose classes readers "
+            "can hold against those of this one."
         )
 
 

@@ -35,7 +35,7 @@ FORMS = {
     DROP: "DROP MATERIALIZED ANONYMIZED VIEW [IF EXISTS] name",
     CREATE_STREAM: "CREATE STREAMING ANONYMIZED VIEW [IF NOT EXISTS] name AS "
     "SELECT * FROM fads('table', k = 10, delta = 1000, order_by = 'ts')",
-    REFRESH_STREAM: "REFRESH STREAMING ANONYMIZED VIEW name [WITH (flush = true)]",
+    REFRESH_STREAM: "REFRESH STREAMING ANONYMIZED VIEW name [WITH (flush = true, pruned = true)]",
     DROP_STREAM: "DROP STREAMING ANONYMIZED VIEW [IF EXISTS] name",
 }
 """What is accepted, by statement."""
@@ -43,9 +43,9 @@ FORMS = {
 _OPTIONS = {
     CREATE: ("composition", "allow_delta"),
     REFRESH: ("refresh", "allow_delta", "composition", "if_stale", "erase"),
-    REFRESH_STREAM: ("flush",),
+    REFRESH_STREAM: ("flush", "pruned"),
 }
-_FLAGS = ("allow_delta", "if_stale", "erase", "flush")
+_FLAGS = ("allow_delta", "if_stale", "erase", "flush", "pruned")
 _CREATES = (CREATE, CREATE_STREAM)
 _CONDITIONS = dict.fromkeys(_CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((DROP, DROP_STREAM), ("IF", "EXISTS"))
 

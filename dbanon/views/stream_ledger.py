@@ -39,6 +39,7 @@ class Grows:
     refreshes: int = 0
     last_row: int = -1
     last_hash: str | None = None
+    source_rows: int = 0
     arrived: int = 0
     waiting: int = 0
     published: int = 0
@@ -132,7 +133,7 @@ def go_on(cursor: Cursor, grows: Grows, changes: Mapping[str, object]) -> None:
 
 def stream_status(call: Call) -> Sql:
     """stream_status(): the streaming views of the attached databases."""
-    columns = [name for name in _WRITTEN if name not in ("state", "last_row", "last_hash", "call")]
+    columns = [name for name in _WRITTEN if name not in ("state", "last_row", "last_hash", "source_rows", "call")]
     found = [d for d in call.attached() if catalog.has_table(call.cursor, d, "stream")]
     if not found:
         return literal_rows(dict.fromkeys(("database_name", *columns), "VARCHAR"), [])

@@ -71,22 +71,23 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
             return stretch.first(cursor, current, grows, publication, call.options)
 
 
-def refresh_stream(connection: Any, name: str, *, flush: bool = False) -> Grown:
+def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> Grown:
     """Reads what was added to the source of a streaming view and publishes what is due.
 
-    With `flush` nobody goes on waiting, as though the stream ended: who finds no class is left out. Raises NotAppended
-    where rows that were read are not as they were, StreamChanged where columns have other roles now, NodeGone where a
-    hierarchy lost a node; whatever it raises, all stays as it was.
+    With `flush` nobody goes on waiting, as though the stream ended: who finds no class is left out. `pruned` says that
+    rows which have left were deleted from the source on purpose. Raises NotAppended where rows that were read are not
+    as they were, StreamChanged where columns have other roles now, NodeGone where a hierarchy lost a node; whatever it
+    raises, all stays as it was.
     """
-    return _refreshed(connection, name, flush=flush, is_kept=True)
+    return _refreshed(connection, name, flush=flush, pruned=pruned, is_kept=True)
 
 
 def read_on(connection: Any, name: str, *, flush: bool = False) -> Grown:
     """The same where the source holds nothing but what came since, as what was read is deleted there."""
-    return _refreshed(connection, name, flush=flush, is_kept=False)
+    return _refreshed(connection, name, flush=flush, pruned=False, is_kept=False)
 
 
-def _refreshed(connection: Any, name: str, *, flush: bool, is_kept: bool) -> Grown:
+def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept: bool) -> Grown:
     transactions.check_no_transaction("refresh_stream", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -107,10 +108,10 @@ def _refreshed(connection: Any, name: str, *, flush: bool, is_kept: bool) -> Gro
             publication = stream_plan.prepared(call, stream.find(grows.system))
             _check_roles(grows, plan.roles(publication))
             if is_kept:
-                stretch.check_appended(cursor, grows, publication.source)
+                stretch.check_appended(cursor, grows, publication.source, pruned=pruned)
             else:
                 grows = replace(grows, last_row=-1)
-            return stretch.following(cursor, current, grows, publication, call.options, flush=flush)
+            return stretch.following(cursor, current, grows, publication, call.options, flush=flush, pruned=pruned)
 
 
 def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:

@@ -22,6 +22,7 @@ from dbanon.views import stream_ledger
 from dbanon.views.stream_ledger import Grows
 
 _STEP = Sql('temp.main."dbanon step"')
+_NUMBER = Sql('"dbanon number of the row"')
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,20 @@ def first(cursor: Any, session: Session, grows: Grows, publication: Publication,
 
 
 def following(
-    cursor: Any, session: Session, grows: Grows, publication: Publication, options: Options, *, flush: bool = False
+    cursor: Any,
+    session: Session,
+    grows: Grows,
+    publication: Publication,
+    options: Options,
+    *,
+    flush: bool = False,
+    pruned: bool = False,
 ) -> Grown:
-    """Reads what was added. With `flush` nobody goes on waiting."""
+    """Reads what was added. With `flush` nobody goes on waiting; `pruned` says that rows of the source are gone."""
     reading = _reading(cursor, grows, publication)
     if not reading.new and not (flush and grows.waiting):
+        if pruned:
+            _note_rows(cursor, grows, publication.source, reading)
         return Grown(grows.shown, 0, 0, 0, grows.waiting, grows.classes)
     session.growing = stretch = Growing.of(grows.state, grows.arrived, ends=flush)
     statement = _statement(grows, publication, options, reading, stretch)
@@ -110,26 +120,36 @@ def following(
     return made
 
 
-def check_appended(cursor: Any, grows: Grows, source: Source) -> None:
+def check_appended(cursor: Any, grows: Grows, source: Source, *, pruned: bool = False) -> None:
     """NotAppended where what was read of a source is not there as it was: by the number of its rows, the row that was
-    read last, and those that wait."""
-    there, last = cursor.execute(
-        f"SELECT (SELECT count(*) FROM {source.sql} WHERE rowid <= {grows.last_row}), "
-        f"(SELECT md5(s::VARCHAR) FROM {source.sql} AS s WHERE rowid = {grows.last_row})"
-    ).fetchall()[0]
-    if there != grows.arrived:
-        raise errors.NotAppended(grows.shown, source.shown, f"lost or moved {abs(grows.arrived - there):,} rows")
-    if last != grows.last_hash:
+    read last, and those that wait. Where it was `pruned`, those that wait alone have to be there."""
+    last, there = _rows_until(cursor, source, grows.last_row)
+    if there != grows.source_rows and not pruned:
+        raise errors.NotAppended(grows.shown, source.shown, f"lost or moved {abs(grows.source_rows - there):,} rows")
+    if last != grows.last_hash and not pruned:
         raise errors.NotAppended(grows.shown, source.shown, "has another row in the place of one")
     columns = [c[0] for c in cursor.execute(f"FROM {grows.waits} LIMIT 0").description]
     read, row = columns[:-2], identifier(columns[-1])
     same = joined((f"s.{identifier(c)} IS NOT DISTINCT FROM w.{identifier(c)}" for c in read), " AND ")
+    ends = f"SELECT coalesce(min({row}), 0), coalesce(max({row}), 0) FROM {grows.waits}"
+    least, most = cursor.execute(ends).fetchall()[0]
+    numbered = f"SELECT *, rowid AS {_NUMBER} FROM {source.sql} WHERE rowid BETWEEN {least} AND {most}"
     waiting, alike = cursor.execute(
-        f"SELECT count(*), count(*) FILTER (WHERE s.rowid IS NOT NULL AND {same}) "
-        f"FROM {grows.waits} AS w LEFT JOIN {source.sql} AS s ON s.rowid = w.{row}"
+        f"SELECT count(*), count(*) FILTER (WHERE s.{_NUMBER} IS NOT NULL AND {same}) FROM {grows.waits} AS w "
+        f"LEFT JOIN ({numbered}) AS s ON s.{_NUMBER} = w.{row}"
     ).fetchall()[0]
     if waiting != grows.waiting or alike != waiting:
         raise errors.NotAppended(grows.shown, source.shown, "changed rows that wait to be published")
+
+
+def _rows_until(cursor: Any, source: Source, last: int) -> tuple[str | None, int]:
+    """A hash of a row, the same in every time zone, and how many there are up to it."""
+    values = joined(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
+    found = cursor.execute(
+        f"SELECT (SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}), "
+        f"(SELECT count(*) FROM {source.sql} WHERE rowid <= {last})"
+    ).fetchall()[0]
+    return found[0], int(found[1])
 
 
 def _reading(cursor: Any, grows: Grows, publication: Publication) -> _Reading:
@@ -207,8 +227,15 @@ def _keep_waiting(cursor: Any, grows: Grows, source: Source, reading: _Reading) 
     cursor.execute(
         f"INSERT INTO {grows.waits} SELECT {of_source}, p.{reading.place}, p.{reading.row} FROM {source.sql} AS s "
         f"JOIN {_STEP} AS p ON p.{reading.row} = s.rowid "
-        f"WHERE p.{reading.cluster} = -2 AND p.{reading.place} > {grows.arrived} ORDER BY p.{reading.place} ASC"
+        f"WHERE s.rowid > {grows.last_row} AND p.{reading.cluster} = -2 AND p.{reading.place} > {grows.arrived} "
+        f"ORDER BY p.{reading.place} ASC"
     )
+
+
+def _note_rows(cursor: Any, grows: Grows, source: Source, reading: _Reading) -> None:
+    """Writes what rows the source has up to the last one that was read."""
+    last, rows = _rows_until(cursor, source, reading.last)
+    stream_ledger.go_on(cursor, grows, {"last_row": reading.last, "last_hash": last, "source_rows": rows})
 
 
 def _note(
@@ -225,13 +252,11 @@ def _note(
     total, longest = cursor.execute(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"
     ).fetchall()[0]
-    last = f"SELECT (SELECT md5(s::VARCHAR) FROM {publication.source.sql} AS s WHERE rowid = {reading.last})"
+    _note_rows(cursor, grows, publication.source, reading)
     stream_ledger.go_on(
         cursor,
         grows,
         {
-            "last_row": reading.last,
-            "last_hash": cursor.execute(last).fetchall()[0][0],
             "arrived": grows.arrived + made.read,
             "waiting": made.waiting,
             "published": grows.published + made.published,

@@ -140,6 +140,7 @@ CREATE TABLE IF NOT EXISTS dbanon.stream (
     refreshes              BIGINT NOT NULL,
     last_row               BIGINT NOT NULL,        -- the row of the source that was read last, and a hash of it
     last_hash              VARCHAR,
+    source_rows            BIGINT NOT NULL,        -- how many rows the source had up to that one
     arrived                BIGINT NOT NULL,        -- records that were read
     waiting                BIGINT NOT NULL,
     published              BIGINT NOT NULL,

@@ -264,6 +264,36 @@ def test_a_source_that_was_rewritten_is_refused(rewritten: str, why: str) -> Non
     assert rows(con, "FROM safe") == before
 
 
+def test_the_time_zone_of_a_session_is_no_change_of_the_source(tmp_path: Path) -> None:
+    path = str(tmp_path / "clinic.duckdb")
+    for zone, first in (("UTC", 0), ("Asia/Tokyo", 30), ("America/New_York", 60)):
+        con = dbanon.attach(duckdb.connect(path))
+        con.execute(f"SET GLOBAL TimeZone = '{zone}'")
+        con.execute("CREATE TABLE IF NOT EXISTS events (seen TIMESTAMPTZ, age INTEGER, disease VARCHAR)")
+        rows_of = f"SELECT to_timestamp(i), i % 40, 'd' || i % 5 FROM range({first}, {first + 30}) AS r (i)"
+        con.execute(f"INSERT INTO events {rows_of}")
+        if first:
+            assert streaming.refresh_stream(con, "safe").read == 30
+        else:
+            call = {"k": 3, "delta": 20, "order_by": "seen", "qi": ["age"], "sensitive": ["disease"]}
+            streaming.create_stream(con, "safe", "fads", "events", **call)
+        con.close()
+
+
+def test_rows_that_have_left_may_be_deleted_where_that_is_said() -> None:
+    con = grown()
+    waits = 'rowid IN (SELECT "dbanon row" FROM dbanon."waiting main.safe")'
+    con.execute(f"DELETE FROM events WHERE NOT {waits} AND rowid < 40")
+    with pytest.raises(errors.NotAppended):
+        streaming.refresh_stream(con, "safe")
+    assert streaming.refresh_stream(con, "safe", pruned=True).read == 0
+    come(con, 5, 60, 100)
+    assert streaming.refresh_stream(con, "safe").read == 40
+    con.execute('DELETE FROM events WHERE rowid IN (SELECT max("dbanon row") FROM dbanon."waiting main.safe")')
+    with pytest.raises(errors.NotAppended, match="changed rows that wait"):
+        streaming.refresh_stream(con, "safe", pruned=True)
+
+
 def test_who_comes_late_arrives_when_read() -> None:
     con = grown()
     con.execute("UPDATE events SET ts = 99 WHERE false")
