@@ -74,7 +74,8 @@ def extremes(parameter: Parameter) -> list[Any]:
 def given(function: TableFunction, parameter: Parameter, value: Any) -> dict[str, Any]:
     """The arguments of a call that is about one parameter."""
     names = {p.name for p in function.parameters}
-    arguments = {p.name: 2 if p.name == "k" else [10] for p in function.parameters if p.required and p.name != "kind"}
+    alone: dict[str, Any] = {"k": 2, "delta": 20, "order_by": ["age"]}
+    arguments = {p.name: alone.get(p.name, [10]) for p in function.parameters if p.required and p.name != "kind"}
     arguments |= {"kind": "minimality"} if "kind" in names else {}
     arguments |= {"source": "ten"} if "source" in names else {}
     arguments |= {"qi": ["age", "sex"]} if "qi" in names else {}
