@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
-from dbanon import cluster, errors
-from dbanon.audit import runs
-from dbanon.audit.runs import Run
+from dbanon import cluster, errors, stream
+from dbanon.audit import runs, stream_runs
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.cluster.figures import FIGURES
+from dbanon.cluster.figures import FIGURES, OF_STREAMS
 from dbanon.cluster.registry import LARGE, MODE, SEED
 from dbanon.functions.call import Call
 from dbanon.functions.example import Example
@@ -23,6 +23,7 @@ from dbanon.release.publication import Publication
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.template import fill
+from dbanon.stream import Stream
 
 
 def statement(call: Call) -> Sql:
@@ -32,33 +33,80 @@ def statement(call: Call) -> Sql:
     refuses is a row that says so.
     """
     options = call.options
-    chosen = algorithms(call.function.name, options)
+    chosen = named(call.function.name, options)
     whole = runs.whole(call, {})
     widths = options["d"] or (len(whole.attributes),)
     if widths[-1] > len(whole.attributes):
         accepts = f"numbers of quasi-identifiers, at most {len(whole.attributes)}"
         raise errors.InvalidArgument(call.function.name, "d", accepts, str(list(widths)))
-    combinations = [(d, rows) for d in widths for rows in options["rows"] or (None,)]
     call.session.widths = widths
-    parts = []
-    for d, rows in combinations:
-        base = _narrowed(whole, d, rows, int(options["seed"]))
-        every = [runs.run(call, base, a, {"k": k}, options["repeat"]) for a in chosen for k in options["k"]]
-        parts.append((_figures(options, base, every, len(combinations)), literal(rows)))
+    combinations = [(d, rows) for d in widths for rows in options["rows"] or (None,)]
+    encodings = list(_encodings(call, chosen, whole))
+    count = len(combinations) * len(encodings)
+    parts = [
+        (figures(_narrowed(base, d, rows, int(options["seed"])), count), literal(rows))
+        for d, rows in combinations
+        for base, figures in encodings
+    ]
     return Sql(fill("audit/compare/compare.sql", parts=parts))
 
 
-def _figures(options: Options, base: Publication, every: Sequence[Run], parts: int) -> Sql:
+Figures = Callable[[Publication, int], Sql]
+"""What is encoded, as one of so many statements -> the statement of all runs on it."""
+
+
+def _encodings(
+    call: Call, chosen: Sequence[cluster.Algorithm | Stream], whole: Publication
+) -> Iterator[tuple[Publication, Figures]]:
+    """What is encoded, with the figures of its runs: the table, and the stream as its systems see it."""
+    of_tables = [a for a in chosen if isinstance(a, cluster.Algorithm)]
+    if of_tables:
+        yield whole, partial(_of_table, call, of_tables)
+    for looks_up in (False, True):
+        systems = [s for s in chosen if isinstance(s, Stream) and s.looks_up == looks_up]
+        if systems:
+            yield stream_runs.whole(call, looks_up=looks_up), partial(_of_stream, call, systems)
+
+
+def _of_table(call: Call, algorithms: Sequence[cluster.Algorithm], base: Publication, parts: int) -> Sql:
+    options = call.options
+    every = [runs.run(call, base, a, {"k": k}, options["repeat"]) for a in algorithms for k in options["k"]]
     return runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
 
 
+def _of_stream(call: Call, systems: Sequence[Stream], base: Publication, parts: int) -> Sql:
+    options = call.options
+    every = [stream_runs.run(call, base, system, k) for system in systems for k in options["k"]]
+    return stream_runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
+
+
 def algorithms(function: str, options: Options) -> list[cluster.Algorithm]:
-    """Those that a call names; UnknownAlgorithm, IsStream."""
+    """Those of tables that a call names; UnknownAlgorithm, IsStream."""
     if options["algorithms"] == ("all",):
         return list(cluster.algorithms())
     for name in options["algorithms"]:
         check_algorithm(function, name)
     return [cluster.find(name) for name in options["algorithms"]]
+
+
+def named(function: str, options: Options) -> list[cluster.Algorithm | Stream]:
+    """Those that a call names, of tables and streams; UnknownAlgorithm, MissingArgument, UnusedArgument."""
+    of_streams = stream.streams() if options["algorithms"] != ("all",) or options["delta"] is not None else ()
+    known: dict[str, cluster.Algorithm | Stream] = {a.name: a for a in cluster.algorithms()}
+    known |= {s.name: s for s in of_streams}
+    names = tuple(known) if options["algorithms"] == ("all",) else options["algorithms"]
+    for name in names:
+        if name not in known:
+            raise errors.UnknownAlgorithm(name, sorted(known))
+    chosen = [known[name] for name in names]
+    for parameter in (stream.DELTA, stream.ORDER_BY):
+        is_given = options[parameter.name] is not None
+        if any(isinstance(of, Stream) for of in chosen):
+            if not is_given:
+                raise errors.MissingArgument(function, parameter.name, str(parameter.kind), parameter.example)
+        elif is_given:
+            raise errors.UnusedArgument(function, parameter.name, "no stream system is among the algorithms")
+    return chosen
 
 
 def _narrowed(whole: Publication, d: int, rows: int | None, seed: int) -> Publication:
@@ -90,13 +138,15 @@ def _parameters() -> Iterator[Parameter]:
     yield Parameter(
         "algorithms",
         Names("algorithms", "['kacpc', 'mdav']"),
-        "Names of algorithms, each with its own defaults; 'all': every one.",
+        "Names of algorithms, each with its own defaults; 'all': every one that clusters a table, and with `delta` "
+        "every stream system too.",
         usual,
     )
     yield Parameter(
         "metrics",
-        Names("metrics", "['precision', 'ncp']", tuple(FIGURES)),
-        "Measures, as NAME_metrics names them, and query_error.",
+        Names("metrics", "['precision', 'ncp']", (*FIGURES, *OF_STREAMS)),
+        "Measures, as NAME_metrics names them, and query_error. Of a table, average_delay, delay and reuse are NULL; "
+        "of a stream, k is that of a class when it is first published.",
         ("precision", "ncp"),
     )
     yield Parameter("d", each, "Numbers of quasi-identifiers: so many of the first ones.")
@@ -108,6 +158,8 @@ def _parameters() -> Iterator[Parameter]:
     )
     yield Parameter("repeat", Integer(1, 10_000), "Runs of algorithms with random steps, with seeds from `seed` on.", 1)
     yield QUERIES
+    yield replace(stream.DELTA, required=False)
+    yield replace(stream.ORDER_BY, required=False)
     for name in (*runs.SHARED[:5], *models, *runs.SHARED[5:]):
         yield replace(known[name], default=None) if name in differ else known[name]
     yield SEED

@@ -105,14 +105,27 @@ def figures(
         ),
     )
     of = plan.plan(encoded)
-    asked = request(encoded) | {
-        "table": base.source.shown,
-        "runs": [r.asked() for r in runs],
+    asked = asked_together(encoded, of, [r.asked() for r in runs], metrics, queries=queries, parts=parts)
+    return Sql(fill("audit/compare/part.sql", **of.values | {"runs": as_json(asked | {"timed": timed})}))
+
+
+def asked_together(
+    encoded: Publication,
+    of: plan.Plan,
+    runs: Sequence[Mapping[str, object]],
+    metrics: Sequence[str],
+    *,
+    queries: int,
+    parts: int,
+) -> dict[str, object]:
+    """What a UDF is asked for all runs on one encoding."""
+    return request(encoded) | {
+        "table": encoded.source.shown,
+        "runs": list(runs),
         "metrics": list(metrics),
         "parts": parts,
-        "timed": timed,
+        "timed": True,
         "queries": queries,
-        "steps": [0 if a.family in _MEASURED else 1 for a in base.attributes],
+        "steps": [0 if a.family in _MEASURED else 1 for a in encoded.attributes],
         "snapped": [isinstance(q, NumberColumn) and q.is_snapped for q in of.columns.quasi],
     }
-    return Sql(fill("audit/compare/part.sql", **of.values | {"runs": as_json(asked)}))

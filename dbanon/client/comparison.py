@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dbanon import errors, session
-from dbanon.audit.compare import algorithms
+from dbanon import cluster, errors, session, stream
+from dbanon.audit.compare import named
 from dbanon.client.about import answered
 from dbanon.functions.options import Options
 from dbanon.functions.parameters import validated
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 AXES = ("algorithms", "k", "d", "rows")
 """Parameters of which a comparison has several values; more of them can be added to a table that is there."""
+
+_OF_STREAMS = (stream.DELTA.name, stream.ORDER_BY.name)
+"""Parameters that mean nothing where only tables are clustered."""
 
 _ANY = ("large",)
 """Parameters that change no figure."""
@@ -135,16 +138,22 @@ class _Kept:
         every = (
             self._widths,
             options["rows"] or (None,),
-            [a.name for a in algorithms("compare", options)],
+            [a.name for a in named("compare", options)],
             options["k"],
         )
         for d, rows, algorithm, k in product(*every):
             yield {"algorithms": algorithm, "k": k, "d": d, "rows": rows}
 
     def _call(self, combination: Mapping[str, Any]) -> Sql:
-        given = {**self._fixed, **{name: value for name, value in combination.items() if value is not None}}
+        of_tables = {a.name for a in cluster.algorithms()}.issuperset(_listed(combination["algorithms"]))
+        fixed = {name: value for name, value in self._fixed.items() if not (of_tables and name in _OF_STREAMS)}
+        given = {**fixed, **{name: value for name, value in combination.items() if value is not None}}
         arguments = "".join(f", {name} := {argument(value)}" for name, value in given.items())
         return Sql(f"compare({text(self._of)}{arguments})")
+
+
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
+    return (names,) if isinstance(names, str) else names
 
 
 def _held(comment: str | None) -> str:

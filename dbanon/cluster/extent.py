@@ -35,7 +35,7 @@ class Extents:
         kept = runs.kept()
         order = np.argsort(kept.clusters, kind="stable")
         clusters = kept.clusters[order]
-        starts = np.flatnonzero(np.append(True, clusters[1:] != clusters[:-1]))
+        starts = np.flatnonzero(np.append(True, clusters[1:] != clusters[:-1])[: len(clusters)])
         sizes = np.add.reduceat(kept.counts[order], starts, dtype=np.int64)
         return cls._of(space, kept.tuples[order], starts, sizes)
 

@@ -253,3 +253,11 @@ FIGURES: dict[str, Callable[[Published], float]] = {
 }
 """Measures by the names that NAME_metrics has for them (`suppressed` is its `suppressed:outlier`), and the mean of
 query_error()'s medians of counts."""
+
+OF_STREAMS: dict[str, Callable[[Published], float]] = {
+    "average_loss": lambda of: (of.lost("leaves") / of.attributes + of.left_out) / of.space.rows,
+    "suppression": lambda of: of.left_out / of.space.rows,
+    **dict.fromkeys(("average_delay", "delay", "reuse"), lambda of: math.nan),
+}
+"""Measures that streams have beside those, by the names of their NAME_metrics; a table, which leaves all at once, has
+neither delays nor classes that are used again."""

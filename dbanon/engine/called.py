@@ -43,6 +43,13 @@ def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
     return udf_compare.dbanon_compare(request, rows, *domains)
 
 
+def dbanon_compare_streams(request: Any, rows: Any, *rest: Any) -> Any:
+    """See dbanon.engine.udf_compare_streams."""
+    from dbanon.engine import udf_compare_streams
+
+    return udf_compare_streams.dbanon_compare_streams(request, rows, *rest)
+
+
 def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
     """See dbanon.engine.udf_stream."""
     from dbanon.engine import udf_stream

@@ -99,6 +99,10 @@ _TEXT: Any = "VARCHAR"  # by its name: DuckDB complains at exit of a type that a
 _NUMBER: Any = "BIGINT"
 _PLANNED = [_TEXT] * 3
 
+_COMPARISON = (
+    "STRUCT(rows STRUCT(place INTEGER, run INTEGER, algorithm VARCHAR, k INTEGER, n BIGINT, "
+    "metric VARCHAR, mean DOUBLE, stddev DOUBLE, seconds DOUBLE, runs INTEGER, problem VARCHAR)[], error VARCHAR)"
+)
 _ARROW = (
     (
         called.dbanon_cluster,
@@ -111,12 +115,8 @@ _ARROW = (
         "STRUCT(scores STRUCT(sensitive VARCHAR, place INTEGER, attribute VARCHAR, influence DOUBLE, "
         "rank INTEGER, zeta DOUBLE, sigma DOUBLE, accuracy DOUBLE, test_accuracy DOUBLE)[], error VARCHAR)",
     ),
-    (
-        called.dbanon_compare,
-        "STRUCT(rows STRUCT(place INTEGER, run INTEGER, algorithm VARCHAR, k INTEGER, n BIGINT, "
-        "metric VARCHAR, mean DOUBLE, stddev DOUBLE, seconds DOUBLE, runs INTEGER, problem VARCHAR)[], "
-        "error VARCHAR)",
-    ),
+    (called.dbanon_compare, _COMPARISON),
+    (called.dbanon_compare_streams, _COMPARISON),
     (
         called.dbanon_attack,
         "STRUCT(rows STRUCT(id BIGINT, place BIGINT, confidence DOUBLE)[], error VARCHAR)",

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import statistics
-import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dbanon import cluster, errors, session
-from dbanon.cluster.figures import FIGURES, Interval, Published
-from dbanon.cluster.queries import Questions
-from dbanon.engine import tables
+from dbanon.cluster.figures import FIGURES, OF_STREAMS
+from dbanon.engine import measured, tables
+from dbanon.engine.measured import COMPARISON, FEW, Check, Encoded, Told
 from dbanon.engine.udf import content, influenced
 from dbanon.models.constraint import AtLeast
 from dbanon.models.demand import Demand
 from dbanon.space.space import Attribute, Ints, Number, Space
-
-ROWS = pa.list_(
-    pa.struct(
-        [("place", pa.int32()), ("run", pa.int32()), ("algorithm", pa.string()), ("k", pa.int32()), ("n", pa.int64()),
-         ("metric", pa.string()), *((n, pa.float64()) for n in ("mean", "stddev", "seconds")),
-         ("runs", pa.int32()), ("problem", pa.string())]
-    )
-)  # fmt: skip
-COMPARISON = pa.struct([("rows", ROWS), ("error", pa.string())])
-
-_ONE_AT_A_TIME = threading.Lock()
-"""DuckDB may work on several tables at once; two runs at a time would take each other's seconds."""
-
-FEW = 8
-"""Clusters of the run before the first that counts, in which kernels are loaded or compiled."""
 
 
 def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
@@ -48,43 +29,13 @@ def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
 
 def _compared(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
     """The figures of all runs on one table, as an array of one."""
-    numbers = sum(a["kind"] == "number" for a in asked["attributes"])
-    domains, came = domains[:-1], domains[-1][0].as_py()
-    intervals = [_interval(domain) for domain in domains[len(domains) - numbers :]]
-    table, _ = tables.table(asked, records, domains[: len(domains) - numbers])
-    unread = _Unread.of(asked, records, domains, table)
-    asks = "query_error" in asked["metrics"] and asked["queries"]
-    questions = Questions.of(table, intervals, asked["steps"], asked["queries"]) if asks else None
-    current = session.get(asked["session"])
-    total = sum(run.get("repeat", 0) for run in asked["runs"])
-    done, known, rows = 0, set[str](), list[dict[str, object]]()
+    encoded = Encoded.of(asked, records, domains)
+    unread = _Unread.of(asked, records, domains, encoded.table)
 
-    def told(share: float, saved: float = 0.0) -> None:
-        if current.told is not None:
-            current.told((current.compared + (done + share) / total) / asked["parts"], 0.0)
+    def made(run: dict[str, Any], check: Check, told: Told) -> _Run:
+        return _Run(run, encoded, unread, check, told)
 
-    with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check, _ONE_AT_A_TIME:
-        for number, of in enumerate(asked["runs"]):
-            run = _Run({**asked, **of}, table, unread, intervals, came, questions, check, told)
-            found, before = [], done
-            problem = of.get("problem")
-            try:
-                if problem is None and asked["timed"] and of["algorithm"] not in known:
-                    run.prepare()
-                    known.add(of["algorithm"])
-                for seed in range(of.get("repeat", 0)):
-                    found.append(run.figures(seed))
-                    done += 1
-            except errors.Interrupted:
-                raise
-            except errors.DbanonError as error:
-                problem = str(error)
-            done = before + of.get("repeat", 0)
-            rows += _rows(run.asked, table.rows, found, problem, {"run": number, "place": len(rows)})
-        # A prepared statement runs again without being planned again.
-        current.compared = (current.compared + 1) % asked["parts"]
-    values = pa.array(rows, ROWS.value_type)
-    return pa.StructArray.from_arrays([tables.one(values, ROWS), pa.nulls(1, pa.string())], fields=list(COMPARISON))
+    return measured.rows_of(asked, encoded.table.rows, made)
 
 
 @dataclass(frozen=True)
@@ -109,20 +60,17 @@ class _Run:
     """One algorithm with one k on one table; `asked` is what the clustering UDF would be asked."""
 
     asked: dict[str, Any]
-    plain: Space
+    encoded: Encoded
     unread: _Unread | None
-    intervals: list[Interval]
-    came: int
-    questions: Questions | None
-    check: Callable[[], None]
-    told: Callable[[float, float], None]
+    check: Check
+    told: Told
 
     @cached_property
     def table(self) -> Space:
         """The table as the algorithm would see it alone."""
         asked = self.asked
         looks, magnitudes = asked["looks"], asked["magnitudes"]
-        own = self.unread.table if self.unread is not None and not looks else self.plain
+        own = self.unread.table if self.unread is not None and not looks else self.encoded.table
         attributes = tuple(
             _seen(a, snapped or magnitudes or (looks and asked["person"]), magnitudes)
             for a, snapped in zip(own.attributes, asked["snapped"], strict=True)
@@ -137,28 +85,23 @@ class _Run:
         return AtLeast(self.asked["k"], models, self.asked["joint"])
 
     def figures(self, seed: int) -> tuple[dict[str, float], float]:
-        """The metrics of the clusters with a seed, so many after the first, and the seconds that clustering took;
-        KOutOfRange, and what the algorithm raises."""
-        asked, persons = self.asked, self.plain.persons
-        units = self.plain.rows if persons is None else len(np.unique(persons[persons >= 0]))
-        if units < asked["k"]:
-            unit = "persons" if asked["person"] else "rows"
-            raise errors.KOutOfRange(asked["function"], asked["table"], asked["k"], units, unit)
+        """See Measured; KOutOfRange, and what the algorithm raises."""
+        asked = self.asked
+        measured.check_k(asked, self.encoded.table)
         began = time.perf_counter()
         runs, options = self._clusters(self.table, seed, self.told)
         seconds = time.perf_counter() - began
         wide = cluster.widened(cluster.find(asked["algorithm"]), self.table, self.limits, options, runs)
         if self.unread is not None and not asked["looks"]:
-            labels = np.empty(self.plain.rows, np.int64)
+            labels = np.empty(self.encoded.table.rows, np.int64)
             labels[self.unread.row] = runs.labels()
-            runs = cluster.Runs.from_labels(self.plain, labels)
-        published = Published(
-            self.plain, asked["k"], runs, wide, self.intervals, asked["heights"], self.came, self.questions
-        )
-        return {name: float(FIGURES[name](published)) for name in asked["metrics"]}, seconds
+            runs = cluster.Runs.from_labels(self.encoded.table, labels)
+        published = self.encoded.published(asked, runs, wide)
+        every = FIGURES | OF_STREAMS
+        return {name: float(every[name](published)) for name in asked["metrics"]}, seconds
 
     def prepare(self) -> None:
-        """Runs the algorithm on few records, so that no run that is timed loads or compiles its kernels."""
+        """See Measured."""
         enough = int(np.searchsorted(np.cumsum(self.table.counts), FEW * self.asked["k"])) + 1
         few = self.table.part(np.arange(min(enough, len(self.table.counts))))
         try:
@@ -168,9 +111,7 @@ class _Run:
         except errors.DbanonError:
             pass  # few records may miss what all of them meet
 
-    def _clusters(
-        self, table: Space, seed: int, told: Callable[[float, float], None] | None
-    ) -> tuple[cluster.Runs, dict[str, Any]]:
+    def _clusters(self, table: Space, seed: int, told: Told | None) -> tuple[cluster.Runs, dict[str, Any]]:
         """The clusters of a table, and the options that they were made with."""
         asked, options = self.asked, dict(self.asked["options"])
         if "seed" in options:
@@ -197,34 +138,3 @@ def _seen(attribute: Attribute, ends: bool, magnitudes: bool) -> Attribute:
     """An attribute with what an algorithm is told of it."""
     attribute = attribute if magnitudes else replace(attribute, magnitudes=None)
     return attribute if ends or not isinstance(attribute, Number) else replace(attribute, ends=None)
-
-
-def _rows(
-    asked: dict[str, Any],
-    records: int,
-    found: list[tuple[dict[str, float], float]],
-    problem: str | None,
-    place: dict[str, int],
-) -> list[dict[str, object]]:
-    """Rows of one run: one a metric, or the one that says why there is none."""
-    told = place | {"algorithm": asked["algorithm"], "k": asked["k"], "n": records, "runs": len(found)}
-    if problem is not None:
-        return [told | {"problem": problem}]
-    told |= {"seconds": statistics.fmean(seconds for _, seconds in found)}
-    return [
-        told | {"place": place["place"] + i, "metric": name, **_spread([figures[name] for figures, _ in found])}
-        for i, name in enumerate(asked["metrics"])
-    ]
-
-
-def _spread(values: list[float]) -> dict[str, float | None]:
-    """Mean and sample standard deviation; None of one value, and where the table has no such metric."""
-    if np.isnan(values).any():
-        return {"mean": None, "stddev": None}
-    return {"mean": statistics.fmean(values), "stddev": statistics.stdev(values) if len(values) > 1 else None}
-
-
-def _interval(domain: Any) -> Interval:
-    """How a number is published."""
-    places = (tables.flat(domain.field(end), np.float64) for end in ("place", "below", "above"))
-    return Interval(*places, *(tables.flat(domain.field(end), np.int64) for end in ("low", "high")))

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors, session, stream
-from dbanon.engine import tables
-from dbanon.engine.arrow import items, known, numbers, packed
+from dbanon.engine import arriving, tables
+from dbanon.engine.arrow import items, packed
 from dbanon.space import space
 from dbanon.stream import Arrivals, Model, State, Stream
 from dbanon.stream.growing import Growing, Meaning
@@ -40,11 +40,11 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     growing: Growing | None = current.growing if asked["grows"] else None
     width = len(asked["attributes"]) + len(asked["sensitive"])
     domains, known_by = rest[1 : width + 1], rest[width + 1 :]
-    attributes = _attributes(asked, domains)
-    of, order = _places(groups, rest[0].values)
-    people, hashes = _people(asked, groups, of, order, growing)
+    attributes = arriving.attributes(asked, domains)
+    of, order = arriving.places(groups, rest[0].values)
+    people, hashes = arriving.people(asked, groups, of, order, growing)
     system, model = stream.find(asked["stream"]), Model(asked["k"], tuple(asked["need"]))
-    came = _arrivals(asked, groups, domains, attributes, of, order, people, growing)
+    came = arriving.arrivals(asked, groups, domains, attributes, of, order, people, growing)
     before, meaning = None, None
     if growing is not None:
         if system.kept.values:
@@ -72,63 +72,6 @@ def _widens(system: Stream, growing: Growing | None) -> bool:
     return system.widens and growing is None
 
 
-def _attributes(asked: dict[str, Any], domains: list[Any]) -> list[space.Attribute]:
-    """What the values are."""
-    kinds = asked["attributes"]
-    return [tables.attribute_of(kind, of) for kind, of in zip(kinds, domains[: len(kinds)], strict=True)]
-
-
-def _places(groups: Any, records: Any) -> tuple[space.Ints, space.Ints]:
-    """The group of each record in the order of arrival, and at which place each arrived."""
-    rid, gid = (tables.whole(records, name) for name in ("rid", "gid"))
-    order = np.argsort(rid, kind="stable")
-    place = np.empty(len(groups), np.int64)
-    place[tables.whole(groups, "gid")] = np.arange(len(groups))
-    return place[gid[order]], rid[order]
-
-
-def _people(
-    asked: dict[str, Any], groups: Any, of: space.Ints, arrived: space.Ints, growing: Growing | None
-) -> tuple[space.Ints | None, Any]:
-    """Numbers of the persons of records (None: each record is one's own), and hashes of the persons by number."""
-    if growing is None:
-        return (tables.persons_of(groups)[of] if asked["person"] else None), None
-    if asked["person"]:
-        person = groups.field("person")
-        own, is_known = numbers(person, 0).astype(np.uint64)[of], known(person)[of]
-    else:
-        own, is_known = arrived.astype(np.uint64), np.full(len(arrived), True)
-    hashes = np.unique(np.concatenate([own[is_known], growing.people(stream.find(asked["stream"]))]))
-    people = np.full(len(own), -1, np.int64)
-    people[is_known] = np.searchsorted(hashes, own[is_known])
-    return people, hashes
-
-
-def _arrivals(
-    asked: dict[str, Any],
-    groups: Any,
-    domains: list[Any],
-    attributes: list[space.Attribute],
-    of: space.Ints,
-    arrived: space.Ints,
-    people: space.Ints | None,
-    growing: Growing | None,
-) -> Arrivals:
-    """The records in the order of arrival."""
-    codes = np.stack([tables.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
-    width = len(asked["attributes"])
-    values = [tables.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]
-    tested = values[: len(asked["need"])]
-    sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
-    labels = None if asked["label"] is None else values[asked["label"]]
-    waiting = 0 if growing is None else int((arrived <= growing.arrived).sum())
-    came = stream.arrivals(attributes, codes, people, sensitive, arrived, waiting, labels=labels)
-    if asked["looks_up"] and tested:
-        kinds = [_kinds(codes_, domain) for codes_, domain in zip(tested, domains[width:], strict=False)]
-        came = replace(came, kinds=np.stack(kinds, axis=1))
-    return came
-
-
 def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str] | None]:
     """The names of the nodes of each attribute."""
     lists = iter(named)
@@ -152,22 +95,6 @@ def _span(came: Arrivals, state: State, old: int) -> None:
     span(state.out, came.values, came.places.first, came.places.nodes, old, begun, state.lows, state.highs)
 
 
-def _kinds(codes: space.Ints, domain: Any) -> space.Ints:
-    """The node one level above each value, or the value's own right below the root; the values where there are no
-    nodes; -1 for NULL."""
-    parents = numbers(items(domain.field("parent")), -1)
-    if len(parents) == 0:
-        return codes
-    node = tables.flat(domain.field("value"), np.int64)
-    kinds = np.where(parents[node] > 0, parents[node], node)
-    return np.where(codes >= 0, kinds[codes], -1).astype(np.int64)
-
-
 def _wide(attributes: list[space.Attribute], state: State) -> list[dict[str, object]]:
-    """What classes publish, as codes: of a category the first and the last one below its node."""
-    low, high = np.empty(state.lows.shape, np.int64), np.empty(state.lows.shape, np.int64)
-    for a, attribute in enumerate(attributes):
-        values = attribute.positions if isinstance(attribute, space.Number) else attribute.node
-        low[:, a] = np.searchsorted(values, state.lows[:, a])
-        high[:, a] = np.searchsorted(values, state.highs[:, a], side="right") - 1
+    low, high = arriving.wide(attributes, state)
     return [{"cluster": c, "low": low[c].tolist(), "high": high[c].tolist()} for c in range(len(low))]

@@ -7,7 +7,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.plots.drawing import Drawing, Row, legend, looks, panels
-from dbanon.release import measures
+from dbanon.release import measures, stream_measures
 
 AXES = {"k": "k", "d": "quasi-identifiers", "n": "records"}
 """What can be compared by, and how its axis is named."""
@@ -35,7 +35,7 @@ def drawing(rows: Sequence[Row]) -> Drawing:
         name = ", ".join([row["algorithm"], *(f"{axis} = {row[axis]:,}" for axis in apart)])
         lines.setdefault(name, []).append(row)
     figure, axes = panels(len(metrics) + 1)
-    better = {metric.name: metric.better for metric in measures.all_metrics()} | dict.fromkeys(_ERRORS, "lower")
+    better = _better()
     look = looks(list(lines))
     for panel, metric in zip(axes, [*metrics, SECONDS], strict=True):
         shown = {name: _points(of, metric, along, metrics[0]) for name, of in lines.items()}
@@ -52,6 +52,13 @@ def drawing(rows: Sequence[Row]) -> Drawing:
     if len(values[along]) > 1:
         legend(figure, axes[0], len(lines))
     return Drawing(figure)
+
+
+def _better() -> dict[str, str]:
+    """Whether a higher or a lower figure is better, by metric."""
+    of_streams = {measure.name: measure.direction for measure in stream_measures.MEASURES}
+    of_tables = {metric.name: metric.better for metric in measures.all_metrics()}
+    return of_streams | of_tables | dict.fromkeys(_ERRORS, "lower")
 
 
 def _points(rows: Sequence[Row], metric: str, along: str, first: str) -> list[tuple[float, float, float]]:

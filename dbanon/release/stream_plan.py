@@ -95,39 +95,39 @@ def grown_statement(publication: Publication, options: Options, system: Stream, 
 
 def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
     """What a call publishes."""
-    options = _as_of_table(call.options)
     ontology = call.options.per_column("ontology") if system.looks_up else None
-    found = prepare.prepared(call, options, system.name, kind, ontology=ontology)
-    order = tuple(
-        found.source.column(call.function.name, name, "order_by") for name in call.options.columns("order_by")
-    )
+    found = prepare.prepared(call, as_of_table(call.options), system.name, kind, ontology=ontology)
+    return running(found, system, call.options)
+
+
+def running(found: Publication, system: Stream, given: Options) -> Publication:
+    """The publication with what a run of the system is given. UnknownColumn, InvalidArgument, NoSensitive and
+    UnsupportedSetting."""
+    function = found.function
+    order = tuple(found.source.column(function, name, "order_by") for name in given.columns("order_by"))
     if not order:
-        accepts = "one or more columns by which records arrive"
-        raise errors.InvalidArgument(call.function.name, "order_by", accepts, "[]")
+        raise errors.InvalidArgument(function, "order_by", "one or more columns by which records arrive", "[]")
     least = max([found.k, *(int(d.bound) for d in found.demands)])
-    if call.options["delta"] < least:
+    if given["delta"] < least:
         accepts = f"at least {least}, as many records as a class needs"
-        raise errors.InvalidArgument(call.function.name, "delta", accepts, call.options["delta"])
-    if call.options["l"] is not None and not found.roles.sensitive:
-        raise errors.NoSensitive(call.function.name, found.source.shown, "l")
-    _refuse_problem(call, system, found.k)
+        raise errors.InvalidArgument(function, "delta", accepts, given["delta"])
+    if given["weights"] == "influence":
+        accepts = "weights by column for a stream, of which nothing is there to learn influence from when it begins"
+        raise errors.InvalidArgument(function, "weights", accepts, "'influence'")
+    if given["l"] is not None and not found.roles.sensitive:
+        raise errors.NoSensitive(function, found.source.shown, "l")
+    problem = system.problem(given, found.k)
+    if problem is not None:
+        name, accepts = problem
+        raise errors.InvalidArgument(function, name, accepts, given[name])
     for attribute in found.attributes:
         if attribute.quasi.settings.max_level is not None:
             why = "a stream cannot promise that a record finds a class below a level. Hint: withhold the column."
-            column = attribute.quasi.column
-            raise errors.UnsupportedSetting(call.function.name, found.source.shown, column, "max_level", why)
-    own = {p.name: call.options[p.name] for p in system.own}
+            raise errors.UnsupportedSetting(function, found.source.shown, attribute.quasi.column, "max_level", why)
+    own = {p.name: given[p.name] for p in system.own}
     reads = _label(found, own) is not None
     run = replace(found.run, options=own, maybe=system.maybe, widens=system.widens, sensitive=reads)
     return replace(found, order=order, run=run)
-
-
-def _refuse_problem(call: Call, system: Stream, k: int) -> None:
-    """InvalidArgument where parameters of the system exclude each other."""
-    problem = system.problem(call.options, k)
-    if problem is not None:
-        name, accepts = problem
-        raise errors.InvalidArgument(call.function.name, name, accepts, call.options[name])
 
 
 def _label(publication: Publication, own: Mapping[str, object]) -> int | None:
@@ -142,7 +142,7 @@ def _label(publication: Publication, own: Mapping[str, object]) -> int | None:
     raise errors.InvalidArgument(publication.function, "label", accepts, label)
 
 
-def _as_of_table(given: Options) -> Options:
+def as_of_table(given: Options) -> Options:
     """The options as those of a table: with what a stream has not as it is where nobody says anything, and without
     those of the system alone, which may have names of models. Records may be left out, as many as must."""
     of_tables = {p.name: p.default for p in COMMON}
@@ -162,14 +162,20 @@ def filled(template: str, publication: Publication, options: Options, system: St
         metrics=tuple(_measures(of, options["suppress"] == "drop")),
     )
     values = of.values
-    values["request"] = as_json(_request(publication, options, system, grows="grown" in more))
+    values["request"] = as_json(stream_request(publication, options, system, grows="grown" in more))
     values["leave"] = Sql(f"[{joined(text(name) for name in _leave(publication))}]")
     values["gate_say"] = {**of.gate_say, **_refusals(publication)}
-    values["read_order"] = [identifier(name) for name in publication.order]
-    values["say_order"] = [
-        message(errors.NullArrival(publication.function, publication.source.shown, name)) for name in publication.order
-    ]
+    values |= order_values(publication)
     return fill(template, stream=view, **values, **more)
+
+
+def order_values(publication: Publication) -> dict[str, list[Sql]]:
+    """What the templates have beside the columns by which records arrive: their names, and what is said of a NULL."""
+    source = publication.source.shown
+    return {
+        "read_order": [identifier(name) for name in publication.order],
+        "say_order": [message(errors.NullArrival(publication.function, source, name)) for name in publication.order],
+    }
 
 
 def _names(publication: Publication) -> dict[str, str]:
@@ -190,7 +196,7 @@ def _leave(publication: Publication) -> list[str]:
     return [*names, *gate_rules.unlike(names, OWN)]
 
 
-def _request(publication: Publication, options: Options, system: Stream, *, grows: bool) -> Mapping[str, object]:
+def stream_request(publication: Publication, options: Options, system: Stream, *, grows: bool) -> Mapping[str, object]:
     """The first argument of the UDF."""
     asked = request(publication)
     need = [int(d.bound) for d in publication.demands]

@@ -6,10 +6,23 @@
 from dbanon.cluster.registry import discover
 from dbanon.stream import methods
 from dbanon.stream.arrivals import Arrivals, Model, arrivals
-from dbanon.stream.parameters import COMMON
+from dbanon.stream.parameters import COMMON, DELTA, ORDER_BY
 from dbanon.stream.registry import Stream, find, streams
 from dbanon.stream.state import SUPPRESSED, WAITING, State
 
 discover(methods)
 
-__all__ = ["COMMON", "SUPPRESSED", "WAITING", "Arrivals", "Model", "State", "Stream", "arrivals", "find", "streams"]
+__all__ = [
+    "COMMON",
+    "DELTA",
+    "ORDER_BY",
+    "SUPPRESSED",
+    "WAITING",
+    "Arrivals",
+    "Model",
+    "State",
+    "Stream",
+    "arrivals",
+    "find",
+    "streams",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,18 @@ class Arrivals:
     def records(self) -> int:
         """How many there are."""
         return len(self.values)
+
+    def first(self, records: int) -> Arrivals:
+        """The first so many records alone."""
+        return replace(
+            self,
+            values=self.values[:records],
+            people=self.people[:records],
+            sensitive=self.sensitive[:records],
+            arrived=self.arrived[:records],
+            labels=None if self.labels is None else self.labels[:records],
+            kinds=None if self.kinds is None else self.kinds[:records],
+        )
 
 
 def arrivals(

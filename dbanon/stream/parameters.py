@@ -29,16 +29,18 @@ DELTA = Parameter(
     example="delta = 1000",
 )
 
+ORDER_BY = Parameter(
+    "order_by",
+    Columns(),
+    "Columns by which records arrive, such as a time; equal ones in an order by hashes of all that is read.",
+    required=True,
+    example="order_by = 'ts'",
+)
+
 COMMON: tuple[Parameter, ...] = (
     *(replace(_OF_TABLES[name], doc=_OWN.get(name, _OF_TABLES[name].doc)) for name in _ALIKE[:1]),
     DELTA,
-    Parameter(
-        "order_by",
-        Columns(),
-        "Columns by which records arrive, such as a time; equal ones in an order by hashes of all that is read.",
-        required=True,
-        example="order_by = 'ts'",
-    ),
+    ORDER_BY,
     Parameter(
         "l",
         Integer(2),

@@ -2,26 +2,13 @@
     source -> kept -> tuples -> encoded -> grouped -> arrived -> answer -> left_with -> parts -> extent -> generalized -> placed
     -> leaving -> gate. A row of `leaving` is a record. -#}
 {%- from 'release/part/domains.sql' import domains, group with context -%}
-{%- from 'release/part/row.sql' import same_group, same_tuple with context -%}
+{%- from 'stream/asked.sql' import asked with context -%}
 {% include 'release/part/encoded.sql' %}
--- A row a record: the group of those that codes, sensitive values and person do not tell apart.
-arrived AS MATERIALIZED (
-    SELECT s.rid, g.gid
-    FROM source AS s
-    JOIN tuples AS t ON {{ same_tuple() }}
-    JOIN encoded AS e ON e.tid = t.tid
-    JOIN grouped AS g ON {{ same_group() }}
-),
+{% include 'stream/arrived.sql' %}
 -- One row: what left when. This is the one call of the stream; its first argument carries what must hold before it.
 answer AS MATERIALIZED (
     SELECT dbanon_stream(
-        (SELECT CASE
-            WHEN message IS NOT NULL THEN error(message)
-            {% for o in order %}
-            WHEN EXISTS (FROM source WHERE o{{ loop.index0 }} IS NULL) THEN error({{ say_order[loop.index0] }})
-            {% endfor %}
-            ELSE {{ request }}
-        END FROM problem),
+        {{ asked(request) }},
         (SELECT list({{ group() }}) FROM grouped),
         (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
         {{ domains() }}

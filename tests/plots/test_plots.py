@@ -12,8 +12,8 @@ import pytest
 
 import dbanon
 from dbanon import cluster, errors
-from dbanon.cluster.figures import FIGURES
 from dbanon.plots import drawing
+from dbanon.stream.figures import FIGURES
 
 NAMES = [algorithm.name for algorithm in cluster.algorithms()][:12]
 

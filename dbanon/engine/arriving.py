@@ -1,0 +1,94 @@
+"""Records of a stream as a UDF is given them, and what its classes publish as codes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dbanon import stream
+from dbanon.engine import tables
+from dbanon.engine.arrow import items, known, numbers
+from dbanon.space import space
+from dbanon.stream import Arrivals, State
+from dbanon.stream.growing import Growing
+
+
+def attributes(asked: dict[str, Any], domains: list[Any]) -> list[space.Attribute]:
+    """What the values are."""
+    kinds = asked["attributes"]
+    return [tables.attribute_of(kind, of) for kind, of in zip(kinds, domains[: len(kinds)], strict=True)]
+
+
+def places(groups: Any, records: Any) -> tuple[space.Ints, space.Ints]:
+    """The group of each record in the order of arrival, and at which place each arrived."""
+    rid, gid = (tables.whole(records, name) for name in ("rid", "gid"))
+    order = np.argsort(rid, kind="stable")
+    place = np.empty(len(groups), np.int64)
+    place[tables.whole(groups, "gid")] = np.arange(len(groups))
+    return place[gid[order]], rid[order]
+
+
+def people(
+    asked: dict[str, Any], groups: Any, of: space.Ints, arrived: space.Ints, growing: Growing | None
+) -> tuple[space.Ints | None, Any]:
+    """Numbers of the persons of records (None: each record is one's own), and hashes of the persons by number."""
+    if growing is None:
+        return (tables.persons_of(groups)[of] if asked["person"] else None), None
+    if asked["person"]:
+        person = groups.field("person")
+        own, is_known = numbers(person, 0).astype(np.uint64)[of], known(person)[of]
+    else:
+        own, is_known = arrived.astype(np.uint64), np.full(len(arrived), True)
+    hashes = np.unique(np.concatenate([own[is_known], growing.people(stream.find(asked["stream"]))]))
+    people = np.full(len(own), -1, np.int64)
+    people[is_known] = np.searchsorted(hashes, own[is_known])
+    return people, hashes
+
+
+def arrivals(
+    asked: dict[str, Any],
+    groups: Any,
+    domains: list[Any],
+    attributes: list[space.Attribute],
+    of: space.Ints,
+    arrived: space.Ints,
+    people: space.Ints | None,
+    growing: Growing | None,
+) -> Arrivals:
+    """The records in the order of arrival."""
+    codes = np.stack([tables.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
+    width = len(asked["attributes"])
+    values = [tables.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]
+    tested = values[: len(asked["need"])]
+    sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
+    labels = None if asked["label"] is None else values[asked["label"]]
+    waiting = 0 if growing is None else int((arrived <= growing.arrived).sum())
+    came = stream.arrivals(attributes, codes, people, sensitive, arrived, waiting, labels=labels)
+    if asked["looks_up"] and tested:
+        kinds = [_kinds(codes_, domain) for codes_, domain in zip(tested, domains[width:], strict=False)]
+        came = replace(came, kinds=np.stack(kinds, axis=1))
+    return came
+
+
+def _kinds(codes: space.Ints, domain: Any) -> space.Ints:
+    """The node one level above each value, or the value's own right below the root; the values where there are no
+    nodes; -1 for NULL."""
+    parents = numbers(items(domain.field("parent")), -1)
+    if len(parents) == 0:
+        return codes
+    node = tables.flat(domain.field("value"), np.int64)
+    kinds = np.where(parents[node] > 0, parents[node], node)
+    return np.where(codes >= 0, kinds[codes], -1).astype(np.int64)
+
+
+def wide(attributes: list[space.Attribute], state: State) -> tuple[space.Ints, space.Ints]:
+    """What classes publish, as least and greatest codes (classes, attributes): of a category the first and the last one
+    below its node."""
+    low, high = np.empty(state.lows.shape, np.int64), np.empty(state.lows.shape, np.int64)
+    for a, attribute in enumerate(attributes):
+        values = attribute.positions if isinstance(attribute, space.Number) else attribute.node
+        low[:, a] = np.searchsorted(values, state.lows[:, a])
+        high[:, a] = np.searchsorted(values, state.highs[:, a], side="right") - 1
+    return low, high

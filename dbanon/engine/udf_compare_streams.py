@@ -1,0 +1,118 @@
+"""The scalar function that compare() calls about streams: encoded records in the order of arrival in, figures of many
+runs on them out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dbanon import stream
+from dbanon.cluster import Runs
+from dbanon.cluster.extent import Extents
+from dbanon.cluster.figures import Published
+from dbanon.engine import arriving, measured, tables
+from dbanon.engine.measured import COMPARISON, FEW, Check, Encoded, Told
+from dbanon.space.space import Ints
+from dbanon.stream import Arrivals, Model, State
+from dbanon.stream.figures import Left
+
+
+def dbanon_compare_streams(request: Any, rows: Any, *rest: Any) -> Any:
+    """STRUCT(rows STRUCT(...)[], error VARCHAR) of each table of groups of records that are alike: a row a run and a
+    metric. `rest`: the records, with the group of each, and what dbanon_compare is given."""
+    return tables.each(request, rows, rest, _compared, COMPARISON)
+
+
+def _compared(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
+    """The figures of all runs on one stream, as an array of one."""
+    encoded = Encoded.of(asked, groups, rest[1:])
+    of, arrived = arriving.places(groups, rest[0].values)
+    rank = np.empty(len(groups), np.int64)
+    rank[encoded.order] = np.arange(len(groups))
+    came = _Came(groups, rest[1:], of, arrived, np.argsort(rank[of], kind="stable"))
+
+    def made(run: dict[str, Any], check: Check, told: Told) -> _Run:
+        return _Run(run, encoded, came, check)
+
+    return measured.rows_of(asked, encoded.table.rows, made)
+
+
+@dataclass(frozen=True)
+class _Came:
+    """Records in the order of arrival: the group of each, at which place it arrived, and which of them each canonical
+    row is (`row`)."""
+
+    groups: Any
+    domains: list[Any]
+    of: Ints
+    arrived: Ints
+    row: Ints
+
+    def arrivals(self, asked: dict[str, Any]) -> Arrivals:
+        """As a system sees them."""
+        domains = self.domains[: len(asked["attributes"]) + len(asked["sensitive"])]
+        attributes = arriving.attributes(asked, domains)
+        people, _ = arriving.people(asked, self.groups, self.of, self.arrived, None)
+        return arriving.arrivals(asked, self.groups, domains, attributes, self.of, self.arrived, people, None)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One system with one k on one stream; `asked` is what the UDF of streams would be asked."""
+
+    asked: dict[str, Any]
+    encoded: Encoded
+    came: _Came
+    check: Check
+
+    def figures(self, seed: int) -> tuple[dict[str, float], float]:
+        """See Measured; KOutOfRange. A stream draws nothing."""
+        measured.check_k(self.asked, self.encoded.table)
+        came = self.came.arrivals(self.asked)
+        began = time.perf_counter()
+        state = self._left(came)
+        seconds = time.perf_counter() - began
+        left = Left(self._published(state), self.came.arrived[self.came.row], state.step[self.came.row])
+        return left.of(self.asked["metrics"]), seconds
+
+    def prepare(self) -> None:
+        """See Measured."""
+        self._left(self.came.arrivals(self.asked).first(FEW * self.asked["k"]))
+
+    def _left(self, came: Arrivals) -> State:
+        asked = self.asked
+        return stream.find(asked["algorithm"]).run(
+            came, Model(asked["k"], tuple(asked["need"])), asked["options"], self.check, None, True
+        )
+
+    def _published(self, state: State) -> Published:
+        """What the records are published with once all have left."""
+        labels = state.out[self.came.row]
+        numbers, labels[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)
+        runs = Runs.from_labels(self.encoded.table, labels)
+        return self.encoded.published(self.asked, runs, self._wide(state, numbers, runs))
+
+    def _wide(self, state: State, numbers: Ints, runs: Runs) -> tuple[Ints, Ints, Ints] | None:
+        """The codes of classes that publish something else than their records span; NULL is the code after the last."""
+        system, table = stream.find(self.asked["algorithm"]), self.encoded.table
+        if not system.maybe and not system.widens:
+            return None
+        span = Extents.of_runs(table, runs)
+        after = np.array([a.values for a in table.attributes])
+        if system.maybe:  # a NULL is published as the class is
+            return np.arange(len(numbers)), span.low, self._greatest(runs, span.low)
+        low, high = (ends[numbers] for ends in arriving.wide(list(table.attributes), state))
+        has_null = span.high == after
+        return np.arange(len(numbers)), np.where(span.low == after, after, low), np.where(has_null, after, high)
+
+    def _greatest(self, runs: Runs, least: Ints) -> Ints:
+        """The greatest codes of clusters, of values alone where these have any."""
+        table, kept, high = self.encoded.table, runs.kept(), least.copy()
+        for j, attribute in enumerate(table.attributes):
+            codes = table.codes[kept.tuples, j]
+            known = codes < attribute.values
+            np.maximum.at(high[:, j], kept.clusters[known], codes[known])
+        return high

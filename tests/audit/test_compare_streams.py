@@ -1,0 +1,180 @@
+"""compare() of stream systems: the figures are those of NAME_metrics, beside algorithms of tables in one statement."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import stream
+from dbanon.release.stream_measures import MEASURES
+
+NAMES = [measure.name for measure in MEASURES]
+SYSTEMS = [system.name for system in stream.streams()]
+QI = "qi := ['age', 'city']"
+ARRIVING = f"delta := 60, order_by := 'ts', {QI}"
+
+
+@pytest.fixture
+def events(con: Any) -> Any:
+    """events(age, city, born, disease, who, note, ts) of 500 rows, some at a time; NULLs among the ages and cities."""
+    drawn = random.Random(8)
+    con.execute(
+        "CREATE TABLE events (age INTEGER, city VARCHAR, disease VARCHAR, who INTEGER, note VARCHAR, ts INTEGER)"
+    )
+    rows = [
+        (drawn.choice([None, *range(20, 60)]), drawn.choice([None, *"abcdef"]), drawn.choice(["Flu", "HIV", "TB"]),
+         i // 2, drawn.choice("xyz"), i // 4)
+        for i in range(500)
+    ]  # fmt: skip
+    con.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
+    return con
+
+
+def compared(con: Any, call: str, columns: str = "algorithm, metric, mean") -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = con.execute(f"SELECT {columns} FROM compare({call})").fetchall()
+    return found
+
+
+def released(con: Any, system: str, options: str, table: str = "events") -> dict[str, float]:
+    return dict(con.execute(f"SELECT metric, value FROM {system}_metrics('{table}', {options})").fetchall())
+
+
+@pytest.mark.parametrize("sensitive", ["sensitive := 'disease', l := 2", ""])
+@pytest.mark.parametrize("persons", ["person := 'who'", ""])
+def test_figures_are_those_of_the_streams_metrics(events: Any, persons: str, sensitive: str) -> None:
+    """All systems on one encoding, of which two look up what sensitive values are of."""
+    options = ", ".join(part for part in ("k := 5", ARRIVING, persons, sensitive) if part)
+    names = [name for name in SYSTEMS if sensitive or name != "puri_haritha"]  # which asks for l itself
+    found = compared(events, f"'events', algorithms := {names}, metrics := {NAMES}, {options}")
+    for name in names:
+        expected = released(events, name, options)
+        figures = {metric: mean for system, metric, mean in found if system == name}
+        assert figures == {metric: pytest.approx(expected[metric], abs=1e-9) for metric in NAMES}, name
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_what_classes_lose_is_what_their_rows_say(events: Any, name: str) -> None:
+    """Measures of tables, from the rows that left alone."""
+    options = f"k := 4, {ARRIVING}, sensitive := 'disease', l := 2"
+    metrics = ["classes", "class_size_greatest", "class_size_average", "discernibility", "suppressed", "risk_highest"]
+    found = dict(compared(events, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean"))
+    sizes = events.execute(f"SELECT class_id, count(*) FROM {name}('events', {options}) GROUP BY ALL").fetchall()
+    kept = [size for number, size in sizes if number is not None]
+    assert found == {
+        "classes": len(kept), "class_size_greatest": max(kept),
+        "class_size_average": pytest.approx(sum(kept) / len(kept)), "discernibility": sum(size**2 for size in kept),
+        "suppressed": 500 - sum(kept), "risk_highest": pytest.approx(1 / min(kept)),
+    }  # fmt: skip
+
+
+def test_streams_and_tables_stand_in_one_statement(events: Any) -> None:
+    metrics = ["ncp", "average_loss", "average_delay", "suppression", "reuse"]
+    call = f"'events', k := [3, 6], algorithms := ['fads', 'mdav'], d := [1, 2], metrics := {metrics}"
+    found = compared(
+        events, f"{call}, delta := 60, order_by := 'ts', {QI}", "algorithm, k, d, n, metric, mean, problem"
+    )
+    assert [row[:3] for row in found[::5]] == [
+        (algorithm, k, d) for d in (1, 2) for algorithm in ("mdav", "fads") for k in (3, 6)
+    ]
+    assert all(row[3] == 500 and row[6] is None for row in found)
+    of = {(row[0], row[4]): row[5] for row in found if row[1:3] == (6, 2)}
+    assert of["mdav", "average_loss"] == pytest.approx(of["mdav", "ncp"] / 1000)
+    assert of["mdav", "suppression"] == 0
+    assert of["mdav", "average_delay"] is of["mdav", "reuse"] is None
+    assert of["fads", "average_delay"] > 0
+    alone = released(events, "fads", f"k := 6, delta := 60, order_by := 'ts', {QI}")
+    assert of["fads", "average_loss"] == pytest.approx(alone["average_loss"])
+
+
+def test_a_sample_is_a_stream_of_its_own(events: Any) -> None:
+    found = compared(events, f"'events', k := 5, algorithms := 'castle', rows := 100, metrics := {NAMES}, {ARRIVING}")
+    order = "md5_number_lower(e::VARCHAR || '0'), e::VARCHAR"
+    events.execute(f"CREATE TABLE few AS SELECT e.* FROM events AS e ORDER BY {order} LIMIT 100")
+    expected = released(events, "castle", f"k := 5, {ARRIVING}", "few")
+    assert {metric: mean for _, metric, mean in found} == pytest.approx({name: expected[name] for name in NAMES})
+
+
+def test_where_all_is_left_out_classes_have_no_figures(con: Any) -> None:
+    """One person after another: nobody is hidden among others in time."""
+    con.execute("CREATE TABLE events AS SELECT range // 100 AS who, range % 7 AS age, range AS ts FROM range(600)")
+    options = "k := 5, delta := 10, order_by := 'ts', qi := 'age', person := 'who'"
+    metrics = [
+        "suppression",
+        "average_loss",
+        "classes",
+        "records",
+        "suppressed",
+        "delay",
+        "ncp",
+        "k",
+        "reuse",
+        "precision",
+    ]
+    for name in SYSTEMS:
+        found = dict(
+            compared(con, f"'events', algorithms := '{name}', metrics := {metrics}, {options}", "metric, mean")
+        )
+        if found == {None: None}:
+            continue  # asks for l
+        assert {m: found[m] for m in metrics[:5]} == {
+            "suppression": 1, "average_loss": 1, "classes": 0, "records": 600, "suppressed": 600,
+        }, name  # fmt: skip
+        assert found["delay"] <= 10
+        assert found["ncp"] is found["k"] is found["reuse"] is found["precision"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("k := 5, t := 0.3, sensitive := 'disease'", "t has no effect, because streams promise k persons and l values"),
+        ("k := 5, nulls := 'drop'", "nulls must be 'keep' or 'error' for a stream, got 'drop'"),
+        ("k := 5, max_level := {'city': 0}", "a stream cannot promise that a record finds a class below a level"),
+        ("k := 5, weights := 'influence', sensitive := 'disease'", "got 'influence'"),
+        ("k := 61", "delta must be at least 61, as many records as a class needs, got 60"),
+    ],
+)
+def test_what_no_stream_promises_is_a_row_that_says_so(events: Any, options: str, said: str) -> None:
+    (only,) = compared(events, f"'events', algorithms := 'castle', {options}, {ARRIVING}", "mean, runs, problem")
+    assert only[:2] == (None, 0)
+    assert said in only[2]
+
+
+def test_k_above_the_stream_is_a_row_that_says_so(events: Any) -> None:
+    call = f"'events', k := [5, 501], algorithms := 'fads', metrics := 'k', delta := 600, order_by := 'ts', {QI}"
+    first, second = compared(events, call, "mean, problem")
+    assert first[0] >= 5
+    assert "k must be between 2 and 500 (events has 500 rows), got 501" in second[1]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("algorithms := 'castle', order_by := 'ts'", "delta is missing"),
+        ("algorithms := 'castle', delta := 9, order_by := 'ts', l := 2", "no column of events is sensitive"),
+        ("algorithms := 'castle', delta := 9", "order_by is missing"),
+        ("algorithms := 'mdav', delta := 9", "delta has no effect, because no stream system is among the algorithms"),
+        ("algorithms := 'castle', delta := 9, order_by := 'nope'", "events has no column 'nope' (named in order_by)"),
+        ("algorithms := ['castle', 'castel'], delta := 9, order_by := 'ts'", "Did you mean 'castle'"),
+    ],
+)
+def test_a_call_that_means_nothing_says_what_is_accepted(events: Any, call: str, said: str) -> None:
+    with pytest.raises(duckdb.Error) as caught:
+        compared(events, f"'events', k := 5, {QI}, {call}")
+    assert said in str(caught.value)
+
+
+def test_a_record_without_a_time_is_refused(events: Any) -> None:
+    events.execute("UPDATE events SET ts = NULL WHERE who = 3")
+    with pytest.raises(duckdb.Error, match=r"events\.ts has NULLs, and records arrive in its order"):
+        compared(events, f"'events', k := 5, algorithms := 'fads', {ARRIVING}")
+
+
+def test_a_kept_comparison_of_streams_goes_on(events: Any) -> None:
+    given = {"k": 5, "delta": 60, "order_by": "ts", "qi": ["age"], "metrics": ["delay"]}
+    dbanon.compare(events, "events", into="runs", algorithms=["fads"], **given)
+    found = dbanon.compare(events, "events", into="runs", algorithms=["fads", "castle", "mdav"], **given)
+    assert list(found["algorithm"]) == ["fads", "castle", "mdav"]
