@@ -24,12 +24,13 @@ OF_TABLES = ("max_level", "multi", "eloss_height")
 @dataclass(frozen=True)
 class StreamRun:
     """A system with its parameters; `publication` is what it would publish, None where it refuses that: `problem` says
-    why."""
+    why. `repeat`: how often it runs, with one seed after another."""
 
     system: Stream
     k: int
     options: Options
     publication: Publication | None = None
+    repeat: int = 1
     problem: str | None = None
 
     def asked(self) -> dict[str, object]:
@@ -38,7 +39,7 @@ class StreamRun:
         if self.publication is None:
             return told | {"problem": self.problem}
         every = stream_plan.stream_request(self.publication, self.options, self.system, grows=False)
-        return told | {name: every[name] for name in ("options", "need", "label", "looks_up")} | {"repeat": 1}
+        return told | {name: every[name] for name in ("options", "need", "label", "looks_up")} | {"repeat": self.repeat}
 
 
 def whole(call: Call, *, looks_up: bool) -> Publication:
@@ -53,7 +54,11 @@ def whole(call: Call, *, looks_up: bool) -> Publication:
 def run(call: Call, base: Publication, system: Stream, k: int) -> StreamRun:
     """A run with k and the model that the call asks for; other options are the system's own defaults."""
     options = _options(call, system.parameters, k)
-    found = StreamRun(system, k, options)
+    repeat = 1
+    if "seed" in options:
+        options = Options({**options, "seed": call.options["seed"]})
+        repeat = 1 if call.options["mode"] == "deterministic" else call.options["repeat"]
+    found = StreamRun(system, k, options, repeat=repeat)
     try:
         _refuse_unpromised(call)
         of_table = _of_table(call, options)

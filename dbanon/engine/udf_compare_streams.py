@@ -69,24 +69,25 @@ class _Run:
     check: Check
 
     def figures(self, seed: int) -> tuple[dict[str, float], float]:
-        """See Measured; KOutOfRange. A stream draws nothing."""
+        """See Measured; KOutOfRange."""
         measured.check_k(self.asked, self.encoded.table)
         came = self.came.arrivals(self.asked)
         began = time.perf_counter()
-        state = self._left(came)
+        state = self._left(came, seed)
         seconds = time.perf_counter() - began
         left = Left(self._published(state), self.came.arrived[self.came.row], state.step[self.came.row])
         return left.of(self.asked["metrics"]), seconds
 
     def prepare(self) -> None:
         """See Measured."""
-        self._left(self.came.arrivals(self.asked).first(FEW * self.asked["k"]))
+        self._left(self.came.arrivals(self.asked).first(FEW * self.asked["k"]), 0)
 
-    def _left(self, came: Arrivals) -> State:
-        asked = self.asked
-        return stream.find(asked["algorithm"]).run(
-            came, Model(asked["k"], tuple(asked["need"])), asked["options"], self.check, None, True
-        )
+    def _left(self, came: Arrivals, seed: int) -> State:
+        asked, options = self.asked, dict(self.asked["options"])
+        if "seed" in options:
+            options["seed"] += seed
+        model = Model(asked["k"], tuple(asked["need"]))
+        return stream.find(asked["algorithm"]).run(came, model, options, self.check, None, True)
 
     def _published(self, state: State) -> Published:
         """What the records are published with once all have left."""

@@ -16,8 +16,8 @@ class IsStream(DbanonError):
     def __init__(self, function: str, name: str) -> None:
         super().__init__(
             f"{function}: {name} is a stream system, which publishes record by record. Hint: FROM {name}('table', "
-            f"k = 10, delta = 1000, order_by = 'ts') replays a table, {name}_metrics measures that, and CREATE "
-            "STREAMING ANONYMIZED VIEW publishes it as it grows."
+            f"k = 10, delta = 1000, order_by = 'ts') replays a table, {name}_metrics and compare measure that, and "
+            "CREATE STREAMING ANONYMIZED VIEW publishes it as it grows."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import statistics
 from typing import Any
 
 import duckdb
@@ -96,6 +97,15 @@ def test_a_sample_is_a_stream_of_its_own(events: Any) -> None:
     events.execute(f"CREATE TABLE few AS SELECT e.* FROM events AS e ORDER BY {order} LIMIT 100")
     expected = released(events, "castle", f"k := 5, {ARRIVING}", "few")
     assert {metric: mean for _, metric, mean in found} == pytest.approx({name: expected[name] for name in NAMES})
+
+
+def test_what_draws_runs_with_one_seed_after_another(events: Any) -> None:
+    call = f"'events', k := 5, algorithms := ['faanst', 'fads'], metrics := 'average_loss', seed := 4, {ARRIVING}"
+    found = {row[0]: row[1:] for row in compared(events, f"{call}, repeat := 3", "algorithm, mean, stddev, runs")}
+    each = [released(events, "faanst", f"k := 5, seed := {seed}, {ARRIVING}")["average_loss"] for seed in (4, 5, 6)]
+    assert len(set(each)) > 1
+    assert found["faanst"] == (pytest.approx(statistics.fmean(each)), pytest.approx(statistics.stdev(each)), 3)
+    assert found["fads"][1:] == (None, 1)
 
 
 def test_where_all_is_left_out_classes_have_no_figures(con: Any) -> None:

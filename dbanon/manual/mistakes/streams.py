@@ -10,7 +10,7 @@ _GROWS = (FEW, f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL
 _REFRESH = "REFRESH STREAMING ANONYMIZED VIEW visits;"
 
 MISTAKES: tuple[Mistake, ...] = (
-    sql(errors.IsStream("compare", "fads"), "FROM compare('patients', k = [10], algorithms = ['kacpc', 'fads']);"),
+    sql(errors.IsStream("choose", "fads"), "FROM choose('patients', k = [10], algorithms = ['kacpc', 'fads']);"),
     Mistake(
         errors.NodeGone("fads", "Boston"),
         when="It comes where a hierarchy was loaded anew without a node that classes which may be published again, or "
