@@ -217,6 +217,7 @@ def test_a_source_that_is_gone(made: Any) -> None:
     assert "or lacks columns that were released" in refused(made, "distortion('safe')")
 
 
+@pytest.mark.exhaustive
 def test_a_release_of_a_view_and_of_a_file(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     con.execute(VISITS.format(name="visits"))
