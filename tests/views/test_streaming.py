@@ -363,8 +363,8 @@ def test_mistakes() -> None:
     refused(errors.UnknownParameter, life2=1)
     with pytest.raises(errors.IsStream, match="materialize: fads is a stream system"):
         dbanon.materialize(con, "safe", "fads", "events", k=3)
-    with pytest.raises(duckdb.Error, match="compare: fads is a stream system"):
-        con.execute("FROM compare('events', k := [3], qi := ['age'], algorithms := ['fads'])")
+    with pytest.raises(duckdb.Error, match="choose: fads is a stream system"):
+        con.execute("FROM choose('events', k := [3], qi := ['age'], algorithms := ['fads'])")
     with pytest.raises(errors.IsStream, match="anonymize: castle is a stream system"):
         dbanon.anonymize(con.execute("FROM events").df(), "castle", k=3)
     assert con.execute("FROM stream_status()").fetchall() == []
