@@ -26,7 +26,7 @@ from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source import missing, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
-from dbanon.source.stored_policy import Declared, Policy
+from dbanon.source.stored_policy import Declared, Policy, Settings
 from dbanon.sqltext.quote import Sql, identifier, literal, text
 from dbanon.sqltext.template import fill, message
 
@@ -315,10 +315,14 @@ def measured(call: Call) -> Sql:
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
     source = missing.cleaned(source, policy.declared, call.holds)
-    said = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive"))
+    said = all(call.options.get(name, ()) is not None for name in ("qi", "sensitive", "person"))
     entry = None if said else ledgered.found(call, source)  # the ledger costs a reading of the table
     if entry is not None and ledgered.unchanged(call, entry, call.options["qi"] is None) is not None:
-        policy = policy._replace(declared=ledgered.declared_of_release(call, entry, source))
+        declared = ledgered.declared_of_release(call, entry, source)
+        known = ledgered.with_persons(call, entry, source) if call.options["person"] is None else None
+        if known is not None:
+            source, declared = known, (*declared, Declared(ledgered.PERSON, "person", Settings()))
+        policy = policy._replace(declared=declared)
     return statement(call.function.name, source, policy, call.options, partial(prepare.order, call, source))
 
 

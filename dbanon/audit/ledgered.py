@@ -19,11 +19,13 @@ from dbanon.hierarchy import lookup
 from dbanon.models import demand
 from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare
+from dbanon.release.passthrough_column import UnchangedColumn
 from dbanon.source import catalog, stored_policy
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.stored_policy import Declared, Settings
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.quote import Sql, identifier
+from dbanon.sqltext.template import fill
 from dbanon.views import ledger, seal
 from dbanon.views.ledger import Entry
 
@@ -68,6 +70,32 @@ def unchanged(call: Call, entry: Entry, needed: bool) -> Entry | None:
     if problems and needed:
         raise errors.NotTheRelease(call.function.name, entry.shown, problems[0])
     return None if problems else entry
+
+
+PERSON = "dbanon person"
+"""The column that a release has beside its own where the ledger knows who its rows are about."""
+
+
+def with_persons(call: Call, entry: Entry, release: Source) -> Source | None:
+    """The release with a column PERSON, where its call declared who records are about; None where it did not, or where
+    the ledger tells it of other rows. O(rows) time."""
+    if "person" not in entry.roles.values():
+        return None
+    rows = Sql(
+        fill(
+            "audit/with_persons.sql",
+            release=release.rows,
+            columns=[identifier(name) for name in release.columns],
+            class_id=identifier(list(release.columns)[-1]),
+            unchanged=[UnchangedColumn(name, release.columns[name]) for name in entry.values],
+            members=entry.members,
+            person=identifier(PERSON),
+        )
+    )
+    query = f"SELECT (SELECT count(*) FROM {rows}) = (SELECT count(*) FROM {release.rows})"
+    if not call.cursor.execute(query).fetchall()[0][0]:
+        return None
+    return replace(release, sql=rows, cleaned=None, columns={**release.columns, PERSON: "VARCHAR"}, bare=False)
 
 
 # --- its source ----------------------------------------------------------------------------------------------

@@ -94,6 +94,11 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
     _, fingerprint_sql, fingerprint = stored_policy.policy_of(source, call.cursor)
     fingerprints = {"fingerprint_sql": fingerprint_sql, "fingerprint": text(fingerprint)}
     person = next(iter(persons), None)
+    if counts_persons and person is None and pair.entry is not None:
+        known = ledgered.with_persons(call, pair.entry, release)
+        if known is not None:
+            source = known if source is release else source
+            release, person = known, ledgered.PERSON
     return Tables(
         function, release, source, declared, qi, sensitive, person, fingerprints, passthrough, pair.entry, pair.codes
     )

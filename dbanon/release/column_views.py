@@ -183,10 +183,10 @@ def unchanged(call: Publication) -> list[PassthroughColumn]:
     names = [c for c in call.source.columns if c in roles.sensitive or c in roles.other]
     return [
         PassthroughColumn(
-            i,
-            name,
-            call.source.columns[name],
-            call.read(name),
+            plain=name,
+            type=call.source.columns[name],
+            i=i,
+            read=call.read(name),
             is_sensitive=name in roles.sensitive,
             check_rare=name in roles.other and name.lower() not in allowed,
             say_rare=message(errors.RareOther(function, table, name, later("count(*)"), call.k)),

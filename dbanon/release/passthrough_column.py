@@ -17,25 +17,11 @@ _TAGGED = re.compile(r"\b(UNION\(|VARIANT\b)")
 
 
 @dataclass(frozen=True)
-class PassthroughColumn(NamedColumn):
-    """A column that is published as it is, sensitive or other; `check_rare` where values of few records are refused.
+class UnchangedColumn(NamedColumn):
+    """What of a column that is published as it is its hashes depend on."""
 
-    `read` is the column of the source with NULL in place of codes for missing values.
-    """
-
-    i: int
     plain: str
     type: str
-    read: Sql
-    is_sensitive: bool
-    check_rare: bool
-    say_rare: Sql
-    say_rare_left: Sql
-
-    @property
-    def value(self) -> Sql:
-        """How it is read; texts compare byte by byte, whatever collation the column has."""
-        return Sql(f"{self.read} COLLATE POSIX") if self.type == "VARCHAR" else self.read
 
     @property
     def is_zoned(self) -> bool:
@@ -46,6 +32,26 @@ class PassthroughColumn(NamedColumn):
     def is_tagged(self) -> bool:
         """Whether unequal values of its type have the same text."""
         return bool(_TAGGED.search(self.type))
+
+
+@dataclass(frozen=True)
+class PassthroughColumn(UnchangedColumn):
+    """A column that is published as it is, sensitive or other; `check_rare` where values of few records are refused.
+
+    `read` is the column of the source with NULL in place of codes for missing values.
+    """
+
+    i: int
+    read: Sql
+    is_sensitive: bool
+    check_rare: bool
+    say_rare: Sql
+    say_rare_left: Sql
+
+    @property
+    def value(self) -> Sql:
+        """How it is read; texts compare byte by byte, whatever collation the column has."""
+        return Sql(f"{self.read} COLLATE POSIX") if self.type == "VARCHAR" else self.read
 
     @property
     def text_is_value(self) -> bool:

@@ -64,6 +64,47 @@ def test_risk_of_a_release_needs_neither_source_nor_roles(shared: Any, function:
     assert found and found == rows(shared, f"{function}('safe', {told})") == rows(shared.raw, f"{function}('safe')")
 
 
+ODD = (
+    "CREATE TABLE odd AS SELECT i // 3 AS who, (i // 3)::VARCHAR AS copy, (i // 3) % 10 AS age, (i // 3) % 3 AS city, "
+    "['a', 'b', 'c', 'd'][1 + (i * 7) % 4] AS d, CASE WHEN i % 2 = 0 THEN 0.0 ELSE -0.0::DOUBLE END AS f, "
+    "'2020-01-01 00:00:00+00'::TIMESTAMPTZ + to_hours((i % 5)::INTEGER) AS z, [i % 2]::INTEGER[1] AS arr, "
+    "union_value(n := i % 3) AS u, CASE WHEN i % 4 > 0 THEN 'q' END AS gap FROM range(300) AS r (i)"
+)
+
+
+def test_persons_are_counted_as_though_they_had_been_released(con: Any) -> None:
+    """`copy` is the person, released beside the rest: the ledger tells the same, whatever types the columns have."""
+    con.execute(ODD)
+    dbanon.materialize(
+        con, "safe", "kacpc", "odd", k=5, person="who", qi=["age", "city"], sensitive=["d"],
+        other=["copy", "f", "z", "arr", "u", "gap"], allow_rare=["copy"],
+    )  # fmt: skip
+    measures = ("k_anonymity", "anonymity", "l_diversity", "alpha_k")
+    for function in ("risk", "reidentification", "disclosure", "exposure", *measures):
+        found = rows(con, f"{function}('safe')")
+        assert found and found == rows(con, f"{function}('safe', person = 'copy')"), function
+    con.execute("SET TimeZone = 'Asia/Tokyo'")
+    measured = dict(con.execute("SELECT metric, value FROM kacpc_metrics('odd', k := 5, person := 'who', qi := ['age', "
+                                "'city'], sensitive := ['d'])").fetchall())  # fmt: skip
+    told = dict(con.execute("SELECT name, value FROM reidentification('safe')").fetchall())
+    assert told["prosecutor_highest"] == measured["risk_highest"] == 0.2
+    assert told["prosecutor_average"] == pytest.approx(measured["risk_average"], abs=1e-9)
+    persons = [row[0] for row in con.execute("SELECT persons FROM safe_classes").fetchall()]
+    assert sorted(row[5] for row in rows(con, "k_anonymity('safe')")) == sorted(persons)[:10]
+    assert min(row[2] for row in rows(con, "k_anonymity('safe', qi = ['age'])")) >= 5
+
+
+def test_records_are_counted_where_the_ledger_tells_of_others(con: Any) -> None:
+    con.execute(ODD)
+    options = {"k": 5, "person": "who", "qi": ["age", "city"], "sensitive": ["d"], "withhold": ["copy"]}
+    dbanon.materialize(con, "safe", "kacpc", "odd", **options)
+    con.execute("CREATE TABLE copied AS FROM safe")
+    of_records = rows(con, "reidentification('copied', qi = ['age', 'city'])")
+    assert rows(con, "reidentification('safe')") != of_records
+    con.execute("DELETE FROM dbanon.membership WHERE person_key = '7'")
+    assert rows(con, "reidentification('safe')") == of_records
+
+
 KINDS = ("homogeneity", "skewness", "background", "reconstruction", "downcoding", "minimality", "prediction")
 
 

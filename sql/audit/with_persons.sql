@@ -1,0 +1,13 @@
+{#- The rows of a release with who they are about, as the ledger knows it. Of rows of a class that are alike it does not
+    matter which is whose: nothing that is measured tells them apart. -#}
+{%- from 'release/part/row.sql' import value_hash with context -%}
+(
+    SELECT k.* EXCLUDE ("dbanon hash"), m.person_key AS {{ person }}
+    FROM (
+        SELECT {% for c in columns %}first({{ c }}) AS {{ c }}, {% endfor %}"dbanon hash"
+        FROM (SELECT *, {{ value_hash(sql(''), true) }} AS "dbanon hash" FROM {{ release }})
+        GROUP BY {{ class_id }}, "dbanon hash"
+    ) AS k
+    JOIN {{ members }} AS m ON m.class_id = k.{{ class_id }} AND m.value_hash = k."dbanon hash"
+    CROSS JOIN unnest(range(m.records))
+)
