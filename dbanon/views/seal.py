@@ -8,9 +8,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import duckdb
+
+from dbanon.engine import hashed_lines
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA
-from dbanon.sqltext import template
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
 from dbanon.views.ledger import TABLES, Entry
 
@@ -78,8 +80,14 @@ def _of(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
     # Versions of DuckDB differ in whether they quote the names in a type.
     header = json.dumps([[name, type_.replace('"', "")] for name, type_ in columns.items()], ensure_ascii=False)
     line = joined((_text(identifier(name), type_) for name, type_ in columns.items()), " || ")
-    query = template.fill("views/seal.sql", header=text(header), line=line, of=relation)
-    return str(cursor.execute(query).fetchall()[0][0])
+    # Rows come in their order, unless a setting allows DuckDB another one.
+    rows = f"SELECT {line} AS line FROM {relation}"
+    if not cursor.execute("SELECT system.main.current_setting('preserve_insertion_order')").fetchall()[0][0]:
+        rows = (
+            f"SELECT line FROM (SELECT system.main.row_number() OVER () AS place, {line} AS line FROM {relation}) "
+            "ORDER BY place ASC"
+        )
+    return hashed_lines.sha256(header, cursor.sql(rows))
 
 
 def _text(column: Sql, type_: str) -> Sql:
@@ -116,8 +124,14 @@ def _settled(cursor: Any) -> Iterator[None]:
     before = {name: value for name, value in rows if value != settings[name]}
     for name in before:
         cursor.execute(f"SET {name} = {text(settings[name])}")
+    restore = [f"SET {name} = {text(value)}" for name, value in before.items()]
     try:
         yield
-    finally:
-        for name, value in before.items():
-            cursor.execute(f"SET {name} = {text(value)}")
+    except BaseException:
+        # In a transaction that was aborted nothing can be set, and what went wrong must be told.
+        with contextlib.suppress(duckdb.Error):
+            for statement in restore:
+                cursor.execute(statement)
+        raise
+    for statement in restore:
+        cursor.execute(statement)

@@ -110,3 +110,17 @@ def test_a_release_of_an_earlier_version_is_unknown_until_it_is_refreshed(clinic
         assert of_releases(con) == []
         old, new = con.execute("SELECT hashes FROM releases() ORDER BY version").fetchall()
         assert old[0] is None and new[0] is not None
+
+
+def test_what_goes_wrong_in_the_middle_is_told(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that the transaction was aborted by it, nor that somebody else had changed the release."""
+
+    def full(header: str, lines: Any) -> str:
+        return str(lines.aggregate("error('no memory is left')").fetchall())
+
+    con.execute("SET TimeZone = 'Asia/Tokyo'; CREATE TABLE t AS SELECT range % 9 AS age FROM range(90)")
+    monkeypatch.setattr("dbanon.engine.hashed_lines.sha256", full)
+    with pytest.raises(duckdb.Error, match="no memory is left"):
+        dbanon.materialize(con, "safe", "kacpc", "t", k=5, qi=["age"])
+    monkeypatch.undo()
+    assert dbanon.materialize(con, "safe", "kacpc", "t", k=5, qi=["age"]).version == 1

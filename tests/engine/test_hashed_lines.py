@@ -1,0 +1,34 @@
+"""The hash of a table's lines is that of the same sentence in SQL, which keeps all lines in memory."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from dbanon.engine.hashed_lines import PIECE, sha256
+
+IN_SQL = """
+    SELECT sha256('header' || coalesce(string_agg(part, '' ORDER BY piece), ''))
+    FROM (
+        SELECT place // 4096 AS piece, sha256(string_agg(line, '' ORDER BY place)) AS part
+        FROM (SELECT row_number() OVER () AS place, line FROM t)
+        GROUP BY piece
+    )
+"""
+SIZES = [0, 1, PIECE - 2, PIECE - 1, PIECE, 2 * PIECE - 2, 2 * PIECE - 1, 2 * PIECE, 99_999, 100_000, 204_799, 250_001]
+
+
+@pytest.mark.parametrize("rows", SIZES)
+def test_it_is_what_sql_gives(rows: int) -> None:
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE t AS SELECT repeat('é', (range % 7)::BIGINT) || range AS line FROM range({rows})")
+        expected = con.execute(IN_SQL).fetchall()[0][0]
+        assert sha256("header", con.sql("SELECT line FROM t")) == expected
+        con.execute("SET arrow_large_buffer_size = true")
+        assert sha256("header", con.sql("SELECT line FROM t")) == expected
+        if rows > 1:
+            assert sha256("header", con.sql("SELECT line FROM t ORDER BY line DESC")) != expected
+
+
+def test_sizes_are_around_the_ends_of_pieces() -> None:
+    assert PIECE == 4096, "hashes that were kept would be others"
