@@ -34,8 +34,14 @@ class NotOneCall(DbanonError):
 class UnknownRelease(DbanonError):
     """No published release of that name."""
 
-    def __init__(self, function: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"{function}: there is no published release {name}.{near(name, known)}")
+    def __init__(self, function: str, name: str, known: Iterable[str], *, grows: bool = False) -> None:
+        hint = near(name, known)
+        if grows:
+            hint = (
+                f" Hint: {name} is a streaming view, which has no versions: REFRESH STREAMING ANONYMIZED VIEW {name}, "
+                f"DROP STREAMING ANONYMIZED VIEW {name}, FROM stream_status(), and COPY {name} TO a file to hand it on."
+            )
+        super().__init__(f"{function}: there is no published release {name}.{hint}")
 
 
 class UnknownVersion(DbanonError):

@@ -56,6 +56,15 @@ class SearchPath:
         """(database, schema) pairs in the order in which a bare name is looked up."""
         return list(dict.fromkeys([*self.entries, (self.database, self.schema), (self.database, "main")]))
 
+    def named(self, given: str) -> tuple[str, list[tuple[str, str]]]:
+        """The bare name of what may be given with a schema and a database, and (database, schema) where it may be."""
+        parts = names.table_parts(given) or (given,)
+        if len(parts) == 3:
+            return parts[2], [(parts[0], parts[1])]
+        if len(parts) == 2:  # a schema, or a database
+            return parts[1], [*((d, parts[0]) for d, _ in self.places), (parts[0], "main")]
+        return parts[-1], self.places
+
 
 @dataclass(frozen=True)
 class Source:

@@ -16,8 +16,8 @@ from dbanon.release.publication import Publication
 from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, Cursor
-from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified, text
+from dbanon.views import stream_ledger
 
 TABLES = ("", "_classes", "_metrics")
 """Endings of the tables of one release."""
@@ -150,20 +150,15 @@ def _entry(database: str, row: Mapping[str, Any]) -> Entry:
 
 def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
     """The latest version of a release by its name; UnknownRelease."""
-    parts = names.table_parts(given) or (given,)
-    places = path.places
-    if len(parts) == 3:
-        places = [(parts[0], parts[1])]
-    elif len(parts) == 2:  # a schema, or a database
-        places = [*((d, parts[0]) for d, _ in places), (parts[0], "main")]
+    name, places = path.named(given)
     databases = list(dict.fromkeys(d for d, _ in places))
-    found = {d: entries(cursor, d, "lower(name) = lower(?)", [parts[-1]]) for d in databases}
+    found = {d: entries(cursor, d, "lower(name) = lower(?)", [name]) for d in databases}
     for database, schema in places:
         of = [e for e in found[database] if e.schema.lower() == schema.lower()]
         if of:
             return max(of, key=lambda e: e.version)
     known = [e.shown for d in databases for e in entries(cursor, d) if e.status == "published"]
-    raise errors.UnknownRelease(function, given, known)
+    raise errors.UnknownRelease(function, given, known, grows=stream_ledger.among(cursor, given, path) is not None)
 
 
 def publication(entry: Entry, session: Session, cursor: Any, kind: str = "release") -> Publication:

@@ -13,7 +13,6 @@ from dbanon.functions.example import SAFE, Example
 from dbanon.functions.table_function import TableFunction
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, Cursor
-from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified, text
 
 TABLES = ("", "_classes")
@@ -92,19 +91,22 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
 
 def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Grows:
     """The view of a name that grows; UnknownStream."""
-    parts = names.table_parts(given) or (given,)
-    places = path.places
-    if len(parts) == 3:
-        places = [(parts[0], parts[1])]
-    elif len(parts) == 2:  # a schema, or a database
-        places = [*((d, parts[0]) for d, _ in places), (parts[0], "main")]
-    known = [e for d in dict.fromkeys(d for d, _ in places) for e in entries(cursor, d, "status = 'grows'")]
-    for database, schema in places:
-        for e in known:
-            here = (e.database.lower(), e.schema_name.lower(), e.name.lower())
-            if here == (database.lower(), schema.lower(), parts[-1].lower()):
-                return e
-    raise errors.UnknownStream(function, given, [e.shown for e in known])
+    found = among(cursor, given, path)
+    if found is None:
+        raise errors.UnknownStream(function, given, [e.shown for e in _growing(cursor, path.named(given)[1])])
+    return found
+
+
+def among(cursor: Cursor, given: str, path: catalog.SearchPath) -> Grows | None:
+    """The same, or None."""
+    name, places = path.named(given)
+    known = {(e.database.lower(), e.schema_name.lower(), e.name.lower()): e for e in _growing(cursor, places)}
+    looked_up = ((database.lower(), schema.lower(), name.lower()) for database, schema in places)
+    return next((known[place] for place in looked_up if place in known), None)
+
+
+def _growing(cursor: Cursor, places: Sequence[tuple[str, str]]) -> list[Grows]:
+    return [e for d in dict.fromkeys(d for d, _ in places) for e in entries(cursor, d, "status = 'grows'")]
 
 
 def begin(cursor: Cursor, grows: Grows) -> None:

@@ -493,3 +493,21 @@ def test_rows_of_a_class_are_not_in_the_order_in_which_they_came() -> None:
     left = [d for (d,) in con.execute("SELECT disease FROM safe WHERE class_id = 1").fetchall()]
     assert len(left) >= 30
     assert left != sorted(left)
+
+
+def test_what_is_asked_of_a_release_says_that_it_is_a_streaming_view(tmp_path: Path) -> None:
+    with made() as con:
+        come(con, 3, 0, 60)
+        dbanon.create_stream(con, "safe", "fads", "events", **CALL)
+        for asked in (
+            lambda: dbanon.refresh(con, "safe"),
+            lambda: dbanon.drop(con, "main.SAFE"),
+            lambda: dbanon.certificate(con, "safe"),
+            lambda: dbanon.publish(con, "safe", tmp_path / "out.duckdb"),
+        ):
+            with pytest.raises(errors.UnknownRelease, match=r"(?i)safe is a streaming view, which has no versions"):
+                asked()
+        with pytest.raises(errors.UnknownRelease) as caught:
+            dbanon.refresh(con, "other.safe")
+        assert "streaming" not in str(caught.value)
+        con.execute(f"COPY safe TO '{tmp_path / 'out.parquet'}'")
