@@ -34,7 +34,7 @@ class NotOneCall(DbanonError):
 class UnknownRelease(DbanonError):
     """No published release of that name."""
 
-    def __init__(self, function: str, name: str, known: Iterable[str], *, grows: bool = False) -> None:
+    def __init__(self, function: str, name: str, known: Iterable[str], grows: bool = False) -> None:
         hint = near(name, known)
         if grows:
             hint = (
