@@ -105,4 +105,4 @@ def figures(base: Publication, runs: Sequence[StreamRun], metrics: Sequence[str]
     of = plan.plan(encoded)
     asked = runs_on_one.asked_together(encoded, of, [r.asked() for r in runs], metrics, queries=queries, parts=parts)
     values_of = of.values | stream_plan.order_values(encoded) | {"runs": as_json(asked)}
-    return Sql(fill("audit/compare/stream_part.sql", **values_of))
+    return Sql(fill("audit/compare/part.sql", **values_of))

@@ -1,4 +1,5 @@
-{#- The first argument of a UDF that is given a stream: it carries what must hold before that. -#}
+{#- The first argument of a UDF: it carries what must hold before that, of a stream too that nothing by which records arrive
+    is NULL. -#}
 {% macro asked(request) -%}
 (SELECT CASE
             WHEN message IS NOT NULL THEN error(message)

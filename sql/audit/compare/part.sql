@@ -1,12 +1,19 @@
-{#- One encoding of the source, and what all runs on it lose and leave at risk. -#}
+{#- One encoding of the source, as a table or as a stream (`order`), and what all runs on it lose and leave at risk. -#}
 {%- from 'release/part/domains.sql' import domains, group, ends_of with context -%}
+{%- from 'stream/asked.sql' import asked with context -%}
 (
 {% include 'release/part/encoded.sql' %}
+{% if order %}
+{% include 'stream/arrived.sql' %}
+{% endif %}
 -- One row: the figures of all runs.
 answer AS MATERIALIZED (
-    SELECT dbanon_compare(
-        (SELECT CASE WHEN message IS NULL THEN {{ runs }} ELSE error(message) END FROM problem),
+    SELECT {% if order %}dbanon_compare_streams{% else %}dbanon_compare{% endif %}(
+        {{ asked(runs) }},
         (SELECT list({{ group() }}) FROM grouped)
+        {% if order %}
+        , (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
+        {% endif %}
         {{ domains() }}
         {% for q in quasi if q.is_number %}
         , (SELECT {{ ends_of(q) }})
@@ -15,5 +22,9 @@ answer AS MATERIALIZED (
     ) AS answer
     {% if trees %}FROM tree_domain AS d{% endif +%}
 )
-{% include 'audit/compare/rows.sql' %}
+SELECT {{ quasi|length }} AS d, *
+FROM (
+    SELECT unnest(CASE WHEN (answer).error IS NULL THEN (answer).rows ELSE error((answer).error) END, max_depth := 2)
+    FROM answer
+)
 )
