@@ -58,9 +58,10 @@ class Algorithm:
 
     `evidence` is a word of EVIDENCE, which `known_by` says in plain ones; `own` are parameters that only this
     algorithm has, `defaults` its own defaults of common ones. `reads` names what it looks at beside codes:
-    'sensitive' (sensitive values, whatever the model), 'magnitudes' (the values of numbers). `abilities` are what
-    few algorithms do (see dbanon.cluster.abilities). `meets` are the models, by their parameters (person: k of
-    persons), that each cluster is made to meet while the algorithm works; the shared repair merges for all others,
+    'sensitive' (sensitive values, whatever the model), 'magnitudes' (the values of numbers); with the parameter that
+    `looks_up` names it sees what sensitive values are of, as hierarchies of their columns say. `abilities` are what few
+    algorithms do (see dbanon.cluster.abilities). `meets` are the models, by their parameters (person: k of persons),
+    that each cluster is made to meet while the algorithm works; the shared repair merges for all others,
     and where records left at the end spoil a cluster.
     """
 
@@ -75,6 +76,7 @@ class Algorithm:
     own: tuple[Parameter, ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
+    looks_up: str | None = None
     meets: tuple[str, ...] = ("k",)
     abilities: tuple[Ability, ...] = ()
 

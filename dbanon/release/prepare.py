@@ -29,7 +29,13 @@ from dbanon.sqltext.quote import Sql, text
 def publication(call: Call) -> Publication:
     """What a call publishes."""
     algorithm = cluster.find(str(call.function.algorithm))
-    publication = prepared(call, call.options, algorithm.name, str(call.function.kind))
+    looks_up = algorithm.looks_up is not None and call.options[algorithm.looks_up] is not None
+    ontology: Mapping[str, str] | None = {} if looks_up else None
+    publication = prepared(call, call.options, algorithm.name, str(call.function.kind), ontology=ontology)
+    roles = publication.roles
+    if looks_up and roles.sensitive and not publication.orders:
+        table, column = publication.source.shown, roles.sensitive[0]
+        raise errors.NoSensitiveHierarchy(call.function.name, table, column, str(algorithm.looks_up))
     noise = noise_of(call.function, call.options)
     publication = running(publication, algorithm)
     cleaning = _cleaning(call, publication, algorithm.ability(Exclusion), publication.run.options)

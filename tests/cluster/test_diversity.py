@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from test_gather import alike, with_unit
 from test_greedy import records, unit
 from traced.tables import LETTERS, letters
 
+import dbanon
 from dbanon import cluster
 from dbanon.cluster.abilities import MOST_LEFT_OUT
 from dbanon.cluster.schemes.greedy.mckl import by_width
@@ -157,6 +159,26 @@ def test_values_are_grouped_in_their_order_or_by_their_hierarchy() -> None:
     assert value_groups(disease, 4, None).tolist()[:4] == [0, 1, 2, 3]
     by_node = value_groups(disease, 2, 1)
     assert by_node[0] == by_node[1] != by_node[2] == by_node[3] != by_node[4]
+
+
+def test_level_goes_by_the_hierarchy_that_is_declared_or_asked_for(con: Any) -> None:
+    """Whatever the models; without one it means nothing, and says so."""
+    con.execute(
+        "CREATE TABLE t AS SELECT i * 7 % 40 AS age, ['flu', 'cold', 'hiv', 'tb', 'ulcer'][1 + i * 3 % 5] AS d "
+        "FROM range(200) AS r (i)"
+    )
+    dbanon.load_hierarchy(con, "ill", [[v, "light" if v in ("flu", "tb") else "grave", "*"] for v in
+                                       ("flu", "cold", "hiv", "tb", "ulcer")])  # fmt: skip
+    call = "FROM knn_gs('t', k := 6, qi := 'age', sensitive := 'd', level := 1{})"
+    with pytest.raises(duckdb.Error, match=r"level needs a hierarchy of t\.d"):
+        con.execute(call.format(""))
+    asked = con.execute(call.format(", hierarchies := {'d': 'ill'}")).fetchall()
+    dbanon.declare(con, "t", age="quasi", d=("sensitive", "ill"))
+    assert con.execute("FROM knn_gs('t', k := 6, level := 1)").fetchall() == asked
+    kinds = [[row[1] in ("flu", "tb") for row in asked if row[-1] == number] for number in {row[-1] for row in asked}]
+    # There are 80 light records and 3 for each class: the last classes have none.
+    assert sum(of.count(True) >= 3 and of.count(False) >= 3 for of in kinds) >= 80 // 3 - 1
+    assert con.execute("FROM knn_gs('t', k := 6)").fetchall() != asked
 
 
 # --- PPPC and S-CPM ---------------------------------------------------------------------------------------------------

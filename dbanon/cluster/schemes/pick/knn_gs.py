@@ -131,12 +131,16 @@ register(
             Parameter("groups", Integer(1, 1000), "Groups of sensitive values of each column: G.", 2),
             Parameter("each", Integer(1), "Records of each group in a cluster: S; default as many as k needs."),
             Parameter(
-                "level", Integer(0), "Steps up the hierarchy of a sensitive column at which its nodes are the groups."
+                "level",
+                Integer(0),
+                "Steps up the hierarchy of a sensitive column at which its nodes are the groups; columns without one "
+                "have `groups` of them.",
             ),
             SEED,
             MODE,
             LARGE,
         ),
         reads=("sensitive",),
+        looks_up="level",
     )
 )
