@@ -61,10 +61,12 @@ class UnknownVersion(DbanonError):
 class ReleaseExists(DbanonError):
     """Tables that a release would overwrite."""
 
-    def __init__(self, function: str, name: str, tables: Iterable[str], is_release: bool) -> None:
+    def __init__(self, function: str, name: str, tables: Iterable[str], is_release: bool, grows: bool = False) -> None:
         hint = (
             "refresh it; replace = True (CREATE OR REPLACE) makes the next version with another definition."
             if is_release
+            else f"REFRESH STREAMING ANONYMIZED VIEW {name} reads it on; DROP STREAMING ANONYMIZED VIEW {name} ends it."
+            if grows
             else "choose another name; these are not tables of a release."
         )
         super().__init__(f"{function}: {', '.join(tables)} exists already. Hint: {hint}")

@@ -100,9 +100,14 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
 def among(cursor: Cursor, given: str, path: catalog.SearchPath) -> Grows | None:
     """The same, or None."""
     name, places = path.named(given)
-    known = {(e.database.lower(), e.schema_name.lower(), e.name.lower()): e for e in _growing(cursor, places)}
-    looked_up = ((database.lower(), schema.lower(), name.lower()) for database, schema in places)
-    return next((known[place] for place in looked_up if place in known), None)
+    found = (growing(cursor, (*where, name)) for where in places)
+    return next((grows for grows in found if grows is not None), None)
+
+
+def growing(cursor: Cursor, at: tuple[str, str, str]) -> Grows | None:
+    """The view that grows in a database and schema under a name, or None."""
+    where = "status = 'grows' AND (lower(schema_name), lower(name)) = (lower(?), lower(?))"
+    return next(iter(entries(cursor, at[0], where, at[1:])), None)
 
 
 def _growing(cursor: Cursor, places: Sequence[tuple[str, str]]) -> list[Grows]:

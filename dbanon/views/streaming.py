@@ -49,6 +49,8 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
         publication = stream_plan.prepared(call, stream.find(system))
         _check_growing(name, publication)
         place.check_writable(cursor, "create_stream", at[0])
+        if stream_ledger.growing(cursor, at) is not None:  # also where its tables were dropped by hand
+            raise errors.ReleaseExists("create_stream", name, [f"the streaming view {name}"], False, True)
         if taken := place.taken(cursor, at, TABLES):
             raise errors.ReleaseExists("create_stream", name, taken, False)
         arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())

@@ -66,7 +66,7 @@ def test_risk_of_a_release_needs_neither_source_nor_roles(shared: Any, function:
 
 ODD = (
     "CREATE TABLE odd AS SELECT i // 3 AS who, (i // 3)::VARCHAR AS copy, (i // 3) % 10 AS age, (i // 3) % 3 AS city, "
-    "['a', 'b', 'c', 'd'][1 + (i * 7) % 4] AS d, CASE WHEN i % 2 = 0 THEN 0.0 ELSE -0.0::DOUBLE END AS f, "
+    "['a', 'b', 'c', 'd'][1 + (i * 7) % 4] AS d, (i % 2) / 3 AS f, "
     "'2020-01-01 00:00:00+00'::TIMESTAMPTZ + to_hours((i % 5)::INTEGER) AS z, [i % 2]::INTEGER[1] AS arr, "
     "union_value(n := i % 3) AS u, CASE WHEN i % 4 > 0 THEN 'q' END AS gap FROM range(300) AS r (i)"
 )

@@ -383,7 +383,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     (f"{CREATE} s WITH (composition = true) AS {FINE}", errors.InvalidArgument, "composition must be a text"),
     (f"{REFRESH} kept WITH (allow_delta = 'yes')", errors.InvalidArgument, "true or false"),
     (f"{REFRESH} kept WITH (refresh = 'keep', Refresh = 'keep')", errors.RepeatedArgument, "given twice"),
-    (f"{REFRESH} kept WITH (refresh = 'all')", errors.InvalidArgument, "'keep', 'recluster'"),
+    (f"{REFRESH} kept WITH (refresh = 'all')", errors.InvalidArgument, "'keep', 'hold', 'recluster'"),
     (f"{REFRESH} kep", errors.UnknownRelease, "Did you mean 'kept'"),
     (f"{CREATE} s KEY (nope) AS {FINE}", errors.UnknownColumn, "nope"),
     (f"{CREATE} temp.s AS {FINE}", errors.ForeignRelease, "memory"),

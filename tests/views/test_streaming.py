@@ -511,3 +511,16 @@ def test_what_is_asked_of_a_release_says_that_it_is_a_streaming_view(tmp_path: P
             dbanon.refresh(con, "other.safe")
         assert "streaming" not in str(caught.value)
         con.execute(f"COPY safe TO '{tmp_path / 'out.parquet'}'")
+
+
+def test_a_view_whose_tables_were_dropped_by_hand_has_to_be_dropped_first() -> None:
+    with made() as con:
+        come(con, 3, 0, 60)
+        dbanon.create_stream(con, "safe", "fads", "events", **CALL)
+        for dropped in ("", "DROP TABLE safe; DROP TABLE safe_classes"):
+            con.execute(dropped or "SELECT 1")
+            with pytest.raises(errors.ReleaseExists, match="DROP STREAMING ANONYMIZED VIEW Safe ends it"):
+                dbanon.create_stream(con, "Safe", "castle", "events", **CALL)
+        dbanon.drop_stream(con, "safe")
+        with pytest.warns(dbanon.DisclosureWarning, match="safe published the same table"):
+            assert dbanon.create_stream(con, "safe", "castle", "events", **CALL).read == 60
