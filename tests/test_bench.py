@@ -27,7 +27,6 @@ def test_a_measurement_has_a_process_of_its_own(data: Path, tmp_path: Path) -> N
         apart.run(large.write, rows=50, path=str(tmp_path / "nowhere" / "t.parquet"))
 
 
-@pytest.mark.exhaustive
 def test_streams_are_measured_one_and_all(data: Path) -> None:
     found = apart.run(streams.measure, setting=next(iter(streams.SETTINGS)), rows=300)
     assert found["systems"].keys() == {system.name for system in dbanon.stream.streams()}

@@ -22,7 +22,6 @@ def test_what_the_documentation_shows_is_what_is_run(name: str) -> None:
     assert words(figures.FIGURES[name][1]) in words(PAPERS.read_text(encoding="utf-8"))
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", figures.FIGURES)
 def test_each_statement_runs_on_few_records(data: Path, name: str) -> None:
     statement = figures.FIGURES[name][1]

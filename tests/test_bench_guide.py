@@ -34,7 +34,6 @@ def check(figures: dict[str, guide.Figures], names: list[str]) -> None:
         assert found[name].ncp == pytest.approx(figures[name].ncp, abs=0.51), name
 
 
-@pytest.mark.exhaustive
 def test_the_figures_are_what_is_measured(data: Path, written: str) -> None:
     figures = guide.read(written)
     check(figures, [n for n, f in figures.items() if f.precision is not None and (f.seconds or 0) < QUICK])

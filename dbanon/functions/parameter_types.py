@@ -340,11 +340,17 @@ class Names:
         if len(set(lowered)) < len(lowered):
             raise ValueError
         if self.words is not None and not set(lowered) <= set(self.words):
-            raise ValueError(f"a list of some of {', '.join(self.words)}")
+            raise ValueError(f"a list of some of {', '.join(_forms(self.words))}")
         return lowered
 
     def __str__(self) -> str:
         return f"a list of different names of {self.what}, such as {self.example}"
+
+
+def _forms(words: tuple[str, ...], ending: str = "_clusters") -> list[str]:
+    """Words, with those that others have an ending more than said in one: a list of all of them is long."""
+    ended = {word for word in words if word.endswith(ending) and word.removesuffix(ending) in words}
+    return [f"{word}[{ending}]" if word + ending in ended else word for word in words if word not in ended]
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,6 @@ def fill(engine: Any) -> None:
         connection.execute(sa.text("INSERT INTO patients SELECT i, 20 + i, 'ab'[1 + i % 2] FROM range(12) AS r (i)"))
 
 
-@pytest.mark.exhaustive
 def test_a_migration_makes_replaces_and_drops_anonymized_views(engine: Any) -> None:
     base = model()
     first = proposed(engine, base)

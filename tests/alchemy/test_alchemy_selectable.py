@@ -49,7 +49,6 @@ def described(session: Session, call: str) -> list[str]:
     return [row[0] for row in session.execute(sa.text(f"DESCRIBE FROM {call}"))]
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("ending", ["", "_classes", "_metrics"])
 def test_columns_are_those_that_the_database_gives(session: Session, algorithm: str, ending: str) -> None:
@@ -162,7 +161,6 @@ def test_statements_of_one_form_are_compiled_once(engine: Any, of: Any) -> None:
     assert all(size >= k for size, k in zip(sizes, (4, 5, 9), strict=True))
 
 
-@pytest.mark.exhaustive
 def test_statements_of_other_parameters_or_columns_are_not_confused(session: Session) -> None:
     for _ in range(2):
         assert next(iter(session.execute(sa.select(anonymized(Patient, k=5, qi=["age"]))).keys())) == "age"
@@ -290,7 +288,6 @@ def test_the_rows_of_a_query_are_gone_after_the_transaction(engine: Any) -> None
         assert connection.scalar(kept) == 0
 
 
-@pytest.mark.exhaustive
 def test_two_queries_stand_in_one_statement_and_in_each_other(session: Session) -> None:
     young, old = (anonymized(sa.select(Patient).where(w), k=3) for w in (Patient.age < 60, Patient.age >= 60))
     both = sa.union_all(sa.select(young.c.age), sa.select(old.c.age))

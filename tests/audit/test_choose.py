@@ -34,7 +34,6 @@ def rows(con: Any, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-@pytest.mark.exhaustive
 def test_each_row_is_what_is_said_of_the_release_that_its_statement_makes(people: Any) -> None:
     found = rows(people, f"FROM choose({CALL}, algorithms := ['kacpc', 'mdav'], queries := 60)")
     assert [(r["algorithm"], r["k"], r["l"], r["t"]) for r in found] == [

@@ -60,7 +60,6 @@ def test_figures_are_those_of_releases_with_sensitive_values_and_persons(
     }
 
 
-@pytest.mark.exhaustive
 def test_algorithms_that_read_more_of_the_table_change_nothing_for_the_others(people: Any) -> None:
     """Values of numbers, sensitive values, influence: each run is what it would be alone."""
     people.execute("ALTER TABLE people ADD born DATE")

@@ -64,9 +64,12 @@ def test_risk_of_a_release_needs_neither_source_nor_roles(shared: Any, function:
     assert found and found == rows(shared, f"{function}('safe', {told})") == rows(shared.raw, f"{function}('safe')")
 
 
+ZEROS = "CASE WHEN i % 2 = 0 THEN 0.0 ELSE -0.0::DOUBLE END"
+"""On DuckDB 1 a release of these is refused: what equals each other there is told as other rows."""
+
 ODD = (
     "CREATE TABLE odd AS SELECT i // 3 AS who, (i // 3)::VARCHAR AS copy, (i // 3) % 10 AS age, (i // 3) % 3 AS city, "
-    "['a', 'b', 'c', 'd'][1 + (i * 7) % 4] AS d, (i % 2) / 3 AS f, "
+    f"['a', 'b', 'c', 'd'][1 + (i * 7) % 4] AS d, {ZEROS if duckdb.__version__ >= '2' else '(i % 2) / 3'} AS f, "
     "'2020-01-01 00:00:00+00'::TIMESTAMPTZ + to_hours((i % 5)::INTEGER) AS z, [i % 2]::INTEGER[1] AS arr, "
     "union_value(n := i % 3) AS u, CASE WHEN i % 4 > 0 THEN 'q' END AS gap FROM range(300) AS r (i)"
 )
@@ -258,7 +261,6 @@ def test_a_source_that_is_gone(made: Any) -> None:
     assert "or lacks columns that were released" in refused(made, "distortion('safe')")
 
 
-@pytest.mark.exhaustive
 def test_a_release_of_a_view_and_of_a_file(con: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     con.execute(VISITS.format(name="visits"))

@@ -261,7 +261,6 @@ def test_exposure_of_a_sample_is_that_of_its_classes_and_the_value_that_of_the_t
             assert {(w["class"]["a"], int(w["class"]["b"])) for w in row["worst"]} <= some
 
 
-@pytest.mark.exhaustive
 def test_the_whole_sample_is_no_sample_and_small_ones_have_a_class(star: Any) -> None:
     plain = rows(star, "exposure('safe', source='six')")
     assert rows(star, "exposure('safe', source='six', sample=1, seed=5)") == plain

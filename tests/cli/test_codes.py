@@ -61,7 +61,6 @@ missing = "-"
 CSV = "column_name,role,missing\nage,quasi,999\ntown,quasi,\"[NA, '?']\"\nvote,sensitive,-\n"
 
 
-@pytest.mark.exhaustive
 def test_policy_files_have_codes(survey: Path) -> None:
     found = []
     for name, said in (("policy.toml", TOML), ("policy.csv", CSV)):
@@ -84,7 +83,6 @@ def test_a_cell_is_a_list_as_it_is_copied_or_one_code() -> None:
     assert codes.of_cell("[NULL, a]") == ["a"]
 
 
-@pytest.mark.exhaustive
 def test_a_database_of_before_is_shown_and_read(tmp_path: Path, survey: Path) -> None:
     path = tmp_path / "old.duckdb"
     with dbanon.connect(path) as con:

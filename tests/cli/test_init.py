@@ -198,7 +198,6 @@ def test_yes_takes_what_publishes_no_more_and_says_what_it_left(messy: Path) -> 
     assert not [age for (age,) in ages if age and ("103" in age or "999" in age)]
 
 
-@pytest.mark.exhaustive
 def test_hierarchies_are_previewed_built_and_written_with_the_policy(messy: Path) -> None:
     # person; age: role, codes, intervals; born: role, dates; zip: role, prefix; the rest as proposed; write
     answers = ["", "", "", "intervals", "", "dates", "", "", "", "", "", "", "", "", "", "", "y"]

@@ -91,7 +91,6 @@ def files(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in folder.iterdir() if "certificate" not in p.name}
 
 
-@pytest.mark.exhaustive
 def test_options_and_parameters_mean_the_same(people: str, tmp_path: Path) -> None:
     roles = ("--qi", "age", "--qi", "zip", "--sensitive", "disease", "--quiet")
     calls = (

@@ -130,7 +130,6 @@ def test_lines_in_lines_out(form: str, tmp_path: Path) -> None:
     assert sorted(map(texts, shown)) == sorted(map(texts, replayed))
 
 
-@pytest.mark.exhaustive
 def test_who_waits_leaves_when_a_line_cannot_be_read() -> None:
     wrong = [*lines(0, 100).splitlines(), '{"ts": 100, "age": "old"}']
     piped = subprocess.run(

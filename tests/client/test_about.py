@@ -64,7 +64,6 @@ def test_what_is_shown_is_escaped_and_stays_on_its_line() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.exhaustive
 def test_risk_attack_and_profile_of_what_anonymize_gives(made: dbanon.Anonymized) -> None:
     risks = dbanon.risk(made, source=PEOPLE).set_index("name")["value"]
     assert risks["prosecutor_highest"] == 0.25

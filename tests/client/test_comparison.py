@@ -59,7 +59,6 @@ def test_what_is_kept_is_not_run_again_and_more_can_be_added(clinic: Path, runs_
         assert more[key].sort_values(key).reset_index(drop=True).equals(expected)
 
 
-@pytest.mark.exhaustive
 def test_all_quasi_identifiers_are_others_than_some_of_them(clinic: Path, runs_made: list[tuple[str, int]]) -> None:
     asked: dict[str, Any] = {"into": "runs", "algorithms": "mdav", **ASKED}
     with dbanon.connect(clinic) as con:

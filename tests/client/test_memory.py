@@ -99,7 +99,6 @@ def typed(*words: str) -> Result:
     return CliRunner().invoke(main, list(words))
 
 
-@pytest.mark.exhaustive
 def test_commands_have_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("people.csv").write_text(PEOPLE)

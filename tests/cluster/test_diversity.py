@@ -62,7 +62,6 @@ SEEDS = st.integers(0, 10**6)
 # --- Loukides and Shao --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
 @given(tables(), SEEDS, st.integers(1, 2), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.sampled_from([0.0, 0.2, 0.6]))
 @SOME
 def test_loukides_and_shao_take_what_the_plain_loop_takes(

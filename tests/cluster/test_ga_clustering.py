@@ -64,7 +64,6 @@ def test_it_publishes_classes_that_meet_the_model(people: Any, more: str) -> Non
     assert more != ", l=2" or min(values for _, values in sizes) >= 2
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("mode", ["random", "deterministic"])
 def test_more_generations_never_lose_more(people: Any, mode: str) -> None:
     asked = "SELECT value FROM {}_metrics" + ASKED.format(f", mode := '{mode}'" + "{}") + " WHERE metric = 'precision'"

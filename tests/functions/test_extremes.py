@@ -97,7 +97,7 @@ def test_every_extreme_value_of_every_parameter_ends_soon(
             parameters.validated(function.name, function.parameters, arguments)
         except errors.InvalidArgument as error:
             assert parameter.name in str(error)
-            assert len(str(error)) < 600
+            assert len(str(error)) < 500
             continue
         call = ", ".join([*("?" for _ in positional), *(f"{name} := ?" for name in arguments)])
         try:

@@ -72,7 +72,6 @@ def test_ten_statements_lead_from_a_csv_to_a_file(small: Path, tmp_path: Path, m
     assert (tmp_path / "safe_visits.parquet").exists()
 
 
-@pytest.mark.exhaustive
 def test_the_ten_statements_can_be_typed_into_the_shell(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

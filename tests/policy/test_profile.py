@@ -278,7 +278,6 @@ TYPES = {
 }  # fmt: skip
 
 
-@pytest.mark.exhaustive
 def test_every_type_is_profiled(con: Any) -> None:
     names = {f"t{i}": (type_, value) for i, (type_, value) in enumerate(TYPES.items())}
     con.execute(f"CREATE TABLE t ({', '.join(f'{n} {type_}' for n, (type_, _) in names.items())})")
@@ -310,7 +309,6 @@ def test_dates_before_1970_and_infinite_ones(con: Any) -> None:
     assert "to be replaced before a release: 1" in row["reason"]
 
 
-@pytest.mark.exhaustive
 def test_empty_tables_one_row_and_columns_without_values(con: Any) -> None:
     con.execute("CREATE TABLE t (name VARCHAR, patient_id INTEGER, age INTEGER, disease VARCHAR, x DOUBLE)")
     expected = {
@@ -377,7 +375,6 @@ def test_values_that_are_hostile_and_collated_texts(con: Any) -> None:
     assert (found["word"]["distinct_values"], found["x"]["distinct_values"]) == (3, 4)
 
 
-@pytest.mark.exhaustive
 def test_views_files_schemas_and_temporary_tables(con: Any, tmp_path: Path) -> None:
     con.execute("CREATE SCHEMA ward; CREATE TABLE ward.t AS SELECT i % 30 AS age FROM range(300) AS r (i)")
     con.execute("CREATE VIEW v AS FROM ward.t")

@@ -143,7 +143,6 @@ PERSONAL = {
 }
 
 
-@pytest.mark.exhaustive
 def test_values_that_name_or_reach_people_are_never_published(con: Any) -> None:
     called = [(f"{word} {n}", n) for word in ("thing", "department", "admitted") for n in range(len(PERSONAL))]
     visits(con, "t", {name: list(PERSONAL)[n] for name, n in called})

@@ -184,7 +184,6 @@ def test_the_review_is_of_the_roles_that_the_call_has(path: Path) -> None:
     assert "as it is    nothing" in said and "d (by the call)" in said
 
 
-@pytest.mark.exhaustive
 def test_a_file_is_reviewed_before_it_is_there(tmp_path: Path) -> None:
     source, out = tmp_path / "people.csv", tmp_path / "safe.csv"
     source.write_text("age,d,pid\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]},{i}\n" for i in range(80)))
@@ -219,7 +218,6 @@ def test_policy_and_doctor_show_the_review(path: Path) -> None:
     assert (ill.exit_code, json.loads(ill.stdout)["problems"][0]["kind"]) == (1, "policy")
 
 
-@pytest.mark.exhaustive
 def test_a_watched_shell_shows_the_review_and_a_script_does_not(path: Path) -> None:
     import io
 

@@ -53,7 +53,6 @@ TREE = "hierarchies := {'place': 'places'}"
 # --- categories ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
 def test_a_class_publishes_an_inner_node_of_every_nth_level_or_its_one_value(con: Any) -> None:
     """Pairs of neighbours meet in a1, a2 and c; b11 occurs twice. Height of depth d: (3 - d) / 3."""
     rows(con, PAIRS)
@@ -140,7 +139,6 @@ def test_every_algorithm_takes_it_and_the_generic_form_too(con: Any) -> None:
         assert sum(size for _, size in found) == 10
 
 
-@pytest.mark.exhaustive
 def test_two_rounds_are_not_confused_by_the_cache(con: Any) -> None:
     """The same codes, counts and tree; labels differ where a merged class costs differently."""
     rng = random.Random(3)

@@ -363,7 +363,6 @@ def test_a_release_is_audited_against_what_it_was_made_of(both: Any, call: str) 
     assert rows(both, f"FROM {call.replace('{}', 'coded')}") == expected
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("codes", [["?", "-", ""], {"town": ["?"], "DISEASE": "-", "ward": [""]}])
 def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) -> None:
     """The ledger knows them, beside those of the policy."""
@@ -378,7 +377,6 @@ def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) 
 # --- versions --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
 def test_a_code_in_place_of_null_changes_no_version(both: Any) -> None:
     dbanon.materialize(both, "safe", "kacpc", "coded", k=3, missing=["x", 7])
     assert rows(both, "SELECT name, status FROM release_status()") == [("safe", "fresh")]

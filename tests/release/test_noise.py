@@ -254,7 +254,6 @@ def test_a_release_of_values(sick: Any) -> None:
     assert order == sorted(order)
 
 
-@pytest.mark.exhaustive
 def test_the_clusters_are_those_of_the_classes(sick: Any) -> None:
     classes = rows(sick, "FROM rka_classes('sick', k := 4)")
     metrics = {r["metric"]: r["value"] for r in rows(sick, "FROM rka_metrics('sick', k := 4)")}
@@ -265,7 +264,6 @@ def test_the_clusters_are_those_of_the_classes(sick: Any) -> None:
     assert rows(sick, "FROM rka('sick', k := 4)") == rows(sick, "FROM rka('sick', k := 4, release := 'class')")
 
 
-@pytest.mark.exhaustive
 def test_asking_again_gives_the_same_and_another_table_another(sick: Any) -> None:
     first = rows(sick, f"FROM rka{CALL.format('')}")
     assert rows(sick, f"FROM rka{CALL.format('')}") == first

@@ -74,7 +74,6 @@ def run(*arguments: object) -> Any:
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 
-@pytest.mark.exhaustive
 def test_the_command_line_names_the_columns_that_tell_nothing(people: Path) -> None:
     output = people.with_name("out.parquet")
     done = run("anonymize", people, "-o", output, "-k", 5, "--qi", "age", "--qi", "street")

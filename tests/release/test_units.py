@@ -241,7 +241,6 @@ LABELS = {7255277896655588326, 12114972000004623842, 13576746298150869073}
 """Of 1926, 1930 and 1934 in the ledger, as they were when these were published as days."""
 
 
-@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("how", some(["keep", "recluster"]))
 def test_a_version_with_days_and_one_with_years_are_held_against_each_other(con: Any, how: str) -> None:

@@ -628,7 +628,6 @@ def test_readonly_reads_only(tmp_path: Path) -> None:
     assert refused.returncode == 1 and "read-only" in refused.stderr
 
 
-@pytest.mark.exhaustive
 def test_pipes_need_no_prompt_library_and_the_prompt_names_the_extra() -> None:
     without = "import sys; sys.modules['prompt_toolkit'] = sys.modules['pygments'] = None\n"
     assert ran("-c", "SELECT 1 AS a", code=without + MAIN).stdout == "a\n1\n"
@@ -637,7 +636,6 @@ def test_pipes_need_no_prompt_library_and_the_prompt_names_the_extra() -> None:
     assert "pip install 'dbanon[shell]'" in refused.stderr
 
 
-@pytest.mark.exhaustive
 def test_output_that_nobody_reads_to_its_end_is_no_error() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", MAIN, "shell", "-c", "FROM range(3_000_000)"],

@@ -417,7 +417,6 @@ def test_every_type_can_be_published_unchanged(con: Any, type_: str, role: str) 
     assert answers[:3] == answers[3:]
 
 
-@pytest.mark.exhaustive
 def test_metrics_name_rare_values_of_every_type(con: Any) -> None:
     for type_, values in UNCHANGED.items():
         con.execute(f"CREATE OR REPLACE TABLE t AS SELECT i AS age, CASE WHEN i = 0 THEN {values[0]} END::{type_} AS v "

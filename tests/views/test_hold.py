@@ -100,7 +100,6 @@ def test_too_few_wait_until_enough_have_come(con: Any) -> None:
     assert con.execute("SELECT refresh, delta_classes FROM releases() WHERE version = 2").fetchall() == [("hold", 0)]
 
 
-@pytest.mark.exhaustive
 def test_one_who_waited_and_went_leaves_no_trace(con: Any) -> None:
     patients(con)
     come(con, flu(100, 3))
@@ -114,7 +113,6 @@ def test_one_who_waited_and_went_leaves_no_trace(con: Any) -> None:
     ]
 
 
-@pytest.mark.exhaustive
 def test_those_who_are_enough_for_k_but_miss_l_wait_for_another_disease(con: Any) -> None:
     patients(con, l=2)
     come(con, flu(100, 7))
@@ -123,7 +121,6 @@ def test_those_who_are_enough_for_k_but_miss_l_wait_for_another_disease(con: Any
     assert hold(con) == (2, 18, 0)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("model", [{"t": 0.3}, {"alpha": 0.6}, {"beta": 0.9}, {"delta_disclosure": 1.0}, {"p": 2}])
 def test_every_model_can_make_them_wait(con: Any, model: dict[str, Any]) -> None:
     """Six of one disease miss each of them; a mixture as there was before meets it."""
@@ -134,7 +131,6 @@ def test_every_model_can_make_them_wait(con: Any, model: dict[str, Any]) -> None
     assert hold(con) == (2, 36, 0)
 
 
-@pytest.mark.exhaustive
 def test_persons_are_counted_not_records(con: Any) -> None:
     """Eight records of four new persons wait; a known person's record makes the fifth person of a class."""
     patients(con, person=True)
@@ -147,7 +143,6 @@ def test_persons_are_counted_not_records(con: Any) -> None:
     assert ("0",) in said
 
 
-@pytest.mark.exhaustive
 def test_a_new_record_of_a_person_who_is_published_waits_like_any_other(con: Any) -> None:
     """The person's first record stays where it is, and nothing tells that the second is theirs."""
     patients(con, person=True)
@@ -173,7 +168,6 @@ def test_a_record_like_one_that_is_published_waits_by_its_number(con: Any) -> No
     assert hold(con) == (2, 15, 0)
 
 
-@pytest.mark.exhaustive
 def test_those_whom_max_level_keeps_apart_wait_while_the_others_go_out(con: Any) -> None:
     """Five of the region 1 are a class; two of region 2 wait for three more."""
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, zip VARCHAR, disease VARCHAR)")
@@ -195,7 +189,6 @@ def test_those_whom_max_level_keeps_apart_wait_while_the_others_go_out(con: Any)
     assert hold(con) == (3, 50, 0)
 
 
-@pytest.mark.exhaustive
 def test_a_value_that_is_rare_waits_until_it_is_not(con: Any) -> None:
     con.execute("CREATE TABLE patients (pid INTEGER PRIMARY KEY, age INTEGER, ward VARCHAR)")
     con.execute("INSERT INTO patients SELECT i, 20 + i, 'a' FROM range(10) AS r (i)")
@@ -227,7 +220,6 @@ def test_who_went_is_refused_as_ever_and_an_erasure_lets_those_who_came_wait(con
     assert status(con) == ("fresh", 0, 0, 0, 0)
 
 
-@pytest.mark.exhaustive
 def test_a_class_that_goes_makes_a_version_in_which_the_others_wait(con: Any) -> None:
     patients(con, count=15)
     come(con, flu(100, 2))
@@ -284,7 +276,6 @@ def test_those_who_wait_are_new_to_every_other_refresh(con: Any, how: str) -> No
     assert status(con) == ("fresh", 0, 0, 0, 0)
 
 
-@pytest.mark.exhaustive
 def test_newcomers_wait_and_do_not_count_as_outliers(con: Any) -> None:
     """A share of the records may be left out; who waits is none of them, and who was left out stays so."""
     patients(con, count=20, suppress=0.2)
