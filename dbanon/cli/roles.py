@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-
-_SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid", "missing")
 
 _OPTIONS = (
     click.option(
@@ -45,27 +41,13 @@ def declared(policy: Path | None, qi: Sequence[str], roles: Mapping[str, Sequenc
 
 
 def _policy(path: Path) -> dict[str, dict[str, Any]]:
-    """Roles by column: a TOML table a column, or a CSV with column_name, role and any of the policy's columns."""
-    if path.suffix.lower() == ".toml":
-        try:
-            read: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise click.BadParameter(f"{path} is not TOML: {error}.", param_hint="--policy") from None
-        columns = read.get("columns", read)
-        return {c: ({"role": v} if isinstance(v, str) else dict(v)) for c, v in columns.items()}
     from dbanon.client import codes
+    from dbanon.policy import files
 
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    if not rows or not {"column_name", "role"} <= rows[0].keys():
-        raise click.BadParameter(f"{path} has no columns column_name and role.", param_hint="--policy")
-    kinds: dict[str, Callable[[str], Any]] = {
-        "weight": float,
-        "min_level": int,
-        "max_level": int,
-        "missing": codes.of_cell,
-    }
-    return {row["column_name"]: {s: kinds.get(s, str)(row[s]) for s in _SETTINGS if row.get(s)} for row in rows}
+    try:
+        return files.read(path, codes.of_cell)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--policy") from None
 
 
 def hierarchy_files(roles: Mapping[str, dict[str, Any]]) -> dict[str, str]:

@@ -28,9 +28,17 @@ def table(
     tested = [_sensitive(records, i, domain) for i, domain in enumerate(domains[first:])]
     made, order = space.build(attributes, columns, tie, persons, whole(records, "size"), tested)
     sensitive = tuple(
-        replace(s, positions=_numbers(d, "place")) for s, d in zip(made.sensitive, domains[first:], strict=True)
+        replace(s, positions=_numbers(d, "place"), whole=_whole(d, s))
+        for s, d in zip(made.sensitive, domains[first:], strict=True)
     )
-    return replace(made, sensitive=sensitive), order
+    return replace(made, sensitive=sensitive, total=asked.get("records", made.total)), order
+
+
+def _whole(domain: Any, sensitive: space.Sensitive) -> space.Ints:
+    """How many records (persons) of the run have each value; of a part, those of the larger table, as it is told."""
+    if "whole" not in [f.name for f in domain.type]:
+        return sensitive.whole
+    return np.asarray(flat(domain.field("whole"), np.int64))
 
 
 def whole(records: Any, name: str) -> space.Ints:
@@ -87,10 +95,21 @@ def flat(lists: Any, type_: Any) -> Any:
 
 def _sensitive(records: Any, i: int, domain: Any) -> tuple[space.Codes, int, space.Tree | None]:
     """Codes of a sensitive column by row (NULL the code after the last), its number of values and its hierarchy."""
+    values, tree = _values(domain)
+    return np.asarray(numbers(records.field(f"s{i}"), values), np.int32), values, tree
+
+
+def _values(domain: Any) -> tuple[int, space.Tree | None]:
+    """How many values a sensitive column has, and its hierarchy."""
     node = flat(domain.field("value"), np.int32)
-    codes = np.asarray(numbers(records.field(f"s{i}"), len(node)), np.int32)
     parents = numbers(items(domain.field("parent")), -1).astype(np.int32)
-    return codes, len(node), space.Tree(parents, node) if len(parents) else None
+    return len(node), space.Tree(parents, node) if len(parents) else None
+
+
+def sensitive_of(domain: Any) -> space.Sensitive:
+    """A sensitive column of a larger table, without its rows."""
+    _, tree = _values(domain)
+    return space.Sensitive(np.zeros(0, np.int32), flat(domain.field("whole"), np.int64), tree)
 
 
 def _numbers(domain: Any, name: str) -> Any:

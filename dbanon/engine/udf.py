@@ -234,6 +234,8 @@ def content(asked: dict[str, Any], table: space.Space) -> bytes:
     told["options"] = {name: value for name, value in asked["options"].items() if name != "large"}
     if asked["cell"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
         told["cell"] = asked["cell"]
+    if "records" in asked:
+        told["records"] = asked["records"]
     told["influence"] = [[a.influence, a.weight] for a in table.attributes]
     hashed = hashlib.blake2b(json.dumps([__version__, told], sort_keys=True).encode(), digest_size=16)
     arrays: list[Any] = [table.codes, table.counts]

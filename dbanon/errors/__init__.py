@@ -121,6 +121,7 @@ from dbanon.errors.sources import (
     UnreadableFile,
     UnreadableValue,
 )
+from dbanon.errors.spark import InAPart, NotInParts, NotOnSpark, NotPolicy, TwoColumns
 from dbanon.errors.streams import (
     IsStream,
     NodeGone,
@@ -150,6 +151,7 @@ __all__ = [
     "ForeignRelease",
     "GateRefused",
     "HierarchiesChanged",
+    "InAPart",
     "Interrupted",
     "InvalidArgument",
     "IsStream",
@@ -175,7 +177,10 @@ __all__ = [
     "NotData",
     "NotDuckDB",
     "NotFinite",
+    "NotInParts",
+    "NotOnSpark",
     "NotOneCall",
+    "NotPolicy",
     "NotStored",
     "NotTheRelease",
     "NotWritten",
@@ -215,6 +220,7 @@ __all__ = [
     "TooLarge",
     "TooManyLevels",
     "TooSmallBlock",
+    "TwoColumns",
     "TwoRoles",
     "Uncovered",
     "Undeclared",

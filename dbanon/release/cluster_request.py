@@ -16,7 +16,8 @@ def cluster_request(call: Publication) -> Sql:
 
 def request(call: Publication) -> dict[str, object]:
     """The same as values."""
-    return {
+    asked = {} if call.larger is None else {"records": call.larger.records}
+    return asked | {
         "function": call.function,
         "algorithm": call.algorithm,
         "k": call.k,

@@ -188,7 +188,7 @@ def unchanged(call: Publication) -> list[PassthroughColumn]:
             i=i,
             read=call.read(name),
             is_sensitive=name in roles.sensitive,
-            check_rare=name in roles.other and name.lower() not in allowed,
+            check_rare=name in roles.other and name.lower() not in allowed and call.larger is None,
             say_rare=message(errors.RareOther(function, table, name, later("count(*)"), call.k)),
             say_rare_left=message(errors.RareLeft(function, table, name, later(f"rare_{i}.values"), call.k)),
         )

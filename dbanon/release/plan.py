@@ -12,7 +12,7 @@ from dbanon.release.gate_rules import GateRules, rules
 from dbanon.release.named_column import NamedColumn
 from dbanon.release.number_column import NumberColumn
 from dbanon.release.passthrough_column import PassthroughColumn
-from dbanon.release.publication import Continuity, Publication
+from dbanon.release.publication import Continuity, Larger, Publication
 from dbanon.release.published_schema import Part, PublishedSchema, published_schema
 from dbanon.sqltext import template
 from dbanon.sqltext.quote import Sql, identifier, literal, text
@@ -51,7 +51,8 @@ class Reading:
     table that can be read twice have a number of their own, unless a column has its name (`has_rowid`).
 
     `whole` is the source with those that `left_out` holds back; `keep` are records that stay in their classes, `coded`
-    columns with codes for missing values, `order` those by which the records of a stream arrive. `bare` is the name
+    columns with codes for missing values, `order` those by which the records of a stream arrive, `weight` the one that
+    says how many records a row stands for; `larger` is the table that the source is a part of. `bare` is the name
     that a temporary table could take, the fingerprint that of the policy when the call was planned.
     """
 
@@ -68,6 +69,8 @@ class Reading:
     distinct: bool
     nulls: str
     order: tuple[Sql, ...]
+    weight: Sql | None
+    larger: Larger | None
     bare: Sql | None
     fingerprint_sql: Sql
     fingerprint: Sql
@@ -198,6 +201,12 @@ def published_names(call: Publication) -> tuple[tuple[str, ...], tuple[str, ...]
     return (*(c.plain for c in columns.output), names.class_name), tuple(c.plain for c in columns.quasi_output)
 
 
+def class_names(call: Publication) -> PublishedSchema:
+    """The names that columns of a release and of its classes have, beside those of the source."""
+    quasi = {a.quasi.column: a.is_number for a in call.attributes}
+    return published_schema(call.source.columns, quasi, [u.plain for u in column_views.unchanged(call)], call.intervals)
+
+
 def filled(name: str, call: Publication, only: Container[str] | None = None, **more: object) -> str:
     """Another statement about the same publication, about some of its columns where `only` is given."""
     of = plan(call)
@@ -220,12 +229,7 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
     unchanged = tuple(column_views.unchanged(call))
     tested = tuple(column_views.tested(call, unchanged))
     tying = column_views.tying(call, unchanged, tested)
-    schema = published_schema(
-        call.source.columns,
-        {q.plain: q.is_number for q in quasi},
-        [u.plain for u in unchanged],
-        call.intervals,
-    )
+    schema = class_names(call)
     released = {q.plain: _published(schema.quasi[q.plain], "r.", q) for q in quasi}
     released |= {u.plain: [PublishedColumn(u.plain, Sql(f"r.u{u.i}"))] for u in unchanged}
     trees = [*(q for q in quasi if isinstance(q, TreeColumn)), *(s.tree for s in tested if s.tree is not None)]
@@ -277,6 +281,8 @@ def _reading(call: Publication, columns: Columns) -> Reading:
         distinct=cleaning.distinct,
         nulls=str(call.options["nulls"]),
         order=tuple(identifier(name) for name in call.order),
+        weight=call.weight,
+        larger=call.larger,
         bare=text(call.source.table.lower()) if call.source.bare else None,
         fingerprint_sql=call.policy.fingerprint_sql,
         fingerprint=text(call.policy.fingerprint),

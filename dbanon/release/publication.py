@@ -78,13 +78,25 @@ class Continuity:
 
 
 @dataclass(frozen=True)
+class Larger:
+    """The larger table that a source is a part of: by quasi-identifier and by sensitive column a relation of its values,
+    those of sensitive columns with `size`, how many records (persons) have them; and all its `records`."""
+
+    quasi: tuple[Sql, ...]
+    sensitive: tuple[Sql, ...]
+    size: Sql
+    records: int
+
+
+@dataclass(frozen=True)
 class Publication:
     """What is asked of which columns of which source.
 
     `kind` is release, classes, metrics, inference, influence or membership; `demands` are models of the sensitive
     columns and `orders` hierarchies of these, by column; `policy` is what was declared when the call was planned;
     `missing` are codes that are read as NULL, by column, as SQL values. `order` are the columns by which the records
-    of a stream arrive; a table has none.
+    of a stream arrive; a table has none. `weight` is the column that says how many records a row of the source stands
+    for (None: each for one), `larger` the table that the source is a part of.
     """
 
     function: str
@@ -102,6 +114,8 @@ class Publication:
     run: Run = field(default_factory=Run)
     continuity: Continuity = field(default_factory=Continuity)
     order: tuple[str, ...] = ()
+    weight: Sql | None = None
+    larger: Larger | None = None
 
     def read(self, column: str) -> Sql:
         """A column of the source as it is read: NULL in place of codes for missing values."""

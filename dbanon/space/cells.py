@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -36,22 +36,27 @@ def cells(space: Space, most: int, enough: Callable[[Ints], bool]) -> list[Ints]
 def _cut(space: Space, tuples: Ints, enough: Callable[[Ints], bool]) -> list[Ints]:
     """The sides of the best cut whose sides are enough; none if there is none."""
     codes = space.codes[tuples]
-    ways: list[tuple[bool, float, int, int]] = []
-    for j, attribute in enumerate(space.attributes):
-        values, counts = _values(codes[:, j])
-        if len(values) < 2:
-            continue
-        i = _middle(attribute, values, counts)
-        share = int(counts[:i].sum()) / len(tuples)
-        first, second = (_width(attribute, int(v[0]), int(v[-1])) for v in (values[:i], values[i:]))
-        less = _width(attribute, int(values[0]), int(values[-1])) - share * first - (1 - share) * second
-        ways.append((min(share, 1 - share) * UNEVEN < 1, -less * attribute.weight, j, int(values[i])))
-    for _, _, j, begin in sorted(ways):
+    for j, begin in cuts(space.attributes, [_values(codes[:, j]) for j in range(codes.shape[1])]):
         before = codes[:, j] < begin
         sides = [tuples[before], tuples[~before]]
         if all(enough(side) for side in sides):
             return sides
     return []
+
+
+def cuts(attributes: Sequence[Attribute], values: Sequence[tuple[Ints, Ints]]) -> list[tuple[int, int]]:
+    """Where a cell can be cut, the best first: an attribute, and the code that begins the second side. `values` are the
+    codes of each attribute in the cell, ascending, and how many tuples have them."""
+    ways: list[tuple[bool, float, int, int]] = []
+    for j, (attribute, (codes, counts)) in enumerate(zip(attributes, values, strict=True)):
+        if len(codes) < 2:
+            continue
+        i = _middle(attribute, codes, counts)
+        share = int(counts[:i].sum()) / int(counts.sum())
+        first, second = (_width(attribute, int(v[0]), int(v[-1])) for v in (codes[:i], codes[i:]))
+        less = _width(attribute, int(codes[0]), int(codes[-1])) - share * first - (1 - share) * second
+        ways.append((min(share, 1 - share) * UNEVEN < 1, -less * attribute.weight, j, int(codes[i])))
+    return [(j, begin) for _, _, j, begin in sorted(ways)]
 
 
 def _values(codes: Whole) -> tuple[Ints, Ints]:

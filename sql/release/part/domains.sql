@@ -6,6 +6,18 @@ struct_pack(
             {%- for q in quasi %}, c{{ q.i }} := c{{ q.i }}{% endfor %}{% for s in tested %}, s{{ s.i }} := s{{ s.i }}{% endfor %}
             {%- if person %}, person := person{% endif %})
 {%- endmacro %}
+{#- How many records (persons) of the larger table have each sensitive value, NULL last. -#}
+{% macro counted(s) -%}
+    {%- if larger %}, whole := (
+            SELECT list(size ORDER BY code ASC NULLS LAST)
+            FROM (
+                SELECT f.code, sum(w.size)::BIGINT AS size
+                FROM (SELECT * FROM {{ 'larger'|of(s) }} UNION ALL BY NAME SELECT 0 AS size) AS w
+                LEFT JOIN {{ 'sensitive codes'|of(s) }} AS f ON f.value = w.u{{ s.u }}
+                GROUP BY f.code
+            )
+        ){% endif -%}
+{%- endmacro %}
 {#- Those of trees are columns of d, the one row of tree_domain. -#}
 {% macro domains() %}
         {% for q in quasi %}
@@ -51,22 +63,17 @@ struct_pack(
         {% if s.tree %}
         , struct_pack(
             parent := d.parents_{{ s.tree.i }}, value := d.places_{{ s.tree.i }}{% if s.number %},
-            place := (SELECT list(position ORDER BY code ASC) FROM {{ 'sensitive codes'|of(s) }}){% endif %}
+            place := (SELECT list(position ORDER BY code ASC) FROM {{ 'sensitive codes'|of(s) }}){% endif %}{{ counted(s) }}
         )
         {% else %}
-        , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}) FROM {{ 'sensitive codes'|of(s) }})
+        , (SELECT struct_pack(parent := NULL::INTEGER[], value := list(code){% if s.number %}, place := list(position ORDER BY code ASC){% endif %}{{ counted(s) }}) FROM {{ 'sensitive codes'|of(s) }})
         {% endif %}
         {% endfor %}
 {% endmacro %}
 {#- How a number is published, by code: ranks of the lower and the upper end, from 0, and places of value and ends beside the lower end of
     the least value, in a unit of their own. -#}
-{% macro ends_of(q) -%}
-struct_pack(
-            place := list(place ORDER BY code ASC),
-            low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
-            below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC)
-        ) FROM (
-            SELECT
+{% macro code_ends(q) -%}
+SELECT
                 code,
                 {{ width(q, sql('value::DATE') if q.end_is_day else sql('value'), sql('least_low')) }} AS place,
                 dense_rank() OVER (ORDER BY low ASC)::INTEGER - 1 AS low,
@@ -77,5 +84,14 @@ struct_pack(
                 SELECT *, min(low) OVER () AS least_low
                 FROM (SELECT code, value, {{ low_end(q, sql('value')) }} AS low, {{ high_end(q, sql('value')) }} AS high FROM {{ 'domain'|of(q) }})
             )
+{%- endmacro %}
+{#- The same as lists. -#}
+{% macro ends_of(q) -%}
+struct_pack(
+            place := list(place ORDER BY code ASC),
+            low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
+            below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC)
+        ) FROM (
+            {{ code_ends(q) }}
         )
 {%- endmacro %}

@@ -26,6 +26,20 @@ tuples AS MATERIALIZED (
         GROUP BY ALL
     )
 ),
+{% if larger %}
+-- The larger table that the source is a part of: a row a value of a column; of sensitive columns with how many records
+-- (persons) have it.
+{% for q in quasi %}
+{{ 'larger'|of(q) }} AS MATERIALIZED (SELECT {{ q.value }} AS q{{ q.i }} FROM {{ larger.quasi[q.i] }}),
+{% endfor %}
+{% for s in tested %}
+{{ 'larger'|of(s) }} AS MATERIALIZED (
+    SELECT u{{ s.u }}{% if s.tree %}, q{{ s.tree.i }}{% endif %}, sum(size)::BIGINT AS size
+    FROM (SELECT {{ unchanged[s.u].value }} AS u{{ s.u }}, {% if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endif %}{{ larger.size }} AS size FROM {{ larger.sensitive[s.i] }})
+    GROUP BY ALL
+),
+{% endfor %}
+{% endif %}
 {% for q in quasi if q.is_number %}
 -- A row a value, after top and bottom coding: its code, which is its rank, and its distance from the least value.
 {{ 'domain'|of(q) }} AS MATERIALIZED (
@@ -36,13 +50,13 @@ tuples AS MATERIALIZED (
         {{ gap(q, sql('value'), q.zero if order else sql('least_value')) }} AS position
     FROM (
         SELECT value, min(value) OVER () AS least_value
-        FROM (SELECT DISTINCT {{ coded(q, sql('q', q.i)) }} AS value FROM tuples WHERE q{{ q.i }} IS NOT NULL{{ q.is_finite }})
+        FROM (SELECT DISTINCT {{ coded(q, sql('q', q.i)) }} AS value FROM {{ 'larger'|of(q) if larger else sql('tuples') }} WHERE q{{ q.i }} IS NOT NULL{{ q.is_finite }})
     )
     {{ end_few() }}
 ),
 {% endfor %}
 {% if trees %}
-{{ all_trees(trees, sql('tuples')) }}
+{{ all_trees(trees, sql('tuples'), larger) }}
 {% endif %}
 {# Sensitive values that models are about or that the algorithm reads, in their order. #}
 {% for s in tested %}
@@ -51,13 +65,13 @@ tuples AS MATERIALIZED (
     {{ few() }}
     {% if s.tree %}
     SELECT DISTINCT k.u{{ s.u }} AS value, d.code{% if s.number %}, {{ gap(s.number, sql('k.u', s.u), sql('l.value')) }} AS position{% endif %}
-    FROM tuples AS k JOIN tree_code AS d ON d.tree = {{ s.tree.tree }} AND d.value = k.q{{ s.tree.i }}
-    {% if s.number %}CROSS JOIN (SELECT min(u{{ s.u }}) AS value FROM tuples) AS l{% endif %}
+    FROM {{ 'larger'|of(s) if larger else sql('tuples') }} AS k JOIN tree_code AS d ON d.tree = {{ s.tree.tree }} AND d.value = k.q{{ s.tree.i }}
+    {% if s.number %}CROSS JOIN (SELECT min(u{{ s.u }}) AS value FROM {{ 'larger'|of(s) if larger else sql('tuples') }}) AS l{% endif %}
     {% else %}
     SELECT value, (row_number() OVER (ORDER BY value ASC NULLS LAST) - 1)::INTEGER AS code{% if s.number %}, {{ gap(s.number, sql('value'), sql('least_value')) }} AS position{% endif %}
     FROM (
         SELECT value{% if s.number %}, min(value) OVER () AS least_value{% endif %}
-        FROM (SELECT DISTINCT u{{ s.u }} AS value FROM tuples WHERE u{{ s.u }} IS NOT NULL)
+        FROM (SELECT DISTINCT u{{ s.u }} AS value FROM {{ 'larger'|of(s) if larger else sql('tuples') }} WHERE u{{ s.u }} IS NOT NULL)
     )
     {% endif %}
     {{ end_few() }}

@@ -33,7 +33,9 @@
 ),
 -- A row a sensitive value: how many records (persons) have it in all classes (a refresh: in the whole source).
 {{ 'in all'|of(s) }} AS MATERIALIZED (
-    {% if version %}
+    {% if larger %}
+    SELECT u{{ s.u }} AS value, sum(size)::BIGINT AS size FROM {{ 'larger'|of(s) }} GROUP BY ALL HAVING sum(size) > 0
+    {% elif version %}
     SELECT u{{ s.u }} AS value, count({% if person %}DISTINCT person{% else %}*{% endif %})::BIGINT AS size FROM whole GROUP BY ALL{% if person %} HAVING count(person) > 0{% endif %}
     {% elif person %}
     SELECT s.u{{ s.u }} AS value, count(DISTINCT s.person) AS size

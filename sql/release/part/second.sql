@@ -22,9 +22,9 @@
             )
         ) AS first,
         (
-            SELECT count(*) AS records, sum(seal) AS seal
+            SELECT {% if weight %}coalesce(sum(weight), 0){% else %}count(*){% endif %} AS records, sum(seal{% if weight %} * weight{% endif %}) AS seal
             FROM (
-                SELECT {% if distinct %}DISTINCT {% endif %}{{ seal(true) }} AS seal
+                SELECT {% if distinct %}DISTINCT {% endif %}{{ seal(true) }}{% if weight %}::HUGEINT{% endif %} AS seal{% if weight %}, {{ weight }} AS weight{% endif +%}
                 FROM {{ origin }}
                 {% for b in bounds %}{% if loop.first %}WHERE {% else %} AND {% endif %}({{ rules[b.i].own }} IS NULL OR {{ rules[b.i].own }} BETWEEN {{ b.low }} AND {{ b.high }}){% endfor %}
             )

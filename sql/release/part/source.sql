@@ -17,7 +17,7 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
         {% for s in tested if s.tree %}q{{ s.tree.i }}, {% endfor %}
         {% if person %}person, {% endif %}
         {% if key %}key, {% endif %}
-        count(*) AS size, min(rid) AS rid
+        {% if weight %}sum(weight)::BIGINT{% else %}count(*){% endif %} AS size, min(rid) AS rid
     FROM (
         SELECT
             {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}
@@ -25,7 +25,7 @@ as_it_came AS MATERIALIZED (SELECT {% for c in source_columns %}{% if not loop.f
             {% for s in tested if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endfor %}
             {% if person %}{{ person }} AS person, {% endif %}
             {% if key %}{{ key }} AS key, {% endif %}
-            {% if has_rowid %}rowid{% else %}row_number() OVER () - 1{% endif %} AS rid
+            {% if weight %}{{ weight }} AS weight, {% endif %}{% if has_rowid %}rowid{% else %}row_number() OVER () - 1{% endif %} AS rid
         FROM {{ origin }}
     )
     GROUP BY ALL

@@ -9,13 +9,13 @@
     {%- else -%} {{ otherwise }}
     {%- endfor -%}
 {%- endmacro %}
-{% macro all_trees(trees, from) %}
+{% macro all_trees(trees, from, larger=none) %}
 {% set stored = trees|selectattr('rows')|list %}
 {% set flat = trees|rejectattr('rows')|list %}
 -- A row a tree and a value of its column: {% for q in trees %}tree {{ q.tree }} is {{ q.plain|comment }}{{ sql('; ') if not loop.last }}{% endfor +%}
 category AS MATERIALIZED (
     {% for q in trees %}
-    SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT q{{ q.i }} AS value FROM {{ from }} WHERE q{{ q.i }} IS NOT NULL)
+    SELECT {{ q.tree }} AS tree, value FROM (SELECT DISTINCT q{{ q.i }} AS value FROM {{ 'larger'|of(q) if larger else from }} WHERE q{{ q.i }} IS NOT NULL)
     {% if grown is defined and not q.rows and not q.is_sensitive %}
     UNION SELECT {{ q.tree }}, value COLLATE POSIX FROM (SELECT unnest({{ grown.values[q.i] }}) AS value)
     {% endif %}

@@ -1,0 +1,48 @@
+"""DataFrames of Spark."""
+
+from __future__ import annotations
+
+from dbanon.errors.base import DbanonError
+
+
+class NotPolicy(DbanonError):
+    """What was given as the policy of a DataFrame is none."""
+
+    def __init__(self, function: str, got: str) -> None:
+        super().__init__(
+            f"{function}: policy is {got}. Accepted: roles by column ({{'age': 'quasi'}}), a TOML or CSV file of them, a "
+            "DataFrame with the columns of dbanon.policy (column_name and role at least), or a DuckDB database that has a "
+            "policy for a table of the name that `name` says."
+        )
+
+
+class TwoColumns(DbanonError):
+    """Columns of a DataFrame that differ by case at most."""
+
+    def __init__(self, function: str, name: str) -> None:
+        super().__init__(
+            f"{function}: the DataFrame has several columns '{name}', upper and lower case alike. Hint: rename them, or "
+            "select those that are wanted."
+        )
+
+
+class NotInParts(DbanonError):
+    """What a call asks of a table can only be done where it is clustered as one."""
+
+    def __init__(self, function: str, what: str, tuples: int, cell: int) -> None:
+        super().__init__(
+            f"{function}: {what} needs the whole table at once, but it has {tuples} different combinations of "
+            f"quasi-identifiers, and a part has {cell} at most. Hint: cell = {tuples} clusters them as one, in the "
+            "memory of one process; or do without."
+        )
+
+
+class NotOnSpark(DbanonError):
+    """What a call asks for is not made from DataFrames of Spark."""
+
+    def __init__(self, function: str, what: str) -> None:
+        super().__init__(f"{function}: {what} is not made from DataFrames of Spark. Hint: in DuckDB it is.")
+
+
+class InAPart(DbanonError):
+    """An error of a process of Spark, which says all there is to say."""

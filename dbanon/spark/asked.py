@@ -1,0 +1,193 @@
+"""What is asked of a DataFrame, such that every process of Spark can plan it: the columns, the policy, the hierarchies
+and the parameters, as Arrow tables and values; and what such a process can be asked about rows of a part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from dbanon import session
+from dbanon.client.connection import connect
+from dbanon.engine import cells
+from dbanon.functions.call import Call
+from dbanon.release import plan, prepare
+from dbanon.release.cluster_request import cluster_request
+from dbanon.release.publication import Larger, Publication
+from dbanon.source import schema
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import Sql, identifier, qualified, text
+
+_HOME = "memory"
+_PART, _SHOWN = (qualified(_HOME, "part", name) for name in ("rows", "shown"))
+_WEIGHT = "weight of a row"
+_SIZE = "size of a value"
+
+
+@dataclass(frozen=True)
+class LargerTable:
+    """The values of the larger table by column, `value` and `size`, how many records (persons) have it, and how many
+    records there are."""
+
+    columns: Mapping[str, pa.Table]
+    records: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call of a table function. `name` is what messages call the source, `columns` an empty table of its columns,
+    `policy` and `hierarchy` the tables of these names, `zone` the time zone in which times are told."""
+
+    function: str
+    name: str
+    columns: pa.Table
+    policy: pa.Table
+    hierarchy: pa.Table
+    parameters: Mapping[str, object]
+    zone: str
+    key: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        tables = [table.to_pylist() for table in (self.policy, self.hierarchy)]
+        told = [self.function, self.name, str(self.columns.schema), *tables, self.parameters, self.zone]
+        object.__setattr__(self, "key", json.dumps(told, default=str))
+
+
+class Planned:
+    """A connection of this process that knows the policy and the hierarchies, and what is published of a part.
+
+    Raises what the table function raises where the call cannot be answered.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.con = connect(config={"threads": 1})
+        self.con.execute("CREATE SCHEMA part")
+        self.con.execute(f"SET TimeZone = {text(asked.zone)}")
+        schema.create(self.con.raw)
+        for name, rows in (("policy", asked.policy), ("hierarchy", asked.hierarchy)):
+            self._insert(f"INSERT INTO {SCHEMA}.{name} BY NAME FROM given", rows)
+        self._table(identifier(asked.name), asked.columns)
+        self.publication = self._publication()
+        self._empty()
+
+    def _publication(self) -> Publication:
+        current = session.of_connection(self.con.raw)
+        with current.cursor() as cursor:
+            source, place = {"tbl": str(identifier(self.asked.name))}, (_HOME, "main", f"{_HOME}.main")
+            made = prepare.publication(
+                Call.of(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
+            )
+        read = replace(made.source, shown=self.asked.name, sql=_PART, is_table=True, bare=False)
+        return replace(made, kind="release", source=read, weight=identifier(_WEIGHT))
+
+    @cached_property
+    def own(self) -> list[str]:
+        """The columns that are read, in the order of the source."""
+        known = plan.roles(self.publication)
+        return [name for name in self.publication.source.columns if known[name] != "withheld"]
+
+    @cached_property
+    def quasi(self) -> list[str]:
+        """The quasi-identifiers."""
+        return [attribute.quasi.column for attribute in self.publication.attributes]
+
+    @cached_property
+    def tested(self) -> list[str]:
+        """The sensitive columns that models are about or that the algorithm reads."""
+        return list(self.publication.roles.sensitive) if self.publication.looks_at_sensitive else []
+
+    # --- what a part is asked --------------------------------------------------------------------------------
+
+    def types(self) -> dict[str, str]:
+        """The columns of `dealt` and their types, as DuckDB says them."""
+        rows = self.con.execute(f"DESCRIBE {self._dealt(self.publication)}").fetchall()
+        return {name: type_ for name, type_, *_ in rows}
+
+    def dealt(self, rows: pa.Table, weights: Any, larger: LargerTable | None) -> pa.Table:
+        """Rows of a part, each of which stands for so many records, dealt out to classes (sql/spark/dealt.sql)."""
+        self._fill(rows, weights)
+        return self._answer(self._dealt(self._beside(larger)))
+
+    def kept(self, rows: pa.Table) -> pa.Table:
+        """Those without a NULL among the quasi-identifiers, as these are read."""
+        self._fill(rows, pa.repeat(1, len(rows)))
+        return rows.take(self._answer(self._filled("kept", self.publication)).column(0))
+
+    def refused(self, rows: pa.Table, shown: pa.Table) -> tuple[int, int]:
+        """How many of the rows are not covered by what is published of them, and how much is finer than allowed."""
+        self._fill(rows, pa.repeat(1, len(rows)))
+        self._table(_SHOWN, shown)
+        found = self._answer(self._filled("covers", self.publication, shown=_SHOWN)).to_pylist()[0]
+        return found["uncovered"], found["finer"]
+
+    def judged(self, rows: pa.Table, placed: pa.Table, larger: LargerTable) -> pa.Table:
+        """What the worst class measures by each model, and how many miss it (sql/spark/judged.sql)."""
+        self._fill(rows, pa.repeat(1, len(rows)))
+        self._table(_SHOWN, placed)
+        of = self._beside(larger)
+        return self._answer(self._filled("judged", of, shown=_SHOWN, demanded=bool(of.demands)))
+
+    def codes(self, column: str, larger: LargerTable) -> pa.Table:
+        """`value` and `code` of a column that the clustering looks at; NULL has none."""
+        self._empty()
+        return self._answer(self._filled("codes", self._beside(larger), of=column))
+
+    def domains(self, larger: LargerTable) -> pa.Table:
+        """One row: what the clustering is asked, and the domains of the columns."""
+        self._empty()
+        of = self._beside(larger)
+        return self._answer(self._filled("domains", of, request=cluster_request(of)))
+
+    # --- how ---------------------------------------------------------------------------------------------------
+
+    def _dealt(self, of: Publication) -> str:
+        return self._filled("dealt", of, own=[identifier(name) for name in self.own])
+
+    def _filled(self, name: str, of: Publication, **more: object) -> str:
+        return bound(plan.filled(f"spark/{name}.sql", of, **more))
+
+    def _answer(self, statement: str) -> pa.Table:
+        with cells.withheld(self.asked.function, lambda: [self.asked.name]):
+            return self.con.sql(statement).to_arrow_table()
+
+    def _beside(self, larger: LargerTable | None) -> Publication:
+        """The publication of a part of a larger table."""
+        if larger is None:
+            return self.publication
+        names = {name: qualified(_HOME, "part", f"values {i}") for i, name in enumerate(larger.columns)}
+        for name, rows in larger.columns.items():
+            self._table(names[name], rows.rename_columns([name, _SIZE]))
+        quasi, tested = (tuple(names.get(n, Sql("")) for n in of) for of in (self.quasi, self.tested))
+        return replace(self.publication, larger=Larger(quasi, tested, identifier(_SIZE), larger.records))
+
+    def _empty(self) -> None:
+        self._fill(self.asked.columns.select(self.own), pa.array([], pa.int64()))
+
+    def _fill(self, rows: pa.Table, weights: Any) -> None:
+        self._table(_PART, rows.append_column(_WEIGHT, weights))
+
+    def _table(self, name: Sql, rows: pa.Table) -> None:
+        self._insert(f"CREATE OR REPLACE TABLE {name} AS FROM given", rows)
+
+    def _insert(self, statement: str, given: pa.Table) -> None:
+        self.con.raw.register("given", given)
+        self.con.raw.execute(statement)
+        self.con.raw.unregister("given")
+
+
+_KNOWN: dict[str, Planned] = {}
+
+
+def planned(asked: Asked) -> Planned:
+    """What is planned of a call in this process; the last one is kept."""
+    if asked.key not in _KNOWN:
+        made = Planned(asked)
+        _KNOWN.clear()
+        _KNOWN[asked.key] = made
+    return _KNOWN[asked.key]

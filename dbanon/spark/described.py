@@ -1,0 +1,122 @@
+"""A call on a DataFrame: where its policy and hierarchies come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from dbanon import errors
+from dbanon.client import codes
+from dbanon.client.connection import Connection, connect
+from dbanon.client.frame import given_hierarchies
+from dbanon.functions.registry import check_algorithm, table_functions
+from dbanon.functions.table_function import ENDINGS
+from dbanon.policy import files
+from dbanon.policy.declare import declare
+from dbanon.source import catalog, schema, stored_policy
+from dbanon.source.catalog import SCHEMA
+from dbanon.spark.asked import Asked
+from dbanon.sqltext.quote import Sql, identifier, text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_THERE = "policy of a file"
+
+
+def asked(
+    df: DataFrame, function: str, name: str, policy: Any, hierarchies: Mapping[str, Any] | None, given: Mapping[str, Any]
+) -> tuple[Asked, str]:
+    """The call of a function on a DataFrame, as its NAME, and its kind: release, classes or metrics.
+
+    Raises UnknownAlgorithm, UnknownParameter, NotPolicy, and what `declare` and `load_hierarchy` raise.
+    """
+    called, kind = _function(function)
+    known = [p.name for p in table_functions()[called].parameters]
+    for parameter in given:
+        if parameter not in known:
+            raise errors.UnknownParameter("anonymize", parameter, known)
+    parameters = json.loads(json.dumps(dict(given), default=str))
+    columns = _columns(df)
+    with connect() as con:
+        schema.create(con.raw)
+        con.raw.register("given", columns)
+        con.raw.execute(f"CREATE TABLE {identifier(name)} AS FROM given")
+        _declare(con, name, policy)
+        if hierarchies:
+            parameters["hierarchies"] = given_hierarchies(con, hierarchies)
+        tables = [con.raw.sql(f"FROM {SCHEMA}.{t}").to_arrow_table() for t in ("policy", "hierarchy")]
+    zone = str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
+    return Asked(called, name, columns, *tables, parameters, zone), kind
+
+
+def _function(function: str) -> tuple[str, str]:
+    for ending, kind in sorted(ENDINGS.items(), reverse=True):
+        base = function.removesuffix(ending)
+        if ending and base != function and base in table_functions():
+            return base, kind
+    check_algorithm("anonymize", function)
+    return function, "release"
+
+
+def _columns(df: DataFrame) -> pa.Table:
+    """An empty table of the columns; TwoColumns where DuckDB could not tell them apart."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    names = [name.lower() for name in df.columns]
+    for name in df.columns:
+        if names.count(name.lower()) > 1:
+            raise errors.TwoColumns("anonymize", name)
+    return to_arrow_schema(df.schema).empty_table()
+
+
+def _declare(con: Connection, name: str, policy: Any) -> None:
+    """Writes the policy of a table, and the hierarchies that come with it."""
+    if policy is None:
+        return
+    if isinstance(policy, (str, Path)):
+        path = Path(policy).expanduser()
+        if not path.is_file():
+            raise errors.NotPolicy("anonymize", f"{str(policy)!r}, which is no file")
+        if path.suffix.lower() in (".toml", ".csv"):
+            try:
+                policy = files.read(path, codes.of_cell)
+            except ValueError as error:
+                raise errors.NotPolicy("anonymize", str(error)) from None
+        else:
+            policy = _stored(con, name, path)
+    elif not isinstance(policy, Mapping):
+        policy = files.of_rows(_rows(policy))
+    declare(con.raw, str(identifier(name)), **policy)
+
+
+def _stored(con: Connection, name: str, path: Path) -> dict[str, dict[str, Any]]:
+    """What a DuckDB database declares of the table; its hierarchies are taken over."""
+    try:
+        con.raw.execute(f"ATTACH {text(str(path))} AS {identifier(_THERE)} (READ_ONLY)")
+    except Exception:
+        raise errors.NotPolicy("anonymize", f"{str(path)!r}, which is no TOML, CSV or DuckDB database") from None
+    source = catalog.Source(name, Sql(""), {}, _THERE, "main", name)
+    rows = stored_policy.policy_rows(source, con.raw)
+    con.raw.execute(f"INSERT INTO {SCHEMA}.hierarchy BY NAME FROM {identifier(_THERE)}.{SCHEMA}.hierarchy")
+    con.raw.execute(f"DETACH {identifier(_THERE)}")
+    settings = {row.declared.column: {"role": row.declared.role, **vars(row.declared.settings)} for row in rows}
+    return {column: {s: v for s, v in of.items() if v not in (None, ()) and s != "round"} for column, of in settings.items()}
+
+
+def _rows(policy: Any) -> list[dict[str, Any]]:
+    """Rows of a DataFrame (Spark, pandas, Arrow) with the columns of dbanon.policy; NotPolicy."""
+    rows: list[dict[str, Any]] | None = None
+    if hasattr(policy, "toArrow"):
+        rows = policy.toArrow().to_pylist()
+    elif isinstance(policy, pa.Table):
+        rows = policy.to_pylist()
+    elif hasattr(policy, "to_dict"):
+        rows = pa.Table.from_pandas(policy).to_pylist()
+    if rows is None or any(not {"column_name", "role"} <= row.keys() for row in rows):
+        raise errors.NotPolicy("anonymize", f"a {type(policy).__name__}")
+    return rows

@@ -1,0 +1,160 @@
+"""A release of a DataFrame: its parts are dealt out to classes, classes of all parts are put together, rows leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dbanon import errors
+from dbanon.cluster import find
+from dbanon.release import plan
+from dbanon.spark import parts
+from dbanon.spark.asked import Asked, LargerTable, Planned, planned
+from dbanon.spark.columns import named, of_struct
+from dbanon.spark.dealt import dealt, kept
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+CELL = 50_000
+"""Most tuples of a part, where the call does not say it."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A release before it is judged. Of the source: `rows` those that are clustered; `dealt` these by kinds, with what
+    is published of them (dbanon.spark.dealt); `classes` one row a class: `class_id`, `keys`, `published`, `lost`, `size`;
+    `released` the rows that would leave."""
+
+    asked: Asked
+    of: Planned
+    source: DataFrame
+    rows: DataFrame
+    dealt: DataFrame
+    classes: DataFrame
+    released: DataFrame
+
+    def forget(self) -> None:
+        """Gives back what is kept of it."""
+        self.dealt.unpersist()
+        self.classes.unpersist()
+
+    @property
+    def placed(self) -> DataFrame:
+        """Kinds of records and the class of each, those that are left out not among them."""
+        return _classed(self.dealt, self.classes)
+
+
+def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
+    """The release of a DataFrame: clustered as one where it has at most `cell` combinations of quasi-identifiers, else
+    in parts of at most so many. Raises what the table function raises, NotInParts, NotOnSpark, EmptySource."""
+    from pyspark.sql import functions as F
+
+    of = planned(asked)
+    if of.publication.run.noise is not None:
+        raise errors.NotOnSpark(asked.function, of.publication.run.noise.asked)
+    source = df.select(F.struct(*map(named, of.own)).alias("own"))
+    rows = source
+    if of.publication.options["nulls"] == "drop":
+        rows = kept(asked, source.select("own.*")).select(F.struct(*map(named, of.own)).alias("own"))
+    found = dealt(asked, *_parts(asked, of, rows, cell or CELL)).persist()
+    try:
+        wrong = found.where("error IS NOT NULL").agg(F.min("error")).collect()[0][0]
+        if wrong is not None:
+            raise errors.InAPart(wrong)
+        classes = _numbered(of, found).persist()
+        return Made(asked, of, source, rows, found, classes, _released(of, _classed(found, classes)))
+    except BaseException:
+        found.unpersist()
+        raise
+
+
+def _parts(asked: Asked, of: Planned, rows: DataFrame, cell: int) -> tuple[DataFrame, LargerTable | None]:
+    """Kinds of records by part, and, where there are several, the table that these are of."""
+    from pyspark.sql import functions as F
+
+    if all(_is_hashed(field.dataType) for field in rows.schema["own"].dataType.fields):  # type: ignore[attr-defined]
+        kinds = rows.groupBy("own").agg(F.count(F.lit(1)).alias("weight"))
+    else:  # equal numbers may read differently, and Spark would take one for all
+        kinds = rows.withColumn("weight", F.lit(1).cast("bigint"))
+    tuples = kinds.select(*(of_struct("own", name) for name in of.quasi)).distinct().count()
+    if tuples == 0:
+        raise errors.EmptySource(asked.function, asked.name)
+    if tuples <= cell:
+        return kinds.select(F.lit(0).alias("part"), "own", "weight"), None
+    _divisible(of, tuples, cell)
+    larger = parts.larger_table(of, kinds)
+    return parts.cut(asked, kinds, larger, cell), larger
+
+
+def _divisible(of: Planned, tuples: int, cell: int) -> None:
+    """NotInParts where the call asks for what takes the whole table."""
+    publication = of.publication
+    options, run = publication.options, publication.run
+    compared = any(d.rule.compares for d in publication.demands)
+    person = publication.roles.person
+    suppresses = bool(options["suppress"]) or run.most_suppressed is not None
+    wanted = {
+        "suppress with a model that compares classes with the table": suppresses and compared,
+        "multi = 'joint'": publication.joint and len(of.tested) > 1,
+        "influence": run.forest is not None,
+        "leaving out duplicates or what lies out of bounds": bool(run.cleaning.said),
+        "codes for missing persons": person is not None and bool(publication.missing.get(person)),
+        f"family {find(publication.algorithm).family}": find(publication.algorithm).family == "lattice",
+    }
+    for what, needed in wanted.items():
+        if needed:
+            raise errors.NotInParts(publication.function, what, tuples, cell)
+
+
+def _is_hashed(type_: DataType) -> bool:
+    """Whether Spark groups equal values of the type, and equal values read alike."""
+    return not any(word in type_.simpleString() for word in ("float", "double", "map<", "interval", "variant"))
+
+
+def _order(of: Planned) -> list[Column]:
+    """What classes are ordered by, as in the release of a table."""
+    columns = []
+    for i, attribute in enumerate(of.publication.attributes):
+        if attribute.is_number:
+            columns += [f"l{i}", f"h{i}"]
+        if not (attribute.is_number and of.publication.intervals != "text"):
+            columns.append(f"p{i}")
+    return [of_struct("keys", column).asc_nulls_last() for column in columns]
+
+
+def _numbered(of: Planned, found: DataFrame) -> DataFrame:
+    """One row a class of all parts, numbered from 1 in their order, without bringing them to one place."""
+    from pyspark.sql import functions as F
+
+    held = found.where("keys IS NOT NULL").groupBy("keys")
+    classes = held.agg(F.first("published").alias("published"), F.first("lost").alias("lost"), F.sum("size").alias("size"))
+    placed = classes.orderBy(*_order(of)).withColumn("place", F.monotonically_increasing_id()).persist()
+    partition, place = F.shiftright("place", 33), F.col("place").bitwiseAND(2**33 - 1)
+    first, offsets = 1, []
+    for row in placed.groupBy(partition.alias("partition")).count().orderBy("partition").collect():
+        offsets.append((row["partition"], first))
+        first += row["count"]
+    table = F.broadcast(placed.sparkSession.createDataFrame(offsets, "partition bigint, first bigint"))
+    numbered = placed.join(table, partition == F.col("partition"))
+    return numbered.select((place + F.col("first")).alias("class_id"), "keys", "published", "lost", "size")
+
+
+def _classed(found: DataFrame, classes: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    known = classes.select("class_id", F.col("keys").alias("known"))
+    return found.join(known, F.col("keys") == F.col("known")).drop("known")
+
+
+def _released(of: Planned, placed: DataFrame) -> DataFrame:
+    """The rows as they leave, in an order that nothing but what they publish tells."""
+    from pyspark.sql import functions as F
+
+    columns, quasi = plan.published_names(of.publication)
+    shown = [of_struct("published" if name in quasi else "own", name).alias(name) for name in columns[:-1]]
+    copies = F.explode(F.array_repeat(F.lit(0), F.col("size").cast("int")))
+    rows = placed.withColumn("copy", copies).select(*shown, F.col("class_id").alias(columns[-1]))
+    order = [named(columns[-1]), *(F.to_json(F.struct(named(name))) for name in columns[:-1] if name not in quasi)]
+    return rows.repartition(named(columns[-1])).sortWithinPartitions(*order)

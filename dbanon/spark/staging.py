@@ -1,0 +1,79 @@
+"""Where a release stands until it has passed, and where it stands then."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dbanon import errors
+from dbanon.spark.asked import Asked
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Place:
+    """A directory of Hadoop's file systems, or none: then what is made is kept by Spark."""
+
+    def __init__(self, session: SparkSession, target: str | None) -> None:
+        self.session, self.target = session, target
+        self.draft = None if target is None else f"{target.rstrip('/')}.{uuid.uuid4().hex}.draft"
+        self.kept: DataFrame | None = None
+
+    def write(self, rows: DataFrame) -> DataFrame:
+        """The rows as they can be read later; nobody else is told where they are."""
+        if self.draft is None:
+            self.kept = self.keep(rows)
+            return self.kept
+        rows.write.parquet(self.draft)
+        return self.session.read.schema(rows.schema).parquet(self.draft)
+
+    def commit(self) -> DataFrame:
+        """The rows, where they were to go."""
+        if self.target is None or self.draft is None:
+            assert self.kept is not None
+            return self.kept
+        files, path = _files(self.session, self.target)
+        if not files.rename(_path(self.session, self.draft), path):
+            raise errors.TargetExists(self.target, [self.target], "anonymize")
+        return self.session.read.parquet(self.target)
+
+    def keep(self, rows: DataFrame) -> DataFrame:
+        """Rows that stay as they are, whatever becomes of what they were made from."""
+        if self.session.sparkContext.getCheckpointDir() is not None:
+            return rows.checkpoint(eager=True)
+        return rows.localCheckpoint(eager=True)
+
+    def clear(self) -> None:
+        """Removes the draft."""
+        if self.draft is not None:
+            files, path = _files(self.session, self.draft)
+            files.delete(path, True)
+
+
+@contextlib.contextmanager
+def staged(session: SparkSession, asked: Asked, to: str | Path | None) -> Iterator[Place]:
+    """A place for a release; TargetExists where something is there. A draft is removed whatever happens."""
+    target = None if to is None else str(to)
+    if target is not None:
+        files, path = _files(session, target)
+        if files.exists(path):
+            raise errors.TargetExists(target, [target], asked.function)
+    place = Place(session, target)
+    try:
+        yield place
+    finally:
+        place.clear()
+
+
+def _path(session: SparkSession, name: str) -> Any:
+    return session._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[union-attr]
+
+
+def _files(session: SparkSession, name: str) -> tuple[Any, Any]:
+    """The file system of a path, and the path."""
+    path = _path(session, name)
+    return path.getFileSystem(session._jsc.hadoopConfiguration()), path  # type: ignore[attr-defined]

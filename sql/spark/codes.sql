@@ -1,0 +1,17 @@
+{#- What values of the larger table are clustered as: of the column `of`, a quasi-identifier or a sensitive one that is looked
+    at, a row a value as it came and its code. -#}
+{%- from 'release/part/number.sql' import coded with context -%}
+{% include 'release/part/encoded.sql' %}
+chosen AS (
+    {% for q in quasi if q.plain == of %}
+    SELECT v.value, d.code
+    FROM (SELECT DISTINCT {{ q.name }} AS value, {{ q.value }} AS read FROM {{ larger.quasi[q.i] }}) AS v
+    JOIN {% if q.is_number %}{{ 'domain'|of(q) }} AS d ON d.value = {{ coded(q, sql('v.read')) }}{% else %}(FROM tree_code WHERE tree = {{ q.tree }}) AS d ON d.value = v.read{% endif %}
+    {% endfor %}
+    {% for s in tested if s.plain == of %}
+    SELECT v.value, d.code
+    FROM (SELECT DISTINCT {{ unchanged[s.u].name }} AS value, {{ unchanged[s.u].value }} AS read FROM {{ larger.sensitive[s.i] }}) AS v
+    JOIN {{ 'sensitive codes'|of(s) }} AS d ON d.value = v.read
+    {% endfor %}
+)
+FROM chosen

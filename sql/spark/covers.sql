@@ -1,0 +1,41 @@
+{#- For who holds parts of a release against their source: of rows as they came (relation `source`) and what is published of
+    each (`shown`, the same rows in the same order), how many are not covered by it, and how many published values are finer
+    than the policy allows. It is read as the gate reads, and shares no step with the code that made them. -#}
+{%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
+{%- from 'release/part/keeps.sql' import keeps_typed with context -%}
+{% set stored = trees|rejectattr('is_sensitive')|selectattr('rows')|list %}
+WITH RECURSIVE
+{% if stored %}
+-- A row a node of a hierarchy, as it is stored.
+hierarchy AS MATERIALIZED (
+    {% for q in stored %}
+    SELECT {{ q.tree }} AS tree, node, parent, label, ord FROM ({{ q.rows }})
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),
+{% endif %}
+original AS MATERIALIZED (
+    SELECT rowid AS class_id{% for r in rules %}, {{ r.own }} AS q{{ r.i }}{% endfor %} FROM {{ origin }}
+),
+{% include 'release/part/ancestors.sql' %}
+visible AS MATERIALIZED (
+    SELECT
+        rowid AS class_id
+        {% for r in rules %}
+        {% if r.is_number and typed %}, {{ r.low }} AS low{{ r.i }}, {{ r.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
+        {% endfor %}
+    FROM {{ shown }}
+),
+{% include 'release/part/parsed.sql' %}
+counted AS (
+    SELECT
+        count(*) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)) AS uncovered
+        {% if typed %}{% for r in rules if r.is_number %}, count(*) FILTER (WHERE NOT coalesce({{ keeps_typed(r, sql('c.low', r.i), true) }} AND {{ keeps_typed(r, sql('c.high', r.i), false) }}, false)) AS finer{{ r.i }}{% endfor %}{% endif %}
+    FROM original AS r
+    JOIN visible AS c ON c.class_id = r.class_id
+    {{ published_texts() }}
+)
+SELECT
+    uncovered::BIGINT AS uncovered,
+    (0{% for r in rules if r.is_number %} + {% if typed %}finer{{ r.i }}{% else %}(SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endif %}{% endfor %})::BIGINT AS finer
+FROM counted

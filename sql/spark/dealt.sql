@@ -1,0 +1,63 @@
+{#- A part of a table, for who puts the parts together: a row a kind of record of the source, as it came (own), and how many
+    of them are published as what and about whom (person); those that are left out have NULL there. `keys` say which class it is among those of all
+    parts, and their order is that of the classes; `lost` is what a record of it loses: of a number where the published ends
+    lie beside the lower end of the least value (a, b), or what is lost where there are none (n), of a category by levels
+    (t), by edges (e) and by leaves (v). Nothing leaves that the gate does not pass. -#}
+{%- from 'release/part/domains.sql' import code_ends with context -%}
+{%- from 'release/part/number.sql' import has_values with context -%}
+{% include 'release/part/path.sql' %},
+{% include 'release/part/measured.sql' %},
+{% include 'release/part/information_loss.sql' %}
+{% for q in quasi if q.is_number %}
+-- A row a value: where the ends lie that it is published with.
+{{ 'ends'|of(q) }} AS MATERIALIZED (
+            {{ code_ends(q) }}
+),
+{% endfor %}
+-- A row a class: which it is, and what a record of it loses.
+told AS MATERIALIZED (
+    SELECT
+        g.class_id,
+        struct_pack(
+            {% for q in quasi %}
+            {% if not loop.first %}, {% endif %}
+            {% if q.is_number %}
+            l{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN a{{ q.i }}.low END), h{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN b{{ q.i }}.high END){% if not typed %}, {% endif %}
+            {% endif %}
+            {% if not (q.is_number and typed) %}
+            p{{ q.i }} := any_value(g.p{{ q.i }})
+            {% endif %}
+            {% endfor %}
+        ) AS keys,
+        struct_pack(
+            {% for q in quasi %}
+            {% if not loop.first %}, {% endif %}
+            {% if q.is_number %}
+            a{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN a{{ q.i }}.below END),
+            b{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN b{{ q.i }}.above END),
+            n{{ q.i }} := any_value(CASE WHEN {{ has_values(sql('x.'), q) }} THEN NULL ELSE g.loss{{ q.i }} END)
+            {% else %}
+            t{{ q.i }} := any_value(g.loss{{ q.i }}), e{{ q.i }} := any_value(o.edges{{ q.i }}), v{{ q.i }} := any_value(o.leaves{{ q.i }})
+            {% endif %}
+            {% endfor %}
+        ) AS lost
+    FROM extent AS x
+    JOIN generalized AS g USING (span)
+    JOIN lost_of AS o ON o.class_id = g.class_id
+    {% for q in quasi if q.is_number %}
+    LEFT JOIN {{ 'ends'|of(q) }} AS a{{ q.i }} ON a{{ q.i }}.code = x.low{{ q.i }}
+    LEFT JOIN {{ 'ends'|of(q) }} AS b{{ q.i }} ON b{{ q.i }}.code = x.high{{ q.i }}
+    {% endfor %}
+    GROUP BY g.class_id
+)
+SELECT
+    struct_pack({% for c in own %}{% if not loop.first %}, {% endif %}{{ c }} := d.{{ c }}{% endfor %}) AS own,
+    c.published, t.keys, t.lost, {% if person %}{{ person }}::VARCHAR{% else %}NULL::VARCHAR{% endif %} AS person, p.size
+FROM (SELECT rid, class_id, sum(size)::BIGINT AS size FROM placed GROUP BY ALL) AS p
+JOIN {{ origin }} AS d ON d.rowid = p.rid
+LEFT JOIN told AS t ON t.class_id = p.class_id
+LEFT JOIN (
+    SELECT class_id, struct_pack({% for o in quasi_output %}{% if not loop.first %}, {% endif %}{{ o.name }} := {{ o.expression }}{% endfor %}) AS published
+    FROM published
+) AS c ON c.class_id = p.class_id
+WHERE (SELECT passed FROM gate)

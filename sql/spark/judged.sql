@@ -1,0 +1,42 @@
+{#- For who holds parts of a release against the models: of rows as they came (relation `source`) with the class that they
+    are published in (`placed`, the same rows in the same order) and how many records each stands for, all records of a
+    class among them: a row a model, what the worst class measures, and how many classes miss it; model -1 is the least
+    number of persons, where they are declared. -#}
+{%- from 'models/satisfied.sql' import met -%}
+{%- from 'release/part/tree.sql' import all_trees with context -%}
+{% set orders = tested|selectattr('tree')|map(attribute='tree')|list %}
+WITH RECURSIVE
+{% for s in tested %}
+{{ 'larger'|of(s) }} AS MATERIALIZED (
+    SELECT {{ unchanged[s.u].value }} AS u{{ s.u }}, {% if s.tree %}{{ s.tree.value }} AS q{{ s.tree.i }}, {% endif %}sum({{ larger.size }})::BIGINT AS size
+    FROM {{ larger.sensitive[s.i] }}
+    GROUP BY ALL
+),
+{% endfor %}
+source AS MATERIALIZED (
+    SELECT rowid AS rid{% for s in tested %}, {{ unchanged[s.u].value }} AS u{{ s.u }}{% endfor %}{% if person %}, {{ read_person }} AS person{% endif %}
+    FROM {{ origin }}
+),
+placed AS MATERIALIZED (SELECT rowid AS rid, class_id, size FROM {{ shown }}),
+released AS MATERIALIZED (
+    SELECT p.class_id{% for s in tested %}, s.u{{ s.u }}{% endfor %}, sum(p.size)::BIGINT AS size
+    FROM source AS s JOIN placed AS p USING (rid)
+    GROUP BY ALL
+),
+{% if orders %}
+{{ all_trees(orders, none, larger) }}
+{% endif %}
+{% include 'release/part/judged.sql' %}
+worst AS (
+    {% if person %}
+    SELECT -1 AS model, min(size)::DOUBLE AS value, count(*) FILTER (WHERE size < {{ k }}) AS missed
+    FROM (SELECT count(DISTINCT s.person) AS size FROM source AS s JOIN placed AS p USING (rid) GROUP BY p.class_id)
+    {% if demanded %}UNION ALL{% endif %}
+    {% endif %}
+    {% for s in tested %}{% set last = loop.last %}{% for m in s.models %}
+    SELECT {{ m.number }} AS model, {% if m.higher %}min{% else %}max{% endif %}(value)::DOUBLE AS value, ((SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}))::BIGINT AS missed
+    FROM {{ ('measured ' ~ m.parameter)|of(m) }}
+    {% if not (last and loop.last) %}UNION ALL{% endif %}
+    {% endfor %}{% endfor %}
+)
+FROM worst
