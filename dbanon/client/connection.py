@@ -156,6 +156,11 @@ class Connection:
 
     duplicate = cursor
 
+    def called(self, query: str) -> tuple[str, str, dict[str, Any]]:
+        """What `FROM NAME('table', ...)` calls, without answering it: the function, the source and the arguments by
+        name, as Python values. The errors are those of the call."""
+        return statement.recorded(self.raw, self._ready(query, sys._getframe(1), self.raw.execute), None)
+
     def interrupt(self) -> None:
         """Stops what the connection is doing, clustering included."""
         self._session.interrupts += 1

@@ -10,9 +10,9 @@ class NotPolicy(DbanonError):
 
     def __init__(self, function: str, got: str) -> None:
         super().__init__(
-            f"{function}: policy is {got}. Accepted: roles by column ({{'age': 'quasi'}}), a TOML or CSV file of them, a "
-            "DataFrame with the columns of dbanon.policy (column_name and role at least), or a DuckDB database that has a "
-            "policy for a table of the name that `name` says."
+            f"{function}: policy is {got}. Accepted: roles by column ({{'age': 'quasi'}}), a TOML or CSV file of them, "
+            "a DataFrame with the columns of dbanon.policy (column_name and role at least), or a DuckDB database that "
+            "has a policy for a table of the name that `name` says."
         )
 
 
@@ -21,8 +21,8 @@ class TwoColumns(DbanonError):
 
     def __init__(self, function: str, name: str) -> None:
         super().__init__(
-            f"{function}: the DataFrame has several columns '{name}', upper and lower case alike. Hint: rename them, or "
-            "select those that are wanted."
+            f"{function}: the DataFrame has several columns '{name}', upper and lower case alike. Hint: rename them, "
+            "or select those that are wanted."
         )
 
 

@@ -31,6 +31,11 @@ class Metric:
     custodian: tuple[str, ...]
     sql: str
 
+    def said(self, persons: bool) -> str:
+        """What it is, of records or of persons."""
+        unit = "distinct persons" if persons else "records (no person column: one person may have several)"
+        return self.what.replace("{unit}", unit)
+
 
 @cache
 def all_metrics() -> tuple[Metric, ...]:

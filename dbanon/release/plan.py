@@ -335,12 +335,11 @@ def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[M
     }
     parameters = {m.parameter for s in columns.tested for m in s.models}
     kind = "noise" if of.choices.noise else "classes"
-    unit = "distinct persons" if person else "records (no person column: one person may have several)"
     return [
         MetricView(
             name=text(m.name),
             better=text(m.better),
-            what=text(m.what.replace("{unit}", unit)),
+            what=text(m.said(person)),
             position=position,
             published=literal(kind not in m.custodian),
             sql=fill_text(m.sql, {**values, "metric": m.name}),

@@ -79,8 +79,8 @@ class Continuity:
 
 @dataclass(frozen=True)
 class Larger:
-    """The larger table that a source is a part of: by quasi-identifier and by sensitive column a relation of its values,
-    those of sensitive columns with `size`, how many records (persons) have them; and all its `records`."""
+    """The larger table that a source is a part of: by quasi-identifier and by sensitive column a relation of its
+    values, those of sensitive columns with `size`, how many records (persons) have them; and all its `records`."""
 
     quasi: tuple[Sql, ...]
     sensitive: tuple[Sql, ...]

@@ -20,6 +20,7 @@ from dbanon.release.cluster_request import cluster_request
 from dbanon.release.publication import Larger, Publication
 from dbanon.source import schema
 from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext import names
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
 
@@ -58,6 +59,11 @@ class Asked:
         object.__setattr__(self, "key", json.dumps(told, default=str))
 
 
+def spelled(name: str) -> str:
+    """A table's name as a call writes it."""
+    return name if names.table_parts(name) == (name,) else str(identifier(name))
+
+
 class Planned:
     """A connection of this process that knows the policy and the hierarchies, and what is published of a part.
 
@@ -79,7 +85,7 @@ class Planned:
     def _publication(self) -> Publication:
         current = session.of_connection(self.con.raw)
         with current.cursor() as cursor:
-            source, place = {"tbl": str(identifier(self.asked.name))}, (_HOME, "main", f"{_HOME}.main")
+            source, place = {"tbl": spelled(self.asked.name)}, (_HOME, "main", f"{_HOME}.main")
             made = prepare.publication(
                 Call.of(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
             )
@@ -149,8 +155,8 @@ class Planned:
     def _dealt(self, of: Publication) -> str:
         return self._filled("dealt", of, own=[identifier(name) for name in self.own])
 
-    def _filled(self, name: str, of: Publication, **more: object) -> str:
-        return bound(plan.filled(f"spark/{name}.sql", of, **more))
+    def _filled(self, name: str, publication: Publication, **more: object) -> str:
+        return bound(plan.filled(f"spark/{name}.sql", publication, None, **more))
 
     def _answer(self, statement: str) -> pa.Table:
         with cells.withheld(self.asked.function, lambda: [self.asked.name]):
@@ -160,10 +166,10 @@ class Planned:
         """The publication of a part of a larger table."""
         if larger is None:
             return self.publication
-        names = {name: qualified(_HOME, "part", f"values {i}") for i, name in enumerate(larger.columns)}
+        places = {name: qualified(_HOME, "part", f"values {i}") for i, name in enumerate(larger.columns)}
         for name, rows in larger.columns.items():
-            self._table(names[name], rows.rename_columns([name, _SIZE]))
-        quasi, tested = (tuple(names.get(n, Sql("")) for n in of) for of in (self.quasi, self.tested))
+            self._table(places[name], rows.rename_columns([name, _SIZE]))
+        quasi, tested = (tuple(places.get(n, Sql("")) for n in of) for of in (self.quasi, self.tested))
         return replace(self.publication, larger=Larger(quasi, tested, identifier(_SIZE), larger.records))
 
     def _empty(self) -> None:

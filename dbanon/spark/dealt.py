@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import duckdb
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from dbanon import errors
 from dbanon.spark.asked import Asked, LargerTable, planned
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 FORMS = ("published", "keys", "lost", "person")
 """What is dealt to a row: what is published of it, which class that is among those of all parts, what is lost, and whom
@@ -26,9 +26,7 @@ _REFUSED = "uncovered bigint, finer bigint, error string"
 def dealt(asked: Asked, parts: DataFrame, larger: LargerTable | None) -> DataFrame:
     """Each part of a table (`part`, `own`, `weight`) dealt out to classes: `own`, FORMS, `size`, and `error` where a
     part has one."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    columns = _form(asked, parts.schema["own"].dataType)  # type: ignore[arg-type]
+    columns = _form(asked, parts.schema["own"].dataType)
     arrow = to_arrow_schema(columns)
 
     def deal(part: pa.Table) -> pa.Table:
@@ -38,9 +36,6 @@ def dealt(asked: Asked, parts: DataFrame, larger: LargerTable | None) -> DataFra
 
 
 def _form(asked: Asked, own: StructType) -> StructType:
-    from pyspark.sql.pandas.types import from_arrow_schema
-    from pyspark.sql.types import LongType, StringType, StructField, StructType
-
     of = planned(asked)
     types = of.types()
     nothing = ", ".join(f"CAST(NULL AS {types[name]}) AS {name}" for name in FORMS)
@@ -65,11 +60,7 @@ def refused(asked: Asked, pairs: DataFrame) -> DataFrame:
 
     def refuse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            table = pa.Table.from_batches([batch])
-            yield from _tried(arrow, lambda rows=table: _refused(asked, rows)).to_batches()  # type: ignore[misc]
-
-    from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import StructType
+            yield from _tried(arrow, partial(_refused, asked, pa.Table.from_batches([batch]))).to_batches()
 
     arrow = to_arrow_schema(StructType.fromDDL(_REFUSED))
     return pairs.mapInArrow(refuse, _REFUSED)
@@ -83,9 +74,6 @@ def _refused(asked: Asked, rows: pa.Table) -> pa.Table:
 def judged(asked: Asked, rows: DataFrame, larger: LargerTable) -> DataFrame:
     """What the models measure of rows (`own`, `class_id`, `size`) that are all of their classes in each `part`: a row a
     part and a model; model -1 is the number of persons."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import StructType
-
     arrow = to_arrow_schema(StructType.fromDDL(_JUDGED))
 
     def judge(part: pa.Table) -> pa.Table:
@@ -106,5 +94,5 @@ def _tried(columns: pa.Schema, made: Callable[[], pa.Table]) -> pa.Table:
     try:
         found = made()
     except (errors.DbanonError, duckdb.Error) as error:
-        return pa.Table.from_pylist([{"error": str(error)}], columns)
+        return pa.Table.from_pylist([{"error": str(error).removeprefix("Invalid Input Error: ")}], columns)
     return found.append_column("error", pa.nulls(len(found), pa.string())).cast(columns)

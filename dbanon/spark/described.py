@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from dbanon import errors
 from dbanon.client import codes
@@ -16,22 +18,25 @@ from dbanon.client.frame import given_hierarchies
 from dbanon.functions.registry import check_algorithm, table_functions
 from dbanon.functions.table_function import ENDINGS
 from dbanon.policy import files
-from dbanon.policy.declare import declare
+from dbanon.policy.declare import declare, load_hierarchy
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import SCHEMA
-from dbanon.spark.asked import Asked
+from dbanon.spark.asked import Asked, spelled
 from dbanon.sqltext.quote import Sql, identifier, text
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _THERE = "policy of a file"
 
 
 def asked(
-    df: DataFrame, function: str, name: str, policy: Any, hierarchies: Mapping[str, Any] | None, given: Mapping[str, Any]
+    df: DataFrame,
+    function: str,
+    name: str,
+    policy: Any,
+    hierarchies: Mapping[str, Any] | None,
+    given: Mapping[str, Any],
 ) -> tuple[Asked, str]:
-    """The call of a function on a DataFrame, as its NAME, and its kind: release, classes or metrics.
+    """The call of a function on a DataFrame, as its NAME, and its kind: release, classes or metrics. `hierarchies` are
+    by the name that the policy declares, else by column.
 
     Raises UnknownAlgorithm, UnknownParameter, NotPolicy, and what `declare` and `load_hierarchy` raise.
     """
@@ -46,12 +51,15 @@ def asked(
         schema.create(con.raw)
         con.raw.register("given", columns)
         con.raw.execute(f"CREATE TABLE {identifier(name)} AS FROM given")
-        _declare(con, name, policy)
-        if hierarchies:
-            parameters["hierarchies"] = given_hierarchies(con, hierarchies)
-        tables = [con.raw.sql(f"FROM {SCHEMA}.{t}").to_arrow_table() for t in ("policy", "hierarchy")]
+        declared = _declare(con, name, policy)
+        for hierarchy in declared & {*(hierarchies or ())}:
+            load_hierarchy(con.raw, hierarchy, (hierarchies or {})[hierarchy])
+        by_column = {column: of for column, of in (hierarchies or {}).items() if column not in declared}
+        if by_column:
+            parameters["hierarchies"] = given_hierarchies(con, by_column)
+        rules, nodes = (con.raw.sql(f"FROM {SCHEMA}.{t}").to_arrow_table() for t in ("policy", "hierarchy"))
     zone = str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
-    return Asked(called, name, columns, *tables, parameters, zone), kind
+    return Asked(called, name, columns, rules, nodes, parameters, zone), kind
 
 
 def _function(function: str) -> tuple[str, str]:
@@ -65,8 +73,6 @@ def _function(function: str) -> tuple[str, str]:
 
 def _columns(df: DataFrame) -> pa.Table:
     """An empty table of the columns; TwoColumns where DuckDB could not tell them apart."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     names = [name.lower() for name in df.columns]
     for name in df.columns:
         if names.count(name.lower()) > 1:
@@ -74,10 +80,10 @@ def _columns(df: DataFrame) -> pa.Table:
     return to_arrow_schema(df.schema).empty_table()
 
 
-def _declare(con: Connection, name: str, policy: Any) -> None:
-    """Writes the policy of a table, and the hierarchies that come with it."""
+def _declare(con: Connection, name: str, policy: Any) -> set[str]:
+    """Writes the policy of a table, and the hierarchies that come with it; the names of those that it declares."""
     if policy is None:
-        return
+        return set()
     if isinstance(policy, (str, Path)):
         path = Path(policy).expanduser()
         if not path.is_file():
@@ -91,7 +97,10 @@ def _declare(con: Connection, name: str, policy: Any) -> None:
             policy = _stored(con, name, path)
     elif not isinstance(policy, Mapping):
         policy = files.of_rows(_rows(policy))
-    declare(con.raw, str(identifier(name)), **policy)
+    declare(con.raw, spelled(name), **policy)
+    return {
+        h for (h,) in con.raw.execute(f"SELECT hierarchy FROM {SCHEMA}.policy WHERE hierarchy IS NOT NULL").fetchall()
+    }
 
 
 def _stored(con: Connection, name: str, path: Path) -> dict[str, dict[str, Any]]:
@@ -105,7 +114,9 @@ def _stored(con: Connection, name: str, path: Path) -> dict[str, dict[str, Any]]
     con.raw.execute(f"INSERT INTO {SCHEMA}.hierarchy BY NAME FROM {identifier(_THERE)}.{SCHEMA}.hierarchy")
     con.raw.execute(f"DETACH {identifier(_THERE)}")
     settings = {row.declared.column: {"role": row.declared.role, **vars(row.declared.settings)} for row in rows}
-    return {column: {s: v for s, v in of.items() if v not in (None, ()) and s != "round"} for column, of in settings.items()}
+    return {
+        column: {s: v for s, v in of.items() if v not in (None, ()) and s != "round"} for column, of in settings.items()
+    }
 
 
 def _rows(policy: Any) -> list[dict[str, Any]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import DataFrame
 
 from dbanon.spark import gate, measures, staging
 from dbanon.spark.described import asked
 from dbanon.spark.release import make
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 def anonymize(
@@ -31,17 +30,19 @@ def anonymize(
     `policy` are roles by column (`{'age': 'quasi', 'zip': ('quasi', 'zip5')}`), a TOML or CSV file of them, a DataFrame
     with the columns of dbanon.policy, or a DuckDB database that declares a table called `name`, whose hierarchies are
     taken, too; without one, `qi`, `sensitive` and the others say it. `hierarchies` are rows from the leaf to the root,
-    ARX texts or names of shipped ones, by column. The other parameters are those of the table function.
+    ARX files or names of shipped ones, by column or by the name that the policy declares. The other parameters are
+    those of the table function.
 
-    A DataFrame of at most `cell` (default 50,000) combinations of quasi-identifiers is clustered as one, and the release
-    is the one that DuckDB gives. A larger one is cut into parts of at most so many, along the attribute that narrows a
-    part most at its median tuple; distances and what models compare with are those of the whole table, and classes that
-    publish the same are one. NotInParts says what cannot be done so. Nothing depends on partitions or on how many
+    A DataFrame of at most `cell` (default 50,000) combinations of quasi-identifiers is clustered as one, and the
+    release is the one that DuckDB gives. A larger one is cut into parts of at most so many, along the attribute that
+    narrows a part most at its median tuple; distances and what models compare with are those of the whole table, and
+    classes that publish the same are one. NotInParts says what cannot be done so. Nothing depends on partitions or on how many
     processes there are.
 
     Rows can be read once the gate has passed all of them. `to` is a directory that the release is written to, as
     Parquet: beside it first, and renamed then. Without it the release is kept in the checkpoint directory of the
-    SparkContext, if it has one, else by its executors. O(rows) shuffled; the driver is told values of columns and counts.
+    SparkContext, if it has one, else by its executors. O(rows) shuffled; the driver is told values of columns and
+    counts.
 
     Raises what the table function raises, NotPolicy, NotInParts, NotOnSpark and TargetExists.
     """

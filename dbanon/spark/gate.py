@@ -1,20 +1,20 @@
-"""The gate of releases on Spark: what is to leave is held against the source, the policy and the models, by Spark's own
-counts and by the words of DuckDB's gate; nothing of the clustering is used, and nothing leaves before all has passed."""
+"""The gate of releases on Spark: what is to leave is held against the source, the policy and the models, by Spark's
+own counts and by the words of DuckDB's gate; nothing of the clustering is used, nothing leaves before all has passed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
 
 from dbanon import errors
 from dbanon.release import plan
 from dbanon.release.messages import GATE
 from dbanon.spark.asked import LargerTable
-from dbanon.spark.columns import named, of_struct
+from dbanon.spark.columns import is_hashed, named, of_struct
 from dbanon.spark.dealt import judged, refused
 from dbanon.spark.release import Made
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 
 def check(made: Made, released: DataFrame) -> dict[int, float]:
@@ -41,57 +41,52 @@ def _columns(made: Made, released: DataFrame) -> None:
         _refuse(made, "columns", len(released.columns))
 
 
-def _seal(names: list[str], of: str | None = None) -> Column:
-    """A sum that tells which values there are; of floating point numbers, -0.0 is 0.0."""
-    from pyspark.sql import functions as F
-
-    columns = [F.to_json(F.struct((of_struct(of, n) if of else named(n)).alias("v"))) for n in names]
-    return F.sum(F.xxhash64(*columns).cast("decimal(38,0)")) if columns else F.lit(0)
+def _seal(rows: DataFrame, names: list[str], of: str | None = None) -> Column:
+    """A number that tells which values a row has."""
+    schema = rows.schema[of].dataType if of else rows.schema
+    columns = [of_struct(of, name) if of else named(name) for name in names]
+    hashed = [
+        column if is_hashed(schema[name].dataType) else fn.to_json(fn.struct(column.alias("v")))
+        for name, column in zip(names, columns, strict=True)
+    ]
+    return (fn.xxhash64(*hashed) if hashed else fn.lit(0)).cast("decimal(38,0)")
 
 
 def _records(made: Made, released: DataFrame) -> None:
-    """Every record of the source, read anew, is dealt out once, and what is released of a class is what was dealt to it."""
-    from pyspark.sql import functions as F
-
+    """Every record of the source, read anew, is dealt out once, and what is released of a class was dealt to it."""
     own = made.of.own
-    dealt = made.dealt.withColumn("copy", F.explode(F.array_repeat(F.lit(0), F.col("size").cast("int"))))
-    read, found = (
-        rows.agg(F.count(F.lit(1)).alias("records"), _seal(own, "own").alias("seal")).collect()[0]
-        for rows in (made.rows, dealt)
-    )
+    read = made.rows.agg(fn.count(fn.lit(1)), fn.sum(_seal(made.rows, own, "own"))).collect()[0]
+    found = made.dealt.agg(fn.sum("size"), fn.sum(_seal(made.dealt, own, "own") * fn.col("size"))).collect()[0]
     if tuple(read) != tuple(found):
-        _refuse(made, "reread", read["records"])
-    out = made.dealt.where("keys IS NULL").agg(F.coalesce(F.sum("size"), F.lit(0))).collect()[0][0]
+        _refuse(made, "reread", read[0])
+    out = made.dealt.where("keys IS NULL").agg(fn.coalesce(fn.sum("size"), fn.lit(0))).collect()[0][0]
     share = float(made.of.publication.options["suppress"] or 0)
     most = made.of.publication.run.most_suppressed
-    if out > share * read["records"] or (most is not None and out > most):
+    if out > share * read[0] or (most is not None and out > most):
         _refuse(made, "outliers", out)
     columns, quasi = plan.published_names(made.of.publication)
     kept = [name for name in columns[:-1] if name not in quasi]
-    dealt_rows = made.placed.withColumn("copy", F.explode(F.array_repeat(F.lit(0), F.col("size").cast("int"))))
-    sums = (F.count(F.lit(1)).alias("records"), _seal(kept, "own").alias("seal"))
-    first = dealt_rows.groupBy("class_id").agg(*sums)
-    sums = (F.count(F.lit(1)).alias("records_out"), _seal(kept).alias("seal_out"))
-    second = released.groupBy(named(columns[-1]).alias("class_out")).agg(*sums)
-    both = first.join(second, F.col("class_id") == F.col("class_out"), "full")
-    same = F.col("records").eqNullSafe(F.col("records_out")) & F.col("seal").eqNullSafe(F.col("seal_out"))
+    seal = fn.sum(_seal(made.placed, kept, "own") * fn.col("size")).alias("seal")
+    first = made.placed.groupBy("class_id").agg(fn.sum("size").alias("records"), seal)
+    seal = fn.sum(_seal(released, kept)).alias("seal_out")
+    second = released.groupBy(named(columns[-1]).alias("class_out")).agg(fn.count(fn.lit(1)).alias("records_out"), seal)
+    both = first.join(second, fn.col("class_id") == fn.col("class_out"), "full")
+    same = fn.col("records").eqNullSafe(fn.col("records_out")) & fn.col("seal").eqNullSafe(fn.col("seal_out"))
     if wrong := both.where(~same).count():
         _refuse(made, "untrue", wrong)
 
 
 def _classes(made: Made, released: DataFrame) -> None:
     """Regrouped by what is published: no class is below k, and none has two numbers."""
-    from pyspark.sql import functions as F
-
     columns, quasi = plan.published_names(made.of.publication)
     number = named(columns[-1])
     groups = released.groupBy(*map(named, quasi)).agg(
-        F.count(F.lit(1)).alias("size"), F.min(number).alias("low"), F.max(number).alias("high")
+        fn.count(fn.lit(1)).alias("size"), fn.min(number).alias("low"), fn.max(number).alias("high")
     )
     row = groups.agg(
-        F.coalesce(F.sum((F.col("size") < made.of.publication.k).cast("int")), F.lit(0)).alias("small"),
-        F.coalesce(F.sum((F.col("low") != F.col("high")).cast("int")), F.lit(0)).alias("several"),
-        (F.count(F.lit(1)) - F.countDistinct("low")).alias("shared"),
+        fn.coalesce(fn.sum((fn.col("size") < made.of.publication.k).cast("int")), fn.lit(0)).alias("small"),
+        fn.coalesce(fn.sum((fn.col("low") != fn.col("high")).cast("int")), fn.lit(0)).alias("several"),
+        (fn.count(fn.lit(1)) - fn.countDistinct("low")).alias("shared"),
     ).collect()[0]
     if row["small"]:
         _refuse(made, "small", row["small"])
@@ -101,14 +96,15 @@ def _classes(made: Made, released: DataFrame) -> None:
 
 def _covered(made: Made, released: DataFrame) -> None:
     """What is published of every record covers it, and is not finer than the policy allows."""
-    from pyspark.sql import functions as F
-
     columns, quasi = plan.published_names(made.of.publication)
-    shown = released.groupBy(named(columns[-1]).alias("number"), F.struct(*map(named, quasi)).alias("published")).count()
-    pairs = made.placed.select("own", "class_id").join(shown, F.col("class_id") == F.col("number"))
-    found = refused(made.asked, pairs.select("own", "published"))
-    sums = [F.coalesce(F.sum(word), F.lit(0)).alias(word) for word in ("uncovered", "finer")]
-    row = _told(found.agg(*sums, F.min("error").alias("error")).collect())[0]
+    shown = released.groupBy(
+        named(columns[-1]).alias("number"), fn.struct(*map(named, quasi)).alias("published")
+    ).count()
+    read = fn.struct(*(of_struct("own", name).alias(name) for name in made.of.quasi))
+    pairs = made.placed.select(read.alias("own"), "class_id").distinct()
+    found = refused(made.asked, pairs.join(shown, fn.col("class_id") == fn.col("number")).select("own", "published"))
+    sums = [fn.coalesce(fn.sum(word), fn.lit(0)).alias(word) for word in ("uncovered", "finer")]
+    row = _told(found.agg(*sums, fn.min("error").alias("error")).collect())[0]
     for word in ("uncovered", "finer"):
         if row[word]:
             _refuse(made, word, row[word])
@@ -116,16 +112,14 @@ def _covered(made: Made, released: DataFrame) -> None:
 
 def _rare(made: Made) -> None:
     """No value that is published as it is belongs to too few."""
-    from pyspark.sql import functions as F
-
     publication = made.of.publication
     allowed = {name.lower() for name in publication.options.columns("allow_rare")}
     other = [name for name in made.of.own if name in publication.roles.other and name.lower() not in allowed]
-    counted = F.sum("size") if publication.roles.person is None else F.countDistinct("person")
+    counted = fn.sum("size") if publication.roles.person is None else fn.countDistinct("person")
 
     def rare(names: list[str]) -> int:
         groups = made.placed.groupBy(*(of_struct("own", name).alias(f"v{i}") for i, name in enumerate(names)))
-        return groups.agg(counted.alias("size")).where(F.col("size") < publication.k).count()
+        return int(groups.agg(counted.alias("size")).where(fn.col("size") < publication.k).count())
 
     for name in other:
         if count := rare([name]):
@@ -136,20 +130,18 @@ def _rare(made: Made) -> None:
 
 def _models(made: Made) -> dict[int, float]:
     """What the worst class measures by each model; persons are counted as one."""
-    from pyspark.sql import functions as F
-
     publication = made.of.publication
     models = dict(enumerate(publication.demands))
     if not models and publication.roles.person is None:
         return {}
     rows = made.placed.select("own", "class_id", "size")
     partitions = made.dealt.rdd.getNumPartitions()
-    held = rows.withColumn("part", F.pmod(F.xxhash64("class_id"), F.lit(max(partitions, 1))))
+    held = rows.withColumn("part", fn.pmod(fn.xxhash64("class_id"), fn.lit(max(partitions, 1))))
     found = _told(
         judged(made.asked, held, _overall(made))
         .groupBy("model")
-        .agg(F.min("value").alias("least"), F.max("value").alias("most"), F.sum("missed").alias("missed"),
-             F.min("error").alias("error"))
+        .agg(fn.min("value").alias("least"), fn.max("value").alias("most"), fn.sum("missed").alias("missed"),
+             fn.min("error").alias("error"))
         .collect()
     )  # fmt: skip
     achieved = {}
@@ -170,9 +162,7 @@ def _models(made: Made) -> dict[int, float]:
 
 def _overall(made: Made) -> LargerTable:
     """How many released records (persons) have each sensitive value."""
-    from pyspark.sql import functions as F
-
-    counted = F.sum("size") if made.of.publication.roles.person is None else F.countDistinct("person")
+    counted = fn.sum("size") if made.of.publication.roles.person is None else fn.countDistinct("person")
     found = {}
     for name in made.of.tested:
         by = made.placed.groupBy(of_struct("own", name).alias("value"))

@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
 
 from dbanon.engine import tables
 from dbanon.models.constraint import AtLeast
@@ -17,9 +19,6 @@ from dbanon.space.cells import cuts
 from dbanon.space.space import Attribute, Ints, Sensitive, Tree
 from dbanon.spark.asked import Asked, LargerTable, Planned, planned
 from dbanon.spark.columns import of_struct
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 COUNTS = 2**21
 """About how many counts the driver is told at a time: beyond that, neighbouring numbers are counted as one."""
@@ -46,15 +45,13 @@ class _Tree:
 
 def larger_table(of: Planned, kinds: DataFrame) -> LargerTable:
     """The values of the columns that the clustering looks at, with how many records (persons) have each."""
-    from pyspark.sql import functions as F
-
     person = of.publication.roles.person
-    counted = F.sum("weight") if person is None else F.countDistinct(of_struct("own", person))
+    counted = fn.sum("weight") if person is None else fn.countDistinct(of_struct("own", person))
     found = {}
     for name in dict.fromkeys([*of.quasi, *of.tested]):
         by = kinds.groupBy(of_struct("own", name).alias("value")).agg(counted.alias("size"))
         found[name] = by.toArrow()
-    records = kinds.agg(F.sum("weight")).collect()[0][0]
+    records = kinds.agg(fn.sum("weight")).collect()[0][0]
     return LargerTable(found, int(records or 0))
 
 
@@ -66,17 +63,15 @@ def cut(asked: Asked, kinds: DataFrame, larger: LargerTable, most: int) -> DataF
 
 class _Cutting:
     def __init__(self, asked: Asked, kinds: DataFrame, larger: LargerTable, most: int) -> None:
-        from pyspark.sql import functions as F
-
         of = planned(asked)
         self.of, self.most = of, most
         self.attributes, self.sensitive = _spaces(of, larger)
         self.person = of.publication.roles.person
         self.constraint = AtLeast(of.publication.k, of.publication.demands, of.publication.joint)
         self.coded = _coded(of, kinds, larger, self.attributes, self.sensitive)
-        self.tuples = self.coded.groupBy("codes").agg(F.lit(0).cast("int").alias("part")).persist()
+        self.tuples = self.coded.groupBy("codes").agg(fn.lit(0).cast("int").alias("part")).persist()
         looked = ["codes", *(["looked"] if of.tested else []), *(["person"] if self.person else [])]
-        self.groups = self.coded.groupBy(*looked).agg(F.sum("weight").alias("weight")).persist()
+        self.groups = self.coded.groupBy(*looked).agg(fn.sum("weight").alias("weight")).persist()
 
     def parts(self) -> DataFrame:
         """All kinds, each with its part."""
@@ -115,29 +110,26 @@ class _Cutting:
 
     def _values(self, levels: Sequence[Sequence[Cut]], wanted: Sequence[int]) -> list[Any]:
         """Rows (part, attribute, code, tuples) of some parts."""
-        from pyspark.sql import functions as F
-
         most = max(COUNTS // (len(wanted) * len(self.attributes)), 64)
-        pairs = F.array(*(_pair(j, attribute, most) for j, attribute in enumerate(self.attributes)))
-        found = _divided(self.tuples, levels).where(F.col("part").isin(list(wanted)))
-        exploded = found.select("part", F.explode(pairs).alias("at"))
-        return exploded.groupBy("part", "at.j", "at.code").count().collect()
+        pairs = fn.array(*(_pair(j, attribute, most) for j, attribute in enumerate(self.attributes)))
+        found = _divided(self.tuples, levels).where(fn.col("part").isin(list(wanted)))
+        exploded = found.select("part", fn.explode(pairs).alias("at"))
+        rows: list[Any] = exploded.groupBy("part", "at.j", "at.code").count().collect()
+        return rows
 
     def _missed(self, levels: Sequence[Sequence[Cut]], proposed: list[Cut]) -> set[int]:
         """The parts that would be too small, or miss a model; of blocks that max_level keeps apart, if one is."""
-        from pyspark.sql import functions as F
-
         sides = [part for c in proposed for part in (c.part, c.right)]
-        found = _divided(self.groups, [*levels, proposed]).where(F.col("part").isin(sides))
-        block = F.array(*_blocks(self.attributes)) if any(map(_limited, self.attributes)) else F.lit(0)
+        found = _divided(self.groups, [*levels, proposed]).where(fn.col("part").isin(sides))
+        block = fn.array(*_blocks(self.attributes)) if any(map(_limited, self.attributes)) else fn.lit(0)
         sized = found.withColumn("block", block)
-        counted = F.countDistinct("person") if self.person else F.sum("weight")
-        rows = sized.groupBy("part", "block").agg(counted.alias("size"), F.sum("weight").alias("records")).collect()
+        counted = fn.countDistinct("person") if self.person else fn.sum("weight")
+        rows = sized.groupBy("part", "block").agg(counted.alias("size"), fn.sum("weight").alias("records")).collect()
         least = 2 * self.constraint.least
         missed = set(sides) - {row["part"] for row in rows}
         missed |= {r["part"] for r in rows if r["size"] < self.constraint.k or r["records"] < least}
         for demand in self.constraint.models:
-            value = F.col("looked")[demand.sensitive].alias("value")
+            value = fn.col("looked")[demand.sensitive].alias("value")
             tallied = sized.groupBy("part", "block", value).agg(counted.alias("size")).collect()
             missed |= _judged(demand, self.sensitive[demand.sensitive], tallied, rows)
         return missed
@@ -172,14 +164,12 @@ def _by_part(rows: Sequence[Any], attributes: int) -> Iterator[tuple[int, list[t
 
 def _pair(j: int, attribute: Attribute, most: int) -> Column:
     """An attribute's number and code; of more than `most` values neighbours are one."""
-    from pyspark.sql import functions as F
-
-    code = F.col("codes")[j]
+    code = fn.col("codes")[j]
     shift = max((attribute.values - 1) // most, 0).bit_length()
     if shift:
-        together = F.shiftleft(F.shiftright(code, shift), shift)
-        code = F.when(code < attribute.values, together).otherwise(code)
-    return F.struct(F.lit(j).alias("j"), code.alias("code"))
+        together = fn.shiftleft(fn.shiftright(code, shift), shift)
+        code = fn.when(code < attribute.values, together).otherwise(code)
+    return fn.struct(fn.lit(j).alias("j"), code.alias("code"))
 
 
 def _limited(attribute: Attribute) -> bool:
@@ -188,25 +178,21 @@ def _limited(attribute: Attribute) -> bool:
 
 def _blocks(attributes: Sequence[Attribute]) -> Iterator[Column]:
     """Which block a tuple is in, by attribute."""
-    from pyspark.sql import functions as F
-
     for j, attribute in enumerate(attributes):
         if isinstance(attribute, Tree) and attribute.max_level is not None:
             nodes = attribute.block(attribute.max_level).astype(int).tolist()
-            yield F.array(*map(F.lit, nodes))[F.col("codes")[j]]
+            yield fn.array(*map(fn.lit, nodes))[fn.col("codes")[j]]
 
 
 def _divided(rows: DataFrame, levels: Sequence[Sequence[Cut]]) -> DataFrame:
     """Rows (`codes`) with the `part` that the cuts put them in."""
-    from pyspark.sql import functions as F
-
     session = rows.sparkSession
-    rows = rows.withColumn("part", F.lit(0))
+    rows = rows.withColumn("part", fn.lit(0))
     for level in levels:
         table = [(c.part, c.j, c.begin, c.right) for c in level]
-        cuts_ = F.broadcast(session.createDataFrame(table, "part int, j int, begin int, right int"))
-        goes = F.col("codes")[F.col("j")] >= F.col("begin")
-        part = F.when(goes, F.col("right")).otherwise(F.col("part"))
+        cuts_ = fn.broadcast(session.createDataFrame(table, "part int, j int, begin int, right int"))
+        goes = fn.get("codes", fn.col("j")) >= fn.col("begin")
+        part = fn.when(goes, fn.col("right")).otherwise(fn.col("part"))
         rows = rows.join(cuts_, "part", "left").withColumn("part", part).drop("j", "begin", "right")
     return rows
 
@@ -216,18 +202,16 @@ def _coded(
 ) -> DataFrame:
     """Kinds with their `codes`, those of sensitive values (`looked`) and the `person`; NULL has the code after the
     last."""
-    from pyspark.sql import functions as F
-
     session, rows = kinds.sparkSession, kinds
     codes: dict[str, list[Column]] = {"codes": [], "looked": []}
     every = [("codes", n, a.values) for n, a in zip(of.quasi, attributes, strict=True)]
     every += [("looked", n, s.values) for n, s in zip(of.tested, sensitive, strict=True)]
     for i, (kind, name, missing) in enumerate(every):
         known = session.createDataFrame(of.codes(name, larger)).toDF(f"v{i}", f"c{i}")
-        rows = rows.join(F.broadcast(known), of_struct("own", name) == F.col(f"v{i}"), "left").drop(f"v{i}")
-        codes[kind].append(F.coalesce(F.col(f"c{i}").cast("int"), F.lit(missing)))
+        rows = rows.join(fn.broadcast(known), of_struct("own", name) == fn.col(f"v{i}"), "left").drop(f"v{i}")
+        codes[kind].append(fn.coalesce(fn.col(f"c{i}").cast("int"), fn.lit(missing)))
     person = of.publication.roles.person
-    more = [F.array(*c).alias(kind) for kind, c in codes.items() if c]
+    more = [fn.array(*c).alias(kind) for kind, c in codes.items() if c]
     more += [of_struct("own", person).alias("person")] if person else []
     return rows.select("own", "weight", *more)
 
@@ -240,5 +224,3 @@ def _spaces(of: Planned, larger: LargerTable) -> tuple[list[Attribute], list[Sen
     kinds = asked["attributes"]
     attributes = [tables.attribute_of(kind, d) for kind, d in zip(kinds, domains[: len(kinds)], strict=True)]
     return attributes, [tables.sensitive_of(d) for d in domains[len(kinds) :]]
-
-

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
 
 from dbanon import errors
 from dbanon.cluster import find
 from dbanon.release import plan
 from dbanon.spark import parts
 from dbanon.spark.asked import Asked, LargerTable, Planned, planned
-from dbanon.spark.columns import named, of_struct
+from dbanon.spark.columns import is_exact, is_hashed, named, of_struct
 from dbanon.spark.dealt import dealt, kept
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
 
 CELL = 50_000
 """Most tuples of a part, where the call does not say it."""
@@ -24,8 +22,8 @@ CELL = 50_000
 @dataclass(frozen=True)
 class Made:
     """A release before it is judged. Of the source: `rows` those that are clustered; `dealt` these by kinds, with what
-    is published of them (dbanon.spark.dealt); `classes` one row a class: `class_id`, `keys`, `published`, `lost`, `size`;
-    `released` the rows that would leave."""
+    is published of them (dbanon.spark.dealt); `classes` one row a class: `class_id`, `keys`, `published`, `lost`,
+    `size`; `released` the rows that would leave."""
 
     asked: Asked
     of: Planned
@@ -49,18 +47,16 @@ class Made:
 def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
     """The release of a DataFrame: clustered as one where it has at most `cell` combinations of quasi-identifiers, else
     in parts of at most so many. Raises what the table function raises, NotInParts, NotOnSpark, EmptySource."""
-    from pyspark.sql import functions as F
-
     of = planned(asked)
     if of.publication.run.noise is not None:
         raise errors.NotOnSpark(asked.function, of.publication.run.noise.asked)
-    source = df.select(F.struct(*map(named, of.own)).alias("own"))
+    source = df.select(fn.struct(*map(named, of.own)).alias("own"))
     rows = source
     if of.publication.options["nulls"] == "drop":
-        rows = kept(asked, source.select("own.*")).select(F.struct(*map(named, of.own)).alias("own"))
+        rows = kept(asked, source.select("own.*")).select(fn.struct(*map(named, of.own)).alias("own"))
     found = dealt(asked, *_parts(asked, of, rows, cell or CELL)).persist()
     try:
-        wrong = found.where("error IS NOT NULL").agg(F.min("error")).collect()[0][0]
+        wrong = found.where("error IS NOT NULL").agg(fn.min("error")).collect()[0][0]
         if wrong is not None:
             raise errors.InAPart(wrong)
         classes = _numbered(of, found).persist()
@@ -72,17 +68,15 @@ def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
 
 def _parts(asked: Asked, of: Planned, rows: DataFrame, cell: int) -> tuple[DataFrame, LargerTable | None]:
     """Kinds of records by part, and, where there are several, the table that these are of."""
-    from pyspark.sql import functions as F
-
-    if all(_is_hashed(field.dataType) for field in rows.schema["own"].dataType.fields):  # type: ignore[attr-defined]
-        kinds = rows.groupBy("own").agg(F.count(F.lit(1)).alias("weight"))
+    if all(is_exact(field.dataType) for field in rows.schema["own"].dataType.fields):
+        kinds = rows.groupBy("own").agg(fn.count(fn.lit(1)).alias("weight"))
     else:  # equal numbers may read differently, and Spark would take one for all
-        kinds = rows.withColumn("weight", F.lit(1).cast("bigint"))
+        kinds = rows.withColumn("weight", fn.lit(1).cast("bigint"))
     tuples = kinds.select(*(of_struct("own", name) for name in of.quasi)).distinct().count()
     if tuples == 0:
         raise errors.EmptySource(asked.function, asked.name)
     if tuples <= cell:
-        return kinds.select(F.lit(0).alias("part"), "own", "weight"), None
+        return kinds.select(fn.lit(0).alias("part"), "own", "weight"), None
     _divisible(of, tuples, cell)
     larger = parts.larger_table(of, kinds)
     return parts.cut(asked, kinds, larger, cell), larger
@@ -108,11 +102,6 @@ def _divisible(of: Planned, tuples: int, cell: int) -> None:
             raise errors.NotInParts(publication.function, what, tuples, cell)
 
 
-def _is_hashed(type_: DataType) -> bool:
-    """Whether Spark groups equal values of the type, and equal values read alike."""
-    return not any(word in type_.simpleString() for word in ("float", "double", "map<", "interval", "variant"))
-
-
 def _order(of: Planned) -> list[Column]:
     """What classes are ordered by, as in the release of a table."""
     columns = []
@@ -126,35 +115,35 @@ def _order(of: Planned) -> list[Column]:
 
 def _numbered(of: Planned, found: DataFrame) -> DataFrame:
     """One row a class of all parts, numbered from 1 in their order, without bringing them to one place."""
-    from pyspark.sql import functions as F
-
     held = found.where("keys IS NOT NULL").groupBy("keys")
-    classes = held.agg(F.first("published").alias("published"), F.first("lost").alias("lost"), F.sum("size").alias("size"))
-    placed = classes.orderBy(*_order(of)).withColumn("place", F.monotonically_increasing_id()).persist()
-    partition, place = F.shiftright("place", 33), F.col("place").bitwiseAND(2**33 - 1)
+    classes = held.agg(
+        fn.first("published").alias("published"), fn.first("lost").alias("lost"), fn.sum("size").alias("size")
+    )
+    placed = classes.orderBy(*_order(of)).withColumn("place", fn.monotonically_increasing_id()).persist()
+    partition, place = fn.shiftright("place", 33), fn.col("place").bitwiseAND(2**33 - 1)
     first, offsets = 1, []
     for row in placed.groupBy(partition.alias("partition")).count().orderBy("partition").collect():
         offsets.append((row["partition"], first))
         first += row["count"]
-    table = F.broadcast(placed.sparkSession.createDataFrame(offsets, "partition bigint, first bigint"))
-    numbered = placed.join(table, partition == F.col("partition"))
-    return numbered.select((place + F.col("first")).alias("class_id"), "keys", "published", "lost", "size")
+    table = fn.broadcast(placed.sparkSession.createDataFrame(offsets, "partition bigint, first bigint"))
+    numbered = placed.join(table, partition == fn.col("partition"))
+    return numbered.select((place + fn.col("first")).alias("class_id"), "keys", "published", "lost", "size")
 
 
 def _classed(found: DataFrame, classes: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    known = classes.select("class_id", F.col("keys").alias("known"))
-    return found.join(known, F.col("keys") == F.col("known")).drop("known")
+    known = classes.select("class_id", fn.col("keys").alias("known"))
+    return found.join(known, fn.col("keys") == fn.col("known")).drop("known")
 
 
 def _released(of: Planned, placed: DataFrame) -> DataFrame:
     """The rows as they leave, in an order that nothing but what they publish tells."""
-    from pyspark.sql import functions as F
-
     columns, quasi = plan.published_names(of.publication)
     shown = [of_struct("published" if name in quasi else "own", name).alias(name) for name in columns[:-1]]
-    copies = F.explode(F.array_repeat(F.lit(0), F.col("size").cast("int")))
-    rows = placed.withColumn("copy", copies).select(*shown, F.col("class_id").alias(columns[-1]))
-    order = [named(columns[-1]), *(F.to_json(F.struct(named(name))) for name in columns[:-1] if name not in quasi)]
+    copies = fn.explode(fn.array_repeat(fn.lit(0), fn.col("size").cast("int")))
+    rows = placed.withColumn("copy", copies).select(*shown, fn.col("class_id").alias(columns[-1]))
+    order = [named(columns[-1])]
+    for name in columns[:-1]:
+        if name not in quasi:
+            plain = is_hashed(rows.schema[name].dataType)
+            order.append(named(name) if plain else fn.to_json(fn.struct(named(name).alias("v"))))
     return rows.repartition(named(columns[-1])).sortWithinPartitions(*order)

@@ -6,26 +6,25 @@ import contextlib
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
 
 from dbanon import errors
 from dbanon.spark.asked import Asked
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 
 class Place:
-    """A directory of Hadoop's file systems, or none: then what is made is kept by Spark."""
+    """A directory of Hadoop's file systems, or none (""): then what is made is kept by Spark."""
 
-    def __init__(self, session: SparkSession, target: str | None) -> None:
+    def __init__(self, session: SparkSession, target: str) -> None:
         self.session, self.target = session, target
-        self.draft = None if target is None else f"{target.rstrip('/')}.{uuid.uuid4().hex}.draft"
+        self.draft = f"{target.rstrip('/')}.{uuid.uuid4().hex}.draft" if target else ""
         self.kept: DataFrame | None = None
 
     def write(self, rows: DataFrame) -> DataFrame:
         """The rows as they can be read later; nobody else is told where they are."""
-        if self.draft is None:
+        if not self.draft:
             self.kept = self.keep(rows)
             return self.kept
         rows.write.parquet(self.draft)
@@ -33,8 +32,7 @@ class Place:
 
     def commit(self) -> DataFrame:
         """The rows, where they were to go."""
-        if self.target is None or self.draft is None:
-            assert self.kept is not None
+        if self.kept is not None:
             return self.kept
         files, path = _files(self.session, self.target)
         if not files.rename(_path(self.session, self.draft), path):
@@ -49,7 +47,7 @@ class Place:
 
     def clear(self) -> None:
         """Removes the draft."""
-        if self.draft is not None:
+        if self.draft:
             files, path = _files(self.session, self.draft)
             files.delete(path, True)
 
@@ -57,8 +55,8 @@ class Place:
 @contextlib.contextmanager
 def staged(session: SparkSession, asked: Asked, to: str | Path | None) -> Iterator[Place]:
     """A place for a release; TargetExists where something is there. A draft is removed whatever happens."""
-    target = None if to is None else str(to)
-    if target is not None:
+    target = "" if to is None else str(to)
+    if target:
         files, path = _files(session, target)
         if files.exists(path):
             raise errors.TargetExists(target, [target], asked.function)
@@ -70,10 +68,10 @@ def staged(session: SparkSession, asked: Asked, to: str | Path | None) -> Iterat
 
 
 def _path(session: SparkSession, name: str) -> Any:
-    return session._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[union-attr]
+    return session._jvm.org.apache.hadoop.fs.Path(name)
 
 
 def _files(session: SparkSession, name: str) -> tuple[Any, Any]:
     """The file system of a path, and the path."""
     path = _path(session, name)
-    return path.getFileSystem(session._jsc.hadoopConfiguration()), path  # type: ignore[attr-defined]
+    return path.getFileSystem(session._jsc.hadoopConfiguration()), path

@@ -52,7 +52,7 @@ told AS MATERIALIZED (
 )
 SELECT
     struct_pack({% for c in own %}{% if not loop.first %}, {% endif %}{{ c }} := d.{{ c }}{% endfor %}) AS own,
-    c.published, t.keys, t.lost, {% if person %}{{ person }}::VARCHAR{% else %}NULL::VARCHAR{% endif %} AS person, p.size
+    c.published, t.keys, t.lost, {% if person %}({{ person }})::VARCHAR{% else %}NULL::VARCHAR{% endif %} AS person, p.size
 FROM (SELECT rid, class_id, sum(size)::BIGINT AS size FROM placed GROUP BY ALL) AS p
 JOIN {{ origin }} AS d ON d.rowid = p.rid
 LEFT JOIN told AS t ON t.class_id = p.class_id

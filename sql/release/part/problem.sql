@@ -82,7 +82,7 @@ problem AS MATERIALIZED (
         CASE WHEN facts.wild{{ q.i }} > 0 THEN {{ q.say.wild }} END,
         {% endif %}
         {% if grown is not defined %}
-        CASE WHEN facts.filled{{ q.i }} = 0 THEN {{ q.say.no_values }} END,
+        CASE WHEN {% if larger %}NOT EXISTS (FROM {{ 'larger'|of(q) }} WHERE q{{ q.i }} IS NOT NULL){% else %}facts.filled{{ q.i }} = 0{% endif %} THEN {{ q.say.no_values }} END,
         {% endif %}
         {% endfor %}
         {% if grown is not defined %}

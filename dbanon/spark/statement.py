@@ -1,0 +1,96 @@
+"""The functions in the SQL of a Spark session: a call is answered, and its answer takes its place in the statement."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from dbanon.client.connection import connect
+from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import ENDINGS
+from dbanon.spark.frame import anonymize
+from dbanon.sqltext import names
+
+_PLAIN = "without_dbanon"
+_TOKEN = re.compile(
+    r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|`(?:[^`]|``)*`|\w+|\S", re.DOTALL
+)
+
+
+def install(
+    session: SparkSession, *, policy: Any = None, hierarchies: Mapping[str, Any] | None = None, cell: int | None = None
+) -> None:
+    """Makes `session.sql("SELECT * FROM kacpc('patients', k=10)")` work, with NAME_classes and NAME_metrics, for every
+    algorithm; arguments are written as in DuckDB.
+
+    `policy` is a DuckDB database that declares the tables by name, or what `anonymize` takes, by table; `hierarchies`
+    and `cell` as there. A call is answered when the statement is read, before anything else in it is done: EXPLAIN
+    answers it, too. It is a method of this session object alone: another client of the same Spark does not have it.
+    """
+    plain: Callable[..., DataFrame] = getattr(session.sql, _PLAIN, session.sql)
+
+    def sql(query: str, *args: Any, **kwargs: Any) -> DataFrame:
+        views: list[str] = []
+        try:
+            return plain(_answered(session, query, policy, hierarchies, cell, views), *args, **kwargs)
+        finally:
+            for view in views:
+                session.catalog.dropTempView(view)
+
+    setattr(sql, _PLAIN, plain)
+    session.sql = sql
+
+
+def _answered(
+    session: SparkSession, query: str, policy: Any, hierarchies: Any, cell: int | None, views: list[str]
+) -> str:
+    """The statement with the names of views in place of calls."""
+    pieces, done = [], 0
+    for start, end in _calls(query):
+        with connect() as con:
+            function, table, given = con.called(f"FROM {query[start:end]}")
+        name = (names.table_parts(table) or (table,))[-1]
+        own = policy
+        if isinstance(policy, Mapping):
+            own = policy.get(table, policy.get(name))
+        more = {"name": name, "policy": own, "hierarchies": hierarchies, "cell": given.pop("cell", cell)}
+        answer = anonymize(session.table(table), function, **more, **given)
+        views.append(f"dbanon_{uuid.uuid4().hex}")
+        answer.createTempView(views[-1])
+        pieces += [query[done:start], views[-1]]
+        done = end
+    return "".join([*pieces, query[done:]])
+
+
+def _calls(query: str) -> Iterator[tuple[int, int]]:
+    """Where calls of our functions begin and end."""
+    begun: int | None = None
+    depth, before = 0, None
+    for token in _TOKEN.finditer(query):
+        word = token[0]
+        if word.startswith(("--", "/*")):
+            continue
+        if begun is not None:
+            depth += (word == "(") - (word == ")")
+            if depth == 0:
+                yield begun, token.end()
+                begun = None
+        elif word == "(" and before is not None and before[0].lower() in _functions():
+            begun, depth = before.start(), 1
+        before = token
+
+
+@cache
+def _functions() -> frozenset[str]:
+    """NAME, NAME_classes and NAME_metrics of every algorithm."""
+    known = table_functions()
+    return frozenset(name for name in known if name.removesuffix(_ending(name)) + "_metrics" in known)
+
+
+def _ending(name: str) -> str:
+    return next((ending for ending in ENDINGS if ending and name.endswith(ending)), "")

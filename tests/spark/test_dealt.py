@@ -1,0 +1,216 @@
+"""What a process of Spark does with rows, without Spark: parts of a table are dealt out as DuckDB releases tables."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import dbanon
+from dbanon import cluster, errors
+from dbanon.spark.asked import Asked, LargerTable, Planned
+
+CITIES = [[city, country, "*"] for city, country in (("Oslo", "NO"), ("Bergen", "NO"), ("Lund", "SE"), ("Umea", "SE"))]
+POLICY: dict[str, Any] = {
+    "age": "quasi",
+    "born": {"role": "quasi", "grid": "month"},
+    "city": ("quasi", "cities"),
+    "sex": "quasi",
+    "disease": "sensitive",
+    "ward": "other",
+    "name": "identifier",
+}
+
+
+@pytest.fixture(scope="module")
+def clinic() -> Any:
+    """160 records, of which some are alike, with NULLs."""
+    draw = random.Random(7)
+    rows = [
+        (
+            None if draw.random() < 0.05 else 20 + draw.randrange(30),
+            f"{1980 + draw.randrange(3)}-0{1 + draw.randrange(9)}-1{draw.randrange(10)}",
+            draw.choice(CITIES)[0],
+            draw.choice(["f", "m", None]),
+            draw.choice(["Flu", "HIV", "Cancer", "Cold"]),
+            draw.choice(["A", "B"]),
+            f"person {i % 110}",
+        )
+        for i in range(150)
+    ]
+    rows += rows[:10]
+    with dbanon.connect() as con:
+        con.execute(
+            "CREATE TABLE t "
+            "(age INTEGER, born DATE, city VARCHAR, sex VARCHAR, disease VARCHAR, ward VARCHAR, name VARCHAR)"
+        )
+        con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        dbanon.load_hierarchy(con, "cities", CITIES)
+        dbanon.declare(con, "t", **POLICY)
+        yield con
+
+
+def asked(con: Any, function: str, **parameters: Any) -> Asked:
+    tables = [con.sql(f"FROM dbanon.{name}").to_arrow_table() for name in ("policy", "hierarchy")]
+    return Asked(function, "t", con.sql("FROM t LIMIT 0").to_arrow_table(), *tables, parameters, "UTC")
+
+
+def kinds(con: Any, of: Planned, where: str = "true") -> tuple[pa.Table, pa.Array]:
+    """The rows that are read, each once, and how often each is there."""
+    columns = ", ".join(of.own)
+    rows = con.sql(f"SELECT {columns}, count(*) AS n FROM t WHERE {where} GROUP BY ALL").to_arrow_table()
+    return rows.drop_columns("n"), rows.column("n")
+
+
+def larger(con: Any, of: Planned, persons: bool = False) -> LargerTable:
+    """The values of the whole table."""
+    size = "count(DISTINCT name)" if persons else "count(*)"
+    values = {
+        name: con.sql(f"SELECT {name} AS value, {size} AS size FROM t GROUP BY ALL").to_arrow_table()
+        for name in (*of.quasi, *of.tested)
+    }
+    return LargerTable(values, con.sql("SELECT count(*) FROM t").fetchall()[0][0])
+
+
+def rows_of(dealt: pa.Table) -> Counter[tuple[str, ...]]:
+    """What would be published, without class numbers."""
+    found: Counter[tuple[str, ...]] = Counter()
+    for row in dealt.to_pylist():
+        if row["published"] is not None:
+            found[told((*row["published"].values(), row["own"]["disease"], row["own"]["ward"]))] += row["size"]
+    return found
+
+
+def released(con: Any, function: str, **parameters: Any) -> Counter[tuple[str, ...]]:
+    call = "".join(f", {name} := ${name}" for name in parameters)
+    con.execute(f"SELECT * EXCLUDE (class_id) FROM {function}('t'{call})", parameters)
+    names = [column[0] for column in con.description]
+    order = [i for i, name in enumerate(names) if name not in ("disease", "ward")] + [
+        names.index("disease"),
+        names.index("ward"),
+    ]
+    return Counter(told(row[i] for i in order) for row in con.fetchall())
+
+
+def told(row: Iterable[Any]) -> tuple[str, ...]:
+    """A row that can be counted."""
+    return tuple(map(repr, row))
+
+
+def needed(name: str) -> dict[str, Any]:
+    """Arguments without which a function refuses the call."""
+    return {"large": True} if any(p.name == "large" for p in cluster.find(name).parameters) else {}
+
+
+@pytest.mark.parametrize("name", [a.name for a in cluster.algorithms()])
+def test_a_part_that_is_the_table_is_released_as_the_table(clinic: Any, name: str) -> None:
+    given = {"k": 5, **needed(name)}
+    if name == "rka":
+        given |= {"release": "generalized"} if any(p.name == "release" for p in cluster.find(name).own) else {}
+    try:
+        of = Planned(asked(clinic, name, **given))
+    except errors.DbanonError as error:
+        pytest.skip(str(error))
+    if of.publication.run.noise is not None:
+        pytest.skip("it publishes noise, which is not made from parts")
+    wanted = released(clinic, name, **given)
+    own, weights = kinds(clinic, of)
+    assert rows_of(of.dealt(own, weights, None)) == wanted
+    if not of.publication.run.cleaning.said:
+        assert rows_of(of.dealt(own, weights, larger(clinic, of))) == wanted
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"intervals": "bounds"},
+        {"intervals": "struct"},
+        {"l": 2},
+        {"t": 0.4},
+        {"alpha": 0.7, "suppress": 0.1},
+        {"nulls": "drop"},
+        {"person": "name", "l": 2},
+        {"max_level": {"city": 1}},
+        {"min_level": {"city": 1}, "top": {"age": 40}, "grid": {"age": 5}},
+        {"missing": {"city": ["Oslo"]}},
+        {"improve": 500},
+    ],
+    ids=str,
+)
+def test_what_a_call_says_holds_for_parts(clinic: Any, given: dict[str, Any]) -> None:
+    given = {"k": 5, **given}
+    if "person" in given:
+        clinic.execute("UPDATE dbanon.policy SET role = 'person' WHERE column_name = 'name'")
+        given.pop("person")
+    try:
+        of = Planned(asked(clinic, "kacpc", **given))
+        wanted = released(clinic, "kacpc", **given)
+        own, weights = kinds(clinic, of)
+        assert rows_of(of.dealt(own, weights, None)) == wanted
+        if given.get("nulls") == "drop":
+            own = of.kept(clinic.sql(f"SELECT {', '.join(of.own)} FROM t").to_arrow_table())
+            assert len(own) == sum(wanted.values())
+            assert rows_of(of.dealt(own, pa.repeat(1, len(own)), None)) == wanted
+        else:
+            assert (
+                rows_of(of.dealt(own, weights, larger(clinic, of, of.publication.roles.person is not None))) == wanted
+            )
+    finally:
+        clinic.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'name'")
+
+
+def test_a_part_is_measured_by_the_whole_table(clinic: Any) -> None:
+    """Ranks of published ends, which order classes of all parts, and distances from the whole distribution."""
+    of = Planned(asked(clinic, "mondrian", k=5, qi=["age"], t=0.35, allow_rare=["ward"]))
+    own, weights = kinds(clinic, of, "age BETWEEN 35 AND 44")
+    whole = larger(clinic, of)
+    found = of.dealt(own, weights, whole).to_pylist()
+    ages = sorted(row[0] for row in clinic.execute("SELECT DISTINCT age FROM t WHERE age IS NOT NULL").fetchall())
+    for row in found:
+        low, high = ages[row["keys"]["l0"]], ages[row["keys"]["h0"]]
+        assert row["published"]["age"] == (f"[{low}, {high}]" if low < high else str(low))
+        assert (row["lost"]["a0"], row["lost"]["b0"]) == (low - ages[0], high - ages[0])
+    alone = of.dealt(own, weights, None).to_pylist()
+    assert min(row["keys"]["l0"] for row in alone) == 0 < min(row["keys"]["l0"] for row in found)
+    # A part of one value only is far from the whole table, though not from itself.
+    one, counts = kinds(clinic, of, "age BETWEEN 35 AND 44 AND disease = 'Flu'")
+    assert of.dealt(one, counts, None).num_rows
+    with pytest.raises(Exception, match=r"t = 0\.35"):
+        of.dealt(one, counts, whole)
+
+
+def test_the_words_of_the_gate_find_what_is_wrong(clinic: Any) -> None:
+    of = Planned(asked(clinic, "kacpc", k=5))
+    own, weights = kinds(clinic, of)
+    found = of.dealt(own, weights, None)
+    rows = pa.Table.from_arrays(found.column("own").combine_chunks().flatten(), of.own)
+    shown = pa.Table.from_arrays(found.column("published").combine_chunks().flatten(), of.quasi)
+    assert of.refused(rows, shown) == (0, 0)
+    for column, wrong, refused in (
+        ("age", "[1, 2]", "uncovered"),
+        ("city", "Paris", "uncovered"),
+        ("born", "1980-01-13", "finer"),
+    ):
+        values = shown.column(column).to_pylist()
+        values[3] = wrong
+        spoiled = shown.set_column(of.quasi.index(column), column, pa.array(values))
+        uncovered, finer = of.refused(rows, spoiled)
+        assert (uncovered if refused == "uncovered" else finer) >= 1
+
+
+def test_models_and_persons_are_judged_by_class(clinic: Any) -> None:
+    of = Planned(asked(clinic, "kacpc", k=2, l=2, t=0.9))
+    rows = clinic.sql(f"SELECT {', '.join(of.own)} FROM t ORDER BY ALL LIMIT 40").to_arrow_table()
+    diseases = rows.column("disease").to_pylist()
+    whole = larger(clinic, of)
+    for classes in ([0] * 40, [0 if d == "Flu" else 1 for d in diseases]):
+        placed = pa.table({"class_id": classes, "size": [1] * 40})
+        found = {row["model"]: row for row in of.judged(rows, placed, whole).to_pylist()}
+        values = [len({d for d, c in zip(diseases, classes, strict=True) if c == number}) for number in set(classes)]
+        numbers = {of.publication.demands[n].parameter: n for n in found}
+        assert found[numbers["l"]]["value"] == min(values)
+        assert found[numbers["l"]]["missed"] == sum(v < 2 for v in values)

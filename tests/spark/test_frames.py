@@ -1,0 +1,302 @@
+"""DataFrames of Spark: the release of one part is DuckDB's, parts keep the promise, and the gate stands before rows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dbanon
+import dbanon.spark
+from dbanon import errors
+from dbanon.release import plan
+
+pytestmark = pytest.mark.filterwarnings("default")  # pyspark warns of its own
+
+CITIES = [[city, country, "*"] for city, country in (("Oslo", "NO"), ("Bergen", "NO"), ("Lund", "SE"), ("Umea", "SE"))]
+POLICY: dict[str, Any] = {"age": "quasi", "city": ("quasi", "cities"), "sex": "quasi", "disease": "sensitive"}
+GIVEN: dict[str, Any] = {"policy": POLICY, "hierarchies": {"cities": CITIES}}
+
+
+def made(rows: int, seed: int = 1) -> pa.Table:
+    draw = random.Random(seed)
+    return pa.table(
+        {
+            "age": pa.array(
+                [None if draw.random() < 0.02 else 20 + draw.randrange(60) for _ in range(rows)], pa.int32()
+            ),
+            "city": [draw.choice(CITIES)[0] for _ in range(rows)],
+            "sex": [draw.choice(["f", "m", None]) for _ in range(rows)],
+            "disease": [draw.choice(["Flu", "HIV", "Cancer", "Cold"]) for _ in range(rows)],
+            "who": [f"p{i // 2}" for i in range(rows)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def people(spark: Any) -> Any:
+    return spark.createDataFrame(made(400))
+
+
+@pytest.fixture(scope="module")
+def beside() -> Any:
+    """The same rows in DuckDB."""
+    with dbanon.connect() as con:
+        people = made(400)
+        con.register("given", people)
+        con.execute("CREATE TABLE people AS FROM given")
+        dbanon.load_hierarchy(con, "cities", CITIES)
+        dbanon.declare(con, "people", who="identifier", **POLICY)
+        yield con
+
+
+GIVEN["policy"] = POLICY | {"who": "identifier"}
+
+
+def counted(table: pa.Table) -> Counter[str]:
+    return Counter(repr(tuple(row.values())) for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("function", ["kacpc", "kacpc_classes", "mdav", "best"])
+def test_one_part_is_the_release_of_duckdb(people: Any, beside: Any, function: str) -> None:
+    found = dbanon.spark.anonymize(people, function, k=5, **GIVEN).toArrow()
+    wanted = beside.sql(f"FROM {function}('people', k=5)").to_arrow_table()
+    assert found.column_names == wanted.column_names
+    assert counted(found) == counted(wanted)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"person": True}, {"l": 2, "suppress": 0.1}, {"intervals": "bounds", "nulls": "drop"}], ids=str
+)
+def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str, Any]) -> None:
+    given = dict(given)
+    policy = POLICY | {"who": "person" if given.pop("person", False) else "identifier"}
+    beside.execute("UPDATE dbanon.policy SET role = $1 WHERE column_name = 'who'", [policy["who"]])
+    call = "".join(f", {name} := ${name}" for name in given)
+    measures = dbanon.spark.anonymize(people, "mondrian_metrics", k=5, **{**GIVEN, "policy": policy}, **given)
+    found = {row["metric"]: row.asDict() for row in measures.collect()}
+    beside.execute(f"FROM mondrian_metrics('people', k=5{call})", given)
+    wanted = {row[0]: row for row in beside.fetchall()}
+    assert {*wanted} - {*found} == {
+        "clusters", "c_avg_clusters", "discernibility_clusters", "discernibility_suppression_clusters",
+        "square_error", "square_error_clusters", "square_error_raw:age", "square_error_raw_clusters:age",
+        *(name for name in wanted if name.startswith("rare_sensitive_value:") or name == "k_clusters"),
+    }  # fmt: skip
+    for name, row in found.items():
+        assert row["value"] == pytest.approx(wanted[name][1], abs=1e-9), name
+        assert (row["better"], row["description"], row["published"]) == wanted[name][2:], name
+    beside.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'who'")
+
+
+def test_parts_keep_the_promise_and_do_not_depend_on_partitions(spark: Any) -> None:
+    rows = made(3000, 2)
+    releases = []
+    for partitions in (1, 7):
+        df = spark.createDataFrame(rows).repartition(partitions)
+        out = dbanon.spark.anonymize(df, "mondrian", k=4, l=2, cell=90, **GIVEN).toArrow()
+        releases.append(counted(out))
+        assert out.num_rows == 3000
+    assert releases[0] == releases[1]
+    frame = out.to_pandas()
+    groups = frame.groupby(["age", "city", "sex"], dropna=False)
+    assert groups.size().min() >= 4 and groups["disease"].nunique().min() >= 2
+    assert (groups["class_id"].nunique() == 1).all()
+    assert sorted(frame["class_id"].unique()) == list(range(1, frame["class_id"].nunique() + 1))
+    # What is published covers the records: diseases and sexes add up as they did.
+    assert Counter(frame["disease"]) == Counter(rows.column("disease").to_pylist())
+    with dbanon.connect() as con:
+        con.register("given", rows)
+        con.execute("CREATE TABLE people AS FROM given")
+        dbanon.load_hierarchy(con, "cities", CITIES)
+        dbanon.declare(con, "people", **GIVEN["policy"])
+        # The cuts are those of coarse cells.
+        assert releases[0] == counted(con.sql("FROM mondrian('people', k=4, l=2, cell=90)").to_arrow_table())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"t": 0.5}, {"max_level": {"city": 1}}, {"policy": POLICY | {"who": "person"}}, {"nulls": "drop"}],
+    ids=str,
+)
+def test_parts_of_tables_with_models_blocks_persons_and_nulls(spark: Any, given: dict[str, Any]) -> None:
+    rows = made(1200, 3)
+    out = dbanon.spark.anonymize(spark.createDataFrame(rows), "kacpc", k=5, cell=100, **{**GIVEN, **given}).toArrow()
+    frame = out.to_pandas()
+    kept = rows.to_pandas().dropna(subset=["age", "sex"]) if "nulls" in given else rows.to_pandas()
+    assert len(frame) == len(kept)
+    if "max_level" in given:
+        assert "*" not in set(frame["city"])
+    if "t" in given:
+        share = frame["disease"].value_counts(normalize=True)
+        for _, of in frame.groupby("class_id"):
+            own = of["disease"].value_counts(normalize=True).reindex(share.index, fill_value=0)
+            assert (own - share).abs().sum() / 2 <= 0.5 + 1e-9
+    assert frame.groupby("class_id").size().min() >= 5
+
+
+def test_a_release_is_written_beside_its_place_first(spark: Any, people: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    target = tmp_path / "safe.parquet"
+    out = dbanon.spark.anonymize(people, "kacpc", k=5, to=target, **GIVEN)
+    assert out.count() == 400 and [p.name for p in tmp_path.iterdir()] == ["safe.parquet"]
+    with pytest.raises(errors.TargetExists):
+        dbanon.spark.anonymize(people, "kacpc", k=5, to=target, **GIVEN)
+
+    from dbanon.spark import release
+
+    def leaking(of: Any, placed: Any) -> Any:
+        """One record leaves in a class of its own."""
+        from pyspark.sql import functions as fn
+
+        columns, _ = plan.published_names(of.publication)
+        rows = honest(of, placed)
+        alone = rows.limit(1).withColumn("age", fn.lit("19")).withColumn("class_id", fn.lit(9999).cast("bigint"))
+        return rows.exceptAll(rows.limit(1)).union(alone).select(*columns)
+
+    honest = release._released
+    monkeypatch.setattr(release, "_released", leaking)
+    with pytest.raises(errors.GateRefused):
+        dbanon.spark.anonymize(people, "kacpc", k=5, to=tmp_path / "leak.parquet", **GIVEN)
+    assert [p.name for p in tmp_path.iterdir()] == ["safe.parquet"]
+
+
+def test_the_policy_comes_from_where_it_is(spark: Any, people: Any, tmp_path: Path) -> None:
+    wanted = counted(dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN).toArrow())
+    toml = tmp_path / "policy.toml"
+    toml.write_text(
+        'who = "identifier"\nage = "quasi"\nsex = "quasi"\ndisease = "sensitive"\n'
+        '[city]\nrole = "quasi"\nhierarchy = "cities"\n'
+    )
+    said = {c: (r, None) if isinstance(r, str) else r for c, r in GIVEN["policy"].items()}
+    rows = [{"column_name": c, "role": role, "hierarchy": hierarchy} for c, (role, hierarchy) in said.items()]
+    with dbanon.connect(tmp_path / "clinic.duckdb") as con:
+        con.execute("CREATE TABLE people (who INTEGER, age INTEGER, sex VARCHAR, disease VARCHAR, city VARCHAR)")
+        dbanon.load_hierarchy(con, "cities", CITIES)
+        dbanon.declare(con, "people", **GIVEN["policy"])
+    for policy in (
+        toml,
+        pd.DataFrame(rows),
+        spark.createDataFrame(pa.Table.from_pylist(rows)),
+        pa.Table.from_pylist(rows),
+    ):
+        found = dbanon.spark.anonymize(people, "kacpc", k=5, policy=policy, hierarchies={"cities": CITIES})
+        assert counted(found.toArrow()) == wanted
+    found = dbanon.spark.anonymize(people, "kacpc", k=5, name="people", policy=str(tmp_path / "clinic.duckdb"))
+    assert counted(found.toArrow()) == wanted
+    for wrong in (str(tmp_path / "none.toml"), [1, 2], pd.DataFrame({"a": [1]})):
+        with pytest.raises(errors.NotPolicy):
+            dbanon.spark.anonymize(people, "kacpc", k=5, policy=wrong)
+
+
+def test_statements_of_the_session(spark: Any, people: Any) -> None:
+    people.createOrReplaceTempView("people")
+    dbanon.spark.install(spark, policy={"people": GIVEN["policy"]}, hierarchies={"cities": CITIES})
+    dbanon.spark.install(spark, policy={"people": GIVEN["policy"]}, hierarchies={"cities": CITIES})
+    for call in ("k=5", "k := 5", "k => 5", "k = 5, qi = ['age', 'city', 'sex']"):
+        found = spark.sql(
+            f"SELECT count(*) AS n, min(size) AS k FROM kacpc_classes('people', {call}) -- kacpc("
+        ).collect()
+        assert found[0]["k"] >= 5
+    both = spark.sql(
+        "SELECT 'mdav(''people'', k=1)' AS said, a.n + b.n AS n "
+        "FROM (SELECT count(*) AS n FROM kacpc('people', k=5)) AS a, "
+        "(SELECT count(*) AS n FROM mdav('people', k=5)) AS b"
+    ).collect()[0]
+    assert both["n"] == 800 and both["said"] == "mdav('people', k=1)"
+    assert [table.name for table in spark.catalog.listTables()] == ["people"]
+    for wrong, error in (
+        ("kk=5", errors.UnknownParameter),
+        ("k=0", errors.InvalidArgument),
+        ("k=5000", errors.InAPart),
+    ):
+        with pytest.raises(error):
+            spark.sql(f"SELECT * FROM kacpc('people', {wrong})")
+
+
+def test_what_cannot_be_done_says_so(spark: Any, people: Any) -> None:
+    def refused(error: type[Exception], match: str, df: Any = people, function: str = "kacpc", **given: Any) -> None:
+        with pytest.raises(error, match=match):
+            dbanon.spark.anonymize(df, function, **{"k": 5, **GIVEN, **given})
+
+    refused(errors.UnknownAlgorithm, "kacp", function="kacp")
+    refused(errors.UnknownParameter, "nope", nope=1)
+    refused(errors.NotInParts, "suppress", cell=20, suppress=0.1, t=0.4)
+    refused(errors.NotInParts, "lattice", function="datafly", cell=20)
+    refused(errors.EmptySource, "no rows", df=people.limit(0))
+    refused(errors.InAPart, "2 distinct values are missing from hierarchy", hierarchies={"cities": CITIES[:2]})
+    double = spark.createDataFrame([(1, 2)], "a int, A int")
+    refused(errors.TwoColumns, "'a'", df=double)
+    odd = spark.createDataFrame(pa.table({'x"); DROP': list(range(50)), "b`c.d": ["u", "v"] * 25, "😀": ["s"] * 50}))
+    out = dbanon.spark.anonymize(odd, "mondrian", k=5, qi=['x"); DROP', "b`c.d"], sensitive=["😀"])
+    assert out.count() == 50 and out.columns == ['x"); DROP', "b`c.d", "😀", "class_id"]
+
+
+def test_a_process_that_is_killed_changes_nothing(spark: Any) -> None:
+    """Processes that anonymize parts are killed while they do: their tasks are tried again."""
+    df = spark.createDataFrame(made(2000, 4))
+    wanted = counted(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
+    killed: list[int] = []
+    done = threading.Event()
+
+    def kill() -> None:
+        while not done.is_set() and len(killed) < 3:
+            time.sleep(0.4)
+            found = workers()
+            if found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(found[0], signal.SIGKILL)
+                    killed.append(found[0])
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        found = counted(dbanon.spark.anonymize(df, "mondrian", k=4, cell=120, **GIVEN).toArrow())
+    finally:
+        done.set()
+        thread.join()
+    assert len(killed) == 3 and found == wanted
+
+
+def workers() -> list[int]:
+    """Processes of Spark that run Python at the moment: children of their daemon that take time."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            of = stat.read_text().rsplit(")", 1)[1].split()
+            command = (stat.parent / "cmdline").read_bytes()
+            parent = Path("/proc", of[1], "cmdline").read_bytes()
+            if b"pyspark.daemon" in command and b"pyspark.daemon" in parent and of[0] == "R":
+                found.append(int(stat.parent.name))
+    return found
+
+
+def test_the_driver_is_told_values_and_counts_alone(spark: Any, monkeypatch: Any) -> None:
+    told: list[tuple[tuple[str, ...], int]] = []
+    frames = type(spark.range(1))
+
+    def noted(name: str) -> None:
+        honest = getattr(frames, name)
+
+        def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+            found = honest(self, *args, **kwargs)
+            told.append((tuple(self.columns), len(found)))
+            return found
+
+        monkeypatch.setattr(frames, name, called)
+
+    for name in ("collect", "toArrow", "toPandas", "take", "head"):
+        noted(name)
+    dbanon.spark.anonymize(spark.createDataFrame(made(2000, 5)), "mondrian_metrics", k=4, l=2, cell=120, **GIVEN)
+    # A column of the source is never told beside another one, nor a record at all.
+    raw = {"age", "city", "sex", "disease", "who", "own", "published", "codes", "looked"}
+    assert told and not any(raw & {*columns} for columns, _ in told)
+    assert max(rows for columns, rows in told if "value" in columns and "size" in columns) <= 61
