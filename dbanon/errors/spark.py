@@ -45,4 +45,8 @@ class NotOnSpark(DbanonError):
 
 
 class InAPart(DbanonError):
-    """An error of a process of Spark, which says all there is to say."""
+    """An error of a process of Spark that anonymized or judged a part: one of DuckDB's, or one that a statement there
+    would raise."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said if said.endswith((".", "?")) else f"{said}.")

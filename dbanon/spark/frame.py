@@ -36,8 +36,8 @@ def anonymize(
     A DataFrame of at most `cell` (default 50,000) combinations of quasi-identifiers is clustered as one, and the
     release is the one that DuckDB gives. A larger one is cut into parts of at most so many, along the attribute that
     narrows a part most at its median tuple; distances and what models compare with are those of the whole table, and
-    classes that publish the same are one. NotInParts says what cannot be done so. Nothing depends on partitions or on how many
-    processes there are.
+    classes that publish the same are one. NotInParts says what cannot be done so. Nothing depends on partitions or on
+    how many processes there are.
 
     Rows can be read once the gate has passed all of them. `to` is a directory that the release is written to, as
     Parquet: beside it first, and renamed then. Without it the release is kept in the checkpoint directory of the

@@ -524,6 +524,11 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 # --- all of them --------------------------------------------------------------------------------------------
 
 ELSEWHERE = {
+    "InAPart": "test_frames.py",
+    "NotInParts": "test_frames.py",
+    "NotOnSpark": "test_frames.py",
+    "NotPolicy": "test_frames.py",
+    "TwoColumns": "test_frames.py",
     "NotData": "test_files.py",
     "NotAPublishedForm": "test_query_error.py",
     "NothingLeftToErase": "test_sequences.py",

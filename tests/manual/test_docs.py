@@ -22,7 +22,7 @@ from dbanon.manual import pages
 
 pytestmark = pytest.mark.whole
 
-OWN = ("sqlalchemy", "tutorial")  # tests of their own run these
+OWN = ("spark", "sqlalchemy", "tutorial")  # tests of their own run these
 PAGES = [page for page in documents.GUIDES if page.stem not in OWN]
 DATABASE = "dbanon_demo.duckdb"
 
