@@ -2,8 +2,8 @@
 
 `first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`:
-least loss; `streams`: every stream system beside FADS; `figures` (`--plot`): the papers' figures; `guide`: the guide to
-all algorithms. Anything else is a table
+least loss; `streams`: every stream system beside FADS; `spark` (`--rows`): by Spark, which must be installed; `figures`
+(`--plot`): the papers' figures; `guide`: the guide to all algorithms. Anything else is a table
 of tests/bench/speed.py: statement, clustering alone, and a plain loop.
 """
 
@@ -13,7 +13,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from tests.bench import bounded, data, figures, first, guide, improve, large, small, speed, streams, wide
+from tests.bench import bounded, data, figures, first, guide, improve, large, small, spark, speed, streams, wide
 
 SIZES = {"1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8}
 """Rows by name; from 30 million on, only where they are asked for."""
@@ -31,6 +31,7 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     "wide": lambda given: wide.report(given.tables or list(wide.CASES), given.json),
     "improve": lambda given: improve.report(given.runs, given.json),
     "streams": lambda given: streams.report(given.json),
+    "spark": lambda given: spark.report([SIZES[n] for n in given.rows or ("1m", "10m")], given.json),
     "guide": lambda given: guide.report(),
     "figures": lambda given: figures.report(given.figure or [], given.plot, given.json),
 }  # fmt: skip
@@ -73,7 +74,7 @@ def main() -> None:
             for algorithm in given.algorithm or ["kacpc"]:
                 speed.profile(case, given.k[0] if given.k else 10, given.runs, algorithm)
     else:
-        for group in [c for c in given.cases or GROUPS if c in GROUPS and (given.cases or c != "guide")]:
+        for group in [c for c in given.cases or GROUPS if c in GROUPS and (given.cases or c not in ("guide", "spark"))]:
             GROUPS[group](given)
         if tables:
             speed.report(tables, given.k or [2, 10, 100], given.runs, given.json)
