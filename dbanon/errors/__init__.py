@@ -121,7 +121,7 @@ from dbanon.errors.sources import (
     UnreadableFile,
     UnreadableValue,
 )
-from dbanon.errors.spark import InAPart, NotInParts, NotOnSpark, NotPolicy, TwoColumns
+from dbanon.errors.spark import InAPart, NotInParts, NotOnSpark, NotPolicy, NotSpark, TwoColumns
 from dbanon.errors.streams import (
     IsStream,
     NodeGone,
@@ -181,6 +181,7 @@ __all__ = [
     "NotOnSpark",
     "NotOneCall",
     "NotPolicy",
+    "NotSpark",
     "NotStored",
     "NotTheRelease",
     "NotWritten",

@@ -16,6 +16,16 @@ class NotPolicy(DbanonError):
         )
 
 
+class NotSpark(DbanonError):
+    """What was given is no DataFrame of Spark."""
+
+    def __init__(self, function: str, got: str) -> None:
+        super().__init__(
+            f"{function}: {got} is no DataFrame of Spark, as SparkSession makes them. Hint: dbanon.anonymize takes "
+            "DataFrames of pandas, polars and Arrow; those of Spark Connect have no way to the processes of Spark."
+        )
+
+
 class TwoColumns(DbanonError):
     """Columns of a DataFrame that differ by case at most."""
 

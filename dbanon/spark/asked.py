@@ -4,6 +4,7 @@ and the parameters, as Arrow tables and values; and what such a process can be a
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -141,12 +142,10 @@ class Planned:
 
     def codes(self, column: str, larger: LargerTable) -> pa.Table:
         """`value` and `code` of a column that the clustering looks at; NULL has none."""
-        self._empty()
         return self._answer(self._filled("codes", self._beside(larger), of=column))
 
     def domains(self, larger: LargerTable) -> pa.Table:
         """One row: what the clustering is asked, and the domains of the columns."""
-        self._empty()
         of = self._beside(larger)
         return self._answer(self._filled("domains", of, request=cluster_request(of)))
 
@@ -159,8 +158,13 @@ class Planned:
         return bound(plan.filled(f"spark/{name}.sql", publication, None, **more))
 
     def _answer(self, statement: str) -> pa.Table:
-        with cells.withheld(self.asked.function, lambda: [self.asked.name]):
-            return self.con.sql(statement).to_arrow_table()
+        """What a statement gives; the rows that it read are forgotten."""
+        try:
+            with cells.withheld(self.asked.function, lambda: [self.asked.name]):
+                return self.con.sql(statement).to_arrow_table()
+        finally:
+            self._empty()
+            self.con.raw.execute(f"DROP TABLE IF EXISTS {_SHOWN}")
 
     def _beside(self, larger: LargerTable | None) -> Publication:
         """The publication of a part of a larger table."""
@@ -187,13 +191,12 @@ class Planned:
         self.con.raw.unregister("given")
 
 
-_KNOWN: dict[str, Planned] = {}
+_KNOWN = threading.local()
 
 
 def planned(asked: Asked) -> Planned:
-    """What is planned of a call in this process; the last one is kept."""
-    if asked.key not in _KNOWN:
-        made = Planned(asked)
-        _KNOWN.clear()
-        _KNOWN[asked.key] = made
-    return _KNOWN[asked.key]
+    """What is planned of a call in this thread; the last one is kept."""
+    last: Planned | None = getattr(_KNOWN, "last", None)
+    if last is None or last.asked.key != asked.key:
+        last = _KNOWN.last = Planned(asked)
+    return last

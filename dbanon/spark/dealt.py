@@ -93,6 +93,9 @@ def _tried(columns: pa.Schema, made: Callable[[], pa.Table]) -> pa.Table:
     would quote values: an error is handed on as a row."""
     try:
         found = made()
+        return found.append_column("error", pa.nulls(len(found), pa.string())).cast(columns)
     except (errors.DbanonError, duckdb.Error) as error:
-        return pa.Table.from_pylist([{"error": str(error).removeprefix("Invalid Input Error: ")}], columns)
-    return found.append_column("error", pa.nulls(len(found), pa.string())).cast(columns)
+        said = str(error).removeprefix("Invalid Input Error: ")
+    except pa.ArrowException as error:
+        said = f"a column cannot be handed on: {type(error).__name__}, whose message may quote values and is withheld."
+    return pa.Table.from_pylist([{"error": said}], columns)

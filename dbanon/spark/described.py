@@ -19,6 +19,7 @@ from dbanon.functions.registry import check_algorithm, table_functions
 from dbanon.functions.table_function import ENDINGS
 from dbanon.policy import files
 from dbanon.policy.declare import declare, load_hierarchy
+from dbanon.release import timed_search
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import SCHEMA
 from dbanon.spark.asked import Asked, spelled
@@ -38,13 +39,18 @@ def asked(
     """The call of a function on a DataFrame, as its NAME, and its kind: release, classes or metrics. `hierarchies` are
     by the name that the policy declares, else by column.
 
-    Raises UnknownAlgorithm, UnknownParameter, NotPolicy, and what `declare` and `load_hierarchy` raise.
+    Raises NotSpark, NotOnSpark, UnknownAlgorithm, UnknownParameter, NotPolicy, and what `declare` and `load_hierarchy`
+    raise.
     """
+    if not type(df).__module__.startswith("pyspark.sql.") or "connect" in type(df).__module__:
+        raise errors.NotSpark("anonymize", f"a {type(df).__module__}.{type(df).__qualname__}")
     called, kind = _function(function)
     known = [p.name for p in table_functions()[called].parameters]
     for parameter in given:
         if parameter not in known:
             raise errors.UnknownParameter("anonymize", parameter, known)
+    if timed_search.seconds("anonymize", given) is not None:
+        raise errors.NotOnSpark(called, f"improve = {given['improve']!r}, which ends when time is up,")
     parameters = json.loads(json.dumps(dict(given), default=str))
     columns = _columns(df)
     with connect() as con:

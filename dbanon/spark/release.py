@@ -23,20 +23,21 @@ CELL = 50_000
 class Made:
     """A release before it is judged. Of the source: `rows` those that are clustered; `dealt` these by kinds, with what
     is published of them (dbanon.spark.dealt); `classes` one row a class: `class_id`, `keys`, `published`, `lost`,
-    `size`; `released` the rows that would leave."""
+    `size`, from the same `ordered` by keys; `released` the rows that would leave."""
 
     asked: Asked
     of: Planned
     source: DataFrame
     rows: DataFrame
     dealt: DataFrame
+    ordered: DataFrame
     classes: DataFrame
     released: DataFrame
 
     def forget(self) -> None:
         """Gives back what is kept of it."""
-        self.dealt.unpersist()
-        self.classes.unpersist()
+        for kept_ in (self.dealt, self.ordered, self.classes):
+            kept_.unpersist()
 
     @property
     def placed(self) -> DataFrame:
@@ -59,8 +60,9 @@ def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
         wrong = found.where("error IS NOT NULL").agg(fn.min("error")).collect()[0][0]
         if wrong is not None:
             raise errors.InAPart(wrong)
-        classes = _numbered(of, found).persist()
-        return Made(asked, of, source, rows, found, classes, _released(of, _classed(found, classes)))
+        ordered = _ordered(of, found).persist()
+        classes = _numbered(ordered).persist()
+        return Made(asked, of, source, rows, found, ordered, classes, _released(of, _classed(found, classes)))
     except BaseException:
         found.unpersist()
         raise
@@ -88,9 +90,9 @@ def _divisible(of: Planned, tuples: int, cell: int) -> None:
     options, run = publication.options, publication.run
     compared = any(d.rule.compares for d in publication.demands)
     person = publication.roles.person
-    suppresses = bool(options["suppress"]) or run.most_suppressed is not None
     wanted = {
-        "suppress with a model that compares classes with the table": suppresses and compared,
+        "suppress with a model that compares classes with the table": bool(options["suppress"]) and compared,
+        "leaving out a number of records": run.most_suppressed is not None,
         "multi = 'joint'": publication.joint and len(of.tested) > 1,
         "influence": run.forest is not None,
         "leaving out duplicates or what lies out of bounds": bool(run.cleaning.said),
@@ -113,20 +115,22 @@ def _order(of: Planned) -> list[Column]:
     return [of_struct("keys", column).asc_nulls_last() for column in columns]
 
 
-def _numbered(of: Planned, found: DataFrame) -> DataFrame:
-    """One row a class of all parts, numbered from 1 in their order, without bringing them to one place."""
-    held = found.where("keys IS NOT NULL").groupBy("keys")
-    classes = held.agg(
-        fn.first("published").alias("published"), fn.first("lost").alias("lost"), fn.sum("size").alias("size")
-    )
-    placed = classes.orderBy(*_order(of)).withColumn("place", fn.monotonically_increasing_id()).persist()
+def _ordered(of: Planned, found: DataFrame) -> DataFrame:
+    """One row a class of all parts, in their order, and its `place` in the partition that it is in."""
+    firsts = (fn.first(name).alias(name) for name in ("published", "lost"))
+    classes = found.where("keys IS NOT NULL").groupBy("keys").agg(*firsts, fn.sum("size").alias("size"))
+    return classes.orderBy(*_order(of)).withColumn("place", fn.monotonically_increasing_id())
+
+
+def _numbered(ordered: DataFrame) -> DataFrame:
+    """The classes numbered from 1, without bringing them to one place."""
     partition, place = fn.shiftright("place", 33), fn.col("place").bitwiseAND(2**33 - 1)
     first, offsets = 1, []
-    for row in placed.groupBy(partition.alias("partition")).count().orderBy("partition").collect():
+    for row in ordered.groupBy(partition.alias("partition")).count().orderBy("partition").collect():
         offsets.append((row["partition"], first))
         first += row["count"]
-    table = fn.broadcast(placed.sparkSession.createDataFrame(offsets, "partition bigint, first bigint"))
-    numbered = placed.join(table, partition == fn.col("partition"))
+    table = fn.broadcast(ordered.sparkSession.createDataFrame(offsets, "partition bigint, first bigint"))
+    numbered = ordered.join(table, partition == fn.col("partition"))
     return numbered.select((place + fn.col("first")).alias("class_id"), "keys", "published", "lost", "size")
 
 

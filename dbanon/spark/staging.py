@@ -35,7 +35,8 @@ class Place:
         if self.kept is not None:
             return self.kept
         files, path = _files(self.session, self.target)
-        if not files.rename(_path(self.session, self.draft), path):
+        # A directory that is there by now would take the draft in.
+        if files.exists(path) or not files.rename(_path(self.session, self.draft), path):
             raise errors.TargetExists(self.target, [self.target], "anonymize")
         return self.session.read.parquet(self.target)
 

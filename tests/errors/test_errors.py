@@ -528,6 +528,7 @@ ELSEWHERE = {
     "NotInParts": "test_frames.py",
     "NotOnSpark": "test_frames.py",
     "NotPolicy": "test_frames.py",
+    "NotSpark": "test_frames.py",
     "TwoColumns": "test_frames.py",
     "NotData": "test_files.py",
     "NotAPublishedForm": "test_query_error.py",

@@ -228,9 +228,12 @@ def test_what_cannot_be_done_says_so(spark: Any, people: Any) -> None:
             dbanon.spark.anonymize(df, function, **{"k": 5, **GIVEN, **given})
 
     refused(errors.UnknownAlgorithm, "kacp", function="kacp")
+    refused(errors.NotSpark, "DataFrame", df=pd.DataFrame({"age": [1]}))
+    refused(errors.NotOnSpark, "improve = '5s'", improve="5s")
+    refused(errors.NotOnSpark, "noise", function="rka", release="noise")
     refused(errors.UnknownParameter, "nope", nope=1)
     refused(errors.NotInParts, "suppress", cell=20, suppress=0.1, t=0.4)
-    refused(errors.NotInParts, "lattice", function="datafly", cell=20)
+    refused(errors.NotInParts, "leaving out", function="datafly", cell=20)
     refused(errors.EmptySource, "no rows", df=people.limit(0))
     refused(errors.InAPart, "2 distinct values are missing from hierarchy", hierarchies={"cities": CITIES[:2]})
     double = spark.createDataFrame([(1, 2)], "a int, A int")
