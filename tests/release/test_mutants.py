@@ -281,8 +281,8 @@ def test_columns_that_must_not_leave_are_noticed(people: Any, monkeypatch: pytes
     for published in ("note", "pid"):
         for role in ("sensitive", "other"):
 
-            def careless(*given: Any, role: str = role, published: str = published) -> column_roles.Roles:
-                roles = real(*given)
+            def careless(*given: Any, role: str = role, published: str = published, **more: Any) -> column_roles.Roles:
+                roles = real(*given, **more)
                 return replace(roles, **{role: (*getattr(roles, role), published)})
 
             monkeypatch.setattr(column_roles, "resolve", careless)

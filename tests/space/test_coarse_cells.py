@@ -70,11 +70,12 @@ def test_what_a_cut_narrows_most_is_cut_and_subtrees_and_null_stay_together() ->
 
 
 def grid(draws: np.random.Generator, rows: int) -> space.Space:
-    """Two numbers, and three categories under two nodes."""
+    """Two numbers, and three categories under two nodes; a sensitive value, which some algorithms look at."""
     tree = space.Tree(np.array([-1, 0, 1, 1, 0, 4], np.int32), np.array([2, 3, 5], np.int32))
-    numbers = [space.Number(np.arange(50.0), True) for _ in range(2)]
+    numbers = [space.Number(np.arange(50.0), True, magnitudes=np.arange(50.0)) for _ in range(2)]
     columns = [draws.integers(0, n, rows).astype(np.int32) for n in (50, 50, 3)]
-    return space.build([*numbers, tree], columns, np.arange(rows, dtype=np.uint64), None)[0]
+    disease = (draws.integers(0, 6, rows).astype(np.int32), 6, None)
+    return space.build([*numbers, tree], columns, np.arange(rows, dtype=np.uint64), None, None, [disease])[0]
 
 
 @pytest.mark.parametrize("name", NAMES)
