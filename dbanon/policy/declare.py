@@ -20,7 +20,7 @@ from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 
 
-def declare(connection: Any, table: str, **columns: Any) -> None:
+def declare(connection: Any, table: str, /, **columns: Any) -> None:
     """Writes the roles of a table's columns to `dbanon.policy`, replacing what these columns had.
 
     A column's value is its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight, min_level,

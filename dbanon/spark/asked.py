@@ -27,8 +27,8 @@ from dbanon.sqltext.quote import Sql, identifier, qualified, text
 
 _HOME = "memory"
 _PART, _SHOWN = (qualified(_HOME, "part", name) for name in ("rows", "shown"))
-_WEIGHT = "weight of a row"
 _SIZE = "size of a value"
+_GIVEN = "rows of a part, given"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Planned:
         self.con.execute(f"SET TimeZone = {text(asked.zone)}")
         schema.create(self.con.raw)
         for name, rows in (("policy", asked.policy), ("hierarchy", asked.hierarchy)):
-            self._insert(f"INSERT INTO {SCHEMA}.{name} BY NAME FROM given", rows)
+            self._insert(f"INSERT INTO {SCHEMA}.{name} BY NAME", rows)
         self._table(identifier(asked.name), asked.columns)
         self.publication = self._publication()
         self._empty()
@@ -91,7 +91,15 @@ class Planned:
                 Call.of(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
             )
         read = replace(made.source, shown=self.asked.name, sql=_PART, is_table=True, bare=False)
-        return replace(made, kind="release", source=read, weight=identifier(_WEIGHT))
+        return replace(made, kind="release", source=read, weight=identifier(self.weight))
+
+    @cached_property
+    def weight(self) -> str:
+        """The column that says how many records a row stands for: a name that no other has."""
+        name = "records"
+        while name in map(str.lower, self.asked.columns.column_names):
+            name += "_"
+        return name
 
     @cached_property
     def own(self) -> list[str]:
@@ -180,15 +188,15 @@ class Planned:
         self._fill(self.asked.columns.select(self.own), pa.array([], pa.int64()))
 
     def _fill(self, rows: pa.Table, weights: Any) -> None:
-        self._table(_PART, rows.append_column(_WEIGHT, weights))
+        self._table(_PART, rows.append_column(self.weight, weights))
 
     def _table(self, name: Sql, rows: pa.Table) -> None:
-        self._insert(f"CREATE OR REPLACE TABLE {name} AS FROM given", rows)
+        self._insert(f"CREATE OR REPLACE TABLE {name} AS", rows)
 
     def _insert(self, statement: str, given: pa.Table) -> None:
-        self.con.raw.register("given", given)
-        self.con.raw.execute(statement)
-        self.con.raw.unregister("given")
+        self.con.raw.register(_GIVEN, given)
+        self.con.raw.execute(f"{statement} FROM {identifier(_GIVEN)}")
+        self.con.raw.unregister(_GIVEN)
 
 
 _KNOWN = threading.local()

@@ -15,6 +15,8 @@ from dbanon import errors
 from dbanon.client import codes
 from dbanon.client.connection import Connection, connect
 from dbanon.client.frame import given_hierarchies
+from dbanon.cluster.common_parameters import COMMON
+from dbanon.functions import parameters
 from dbanon.functions.registry import check_algorithm, table_functions
 from dbanon.functions.table_function import ENDINGS
 from dbanon.policy import files
@@ -26,6 +28,7 @@ from dbanon.spark.asked import Asked, spelled
 from dbanon.sqltext.quote import Sql, identifier, text
 
 _THERE = "policy of a file"
+_EMPTY = "columns of a DataFrame"
 
 
 def asked(
@@ -51,21 +54,28 @@ def asked(
             raise errors.UnknownParameter("anonymize", parameter, known)
     if timed_search.seconds("anonymize", given) is not None:
         raise errors.NotOnSpark(called, f"improve = {given['improve']!r}, which ends when time is up,")
-    parameters = json.loads(json.dumps(dict(given), default=str))
+    named = json.loads(json.dumps(dict(given), default=str))
     columns = _columns(df)
     with connect() as con:
         schema.create(con.raw)
-        con.raw.register("given", columns)
-        con.raw.execute(f"CREATE TABLE {identifier(name)} AS FROM given")
+        con.raw.register(_EMPTY, columns)
+        con.raw.execute(f"CREATE TABLE {identifier(name)} AS FROM {identifier(_EMPTY)}")
         declared = _declare(con, name, policy)
         for hierarchy in declared & {*(hierarchies or ())}:
             load_hierarchy(con.raw, hierarchy, (hierarchies or {})[hierarchy])
         by_column = {column: of for column, of in (hierarchies or {}).items() if column not in declared}
         if by_column:
-            parameters["hierarchies"] = given_hierarchies(con, by_column)
+            named["hierarchies"] = given_hierarchies(con, by_column)
         rules, nodes = (con.raw.sql(f"FROM {SCHEMA}.{t}").to_arrow_table() for t in ("policy", "hierarchy"))
     zone = str(df.sparkSession.conf.get("spark.sql.session.timeZone"))
-    return Asked(called, name, columns, rules, nodes, parameters, zone), kind
+    return Asked(called, name, columns, rules, nodes, named, zone), kind
+
+
+def checked_cell(function: str, cell: object) -> int | None:
+    """The parameter `cell`; InvalidArgument."""
+    known = tuple(parameter for parameter in COMMON if parameter.name == "cell")
+    found = parameters.validated(function, known, {"cell": cell})["cell"]
+    return None if found is None else int(str(found))
 
 
 def _function(function: str) -> tuple[str, str]:
@@ -115,6 +125,8 @@ def _stored(con: Connection, name: str, path: Path) -> dict[str, dict[str, Any]]
         con.raw.execute(f"ATTACH {text(str(path))} AS {identifier(_THERE)} (READ_ONLY)")
     except Exception:
         raise errors.NotPolicy("anonymize", f"{str(path)!r}, which is no TOML, CSV or DuckDB database") from None
+    if not catalog.has_table(con.raw, _THERE, "policy"):
+        raise errors.NotPolicy("anonymize", f"{str(path)!r}, which has no table dbanon.policy")
     source = catalog.Source(name, Sql(""), {}, _THERE, "main", name)
     rows = stored_policy.policy_rows(source, con.raw)
     con.raw.execute(f"INSERT INTO {SCHEMA}.hierarchy BY NAME FROM {identifier(_THERE)}.{SCHEMA}.hierarchy")

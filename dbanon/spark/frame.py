@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from dbanon.spark import gate, measures, staging
-from dbanon.spark.described import asked
+from dbanon.spark.described import asked, checked_cell
 from dbanon.spark.release import make
 
 
@@ -47,14 +47,13 @@ def anonymize(
     Raises what the table function raises, NotPolicy, NotInParts, NotOnSpark and TargetExists.
     """
     call, kind = asked(df, function, name, policy, hierarchies, parameters)
-    with staging.staged(df.sparkSession, call, to if kind == "release" else None) as place:
-        made = make(call, df, cell)
+    with staging.staged(df.sparkSession, call, to) as place:
+        made = make(call, df, checked_cell(call.function, cell))
         try:
-            released = place.write(made.released)
+            released = place.write(made.released) if kind == "release" else place.keep(made.released)
             achieved = gate.check(made, released)
-            if kind == "release":
-                return place.commit()
-            found = measures.classes(made) if kind == "classes" else measures.metrics(made, achieved)
-            return place.keep(found)
+            if kind != "release":
+                place.write(measures.classes(made) if kind == "classes" else measures.metrics(made, achieved))
+            return place.commit()
         finally:
             made.forget()

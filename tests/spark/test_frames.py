@@ -234,6 +234,7 @@ def test_what_cannot_be_done_says_so(spark: Any, people: Any) -> None:
     refused(errors.UnknownParameter, "nope", nope=1)
     refused(errors.NotInParts, "suppress", cell=20, suppress=0.1, t=0.4)
     refused(errors.NotInParts, "leaving out", function="datafly", cell=20)
+    refused(errors.InvalidArgument, "cell", cell=-1)
     refused(errors.EmptySource, "no rows", df=people.limit(0))
     refused(errors.InAPart, "2 distinct values are missing from hierarchy", hierarchies={"cities": CITIES[:2]})
     double = spark.createDataFrame([(1, 2)], "a int, A int")
@@ -241,6 +242,10 @@ def test_what_cannot_be_done_says_so(spark: Any, people: Any) -> None:
     odd = spark.createDataFrame(pa.table({'x"); DROP': list(range(50)), "b`c.d": ["u", "v"] * 25, "😀": ["s"] * 50}))
     out = dbanon.spark.anonymize(odd, "mondrian", k=5, qi=['x"); DROP', "b`c.d"], sensitive=["😀"])
     assert out.count() == 50 and out.columns == ['x"); DROP', "b`c.d", "😀", "class_id"]
+    named = spark.createDataFrame(pa.table({"table": list(range(50)), "records": ["u", "v"] * 25, "given": ["s"] * 50}))
+    policy = {"table": "quasi", "records": "quasi", "given": "sensitive"}
+    out = dbanon.spark.anonymize(named, "mondrian", k=5, cell=10, name="given", policy=policy)
+    assert out.count() == 50 and out.columns == ["table", "records", "given", "class_id"]
 
 
 def test_a_process_that_is_killed_changes_nothing(spark: Any) -> None:
