@@ -3,16 +3,11 @@
     than the policy allows. It is read as the gate reads, and shares no step with the code that made them. -#}
 {%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
 {%- from 'release/part/keeps.sql' import keeps_typed with context -%}
+{%- from 'release/part/tree.sql' import hierarchies with context -%}
 {% set stored = trees|rejectattr('is_sensitive')|selectattr('rows')|list %}
 WITH RECURSIVE
 {% if stored %}
--- A row a node of a hierarchy, as it is stored.
-hierarchy AS MATERIALIZED (
-    {% for q in stored %}
-    SELECT {{ q.tree }} AS tree, node, parent, label, ord FROM ({{ q.rows }})
-    {% if not loop.last %}UNION ALL{% endif %}
-    {% endfor %}
-),
+{{ hierarchies(stored) }}
 {% endif %}
 original AS MATERIALIZED (
     SELECT rowid AS class_id{% for r in rules %}, {{ r.own }} AS q{{ r.i }}{% endfor %} FROM {{ origin }}

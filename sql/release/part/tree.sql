@@ -9,6 +9,15 @@
     {%- else -%} {{ otherwise }}
     {%- endfor -%}
 {%- endmacro %}
+{% macro hierarchies(stored) -%}
+-- A row a node of a hierarchy, as it is stored.
+hierarchy AS MATERIALIZED (
+    {% for q in stored %}
+    SELECT {{ q.tree }} AS tree, node, parent, label, ord FROM ({{ q.rows }})
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),
+{%- endmacro %}
 {% macro all_trees(trees, from, larger=none) %}
 {% set stored = trees|selectattr('rows')|list %}
 {% set flat = trees|rejectattr('rows')|list %}
@@ -23,13 +32,7 @@ category AS MATERIALIZED (
     {% endfor %}
 ),
 {% if stored %}
--- A row a node of a hierarchy, as it is stored.
-hierarchy AS MATERIALIZED (
-    {% for q in stored %}
-    SELECT {{ q.tree }} AS tree, node, parent, label, ord FROM ({{ q.rows }})
-    {% if not loop.last %}UNION ALL{% endif %}
-    {% endfor %}
-),
+{{ hierarchies(stored) }}
 {{ reach(sql('hierarchy'), sql('siblings'), sql('reached')) }}
 {% endif %}
 -- The same, with the trees of columns without a hierarchy: the values themselves under one root.
