@@ -121,7 +121,7 @@ from dbanon.errors.sources import (
     UnreadableFile,
     UnreadableValue,
 )
-from dbanon.errors.spark import InAPart, NotInParts, NotOnSpark, NotPolicy, NotSpark, TwoColumns
+from dbanon.errors.spark import InAPart, NoModuleThere, NotInParts, NotOnSpark, NotPolicy, NotSpark, TwoColumns
 from dbanon.errors.streams import (
     IsStream,
     NodeGone,
@@ -164,6 +164,7 @@ __all__ = [
     "ModelNotMet",
     "NewerDatabase",
     "NewerType",
+    "NoModuleThere",
     "NoPolicy",
     "NoSensitive",
     "NoSensitiveHierarchy",

@@ -26,6 +26,16 @@ class NotSpark(DbanonError):
         )
 
 
+class NoModuleThere(DbanonError):
+    """The processes of Spark run a Python that lacks a module."""
+
+    def __init__(self, function: str, module: str) -> None:
+        super().__init__(
+            f"{function}: the Python of Spark's processes has no module '{module}'. Hint: install dbanon there, or set "
+            "PYSPARK_PYTHON to the Python that has it before the session is made."
+        )
+
+
 class TwoColumns(DbanonError):
     """Columns of a DataFrame that differ by case at most."""
 

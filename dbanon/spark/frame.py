@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from dbanon.spark import gate, measures, staging
+from dbanon.spark import gate, measures, pythons, staging
 from dbanon.spark.described import asked, checked_cell
 from dbanon.spark.release import make
 
@@ -44,10 +44,10 @@ def anonymize(
     SparkContext, if it has one, else by its executors. O(rows) shuffled; the driver is told values of columns and
     counts.
 
-    Raises what the table function raises, NotPolicy, NotInParts, NotOnSpark and TargetExists.
+    Raises what the table function raises, NotSpark, NotPolicy, NotInParts, NotOnSpark, TargetExists and NoModuleThere.
     """
     call, kind = asked(df, function, name, policy, hierarchies, parameters)
-    with staging.staged(df.sparkSession, call, to) as place:
+    with pythons.agreeing(df.sparkSession, call.function), staging.staged(df.sparkSession, call, to) as place:
         made = make(call, df, checked_cell(call.function, cell))
         try:
             released = place.write(made.released) if kind == "release" else place.keep(made.released)

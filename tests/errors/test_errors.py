@@ -525,6 +525,7 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 
 ELSEWHERE = {
     "InAPart": "test_frames.py",
+    "NoModuleThere": "test_frames.py",
     "NotInParts": "test_frames.py",
     "NotOnSpark": "test_frames.py",
     "NotPolicy": "test_frames.py",

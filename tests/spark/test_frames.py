@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -220,6 +221,21 @@ def test_statements_of_the_session(spark: Any, people: Any) -> None:
     ):
         with pytest.raises(error):
             spark.sql(f"SELECT * FROM kacpc('people', {wrong})")
+
+
+def test_processes_run_the_python_that_calls(spark: Any, people: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    wanted = counted(dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN).toArrow())
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/there/is/no/python")
+    assert counted(dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN).toArrow()) == wanted
+    assert spark.sparkContext.pythonExec == "/there/is/no/python"
+    bare = tmp_path / "python"  # the same, without what is installed
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(bare))
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(bare))
+    with pytest.raises(errors.NoModuleThere, match="PYSPARK_PYTHON"):
+        dbanon.spark.anonymize(people, "mondrian", k=5, **GIVEN)
 
 
 def test_what_cannot_be_done_says_so(spark: Any, people: Any) -> None:
