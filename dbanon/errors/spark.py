@@ -65,8 +65,7 @@ class NotOnSpark(DbanonError):
 
 
 class InAPart(DbanonError):
-    """An error of a process of Spark that anonymized or judged a part: one of DuckDB's, or one that a statement there
-    would raise."""
+    """What a process of Spark that anonymized or judged a part was told by DuckDB."""
 
     def __init__(self, said: str) -> None:
         super().__init__(said if said.endswith((".", "?")) else f"{said}.")
