@@ -210,8 +210,9 @@ from dbanon.views import streaming
 con = dbanon.attach(duckdb.connect({file!r}))
 done = con.execute("SELECT count(*) FROM events").fetchone()[0]
 while done < 400:
-    come(con, 3, done, done + 5)
-    done += 5
+    last = done + 6 - done % 2  # who comes together is read together
+    come(con, 3, done, last)
+    done = last
     streaming.refresh_stream(con, "safe")
 print("all", flush=True)
 """
