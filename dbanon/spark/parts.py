@@ -75,11 +75,13 @@ class _Cutting:
 
     def parts(self) -> DataFrame:
         """All kinds, each with its part."""
-        tree = _Tree(waiting={0: self.tuples.count()})
-        while any(n > self.most for n in tree.waiting.values()):
-            self._level(tree)
-        self.tuples.unpersist()
-        self.groups.unpersist()
+        try:
+            tree = _Tree(waiting={0: self.tuples.count()})
+            while any(n > self.most for n in tree.waiting.values()):
+                self._level(tree)
+        finally:
+            self.tuples.unpersist()
+            self.groups.unpersist()
         return _divided(self.coded, tree.levels).select("part", "own", "weight")
 
     def _level(self, tree: _Tree) -> None:

@@ -33,7 +33,8 @@ class Place:
     def commit(self) -> DataFrame:
         """The rows, where they were to go."""
         if self.kept is not None:
-            return self.kept
+            lasting = self.session.sparkContext.getCheckpointDir() is not None
+            return self.kept.checkpoint(eager=True) if lasting else self.kept
         files, path = _files(self.session, self.target)
         # A directory that is there by now would take the draft in.
         if files.exists(path) or not files.rename(_path(self.session, self.draft), path):
@@ -41,9 +42,8 @@ class Place:
         return self.session.read.parquet(self.target)
 
     def keep(self, rows: DataFrame) -> DataFrame:
-        """Rows that stay as they are, whatever becomes of what they were made from."""
-        if self.session.sparkContext.getCheckpointDir() is not None:
-            return rows.checkpoint(eager=True)
+        """Rows that stay as they are, whatever becomes of what they were made from: with the executors, as a checkpoint
+        directory would keep what the gate refuses."""
         return rows.localCheckpoint(eager=True)
 
     def clear(self) -> None:

@@ -94,6 +94,14 @@ def test_an_insert_of_the_common_columns_is_a_policy(clinic: Any) -> None:
     assert others.fetchall() == [(None, None, None, None, None, "main")]
 
 
+def test_columns_may_be_named_as_the_arguments_of_declare() -> None:
+    with dbanon.connect() as con:
+        con.execute('CREATE TABLE t AS SELECT i AS "table", i % 2 AS connection FROM range(20) AS r (i)')
+        dbanon.declare(con, "t", table="quasi", connection="sensitive")
+        rows = con.execute("SELECT column_name, role FROM dbanon.policy ORDER BY ALL").fetchall()
+        assert rows == [("connection", "sensitive"), ("table", "quasi")]
+
+
 def test_name_role_and_nothing_else_is_enough(clinic: Any) -> None:
     insert(clinic, ("patients", "age", "quasi"), ("patients", "disease", "sensitive"))
     assert published(clinic) == ["age", "disease"]

@@ -168,6 +168,14 @@ def test_a_release_is_written_beside_its_place_first(spark: Any, people: Any, tm
     with pytest.raises(errors.GateRefused):
         dbanon.spark.anonymize(people, "kacpc", k=5, to=tmp_path / "leak.parquet", **GIVEN)
     assert [p.name for p in tmp_path.iterdir()] == ["safe.parquet"]
+    lasting = tmp_path / "checkpoints"
+    spark.sparkContext.setCheckpointDir(str(lasting))
+    with pytest.raises(errors.GateRefused):
+        dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN)
+    assert not [path for path in lasting.rglob("*") if path.is_file()], "what is refused is kept nowhere"
+    monkeypatch.setattr(release, "_released", honest)
+    assert dbanon.spark.anonymize(people, "kacpc", k=5, **GIVEN).count() == 400
+    assert [path for path in lasting.rglob("*") if path.is_file()]
 
 
 def test_the_policy_comes_from_where_it_is(spark: Any, people: Any, tmp_path: Path) -> None:
