@@ -12,6 +12,7 @@ from dbanon.cluster import find
 from dbanon.release import plan
 from dbanon.spark import parts
 from dbanon.spark.asked import Asked, LargerTable, Planned, planned
+from dbanon.spark.coded import larger_table
 from dbanon.spark.columns import is_exact, is_hashed, named, of_struct
 from dbanon.spark.dealt import dealt, kept
 
@@ -55,7 +56,8 @@ def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
     rows = source
     if of.publication.options["nulls"] == "drop":
         rows = kept(asked, source.select("own.*")).select(fn.struct(*map(named, of.own)).alias("own"))
-    found = dealt(asked, *_parts(asked, of, rows, cell or CELL)).persist()
+    of_part, kinds, larger = _parts(asked, of, rows, cell or CELL)
+    found = dealt(of_part, kinds, larger).persist()
     try:
         wrong = found.where("error IS NOT NULL").agg(fn.min("error")).collect()[0][0]
         if wrong is not None:
@@ -68,8 +70,8 @@ def make(asked: Asked, df: DataFrame, cell: int | None) -> Made:
         raise
 
 
-def _parts(asked: Asked, of: Planned, rows: DataFrame, cell: int) -> tuple[DataFrame, LargerTable | None]:
-    """Kinds of records by part, and, where there are several, the table that these are of."""
+def _parts(asked: Asked, of: Planned, rows: DataFrame, cell: int) -> tuple[Asked, DataFrame, LargerTable | None]:
+    """What is asked of a part; kinds of records by part; and, where there are several, the table that these are of."""
     if all(is_exact(field.dataType) for field in rows.schema["own"].dataType.fields):
         kinds = rows.groupBy("own").agg(fn.count(fn.lit(1)).alias("weight"))
     else:  # equal numbers may read differently, and Spark would take one for all
@@ -78,10 +80,10 @@ def _parts(asked: Asked, of: Planned, rows: DataFrame, cell: int) -> tuple[DataF
     if tuples == 0:
         raise errors.EmptySource(asked.function, asked.name)
     if tuples <= cell:
-        return kinds.select(fn.lit(0).alias("part"), "own", "weight"), None
+        return asked, kinds.select(fn.lit(0).alias("part"), "own", "weight"), None
     _divisible(of, tuples, cell)
-    larger = parts.larger_table(of, kinds)
-    return parts.cut(asked, kinds, larger, cell), larger
+    larger = larger_table(of, kinds)
+    return parts.of_part(asked, of), parts.parts(asked, kinds, larger, cell), larger
 
 
 def _divisible(of: Planned, tuples: int, cell: int) -> None:

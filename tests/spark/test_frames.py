@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import random
 import signal
@@ -99,36 +100,79 @@ def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str,
     beside.execute("UPDATE dbanon.policy SET role = 'identifier' WHERE column_name = 'who'")
 
 
-def test_parts_keep_the_promise_and_do_not_depend_on_partitions(spark: Any) -> None:
-    rows = made(3000, 2)
-    releases = []
-    for partitions in (1, 7):
-        df = spark.createDataFrame(rows).repartition(partitions)
-        out = dbanon.spark.anonymize(df, "mondrian", k=4, l=2, cell=90, **GIVEN).toArrow()
-        releases.append(counted(out))
-        assert out.num_rows == 3000
-    assert releases[0] == releases[1]
-    frame = out.to_pandas()
-    groups = frame.groupby(["age", "city", "sex"], dropna=False)
-    assert groups.size().min() >= 4 and groups["disease"].nunique().min() >= 2
-    assert (groups["class_id"].nunique() == 1).all()
-    assert sorted(frame["class_id"].unique()) == list(range(1, frame["class_id"].nunique() + 1))
-    # What is published covers the records: diseases and sexes add up as they did.
-    assert Counter(frame["disease"]) == Counter(rows.column("disease").to_pylist())
+def released(spark: Any, rows: pa.Table, function: str, **given: Any) -> pa.Table:
+    """A release that is the same however many partitions the rows come in."""
+    found = [
+        dbanon.spark.anonymize(spark.createDataFrame(rows).repartition(n), function, **{**GIVEN, **given}).toArrow()
+        for n in (1, 7)
+    ]
+    assert counted(found[0]) == counted(found[1])
+    return found[0]
+
+
+def by_duckdb(rows: pa.Table, function: str, **given: Any) -> Counter[str]:
+    """The records of DuckDB's release."""
     with dbanon.connect() as con:
         con.register("given", rows)
         con.execute("CREATE TABLE people AS FROM given")
         dbanon.load_hierarchy(con, "cities", CITIES)
         dbanon.declare(con, "people", **GIVEN["policy"])
-        # The cuts are those of coarse cells.
-        assert releases[0] == counted(con.sql("FROM mondrian('people', k=4, l=2, cell=90)").to_arrow_table())
+        call = "".join(f", {name} := ${name}" for name in given)
+        return counted(con.execute(f"FROM {function}('people'{call})", given).to_arrow_table())
+
+
+def check(rows: pa.Table, out: pa.Table, k: int, l: int = 1) -> None:
+    """Classes are those of what is published, have k records and l diseases, and every record is in one."""
+    frame = out.to_pandas()
+    groups = frame.groupby(["age", "city", "sex"], dropna=False)
+    assert groups.size().min() >= k and groups["disease"].nunique().min() >= l
+    assert (groups["class_id"].nunique() == 1).all()
+    assert sorted(frame["class_id"].unique()) == list(range(1, frame["class_id"].nunique() + 1))
+    assert Counter(frame["disease"]) == Counter(rows.column("disease").to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "whole"),
+    [
+        ("kacpc", {"k": 4, "l": 2}, False),  # the cuts are those of coarse cells
+        ("mondrian", {"k": 4, "l": 2}, True),  # the cuts are its own, and make the classes of the whole table
+        ("mondrian", {"k": 4, "weights": {"age": 3.0}, "grid": {"age": 10}}, True),
+        ("mr_mondrian", {"k": 7}, True),
+        ("ldiversity_mondrian", {"k": 3}, True),
+        ("mondrian", {"k": 4, "strict": False}, False),
+        ("mondrian", {"k": 4, "max_level": {"city": 1}}, False),
+    ],
+    ids=str,
+)
+def test_parts_are_those_of_duckdb(spark: Any, function: str, given: dict[str, Any], whole: bool) -> None:
+    rows = made(3000, 2)
+    out = released(spark, rows, function, cell=90, **given)
+    check(rows, out, given["k"], given.get("l", 1))
+    assert counted(out) == by_duckdb(rows, function, **given, **({} if whole else {"cell": 90}))
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        ("gccg", {}), ("gccg", {"parts": 40}), ("knn_gs", {"seed": 3}), ("pppc", {}), ("pppc", {"parts": 40, "l": 3}),
+        ("s_cpm", {"parts": 3}), ("dhkmeans", {}), ("dhkmeans", {"l": 3, "rounds": 2}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_systems_divide_by_their_own_rules(spark: Any, function: str, given: dict[str, Any]) -> None:
+    rows = made(1500, 6)
+    out = released(spark, rows, function, k=4, cell=200, **given)
+    check(rows, out, 4, given.get("l", 2 if function == "dhkmeans" else 1))
 
 
 @pytest.mark.parametrize(
     "given",
-    [{"t": 0.5}, {"max_level": {"city": 1}}, {"policy": POLICY | {"who": "person"}}, {"nulls": "drop"}],
+    [
+        {"t": 0.5}, {"max_level": {"city": 1}}, {"policy": POLICY | {"who": "person"}}, {"nulls": "drop"},
+        {"alpha": 0.6}, {"p": 3}, {"beta": 1.0}, {"l": 3, "diversity": "entropy"},
+    ],
     ids=str,
-)
+)  # fmt: skip
 def test_parts_of_tables_with_models_blocks_persons_and_nulls(spark: Any, given: dict[str, Any]) -> None:
     rows = made(1200, 3)
     out = dbanon.spark.anonymize(spark.createDataFrame(rows), "kacpc", k=5, cell=100, **{**GIVEN, **given}).toArrow()
@@ -137,11 +181,14 @@ def test_parts_of_tables_with_models_blocks_persons_and_nulls(spark: Any, given:
     assert len(frame) == len(kept)
     if "max_level" in given:
         assert "*" not in set(frame["city"])
-    if "t" in given:
-        share = frame["disease"].value_counts(normalize=True)
-        for _, of in frame.groupby("class_id"):
-            own = of["disease"].value_counts(normalize=True).reindex(share.index, fill_value=0)
-            assert (own - share).abs().sum() / 2 <= 0.5 + 1e-9
+    share = frame["disease"].value_counts(normalize=True)
+    for _, of in frame.groupby("class_id"):
+        own = of["disease"].value_counts(normalize=True).reindex(share.index, fill_value=0)
+        assert (own - share).abs().sum() / 2 <= given.get("t", 1) + 1e-9
+        assert own.max() <= given.get("alpha", 1) + 1e-9
+        assert (own > 0).sum() >= given.get("p", 1)
+        assert ((own - share) / share).max() <= given.get("beta", math.inf) + 1e-9
+        assert -sum(p * math.log(p) for p in own if p > 0) >= math.log(given.get("l", 1)) - 1e-9
     assert frame.groupby("class_id").size().min() >= 5
 
 

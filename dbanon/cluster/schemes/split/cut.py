@@ -115,7 +115,12 @@ def first_cut(space: Space, constraint: Constraint, part: Part, strict: bool) ->
 
 def _by_width(space: Space, part: Ints) -> Iterator[int]:
     """Attributes that can be cut, widest first."""
-    widths = [a.weight * _width(a, space.codes[part, j]) for j, a in enumerate(space.attributes)]
+    yield from by_width(space.attributes, [space.codes[part, j] for j in range(len(space.attributes))])
+
+
+def by_width(attributes: Sequence[Attribute], codes: Sequence[Ints]) -> Iterator[int]:
+    """Attributes that can be cut, widest first; codes of each that a part has, in whatever order."""
+    widths = [a.weight * _width(a, of) for a, of in zip(attributes, codes, strict=True)]
     for j in np.argsort([-w for w in widths], kind="stable").tolist():
         if widths[j] > 0:
             yield j
@@ -140,14 +145,22 @@ def _width(attribute: Attribute, codes: Ints) -> float:
 
 def _cut(attribute: Attribute, codes: Ints, part: Part) -> list[Part]:
     """The sides of a cut that keeps values together, first codes first."""
+    side = np.searchsorted(begins(attribute, codes, part.counts), codes, side="right")
+    return [part.some(side == s) for s in range(int(side.max()) + 1)]
+
+
+def begins(attribute: Attribute, codes: Ints, counts: Ints) -> list[int]:
+    """The codes that begin the second and further sides of a cut that keeps values together: a number after its lower
+    median, a category before each child of the lowest common ancestor but the first, NULL beside values before NULL.
+    None where a number has no value above its median. `counts`: the records of each code, which may come repeatedly."""
     if codes.max() == attribute.values:
-        return [part.some(codes < attribute.values), part.some(codes == attribute.values)]
+        return [attribute.values]
     if isinstance(attribute, Number):
-        middle = _lower_median(codes, part.counts)
-        sides = [part.some(codes <= middle), part.some(codes > middle)]
-        return [side for side in sides if len(side.tuples)]
-    group = _children(attribute, codes)
-    return [part.some(group == g) for g in np.unique(group)]
+        above = codes[codes > _lower_median(codes, counts)]
+        return [int(above.min())] if len(above) else []
+    values = np.unique(codes)
+    group = _children(attribute, values)
+    return [int(v) for v in values[1:][group[1:] != group[:-1]]]
 
 
 def _balanced(codes: Ints, part: Part, once: bool) -> Iterator[list[Part]]:
@@ -186,9 +199,9 @@ def _lower_median(codes: Ints, counts: Ints) -> int:
     return int(codes[order[np.searchsorted(records, (int(records[-1]) - 1) // 2, side="right")]])
 
 
-def _children(tree: Tree, codes: Ints) -> Ints:
-    """The child of the lowest common ancestor above each value; the ancestor itself for a value stored there."""
-    values = np.unique(codes)
+def _children(tree: Tree, values: Ints) -> Ints:
+    """The child of the lowest common ancestor above each of some values, ascending; the ancestor itself for a value
+    stored there."""
     ancestor = tree.lowest_common_ancestor(int(tree.node[values[0]]), int(tree.node[values[-1]]))
     child = np.empty(len(values), np.int64)
     for i, value in enumerate(values):
@@ -196,4 +209,4 @@ def _children(tree: Tree, codes: Ints) -> Ints:
         while node != ancestor and tree.parent[node] != ancestor:
             node = int(tree.parent[node])
         child[i] = node
-    return child[np.searchsorted(values, codes)]
+    return child

@@ -43,6 +43,10 @@ class Distances:
             total += column.to(at, of)
         return total
 
+    def apart(self, one: Point, other: Point) -> int:
+        """The distance of two points."""
+        return sum(column.apart(a, b) for column, a, b in zip(self.columns, one, other, strict=True))
+
     def between(self, one: Codes, other: Codes) -> Ints:
         """Distances of pairs of tuples (attributes, pairs)."""
         total = np.zeros(one.shape[1], np.int64)
@@ -78,6 +82,11 @@ class _Numbers:
         away = np.abs(self.places[codes] - at)
         return np.where(codes == self.null, self.unit, away) if self.has_null else away
 
+    def apart(self, one: int | None, other: int | None) -> int:
+        if one is None or other is None:
+            return 0 if one == other else self.unit
+        return abs(one - other)
+
     def lost(self, low: Codes, high: Codes) -> Ints:
         width = np.asarray(self.places[high] - self.places[low])
         if not self.has_null:
@@ -107,6 +116,9 @@ class _Categories:
                 self.kept.clear()
             self.kept[code] = self.rows.row(code)
         return self.kept[code][codes]
+
+    def apart(self, one: int | None, other: int | None) -> int:
+        return int(self.to(one, np.array([other], np.int32))[0])
 
     def lost(self, low: Codes, high: Codes) -> Ints:
         if self.table is None:
