@@ -1,0 +1,105 @@
+"""Executors that die in the middle of a release: real ones, processes of their own, which a local session has not."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROWS = 6000
+
+
+def hashes(table: Any) -> dict[str, list[Any]]:
+    """By class: how many rows it has, and a hash of them."""
+    classes: dict[int, list[str]] = defaultdict(list)
+    for row in table.to_pylist():
+        classes[row["class_id"]].append(repr(tuple(row.values())))
+    digest = {c: hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest() for c, rows in classes.items()}
+    return {str(c): [len(classes[c]), digest[c]] for c in sorted(classes)}
+
+
+def executors(port: str) -> list[int]:
+    """The executors of the driver at a port."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            said = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            is_executor = any(word.endswith(".CoarseGrainedExecutorBackend") for word in said)
+            if is_executor and any(word.endswith(f":{port}") for word in said):
+                found.append(int(place.name))
+    return found
+
+
+def main() -> None:
+    """Releases a table twice, the second time with an executor that is killed; prints both."""
+    from pyspark.sql import SparkSession
+
+    import dbanon.spark
+    from tests.spark.test_frames import GIVEN, made
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    for name, value in {
+        "spark.executor.memory": "1g",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.executorEnv.PYTHONPATH": str(ROOT),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    df = spark.createDataFrame(made(ROWS, 8)).repartition(4)
+    with tempfile.TemporaryDirectory() as folder:
+        first = dbanon.spark.anonymize(df, "mdav", k=4, cell=150, to=Path(folder, "first"), **GIVEN).toArrow()
+        begun = time.monotonic()
+        dbanon.spark.anonymize(df, "mdav", k=4, cell=150, to=Path(folder, "again"), **GIVEN)
+        took = time.monotonic() - begun
+        killed: list[int] = []
+
+        def kill() -> None:
+            time.sleep(took / 2)
+            pid = executors(spark.conf.get("spark.driver.port"))[0]
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        second = dbanon.spark.anonymize(df, "mdav", k=4, cell=150, to=Path(folder, "second"), **GIVEN).toArrow()
+        thread.join()
+    print(json.dumps({"killed": len(killed), "first": hashes(first), "second": hashes(second)}))
+    spark.stop()
+
+
+def test_an_executor_that_is_killed_changes_nothing() -> None:
+    pytest.importorskip("pyspark.sql", reason="pyspark is not installed: pip install 'dbanon[spark]'")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, which is not installed")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.spark.test_executors"], cwd=ROOT, env=environment, capture_output=True, text=True,
+        timeout=900, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-3000:]
+    found = json.loads(run.stdout.splitlines()[-1])
+    assert found["killed"] == 1
+    assert sum(n for n, _ in found["first"].values()) == ROWS and len(found["first"]) > 100
+    assert found["first"] == found["second"]
+
+
+if __name__ == "__main__":
+    main()

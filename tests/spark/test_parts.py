@@ -1,0 +1,113 @@
+"""How systems divide a table, beside what their rules say of it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("default")  # pyspark warns of its own
+
+POLICY = {"age": "quasi", "city": "quasi", "disease": "sensitive"}
+GROUPS = ((20, "Oslo"), (50, "Lund"), (80, "Turku"))
+
+Row = tuple[Any, ...]
+
+
+def apart(each: int) -> list[Row]:
+    """Groups of records that lie far apart, and one of records without an age."""
+    draw = random.Random(5)
+    rows: list[Row] = [(a + draw.randrange(9), c, draw.choice("xyz")) for a, c in GROUPS for _ in range(each)]
+    return rows + [(None, "Oslo", "x")] * each
+
+
+def divided(spark: Any, rows: Sequence[Row], function: str, most: int, **given: Any) -> dict[int, Counter[Row]]:
+    """The records of each part."""
+    from dbanon.spark import parts
+    from dbanon.spark.asked import planned
+    from dbanon.spark.coded import larger_table
+    from dbanon.spark.described import asked
+    from pyspark.sql import functions as fn
+
+    table = pa.Table.from_pylist([dict(zip(POLICY, row, strict=True)) for row in rows])
+    df = spark.createDataFrame(table)
+    call, _ = asked(df, function, "data", POLICY, None, given)
+    of = planned(call)
+    kinds = df.groupBy(fn.struct(*of.own).alias("own")).agg(fn.count(fn.lit(1)).alias("weight"))
+    found: dict[int, Counter[Row]] = defaultdict(Counter)
+    for row in parts.parts(call, kinds, larger_table(of, kinds), most).collect():
+        found[row["part"]][tuple(row["own"][name] for name in POLICY)] += row["weight"]
+    assert sum(found.values(), Counter()) == Counter(rows)
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    ("function", "most", "given"),
+    [("pppc", 1000, {"parts": 4}), ("s_cpm", 1000, {"parts": 4}), ("pppc", 9, {"parts": 1, "rounds": 100})],
+    ids=str,
+)
+def test_records_are_in_the_part_of_the_nearest_center(spark: Any, function: str, most: int, given: Any) -> None:
+    rows = apart(60)
+    parts = list(divided(spark, rows, function, most, k=2, **given).values())
+    assert len(parts) >= 4
+    reach = max(a for a, _, _ in rows if a is not None) - min(a for a, _, _ in rows if a is not None)
+
+    def center(part: Counter[Row]) -> tuple[float | None, str]:
+        ages = [a for a, _, _ in part.elements() if a is not None]
+        return sum(ages) / len(ages) if ages else None, Counter(c for _, c, _ in part.elements()).most_common(1)[0][0]
+
+    def away(row: Row, to: tuple[float | None, str]) -> float:
+        if row[0] is None or to[0] is None:
+            return (row[0] is not to[0]) + (row[1] != to[1])
+        return abs(row[0] - to[0]) / reach + (row[1] != to[1])
+
+    centers = [center(part) for part in parts]
+    for part, own in zip(parts, centers, strict=True):
+        assert all(away(row, own) <= min(away(row, other) for other in centers) + 1e-6 for row in part)
+
+
+@pytest.mark.parametrize("function", ["pppc", "dhkmeans"])
+def test_groups_that_lie_apart_are_in_parts_of_their_own(spark: Any, function: str) -> None:
+    parts = divided(spark, apart(60), function, 11, k=5)
+    assert len(parts) >= 3
+    for part in parts.values():
+        assert len({c for _, c, _ in part}) == 1 and part.total() >= 5
+
+
+def test_small_parts_join_that_of_the_nearest_center(spark: Any) -> None:
+    rows = [*apart(60), *[(89, "Kiruna", "x")] * 3]
+    parts = divided(spark, rows, "pppc", 1000, k=5, parts=30)
+    assert min(part.total() for part in parts.values()) >= 5
+    (joined,) = [part for part in parts.values() if any(c == "Kiruna" for _, c, _ in part)]
+    assert {c for _, c, _ in joined} == {"Kiruna", "Turku"}
+
+
+def test_parts_by_score_lie_in_a_row(spark: Any) -> None:
+    rows = [row for row in apart(60) if row[0] is not None] + [(None, "Lund", "y")] * 3
+    parts = divided(spark, rows, "gccg", 1000, k=5, parts=7)
+    sizes = [part.total() for part in parts.values()]
+    assert len(parts) == 7 and max(sizes) - min(sizes) < 30
+    ages = [a for a, _, _ in rows if a is not None]
+    share = {name: n / len(rows) for name, n in Counter(c for _, c, _ in rows).items()}
+    unknown = 1 - len(ages) / len(rows)
+
+    def score(row: Row) -> float:
+        age = unknown if row[0] is None else (row[0] - min(ages)) / (max(ages) - min(ages))
+        return float(age + share[row[1]])
+
+    ends = sorted((min(map(score, part)), max(map(score, part))) for part in parts.values())
+    assert all(before[1] <= after[0] + 2 / 2**15 for before, after in zip(ends, ends[1:], strict=False))
+
+
+def test_parts_by_hash_keep_tuples_together_and_have_what_they_need(spark: Any) -> None:
+    rows = apart(60)
+    by_seed = [divided(spark, rows, "knn_gs", 6, k=5, seed=seed) for seed in (0, 0, 1)]
+    assert by_seed[0] == by_seed[1] != by_seed[2]
+    for parts in by_seed:
+        of = [{(a, c) for a, c, _ in part} for part in parts.values()]
+        assert sum(map(len, of)) == len(set().union(*of)) and len(parts) > 3
+        assert min(part.total() for part in parts.values()) >= 5
