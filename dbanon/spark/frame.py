@@ -34,9 +34,10 @@ def anonymize(
     those of the table function.
 
     A DataFrame of at most `cell` (default 50,000) combinations of quasi-identifiers is clustered as one, and the
-    release is the one that DuckDB gives. A larger one is cut into parts of at most so many, along the attribute that
-    narrows a part most at its median tuple; distances and what models compare with are those of the whole table, and
-    classes that publish the same are one. NotInParts says what cannot be done so. Nothing depends on partitions or on
+    release is the one that DuckDB gives. A larger one is divided into parts of at most so many, by the rule of the
+    system where it has one (dbanon.spark.parts), else along the attribute that narrows a part most at its median tuple;
+    distances and what models compare with are those of the whole table, and classes that publish the same are one.
+    NotInParts says what cannot be done so. Nothing depends on partitions or on
     how many processes there are.
 
     Rows can be read once the gate has passed all of them. `to` is a directory that the release is written to, as

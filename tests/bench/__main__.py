@@ -31,7 +31,9 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     "wide": lambda given: wide.report(given.tables or list(wide.CASES), given.json),
     "improve": lambda given: improve.report(given.runs, given.json),
     "streams": lambda given: streams.report(given.json),
-    "spark": lambda given: spark.report([SIZES[n] for n in given.rows or ("1m", "10m")], given.json),
+    "spark": lambda given: spark.report(
+        [SIZES[n] for n in given.rows or ("1m", "10m")], given.algorithm or ["kacpc"], given.json
+    ),
     "guide": lambda given: guide.report(),
     "figures": lambda given: figures.report(given.figure or [], given.plot, given.json),
 }  # fmt: skip
@@ -49,7 +51,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=3, help="timed runs of each case")
     parser.add_argument("--json", action="store_true", help="one JSON document a line")
     parser.add_argument("--profile", action="store_true", help="where the time of a statement goes, by step")
-    parser.add_argument("--algorithm", action="append", help="what is profiled, or large (default: kacpc; large: best)")
+    parser.add_argument("--algorithm", action="append", help="of what (default: kacpc; large: and best)")
     parser.add_argument("--algorithms", action="store_true", help="all algorithms on each case")
     parser.add_argument("--rows", action="append", choices=list(SIZES), help="large, bounded: rows")
     parser.add_argument("--memory", default="1GB", help="bounded: memory_limit (default: 1GB)")

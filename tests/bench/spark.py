@@ -7,6 +7,7 @@ import math
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,9 @@ def by_spark(path: str, call: str, cell: int | None) -> dict[str, Any]:
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4", "spark.driver.memory": "6g"}
+    log = tempfile.TemporaryDirectory()
+    settings |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": Path(log.name).as_uri()}
+    settings |= {"spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
     builder = SparkSession.builder.master("local[2]")
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -59,12 +63,26 @@ def by_spark(path: str, call: str, cell: int | None) -> dict[str, Any]:
     given: dict[str, Any] = {"policy": policy, "hierarchies": hierarchies, "k": 10}
     dbanon.spark.anonymize(rows.limit(2000), call, **given).count()
     with tempfile.TemporaryDirectory() as folder:
-        clock = Clock()
+        clock, begun = Clock(), time.time()
         dbanon.spark.anonymize(rows, call, cell=cell, to=str(Path(folder) / "safe"), **given)
-        seconds, _ = clock.read()
+        (seconds, _), ended = clock.read(), time.time()
     measures = dbanon.spark.anonymize(rows, f"{call}_metrics", cell=cell, **given)
     lost = 1 - measures.where("metric = 'precision'").collect()[0]["value"]
-    return {"s": seconds, "lost": lost}
+    spark.stop()
+    with log:
+        return {"s": seconds, "lost": lost, **tasks(Path(log.name), begun, ended)}
+
+
+def tasks(log: Path, begun: float, ended: float) -> dict[str, float]:
+    """Of tasks that ended in a time, by the log of events: megabytes that were shuffled, and seconds of all threads."""
+    shuffled, seconds = 0, 0.0
+    for file in log.iterdir():
+        for line in file.read_text().splitlines():
+            event = json.loads(line)
+            if event["Event"] == "SparkListenerTaskEnd" and begun <= event["Task Info"]["Finish Time"] / 1e3 <= ended:
+                shuffled += event["Task Metrics"]["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+                seconds += event["Task Metrics"]["Executor Run Time"] / 1e3
+    return {"shuffled_mb": shuffled / 1e6, "task_s": seconds}
 
 
 def measured(sizes: Sequence[int], call: str = "kacpc", cell: int | None = None) -> Iterator[dict[str, Any]]:
@@ -78,7 +96,7 @@ def measured(sizes: Sequence[int], call: str = "kacpc", cell: int | None = None)
             found = apart.run(by_spark, path=path, call=call, cell=cell)
         found = {
             "rows": size,
-            "s": found["s"],
+            **found,
             "of_duckdb": found["s"] / duckdb["s"],
             "lost": found["lost"] / duckdb["lost"],
         }
@@ -88,12 +106,14 @@ def measured(sizes: Sequence[int], call: str = "kacpc", cell: int | None = None)
         yield found
 
 
-def report(sizes: Sequence[int], as_json: bool) -> None:
-    """Prints a row a size."""
-    if not as_json:
-        print("\nSpark, local[2]: kacpc, k = 10, Adult resampled; loss beside that of one part, both beside DuckDB\n")
-        print(table("rows", "s", "s / DuckDB", "loss / DuckDB", "exponent"))
-    for found in measured(sizes):
-        exponent = f"{found['exponent']:.2f}" if "exponent" in found else ""
-        line = row(found["rows"], found["s"], found["of_duckdb"], f"{found['lost']:.3f}", exponent)
-        print(json.dumps(found) if as_json else line, flush=True)
+def report(sizes: Sequence[int], algorithms: Sequence[str], as_json: bool) -> None:
+    """Prints a row a size, algorithm by algorithm."""
+    for algorithm in algorithms:
+        if not as_json:
+            print(f"\nSpark, local[2]: {algorithm}, k = 10, Adult resampled; time and loss beside DuckDB's\n")
+            print(table("rows", "s", "s / DuckDB", "loss / DuckDB", "exponent", "task s", "shuffled MB"))
+        for found in measured(sizes, algorithm):
+            exponent = f"{found['exponent']:.2f}" if "exponent" in found else ""
+            told = (found["rows"], found["s"], found["of_duckdb"], f"{found['lost']:.3f}", exponent)
+            line = row(*told, found["task_s"], found["shuffled_mb"])
+            print(json.dumps({"algorithm": algorithm, **found}) if as_json else line, flush=True)

@@ -121,11 +121,11 @@ def by_duckdb(rows: pa.Table, function: str, **given: Any) -> Counter[str]:
         return counted(con.execute(f"FROM {function}('people'{call})", given).to_arrow_table())
 
 
-def check(rows: pa.Table, out: pa.Table, k: int, l: int = 1) -> None:
-    """Classes are those of what is published, have k records and l diseases, and every record is in one."""
+def check(rows: pa.Table, out: pa.Table, k: int, values: int = 1) -> None:
+    """Classes are those of what is published, have k records and so many diseases, and every record is in one."""
     frame = out.to_pandas()
     groups = frame.groupby(["age", "city", "sex"], dropna=False)
-    assert groups.size().min() >= k and groups["disease"].nunique().min() >= l
+    assert groups.size().min() >= k and groups["disease"].nunique().min() >= values
     assert (groups["class_id"].nunique() == 1).all()
     assert sorted(frame["class_id"].unique()) == list(range(1, frame["class_id"].nunique() + 1))
     assert Counter(frame["disease"]) == Counter(rows.column("disease").to_pylist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -27,11 +28,12 @@ def apart(each: int) -> list[Row]:
 
 def divided(spark: Any, rows: Sequence[Row], function: str, most: int, **given: Any) -> dict[int, Counter[Row]]:
     """The records of each part."""
+    from pyspark.sql import functions as fn
+
     from dbanon.spark import parts
     from dbanon.spark.asked import planned
     from dbanon.spark.coded import larger_table
     from dbanon.spark.described import asked
-    from pyspark.sql import functions as fn
 
     table = pa.Table.from_pylist([dict(zip(POLICY, row, strict=True)) for row in rows])
     df = spark.createDataFrame(table)
@@ -100,7 +102,7 @@ def test_parts_by_score_lie_in_a_row(spark: Any) -> None:
         return float(age + share[row[1]])
 
     ends = sorted((min(map(score, part)), max(map(score, part))) for part in parts.values())
-    assert all(before[1] <= after[0] + 2 / 2**15 for before, after in zip(ends, ends[1:], strict=False))
+    assert all(before[1] <= after[0] + 2 / 2**15 for before, after in itertools.pairwise(ends))
 
 
 def test_parts_by_hash_keep_tuples_together_and_have_what_they_need(spark: Any) -> None:
