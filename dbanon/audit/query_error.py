@@ -14,9 +14,6 @@ from dbanon.functions.table_function import TableFunction
 from dbanon.sqltext.quote import Sql, literal
 from dbanon.sqltext.template import fill, message
 
-MOST = 3
-"""Predicates of a query, at most."""
-
 
 def statement(call: Call) -> Sql:
     """The SQL of `query_error(release, ...)`.
@@ -39,7 +36,7 @@ def statement(call: Call) -> Sql:
             source=source.rows,
             attributes=attributes,
             averaging=any(a.averages for a in attributes),
-            most=min(MOST, len(attributes)),
+            most=min(int(options["predicates"]), len(attributes)),
             count=options["queries"],
             seed=options["seed"],
             selectivity=literal(options.number("selectivity")),
@@ -59,7 +56,12 @@ FUNCTIONS = (
         ("release",),
         (
             SOURCE,
-            Parameter("queries", Integer(1, 10**6), "How many random queries, one to three predicates in turn.", 1000),
+            Parameter(
+                "queries", Integer(1, 10**6), "How many random queries, of one predicate and more in turn.", 1000
+            ),
+            Parameter(
+                "predicates", Integer(1), "Predicates of a query, at most; never more than there are columns.", 3
+            ),
             Parameter("seed", Integer(0, SEEDS), "Another seed, other queries.", 1),
             Parameter(
                 "qi", Columns(), "Columns of the predicates; default: declared quasi-identifiers that were released."

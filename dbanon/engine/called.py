@@ -36,6 +36,13 @@ def dbanon_attack(request: Any, given: Any) -> Any:
     return udf_attack.dbanon_attack(request, given)
 
 
+def dbanon_utility(request: Any, given: Any) -> Any:
+    """See dbanon.engine.udf_utility."""
+    from dbanon.engine import udf_utility
+
+    return udf_utility.dbanon_utility(request, given)
+
+
 def dbanon_compare(request: Any, rows: Any, *domains: Any) -> Any:
     """See dbanon.engine.udf_compare."""
     from dbanon.engine import udf_compare

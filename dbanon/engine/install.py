@@ -122,6 +122,11 @@ _ARROW = (
         "STRUCT(rows STRUCT(id BIGINT, place BIGINT, confidence DOUBLE)[], error VARCHAR)",
     ),
     (
+        called.dbanon_utility,
+        "STRUCT(rows STRUCT(trained_on VARCHAR, accuracy DOUBLE, balanced_accuracy DOUBLE, kept DOUBLE, "
+        "learned BIGINT, tested BIGINT)[], error VARCHAR)",
+    ),
+    (
         called.dbanon_stream,
         "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT, again BIGINT)[], "
         "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], error VARCHAR)",

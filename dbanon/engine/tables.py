@@ -46,6 +46,12 @@ def whole(records: Any, name: str) -> space.Ints:
     return np.asarray(numbers(records.field(name)), np.int64)
 
 
+def features(records: Any) -> Any:
+    """The lists of numbers `f` of rows as a matrix."""
+    flat = records.field("f").flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+    return flat.reshape(len(records), -1 if len(records) else 0)
+
+
 def array(column: Any) -> Any:
     """A column as one array."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

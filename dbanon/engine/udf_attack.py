@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import __version__, errors, session
-from dbanon.engine.tables import array, one, whole
+from dbanon.engine.tables import array, features, one, whole
 from dbanon.learn import posterior, prediction
 from dbanon.space import space
 
@@ -55,24 +55,18 @@ def _cuts(given: Any) -> tuple[list[int], list[int], list[float]]:
 def _learned(asked: dict[str, Any], given: Any) -> tuple[space.Ints, space.Ints, Any]:
     """Row, label and confidence of each row that is asked."""
     learned, wanted = (given.field(name).flatten() for name in ("learned", "asked"))
-    features, rows = _features(learned), _features(wanted)
+    known, rows = features(learned), features(wanted)
     labels, records = whole(learned, "label"), whole(learned, "records")
     current = session.get(asked["session"])
 
     def compute() -> prediction.Guesses:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
             step = session.stepped(current, check, prediction.TREES)
-            return prediction.guesses(asked["function"], features, labels, records, rows, asked["seed"], step)
+            return prediction.guesses(asked["function"], known, labels, records, rows, asked["seed"], step)
 
-    order = np.lexsort((labels, *features.T[::-1])) if len(labels) else labels
-    content = hashlib.blake2b(f"{__version__} prediction {asked['seed']} {features.shape}".encode(), digest_size=16)
-    for each in (features[order], labels[order], records[order], rows):
+    order = np.lexsort((labels, *known.T[::-1])) if len(labels) else labels
+    content = hashlib.blake2b(f"{__version__} prediction {asked['seed']} {known.shape}".encode(), digest_size=16)
+    for each in (known[order], labels[order], records[order], rows):
         content.update(np.ascontiguousarray(each).data)
     found = current.cache.get(content.digest(), compute)
     return whole(wanted, "id"), found.labels, found.confidence
-
-
-def _features(records: Any) -> Any:
-    """The features of rows as a matrix."""
-    flat = records.field("f").flatten().to_numpy(zero_copy_only=False).astype(np.float64)
-    return flat.reshape(len(records), -1 if len(records) else 0)

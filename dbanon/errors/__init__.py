@@ -17,9 +17,11 @@ from dbanon.errors.arguments import (
 )
 from dbanon.errors.base import DbanonError, listed, near
 from dbanon.errors.data import (
+    FewRecords,
     GateRefused,
     Interrupted,
     KOutOfRange,
+    ManyValues,
     ModelNotMet,
     NoSensitive,
     NoSensitiveHierarchy,
@@ -148,6 +150,7 @@ __all__ = [
     "DeltaRefused",
     "DemoExists",
     "EmptySource",
+    "FewRecords",
     "ForeignRelease",
     "GateRefused",
     "HierarchiesChanged",
@@ -159,6 +162,7 @@ __all__ = [
     "KeepRefused",
     "LoosensPolicy",
     "MalformedHierarchy",
+    "ManyValues",
     "MissingArgument",
     "MissingExtra",
     "ModelNotMet",

@@ -27,6 +27,26 @@ class NothingShared(DbanonError):
         )
 
 
+class ManyValues(DbanonError):
+    """A column with more values than a model can be asked to tell apart."""
+
+    def __init__(self, function: str, table: str, column: str, count: object, most: int) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} has {count} values; a model learns to tell at most {most} apart. Hint: name "
+            "another target, or a column of groups of its values that was released, too."
+        )
+
+
+class FewRecords(DbanonError):
+    """A column that is known of too few records for a model to learn and be tested."""
+
+    def __init__(self, function: str, table: str, column: str) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} is known of fewer than two records of the source, or of none of the "
+            "release. Hint: name a target that both have."
+        )
+
+
 class NotAPublishedForm(DbanonError):
     """Values of a release that cannot be read back as values of the source's column."""
 

@@ -41,7 +41,7 @@ def guesses(
     features, labels, counts = features[order], labels[order], counts[order]
     if not len(labels) or not len(asked):
         return Guesses(np.full(len(asked), -1, np.int64), np.zeros(len(asked)))
-    guessed = _votes(function, features, labels, counts, asked, seed, check)
+    guessed = votes(f"{function}: kind = 'prediction'", features, labels, counts, asked, seed, check)
     return Guesses(guessed, shares(features, labels, counts, asked, guessed))
 
 
@@ -79,27 +79,38 @@ def _rise(start: Floats, steps: Ints | Floats) -> Floats:
     return np.array([math.lgamma(a + n) - math.lgamma(a) for a, n in zip(start.tolist(), steps.tolist(), strict=True)])
 
 
-def _votes(
-    function: str, features: Floats, labels: Ints, counts: Ints, asked: Floats, seed: int, check: Callable[[], None]
+def votes(
+    asked_by: str,
+    features: Floats,
+    labels: Ints,
+    counts: Ints,
+    asked: Floats,
+    seed: int,
+    check: Callable[[], None],
+    leaf: int = 1,
 ) -> Ints:
-    """Labels that a forest guesses."""
+    """Labels that a forest, whose leaves have `leaf` records or more, guesses for the rows `asked`; see `guesses`.
+    `asked_by`: what of a call asks for it."""
     if (labels == labels[0]).all():
         return np.full(len(asked), labels[0], np.int64)
     try:
         from sklearn.tree import DecisionTreeRegressor
     except ImportError:
-        raise errors.MissingExtra(f"{function}: kind = 'prediction'", "scikit-learn", "learn") from None
+        raise errors.MissingExtra(asked_by, "scikit-learn", "learn") from None
     random = np.random.default_rng(seed)
     codes, code = np.unique(labels, return_inverse=True)
     # Least squares on indicators of the labels is Gini's impurity.
     indicators = np.eye(len(codes))[code.reshape(-1)]
     different, back = np.unique(asked, axis=0, return_inverse=True)
     votes = np.zeros((len(different), len(codes)))
+    share = min(leaf / int(counts.sum()), 0.5) if leaf > 1 else 0.0
     for _ in range(TREES):
         check()
         # A sample with replacement, of records that are alike by their number.
         drawn = random.multinomial(counts.sum(), counts / counts.sum())
-        tree = DecisionTreeRegressor(max_features="sqrt", random_state=int(random.integers(2**31)))
+        tree = DecisionTreeRegressor(
+            max_features="sqrt", random_state=int(random.integers(2**31)), min_weight_fraction_leaf=share
+        )
         tree.fit(features[drawn > 0], indicators[drawn > 0], sample_weight=drawn[drawn > 0])
         votes += tree.predict(different)
     return np.asarray(codes[votes.argmax(axis=1)][back.reshape(-1)], np.int64)

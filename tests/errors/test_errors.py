@@ -524,6 +524,8 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 # --- all of them --------------------------------------------------------------------------------------------
 
 ELSEWHERE = {
+    "FewRecords": "test_ml_utility.py",
+    "ManyValues": "test_ml_utility.py",
     "InAPart": "test_frames.py",
     "NoModuleThere": "test_frames.py",
     "NotInParts": "test_frames.py",

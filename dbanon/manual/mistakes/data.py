@@ -30,6 +30,16 @@ MISTAKES: tuple[Mistake, ...] = (
         "FROM query_error('vague', 'patients', qi = ['birth_date']);",
         "CREATE TABLE vague AS SELECT 'about 1950' AS birth_date FROM patients;",
     ),
+    sql(
+        errors.ManyValues("ml_utility", "patients", "patient_number", 20000, 100),
+        "FROM ml_utility('numbered', 'patients', qi = ['sex'], target = 'patient_number');",
+        "CREATE TABLE numbered AS SELECT sex, patient_number FROM patients;",
+    ),
+    sql(
+        errors.FewRecords("ml_utility", "shapes", "nothing"),
+        "FROM ml_utility('shapes', 'shapes', qi = ['gender'], target = 'nothing');",
+        SHAPES,
+    ),
     sql(errors.KOutOfRange("kacpc", "few", 500, 200, "rows"), "FROM kacpc('few', k = 500, qi = ['sex']);", FEW),
     python(
         errors.OtherComparison("visits", "something else"),

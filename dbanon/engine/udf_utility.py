@@ -1,0 +1,94 @@
+"""The scalar function that ml_utility calls: Arrow in, how often models are right out. No thinking is done here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dbanon import __version__, errors, session
+from dbanon.engine.tables import array, features, whole
+from dbanon.learn import utility
+
+ROWS = pa.list_(
+    pa.struct(
+        [
+            ("trained_on", pa.string()),
+            ("accuracy", pa.float64()),
+            ("balanced_accuracy", pa.float64()),
+            ("kept", pa.float64()),
+            ("learned", pa.int64()),
+            ("tested", pa.int64()),
+        ]
+    )
+)
+SCORES = pa.struct([("rows", ROWS), ("error", pa.string())])
+
+
+def dbanon_utility(request: Any, given: Any) -> Any:
+    """STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, kept, learned, tested)[], error VARCHAR) of each
+    call.
+
+    `given` is STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, label, records)[]); where either is empty
+    there are no rows.
+    """
+    request, given = array(request), array(given)
+    answers = [_answer(json.loads(request[i].as_py()), given.slice(i, 1)) for i in range(len(request))]
+    return pa.array(answers, SCORES)
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """What is kept of a call."""
+
+    scores: list[utility.Score]
+    nbytes: int = 1024
+
+
+def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
+    source, release = (_rows(given.field(name).flatten()) for name in ("source", "release"))
+    if not len(source.labels) or not len(release.labels):
+        return {"rows": []}
+    current = session.get(asked["session"])
+
+    def compute() -> _Scores:
+        with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
+            step = session.stepped(current, check, utility.STEPS)
+            given_ = (asked["train"], asked["most"], asked["seed"], step)
+            return _Scores(utility.scores(asked["function"], source, release, *given_))
+
+    told = {name: value for name, value in asked.items() if name != "session"}
+    content = hashlib.blake2b(f"{__version__} {json.dumps(told, sort_keys=True)}".encode(), digest_size=16)
+    for rows in (source, release):
+        for each in (rows.features, rows.labels, rows.records):
+            content.update(f"{each.shape}".encode())
+            content.update(np.ascontiguousarray(each).data)
+    try:
+        found = current.cache.get(content.digest(), compute).scores
+    except KeyboardInterrupt:
+        return {"error": str(errors.Interrupted(asked["function"]))}
+    except errors.DbanonError as error:
+        return {"error": str(error)}
+    least, most = found[0].accuracy, found[1].accuracy
+    return {
+        "rows": [
+            {
+                "trained_on": s.trained_on,
+                "accuracy": s.accuracy,
+                "balanced_accuracy": s.balanced,
+                "kept": None if math.isclose(most, least) else (s.accuracy - least) / (most - least),
+                "learned": s.learned,
+                "tested": s.tested,
+            }
+            for s in found
+        ]
+    }
+
+
+def _rows(records: Any) -> utility.Rows:
+    return utility.Rows(features(records), whole(records, "label"), whole(records, "records")).ordered()

@@ -1,0 +1,153 @@
+"""ml_utility: what a release keeps of what can be learned, planted and against another forest."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import dbanon
+from dbanon.learn import utility
+from dbanon.learn.utility import Rows
+
+COLUMNS = ["trained_on", "accuracy", "balanced_accuracy", "kept", "learned", "tested"]
+TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[Any]:
+    connection = dbanon.attach(duckdb.connect())
+    draw = random.Random(3)
+    people = [(draw.randrange(80), draw.choice(TREE)[0]) for _ in range(2000)]
+    rows = [(age, ward, "old" if age > 40 else "young", ward[0], "x") for age, ward in people]
+    connection.execute("CREATE TABLE people (age INTEGER, ward VARCHAR, old VARCHAR, side VARCHAR, one VARCHAR)")
+    connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", rows)
+    dbanon.load_hierarchy(connection, "wards", TREE)
+    dbanon.declare(
+        connection, "people", age="quasi", ward=("quasi", "wards"), old="sensitive", side="other", one="other"
+    )
+    connection.execute("CREATE TABLE safe AS FROM kacpc('people', k = 5)")
+    connection.execute("CREATE TABLE blind AS SELECT '*' AS age, ward, old, side FROM people")
+    connection.execute("CREATE TABLE sides AS SELECT age, upper(ward[1]) AS ward, old, side FROM people")
+    yield connection
+    connection.close()
+
+
+def told(con: Any, release: str, more: str = "") -> dict[str, dict[str, Any]]:
+    found = con.execute(f"FROM ml_utility('{release}', 'people'{more})")
+    names = [column[0] for column in found.description]
+    assert names == COLUMNS
+    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    assert [row["trained_on"] for row in rows] == ["majority", "source", "release"]
+    return {row["trained_on"]: row for row in rows}
+
+
+def test_what_decides_is_kept_or_lost(con: Any) -> None:
+    by = told(con, "safe")
+    assert by["source"]["accuracy"] > 0.98 and by["release"]["accuracy"] > 0.95
+    assert by["majority"]["kept"] == 0 and by["source"]["kept"] == 1 and by["release"]["kept"] > 0.9
+    assert by["majority"]["accuracy"] < 0.6 and by["majority"]["balanced_accuracy"] == 0.5
+    blind = told(con, "blind")
+    assert blind["source"] == by["source"] and abs(blind["release"]["kept"]) < 0.2
+    # Of a ward its side is all that decides: a release of sides keeps it whole.
+    assert told(con, "sides", ", target = 'side'")["release"]["accuracy"] == 1
+    assert told(con, "sides")["source"]["tested"] == 660
+
+
+def test_one_value_has_nothing_to_gain(con: Any) -> None:
+    con.execute("CREATE OR REPLACE TABLE ones AS SELECT age, ward, one FROM people")
+    for row in told(con, "ones", ", target = 'one'").values():
+        assert row["accuracy"] == 1 and row["kept"] is None
+
+
+def test_it_follows_from_the_rows_and_the_seed_alone(con: Any) -> None:
+    once = told(con, "safe", ", seed = 4")
+    con.execute("CREATE OR REPLACE TABLE other AS SELECT * FROM safe ORDER BY hash(safe::VARCHAR)")
+    dbanon.clear_cache(con)
+    assert told(con, "other", ", seed = 4") == once
+    assert told(con, "safe", ", seed = 5") != once
+    few = told(con, "safe", ", records = 50, train = 0.5")
+    assert few["release"]["learned"] == few["source"]["learned"] == 50 and few["source"]["tested"] == 1000
+
+
+def test_typed_bounds_and_missing_values(con: Any) -> None:
+    con.execute("CREATE OR REPLACE TABLE bounds AS FROM kacpc('people', k = 5, intervals = 'bounds')")
+    assert told(con, "bounds")["release"]["accuracy"] > 0.95
+    con.execute(
+        "CREATE OR REPLACE TABLE unknown AS SELECT IF(old = 'old', NULL, age::VARCHAR) AS age, ward, old FROM people"
+    )
+    con.execute("CREATE OR REPLACE TABLE gaps AS SELECT IF(old = 'old', NULL, age) AS age, ward, old FROM people")
+    dbanon.declare(con, "gaps", age="quasi", ward=("quasi", "wards"), old="sensitive")
+    found = con.execute(
+        "SELECT accuracy FROM ml_utility('unknown', 'gaps', target = 'old') WHERE trained_on <> 'majority'"
+    )
+    assert all(accuracy > 0.99 for (accuracy,) in found.fetchall())
+
+
+def rows_of(draw: random.Random, number: int) -> Rows:
+    features = np.array([[draw.random(), draw.randrange(4) / 3] for _ in range(number)])
+    labels = np.array([int(a + 0.3 * b + draw.gauss(0, 0.2) > 0.6) for a, b in features])
+    return Rows(features, labels, np.array([draw.randrange(1, 4) for _ in range(number)]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_are_near_those_of_another_forest(seed: int) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    draw = random.Random(seed)
+    source, release = rows_of(draw, 1500), rows_of(draw, 1500)
+    scores = {s.trained_on: s for s in utility.scores("f", source, release, 0.67, 10**6, seed, lambda: None)}
+    for name, rows in (("source", source), ("release", release)):
+        of = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
+        of.fit(rows.features[:1000], rows.labels[:1000], sample_weight=rows.records[:1000])
+        right = of.predict(source.features[1000:]) == source.labels[1000:]
+        weight = source.records[1000:]
+        assert abs(scores[name].accuracy - (right * weight).sum() / weight.sum()) < 0.05
+
+
+def plain(labels: Sequence[int], guesses: Sequence[int], records: Sequence[int]) -> tuple[float, float]:
+    """Accuracy and balanced accuracy, record by record."""
+    every = [(label, guess) for label, guess, n in zip(labels, guesses, records, strict=True) for _ in range(n)]
+    shares = [
+        sum(guess == one for label, guess in every if label == one) / sum(label == one for label, _ in every)
+        for one in {label for label, _ in every}
+    ]
+    return sum(label == guess for label, guess in every) / len(every), math.fsum(shares) / len(shares)
+
+
+def test_scores_count_records() -> None:
+    draw = random.Random(9)
+    for _ in range(50):
+        number = draw.randrange(1, 8)
+        labels, guesses = ([draw.choice([0, 1, 4]) for _ in range(number)] for _ in range(2))
+        records = [draw.randrange(1, 5) for _ in range(number)]
+        tested = Rows(np.zeros((number, 1)), np.array(labels), np.array(records))
+        score = utility._score("x", tested, tested, np.array(guesses))
+        assert (score.accuracy, score.balanced) == pytest.approx(plain(labels, guesses, records))
+        assert score.tested == sum(records)
+
+
+def test_what_cannot_be_learned_says_so(con: Any) -> None:
+    def refused(match: str, call: str) -> None:
+        with pytest.raises(duckdb.Error, match=match):
+            con.execute(f"FROM ml_utility({call})").fetchall()
+
+    refused("has no column 'nope'", "'safe', 'people', target = 'nope'")
+    refused("two roles: quasi and target", "'safe', 'people', target = 'age'")
+    con.execute("CREATE OR REPLACE TABLE numbers AS SELECT ward, row_number() OVER () AS n FROM people")
+    refused(
+        "n has 2000 values; a model learns to tell at most 100 apart",
+        "'numbers', 'numbers', qi = ['ward'], target = 'n'",
+    )
+    con.execute("CREATE OR REPLACE TABLE two AS SELECT age, ward, old, old AS older FROM people")
+    dbanon.declare(con, "two", age="quasi", ward="quasi", old="sensitive", older="sensitive")
+    refused("target is missing", "'two', 'two'")
+    con.execute("CREATE OR REPLACE TABLE none AS SELECT age, ward, NULL::VARCHAR AS old FROM people")
+    refused("fewer than two records", "'none', 'people', target = 'old'")
+    con.execute("CREATE OR REPLACE TABLE empty AS FROM safe LIMIT 0")
+    refused("no rows", "'empty', 'people', target = 'old'")
