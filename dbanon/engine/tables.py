@@ -46,9 +46,9 @@ def whole(records: Any, name: str) -> space.Ints:
     return np.asarray(numbers(records.field(name)), np.int64)
 
 
-def features(records: Any) -> Any:
-    """The lists of numbers `f` of rows as a matrix."""
-    flat = records.field("f").flatten().to_numpy(zero_copy_only=False).astype(np.float64)
+def features(records: Any, name: str = "f") -> Any:
+    """The lists of numbers of rows, each as long, as a matrix."""
+    flat = records.field(name).flatten().to_numpy(zero_copy_only=False).astype(np.float64)
     return flat.reshape(len(records), -1 if len(records) else 0)
 
 

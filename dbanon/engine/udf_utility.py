@@ -34,8 +34,8 @@ def dbanon_utility(request: Any, given: Any) -> Any:
     """STRUCT(rows STRUCT(trained_on, accuracy, balanced_accuracy, kept, learned, tested)[], error VARCHAR) of each
     call.
 
-    `given` is STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, label, records)[]); where either is empty
-    there are no rows.
+    `given` is STRUCT(source STRUCT(f, label, records)[], release STRUCT(f, box, label, records)[]); where either is
+    empty there are no rows.
     """
     request, given = array(request), array(given)
     answers = [_answer(json.loads(request[i].as_py()), given.slice(i, 1)) for i in range(len(request))]
@@ -51,21 +51,22 @@ class _Scores:
 
 
 def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
-    source, release = (_rows(given.field(name).flatten()) for name in ("source", "release"))
-    if not len(source.labels) or not len(release.labels):
+    source, told = (given.field(name).flatten() for name in ("source", "release"))
+    if not len(source) or not len(told):
         return {"rows": []}
+    source, release = _rows(source).ordered(), utility.Released(_rows(told), features(told, "box")).ordered()
     current = session.get(asked["session"])
 
     def compute() -> _Scores:
         with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
             step = session.stepped(current, check, utility.STEPS)
-            given_ = (asked["train"], asked["most"], asked["seed"], step)
-            return _Scores(utility.scores(asked["function"], source, release, *given_))
+            train = utility.Training(asked["train"], asked["most"], asked["seed"])
+            return _Scores(utility.scores(asked["function"], source, release, train, step, check))
 
     told = {name: value for name, value in asked.items() if name != "session"}
     content = hashlib.blake2b(f"{__version__} {json.dumps(told, sort_keys=True)}".encode(), digest_size=16)
-    for rows in (source, release):
-        for each in (rows.features, rows.labels, rows.records):
+    for rows in (source, release.rows):
+        for each in (rows.features, rows.labels, rows.records, *([] if rows is source else [release.box])):
             content.update(f"{each.shape}".encode())
             content.update(np.ascontiguousarray(each).data)
     try:
@@ -91,4 +92,4 @@ def _answer(asked: dict[str, Any], given: Any) -> dict[str, Any]:
 
 
 def _rows(records: Any) -> utility.Rows:
-    return utility.Rows(features(records), whole(records, "label"), whole(records, "records")).ordered()
+    return utility.Rows(features(records), whole(records, "label"), whole(records, "records"))

@@ -35,6 +35,39 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Released:
+    """Records of a release that are alike, and what their features stand for: `box` (rows, 2 * columns), the lower ends
+    and then the upper ones."""
+
+    rows: Rows
+    box: Floats
+
+    def ordered(self) -> Released:
+        """The same in an order that follows from them alone."""
+        order = np.lexsort((self.rows.labels, *self.box.T[::-1], *self.rows.features.T[::-1]))
+        rows = Rows(self.rows.features[order], self.rows.labels[order], self.rows.records[order])
+        return Released(rows, self.box[order])
+
+    def without(self, tested: Rows, random: np.random.Generator, check: Callable[[], None]) -> Rows:
+        """The records without those of some people: of each a random one of the same label whose box holds them. Which
+        it is nobody can tell; each is as likely, so that no class loses more than people of it on average.
+
+        O(m * n / labels) time for n different rows and m that are taken out, O(n) memory.
+        """
+        low, high = np.split(self.box, 2, axis=1)
+        left = self.rows.records.copy()
+        of_label = {int(label): np.flatnonzero(self.rows.labels == label) for label in np.unique(self.rows.labels)}
+        for place, label, records in zip(tested.features, tested.labels.tolist(), tested.records.tolist(), strict=True):
+            check()
+            own = of_label.get(label, np.empty(0, np.int64))
+            held = own[((low[own] <= place + NEAR) & (place - NEAR <= high[own])).all(axis=1)]
+            there = int(left[held].sum())
+            if there:
+                left[held] -= random.multivariate_hypergeometric(left[held], min(records, there), method="marginals")
+        return Rows(self.rows.features, self.rows.labels, left).there()
+
+
+@dataclass(frozen=True)
 class Score:
     """Of a model: what it learned from, the share of the tested records whose label it says, the mean of these shares
     over the labels, how many records it learned from, and how many it was tested on."""
@@ -46,39 +79,56 @@ class Score:
     tested: int
 
 
+@dataclass(frozen=True)
+class Training:
+    """The share of the records that a model learns from, how many that are at most, and the seed."""
+
+    share: float
+    most: int
+    seed: int
+
+
 LEAF = 10
 """Least number of records in a leaf: trees that tell every record apart learn chance, from raw records most of all."""
 
 STEPS = 2 * TREES
-"""How often `scores` calls its check."""
+"""How often `scores` calls its step."""
+
+TESTED = 10_000
+"""Records that models are tested on, at most."""
+
+NEAR = 1e-9
+"""Values so near to an end of a box are in it."""
 
 
 def scores(
-    function: str, source: Rows, release: Rows, share: float, most: int, seed: int, check: Callable[[], None]
+    function: str, source: Rows, release: Released, train: Training, step: Callable[[], None], check: Callable[[], None]
 ) -> list[Score]:
     """The most frequent label, a random forest (Breiman 2001) that learns from the source, and one that learns from the
-    release, all tested on records of the source that the first two have not seen.
+    release, all tested on records of the source that none of them has seen: they are taken out of the release, too.
 
-    Models learn from `share` of the records, at most from `most`. `check` raises where the call is interrupted. The
-    order of rows does not matter. O(trees * d * n log n) time for n different rows. Raises MissingExtra.
+    `step` is called before each tree, `check` often; both raise where the call is interrupted. The order of rows does
+    not matter. O(trees * d * n log n) time for n different rows. Raises MissingExtra.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(train.seed)
     source, release = source.ordered(), release.ordered()
     all_ = int(source.records.sum())
-    seen = random.multivariate_hypergeometric(
-        source.records, min(max(round(share * all_), 1), all_ - 1), method="marginals"
-    )
-    tested = Rows(source.features, source.labels, source.records - seen).there()
+    number = min(max(round(train.share * all_), 1), all_ - 1)
+    seen = random.multivariate_hypergeometric(source.records, number, method="marginals")
     raw = Rows(source.features, source.labels, seen).there()
-    raw = raw.drawn(min(int(raw.records.sum()), most), random)
-    there = int(release.records.sum())
-    told = release.drawn(min(max(round(share * there), 1), most), random)
-    frequent = np.bincount(raw.labels, weights=raw.records).argmax()
-    guesses = {"majority": (raw, np.full(len(tested.labels), frequent))}
-    for name, rows in (("source", raw), ("release", told)):
-        found = votes(function, rows.features, rows.labels, rows.records, tested.features, seed, check, LEAF)
-        guesses[name] = (rows, found)
-    return [_score(name, rows, tested, found) for name, (rows, found) in guesses.items()]
+    tested = Rows(source.features, source.labels, source.records - seen).there()
+    tested = tested.drawn(min(all_ - number, TESTED), random)
+    told = release.without(tested, random, check)
+    learned = [rows.drawn(min(int(rows.records.sum()), number, train.most), random) for rows in (raw, told)]
+    frequent = np.full(len(tested.labels), np.bincount(raw.labels, weights=raw.records).argmax())
+    found = [_score("majority", raw, tested, frequent)]
+    for name, rows in zip(("source", "release"), learned, strict=True):
+        if len(rows.labels):
+            guessed = votes(function, rows.features, rows.labels, rows.records, tested.features, train.seed, step, LEAF)
+        else:
+            guessed = np.full(len(tested.labels), -1)
+        found.append(_score(name, rows, tested, guessed))
+    return found
 
 
 def _score(name: str, learned: Rows, tested: Rows, guessed: Ints) -> Score:

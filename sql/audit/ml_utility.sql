@@ -5,8 +5,24 @@
 {% macro feature(value, c) -%}
     CASE WHEN {{ value }} IS NULL THEN -1 WHEN d.high{{ c.i }} = d.low{{ c.i }} THEN 0 ELSE ({{ value }} / 2 - d.low{{ c.i }} / 2) / (d.high{{ c.i }} / 2 - d.low{{ c.i }} / 2) END
 {%- endmacro %}
-{% macro rows_of(relation) -%}
-    (SELECT list({'f': f, 'label': label, 'records': records}) FROM {{ relation }} WHERE (SELECT message FROM problem) IS NULL)
+{#- An end of what is published, as features are: * can be anything, missing values too, which lie below all. -#}
+{% macro end_of(c, is_low) -%}
+    {% set end = sql('r' ~ c.i ~ ('.low' if is_low else '.high')) -%}
+    CASE
+        WHEN t.p{{ c.i }} IS NULL THEN -1
+        WHEN t.p{{ c.i }} = '*' THEN {{ -1 if is_low else 2 }}
+        {% if c.is_number %}
+        {% if is_low %}
+        WHEN starts_with(t.p{{ c.i }}, '<=') OR starts_with(t.p{{ c.i }}, '[<=') THEN -0.5
+        {% else %}
+        WHEN regexp_matches(t.p{{ c.i }}, '(?:^|, )>=') THEN 2
+        {% endif %}
+        {% endif %}
+        ELSE {{ feature(end, c) }}
+    END
+{%- endmacro %}
+{% macro rows_of(relation, boxes) -%}
+    (SELECT list({'f': f, {% if boxes %}'box': box, {% endif %}'label': label, 'records': records}) FROM {{ relation }} WHERE (SELECT message FROM problem) IS NULL)
 {%- endmacro %}
 WITH RECURSIVE
 -- A row a combination of values of the source and a label: how many records have it.
@@ -71,13 +87,17 @@ true_rows AS MATERIALIZED (
     CROSS JOIN domain AS d
     GROUP BY ALL
 ),
--- A row a combination of the release: its features.
+-- A row a combination of the release: its features, and the lower and upper ends of what it stands for.
 told_rows AS MATERIALIZED (
-    SELECT [{% for c in attributes %}{{ feature(sql('t.v', c.i), c) }}{% if not loop.last %}, {% endif %}{% endfor %}]::DOUBLE[] AS f, t.label, sum(t.records)::BIGINT AS records
+    SELECT
+        [{% for c in attributes %}{{ feature(sql('t.v', c.i), c) }}{% if not loop.last %}, {% endif %}{% endfor %}]::DOUBLE[] AS f,
+        [{% for c in attributes %}t.low{{ c.i }}, {% endfor %}{% for c in attributes %}t.high{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}]::DOUBLE[] AS box,
+        t.label, sum(t.records)::BIGINT AS records
     FROM (
         SELECT
             {% for c in attributes %}
             CASE WHEN t.p{{ c.i }} IS NOT NULL THEN coalesce(r{{ c.i }}.low, w{{ c.i }}.low) / 2 + coalesce(r{{ c.i }}.high, w{{ c.i }}.high) / 2 END AS v{{ c.i }},
+            {{ end_of(c, true) }} AS low{{ c.i }}, {{ end_of(c, false) }} AS high{{ c.i }},
             {% endfor %}
             n.number AS label, t.records
         FROM told_cells AS t
@@ -86,13 +106,14 @@ told_rows AS MATERIALIZED (
         LEFT JOIN {{ 'read'|of(c) }} AS r{{ c.i }} ON r{{ c.i }}.published = t.p{{ c.i }}
         CROSS JOIN {{ 'whole'|of(c) }} AS w{{ c.i }}
         {% endfor %}
+        CROSS JOIN domain AS d
     ) AS t
     CROSS JOIN domain AS d
     GROUP BY ALL
 ),
 -- One row: what the models came to.
 answer AS MATERIALIZED (
-    SELECT dbanon_utility({{ request }}, {'source': {{ rows_of(sql('true_rows')) }}, 'release': {{ rows_of(sql('told_rows')) }}}) AS told
+    SELECT dbanon_utility({{ request }}, {'source': {{ rows_of(sql('true_rows'), false) }}, 'release': {{ rows_of(sql('told_rows'), true) }}}) AS told
 ),
 -- One row: why the call is refused, or NULL.
 stop AS MATERIALIZED (

@@ -13,7 +13,7 @@ import pytest
 
 import dbanon
 from dbanon.learn import utility
-from dbanon.learn.utility import Rows
+from dbanon.learn.utility import Released, Rows, Training
 
 COLUMNS = ["trained_on", "accuracy", "balanced_accuracy", "kept", "learned", "tested"]
 TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"]]
@@ -101,7 +101,9 @@ def test_scores_are_near_those_of_another_forest(seed: int) -> None:
 
     draw = random.Random(seed)
     source, release = rows_of(draw, 1500), rows_of(draw, 1500)
-    scores = {s.trained_on: s for s in utility.scores("f", source, release, 0.67, 10**6, seed, lambda: None)}
+    boxes = Released(release, np.tile(release.features, 2))
+    found = utility.scores("f", source, boxes, Training(0.67, 10**6, seed), lambda: None, lambda: None)
+    scores = {s.trained_on: s for s in found}
     for name, rows in (("source", source), ("release", release)):
         of = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
         of.fit(rows.features[:1000], rows.labels[:1000], sample_weight=rows.records[:1000])
@@ -118,6 +120,47 @@ def plain(labels: Sequence[int], guesses: Sequence[int], records: Sequence[int])
         for one in {label for label, _ in every}
     ]
     return sum(label == guess for label, guess in every) / len(every), math.fsum(shares) / len(shares)
+
+
+def test_who_is_tested_is_not_learned_from() -> None:
+    """Of each a record of the same label whose box holds them, while there is one, and no other."""
+    draw = random.Random(2)
+    for turn in range(60):
+        boxes = sorted(
+            ([a, b], [a + draw.randrange(3), b + draw.randrange(3)], draw.randrange(2), draw.randrange(1, 4))
+            for a, b in ((draw.randrange(4), draw.randrange(4)) for _ in range(draw.randrange(1, 9)))
+        )
+        place, label, records = (draw.randrange(5), draw.randrange(5)), draw.randrange(2), draw.randrange(1, 9)
+        rows = Rows(np.array([low for low, *_ in boxes], float), *(np.array([b[i] for b in boxes]) for i in (2, 3)))
+        release = Released(rows, np.array([[*low, *high] for low, high, *_ in boxes], float))
+        asked = Rows(np.array([place], float), np.array([label]), np.array([records]))
+        found = release.without(asked, np.random.default_rng(turn), lambda: None)
+        fits = [
+            of == label and all(a <= x <= b for a, x, b in zip(low, place, high, strict=True))
+            for low, high, of, _ in boxes
+        ]
+        held = sum(n for fit, (*_, n) in zip(fits, boxes, strict=True) if fit)
+        assert found.records.sum() == rows.records.sum() - min(records, held)
+        kept = [(low, n) for fit, (low, _, of, n) in zip(fits, boxes, strict=True) if not fit]
+        told = list(zip(found.features.astype(int).tolist(), found.records.tolist(), strict=True))
+        assert all(one in told for one in kept)
+
+
+def test_boxes_that_overlap_lose_their_share() -> None:
+    """Three times the records, three times as often: a narrow box does not lose those of a wide one."""
+    rows = Rows(np.array([[1.0], [2.0]]), np.array([0, 0]), np.array([3000, 1000]))
+    asked = Rows(np.array([[1.5]]), np.array([0]), np.array([800]))
+    found = Released(rows, np.array([[0.0, 5.0], [1.0, 2.0]])).without(asked, np.random.default_rng(1), lambda: None)
+    assert abs(found.records[1] - 800) < 40 and found.records.sum() == 3200
+
+
+def test_raw_records_as_a_release_are_worth_what_they_are(con: Any) -> None:
+    draw = random.Random(11)
+    rows = [(age := draw.randrange(50), "x" if draw.random() < age / 50 else "y") for _ in range(4000)]
+    con.execute("CREATE OR REPLACE TABLE noisy (age INTEGER, of VARCHAR)")
+    con.executemany("INSERT INTO noisy VALUES (?, ?)", rows)
+    found = con.execute("FROM ml_utility('noisy', 'noisy', qi = ['age'], target = 'of')").fetchall()
+    assert found[1][1:3] == found[2][1:3] and found[1][4:] == found[2][4:] == (2680, 1320)
 
 
 def test_scores_count_records() -> None:
