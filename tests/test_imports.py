@@ -18,6 +18,7 @@ RULES = {
     "learn": "numpy sklearn", "cluster": "numpy", "stream": "numpy", "release": "", "engine": "duckdb numpy pyarrow",
     "views": "duckdb",
     "audit": "", "client": "duckdb numpy pandas", "plots": "matplotlib", "spark": "duckdb numpy pyarrow pyspark",
+    "serve": "duckdb pyarrow",
     "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",
     "harlequin": "duckdb harlequin", "manual": "click", "shell": "click duckdb prompt_toolkit pygments rich",
     "cli": "click duckdb rich", "__main__": "",

@@ -160,21 +160,35 @@ def _parsed() -> list[Any]:
 
 def _planning(token: str) -> str:
     """CREATE MACRO of what all table functions of a connection call: it plans the call of a session."""
+    return f"CREATE OR REPLACE TEMP MACRO dbanon_statement({CALL_ARGUMENTS}) AS {_planned(token, CALL)}"
+
+
+CALL_ARGUMENTS = "called, given, filled, others"
+CALL = "to_json({'function': called, 'positional': given, 'slots': filled, 'named': others})::VARCHAR"
+"""A call as the planner reads it, made of what a macro of a table function gives."""
+
+
+def planned_call(connection: Any) -> str:
+    """CREATE MACRO of what answers a call that was written as JSON elsewhere, on an attached connection."""
+    planned = _planned(session.of_connection(connection).token, "call")
+    return f"CREATE OR REPLACE TEMP MACRO dbanon_called(call) AS TABLE FROM {OWN}query({planned})"
+
+
+def _planned(token: str, call: str) -> str:
+    """SQL for the statement that answers a call."""
     places = "[current_database(), current_schema(), current_setting('search_path')]"
-    call = "{'function': called, 'positional': given, 'slots': filled, 'named': others}"
-    planned = f"dbanon_plan({text(token)}, to_json({call})::VARCHAR, to_json({places})::VARCHAR)"
-    return "CREATE OR REPLACE TEMP MACRO dbanon_statement(called, given, filled, others) AS " + bound(
-        f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]"
-    )
+    planned = f"dbanon_plan({text(token)}, {call}, to_json({places})::VARCHAR)"
+    return bound(f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]")
 
 
-def macros() -> Iterator[str]:
-    """The CREATE MACRO statements of the table functions: first what they share."""
+def macros(query: str = f"{OWN}query(") -> Iterator[str]:
+    """The CREATE MACRO statements of the table functions: first what they share. `query` is what answers a statement,
+    the beginning of its call."""
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
         f"{bound(arguments.capture(_SLOTS, arguments.CAPTURED))}"
     )
-    yield from map(_macro, table_functions().values())
+    yield from (_macro(function, query) for function in table_functions().values())
 
 
 _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
@@ -189,7 +203,7 @@ def _slots(function: TableFunction) -> str:
     return bound(arguments.capture(_SLOTS, function.captured))
 
 
-def _macro(function: TableFunction) -> str:
+def _macro(function: TableFunction, query: str) -> str:
     """CREATE MACRO of one table function: its arguments become JSON, the planner's answer becomes the query."""
     # One that takes nothing has a slot, too: DuckDB 2.0 makes no macro that calls query() with constants alone where a
     # database has a macro of that name.
@@ -213,5 +227,5 @@ def _macro(function: TableFunction) -> str:
         statement = f"CASE WHEN ({identifier(function.positional[0])} IS NULL) IS NULL THEN NULL ELSE {statement} END"
     return (
         f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}({', '.join(parameters)}) AS TABLE "
-        f"FROM {OWN}query({statement})"
+        f"FROM {query}{statement})"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from dbanon import errors
@@ -93,13 +93,16 @@ FUNCTIONS = (
 )
 
 
-def macros() -> Iterator[Sql]:
-    """The statements that create the functions on a connection."""
+def macros(place: str = "TEMP", without: Container[str] = ()) -> Iterator[Sql]:
+    """The statements that create the functions on a connection, or in its database where `place` is empty. Forms with
+    an argument that is one of `without` are left out."""
     for function in FUNCTIONS:
         forms = ", ".join(
-            f"({', '.join(form.arguments)}) AS ({bound(_body(function, form))})" for form in function.forms
+            f"({', '.join(form.arguments)}) AS ({bound(_body(function, form))})"
+            for form in function.forms
+            if not any(argument in without for argument in form.arguments)
         )
-        yield Sql(f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}{forms}")
+        yield Sql(f"CREATE OR REPLACE {place} MACRO {identifier(function.name)}{forms}")
 
 
 def _body(function: Scalar, form: Form) -> str:

@@ -168,7 +168,7 @@ class _Handout:
                 + f" FROM read_parquet({text(str(part.resolve()))})"
                 for ending, part in parts.items()
             ]
-            _write(draft, self.files.asked, storage_version, tables)
+            write_database(draft, self.files.asked, storage_version, tables)
         finally:
             for part in parts.values():
                 part.unlink(missing_ok=True)
@@ -272,8 +272,8 @@ except duckdb.Error as error:
 _SETTINGS: dict[str, str] = {}
 
 
-def _write(draft: Path, shown: str, storage_version: str, tables: list[str]) -> None:
-    """Makes a database in a process of its own.
+def write_database(draft: Path, shown: str, storage_version: str, statements: Sequence[str]) -> None:
+    """Makes a database by statements, in a process of its own; NotWritten.
 
     Pages of a database are written as they lie in memory, gaps included: in this process, where the source was read,
     a few bytes of it can be in them.
@@ -282,7 +282,7 @@ def _write(draft: Path, shown: str, storage_version: str, tables: list[str]) -> 
         "path": sys.path,
         "settings": _SETTINGS,
         "attach": f"ATTACH {text(str(draft.resolve()))} AS handout (STORAGE_VERSION {text(storage_version)})",
-        "tables": tables,
+        "tables": list(statements),
     }
     ended = subprocess.run(  # noqa: S603
         [sys.executable, "-I", "-c", _WRITER], input=json.dumps(job), capture_output=True, text=True, check=False

@@ -1,0 +1,42 @@
+"""The process that opens the source, copies what it has published, and ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dbanon.engine import install
+from dbanon.engine.outcomes import outcome
+from dbanon.errors import DbanonError
+from dbanon.files import storage
+from dbanon.serve import processes, published
+
+
+def copied(database: Path, folder: Path) -> dict[str, Any]:
+    """Copies in a process of its own; what came of it: `left_out`, or `error` and whether another process was in the
+    way (`busy`)."""
+    process = processes.begun(__name__, {"database": str(database), "folder": str(folder)})
+    said, _ = process.communicate()
+    answer: dict[str, Any] = json.loads(said.strip().split("\n")[-1]) if said.strip() else {"error": "it ended early"}
+    return answer
+
+
+def main(job: Mapping[str, Any]) -> int:
+    """Copies, and says what came of it."""
+    database = Path(job["database"])
+    try:
+        with storage.opening(database):
+            connection = duckdb.connect(str(database), read_only=True)
+        install.attach(connection, catalog=False)
+        copies = published.refreshed(connection, Path(job["folder"]))
+        connection.close()
+    except (DbanonError, duckdb.Error, OSError) as error:
+        said = str(error).split("\n")[0]
+        print(json.dumps({"error": said, "busy": outcome(error) == "busy"}), flush=True)
+        return 1
+    print(json.dumps({"left_out": copies.left_out}), flush=True)
+    return 0

@@ -1,0 +1,127 @@
+"""Answers the custodian: everything that a connection of `dbanon.connect` can do, each session on one of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from dbanon.client.connection import Connection, connect
+from dbanon.engine import install
+from dbanon.errors import DbanonError
+from dbanon.serve import published
+from dbanon.serve.journal import Journal
+from dbanon.serve.tokens import Checker, file_of
+from dbanon.serve.transport import Transport
+
+_BATCH = 100_000
+_PATIENCE = 3600.0
+"""Seconds that what runs has to end when the server is stopped."""
+
+
+class Everything:
+    """Answers from the database itself. Sessions are separate: transactions, temporary tables and USE are theirs."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._own: dict[str, Connection] = {}
+        self._lock = threading.Lock()
+        self.changed = threading.Event()
+
+    def answer(self, session: str, statement: str) -> pa.Table:
+        own = self._of(session)
+        try:
+            own.execute(statement)
+            if not own.description:
+                return pa.table({"done": [True]})
+            reader = own.to_arrow_reader(_BATCH)
+            return pa.Table.from_batches(list(reader), reader.schema)
+        finally:
+            self.changed.set()
+
+    def _of(self, session: str) -> Connection:
+        """The connection of a session."""
+        with self._lock:
+            own = self._own.get(session)
+            if own is None:
+                own = self.connection.cursor()
+                own.raw.execute("SET arrow_lossless_conversion = true")
+                own.raw.execute(install.planned_call(own.raw))
+                self._own[session] = own
+            return own
+
+    def functions(self, statement: str) -> list[str]:
+        return []
+
+    def ended(self, session: str) -> None:
+        with self._lock:
+            own = self._own.pop(session, None)
+        if own is not None:
+            own.close()
+
+    def told(self, error: BaseException) -> str | None:
+        """All of it, without the lines that quote the statement."""
+        if isinstance(error, (DbanonError, duckdb.Error)):
+            return str(error).split("\n\nLINE ")[0].strip().removeprefix("Invalid Input Error: ")
+        return f"{type(error).__name__}: {error}"
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What is served where."""
+
+    database: Path
+    host: str
+    port: int
+    journal: Path
+
+
+def serve(serving: Serving, bounds: dict[str, Any], told: Callable[[str], None], ready: Callable[[], None]) -> None:
+    """Serves the custodian until SIGTERM or Ctrl-C; NoQuack, NotListening, and the errors of `connect`."""
+    stopping = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    with connect(serving.database, **bounds) as connection:
+        desk = Everything(connection)
+        checker = Checker(file_of(serving.database), "custodian")
+        transport = Transport(desk, checker, Journal(serving.journal))
+        transport.listen(serving.host, serving.port)
+        ready()
+        for number in before:
+            signal.signal(number, lambda *_: stopping.set())
+        try:
+            copies = _Copies(connection, published.folder_of(serving.database), told)
+            while not stopping.wait(1.0):
+                copies.keep(desk.changed)
+            transport.stop(_PATIENCE)
+            copies.keep(desk.changed)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class _Copies:
+    """The copies for readers: who serves them cannot open a database that this process has."""
+
+    def __init__(self, connection: Connection, folder: Path, told: Callable[[str], None]) -> None:
+        self.connection, self.folder, self.told = connection, folder, told
+        self._said: object = None
+        self._began = False
+
+    def keep(self, changed: threading.Event) -> None:
+        """Copies what is published where readers are served and something may have changed."""
+        if not self.folder.is_dir() or not (changed.is_set() or not self._began):
+            return
+        changed.clear()
+        with contextlib.suppress(duckdb.Error, OSError, DbanonError):
+            left_out = published.refreshed(self.connection, self.folder).left_out
+            self._began = True
+            if left_out and left_out != self._said:
+                self.told("; ".join(f"{name} is not served: {why}" for name, why in left_out))
+            self._said = left_out

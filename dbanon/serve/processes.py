@@ -1,0 +1,36 @@
+"""Processes that begin with a job and know nothing else of this one: no memory, no environment, no open file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+_RUN = """
+import json, sys
+job = json.loads(sys.stdin.readline())
+sys.path[:] = job["path"]
+from importlib import import_module
+sys.exit(import_module(job["module"]).main(job))
+"""
+_KEPT = ("HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TZ")
+"""What a process is told of the environment: where DuckDB's extensions lie, the language and the time zone."""
+
+
+def begun(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:
+    """A process that runs `main(job)` of a module. It is told to stop by the end of its input."""
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-I", "-c", _RUN],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdin is not None  # noqa: S101
+    process.stdin.write(json.dumps({**job, "module": module, "path": sys.path}) + "\n")
+    process.stdin.flush()
+    return process

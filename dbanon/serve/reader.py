@@ -1,0 +1,234 @@
+"""The process that answers readers: it is started with a copy of what was published, and has nothing else.
+
+It is no fork of a process that knows more, and its environment is nearly empty. DuckDB is opened read-only, without
+access to files, with a locked configuration, and runs what `dbanon.serve.allowed` let through.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from dbanon import errors
+from dbanon.errors import DbanonError
+from dbanon.functions import scalar_functions
+from dbanon.serve import allowed, published
+from dbanon.serve.journal import Journal
+from dbanon.serve.tokens import Checker
+from dbanon.serve.transport import Transport
+
+AGAIN = 75
+"""The exit code of a process that could not go on, and is to be started again."""
+
+READING = tuple(function.name for function in scalar_functions.FUNCTIONS)
+
+_GRACE = 5.0
+"""Seconds that an interrupted statement has to end."""
+_BATCH = 10_000
+_PUBLISHED = "WHERE NOT internal AND schema_name <> 'dbanon'"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one statement may take: seconds, rows of the answer, and DuckDB's memory, which all of them share."""
+
+    seconds: float
+    rows: int
+    memory: str
+
+
+class Copy:
+    """A file of published releases, opened."""
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self.path = path
+        config: dict[str, Any] = {
+            "enable_external_access": False,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+            "python_enable_replacements": False,
+            "arrow_lossless_conversion": True,
+            "temp_directory": "",
+            "memory_limit": limits.memory,
+        }
+        self.connection: Any = duckdb.connect(str(path), read_only=True, config=config)
+        self.connection.execute("SET lock_configuration = true")
+        rows = self.connection.execute(
+            f"SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() {_PUBLISHED}"
+        ).fetchall()
+        self.tables = frozenset((str(schema), str(table)) for schema, table in rows)
+
+
+class Reading:
+    """Answers readers from the newest copy."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._copy: Copy | None = None
+
+    def serve(self, path: Path) -> None:
+        """Answers from another copy from now on; what runs keeps the one that it began with."""
+        self._copy = Copy(path, self.limits)
+
+    @property
+    def served(self) -> str | None:
+        """The name of the file that is answered from."""
+        return None if self._copy is None else self._copy.path.name
+
+    def answer(self, session: str, statement: str) -> pa.Table:
+        copy = self._copy
+        if copy is None:
+            raise errors.ServerStops
+        with contextlib.closing(copy.connection.cursor()) as cursor, self._timed(cursor):
+            asked = CATALOG.get(statement.strip())
+            if asked is None:
+                read = lambda query, values: cursor.execute(query, values).fetchall()[0][0]  # noqa: E731
+                asked = allowed.checked(statement, read, copy.tables, READING).statement
+            cursor.execute(asked)
+            return self._fetched(cursor)
+
+    def functions(self, statement: str) -> list[str]:
+        copy = self._copy
+        if copy is None:
+            return []
+        with contextlib.closing(copy.connection.cursor()) as cursor:
+            return allowed.called(statement, lambda query, values: cursor.execute(query, values).fetchall()[0][0])
+
+    def ended(self, session: str) -> None:
+        pass
+
+    def told(self, error: BaseException) -> str | None:
+        """Our errors, and DuckDB's about the statement; what concerns files or the process is not told."""
+        if isinstance(error, (duckdb.FatalException, duckdb.InternalException)):
+            os._exit(AGAIN)
+        if isinstance(error, DbanonError):
+            return str(error)
+        if isinstance(error, duckdb.OutOfMemoryException):
+            return str(errors.BeyondLimit("The statement needs more memory than the server gives"))
+        if isinstance(error, _ABOUT_STATEMENTS):
+            said = str(error).split("\n\nLINE ")[0].strip()
+            return None if os.sep in said and str(Path(self._copy.path).parent) in said else said  # type: ignore[union-attr]
+        return None
+
+    @contextlib.contextmanager
+    def _timed(self, cursor: Any) -> Iterator[None]:
+        """Interrupts what takes too long; a process that cannot be interrupted is ended."""
+        last = threading.Timer(_GRACE, os._exit, (AGAIN,))
+
+        def interrupt() -> None:
+            cursor.interrupt()
+            last.start()
+
+        first = threading.Timer(self.limits.seconds, interrupt)
+        first.daemon = last.daemon = True
+        first.start()
+        try:
+            yield
+        except duckdb.InterruptException:
+            raise errors.BeyondLimit(f"The statement took longer than {self.limits.seconds:g} seconds") from None
+        finally:
+            first.cancel()
+            last.cancel()  # one that was not started yet never ends anything
+
+    def _fetched(self, cursor: Any) -> pa.Table:
+        """The answer, up to the limit."""
+        reader = cursor.to_arrow_reader(_BATCH)
+        batches, rows, room = [], 0, self.limits.rows * 1000
+        for batch in reader:
+            rows, room = rows + batch.num_rows, room - batch.nbytes
+            if rows > self.limits.rows or room < 0:
+                raise errors.BeyondLimit(f"The answer has more than {self.limits.rows} rows, or as much text as that")
+            batches.append(batch)
+        return pa.Table.from_batches(batches, reader.schema)
+
+
+_ABOUT_STATEMENTS = (
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.ParserException,
+    duckdb.ConversionException,
+    duckdb.OutOfRangeException,
+    duckdb.InvalidInputException,
+    duckdb.InvalidTypeException,
+    duckdb.NotImplementedException,
+    duckdb.SyntaxException,
+    duckdb.TypeMismatchException,
+)
+
+CATALOG = {
+    "SELECT catalog_name, schema_name\nFROM information_schema.schemata\n"
+    "WHERE catalog_name NOT IN ('system', 'temp')\nORDER BY ALL": "SELECT DISTINCT 'releases' AS catalog_name, "
+    f"schema_name FROM duckdb_tables() {_PUBLISHED} ORDER BY ALL",
+    "SELECT schema_name, sql, 'table'\nFROM duckdb_tables()\nUNION ALL\n"
+    "SELECT schema_name, view_name, 'view'\nFROM duckdb_views()": "SELECT schema_name, sql, 'table' "
+    f"FROM duckdb_tables() {_PUBLISHED}",
+}
+"""What ATTACH asks, word for word, and what readers are told of the catalog: the published tables."""
+
+
+# --- the process -----------------------------------------------------------------------------------------------------
+
+
+def main(job: Mapping[str, Any]) -> int:
+    """Serves until it is told to stop, by a signal or by the end of its input; 0, or AGAIN."""
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    threading.Thread(target=_until_end, args=(stopping,), daemon=True).start()
+    limits = Limits(**job["limits"])
+    folder = Path(job["folder"])
+    desk = Reading(limits)
+    _follow(desk, folder)
+    journal = Journal(Path(job["journal"]))
+    transport = Transport(desk, Checker(Path(job["tokens"]), "reader"), journal, limits.memory)
+    try:
+        transport.listen(job["host"], job["port"])
+    except DbanonError as error:
+        _say({"error": type(error).__name__, "message": str(error)})
+        return 1
+    _say({"listening": True})
+    while not stopping.wait(0.3):
+        _follow(desk, folder)
+        if _resident() > job["resident"]:
+            os._exit(AGAIN)
+    transport.stop(limits.seconds + _GRACE)
+    return 0
+
+
+def _follow(desk: Reading, folder: Path) -> None:
+    """Answers from the newest copy."""
+    with contextlib.suppress(duckdb.Error, OSError):  # one that was just replaced; the next look finds the newer
+        found = published.current(folder)
+        if found is not None and found.path.name != desk.served:
+            desk.serve(found.path)
+
+
+def _until_end(stopping: threading.Event) -> None:
+    """Stops with the process that started this one."""
+    sys.stdin.read()
+    stopping.set()
+
+
+def _say(what: Mapping[str, object]) -> None:
+    print(json.dumps(what), flush=True)
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

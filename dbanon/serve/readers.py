@@ -1,0 +1,152 @@
+"""Serving readers: this process opens no database. It starts one that copies what was published whenever the database
+has changed, keeps one running that answers from the copy, and stops both."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dbanon import errors
+from dbanon.serve import copying, processes, published, tokens
+from dbanon.serve.reader import AGAIN, Limits
+
+_LOOK = 1.0
+"""Seconds between looks at the database, and what is waited before a process is started again."""
+_PATIENCE = 10.0
+"""Seconds for which another process that has the database is waited for, or its copies, where there is no copy yet."""
+_RESIDENT = 3
+"""A process with more memory than so many times DuckDB's, and a gigabyte, is started again."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What is served where."""
+
+    database: Path
+    host: str
+    port: int
+    journal: Path
+    limits: Limits
+
+
+def serve(serving: Serving, told: Callable[[str], None], ready: Callable[[], None]) -> None:
+    """Serves readers until SIGTERM or Ctrl-C; NothingToServe, NotServed."""
+    stopping = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in before:
+        signal.signal(number, lambda *_: stopping.set())
+    try:
+        _Watch(serving, told, stopping).run(ready)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Watch:
+    """The copies and the process that answers from them."""
+
+    def __init__(self, serving: Serving, told: Callable[[str], None], stopping: threading.Event) -> None:
+        self.serving, self.told, self.stopping = serving, told, stopping
+        self.folder = published.folder_of(serving.database)
+        self._seen: tuple[object, ...] = ()
+        self._said = ""
+
+    def run(self, ready: Callable[[], None]) -> None:
+        """Until it is told to stop."""
+        published.prepared(self.folder)
+        self._first()
+        process: subprocess.Popen[str] | None = None
+        try:
+            while not self.stopping.is_set():
+                if process is None or process.poll() is not None:
+                    if process is not None:
+                        self._again(process)
+                        process = self._begun()
+                    else:
+                        process = self._begun()
+                        ready()
+                self.stopping.wait(_LOOK)
+                self._copied()
+        finally:
+            if process is not None and process.poll() is None:
+                process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(self.serving.limits.seconds + 20)
+                process.kill()
+
+    def _first(self) -> None:
+        """Waits for a copy to begin with."""
+        end = time.monotonic() + _PATIENCE
+        while (why := self._copied()) is not None and published.current(self.folder) is None:
+            if time.monotonic() > end or self.stopping.wait(_LOOK):
+                raise errors.NothingToServe("serve", str(self.serving.database), why)
+
+    def _copied(self) -> str | None:
+        """Copies what was published where the database has changed since; why not, where that did not work."""
+        seen = _state(self.serving.database)
+        if seen == self._seen:
+            return None
+        found = copying.copied(self.serving.database, self.folder)
+        why: str | None = found.get("error")
+        if why is None:
+            self._seen = seen
+        said = why or "; ".join(f"{name} is not served: {reason}" for name, reason in found["left_out"])
+        if said != self._said and said and not found.get("busy"):
+            self.told(said)
+        self._said = said
+        return why
+
+    def _begun(self) -> subprocess.Popen[str]:
+        """A process that answers, once it listens."""
+        serving = self.serving
+        job: dict[str, Any] = {
+            "folder": str(self.folder.resolve()),
+            "tokens": str(tokens.file_of(serving.database).resolve()),
+            "journal": str(serving.journal.resolve()),
+            "host": serving.host,
+            "port": serving.port,
+            "limits": asdict(serving.limits),
+            "resident": _RESIDENT * _bytes(serving.limits.memory) + 2**30,
+        }
+        process = processes.begun("dbanon.serve.reader", job)
+        assert process.stdout is not None  # noqa: S101
+        line = process.stdout.readline()
+        said = json.loads(line) if line else {"error": "", "message": "it ended early"}
+        if "error" in said:
+            process.wait()
+            raise errors.NotServed(said["message"])
+        return process
+
+    def _again(self, process: subprocess.Popen[str]) -> None:
+        """Says that the process ended, and waits a little."""
+        why = "a statement took too much" if process.returncode == AGAIN else f"exit code {process.returncode}"
+        self.told(f"The process that answers ended ({why}) and is started again.")
+        self.stopping.wait(_LOOK)
+
+
+def _state(database: Path) -> tuple[object, ...]:
+    """What changes with a database: its file and the log beside it."""
+    found: list[object] = []
+    for path in (database, database.with_name(database.name + ".wal")):
+        with contextlib.suppress(FileNotFoundError):
+            stat = path.stat()
+            found.append((path.name, stat.st_mtime_ns, stat.st_size, stat.st_ino))
+    return tuple(found)
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def _bytes(memory: str) -> int:
+    """An amount of memory such as 500MB, in bytes."""
+    digits = memory.strip().rstrip("iIbB ").lower()
+    unit = digits[-1] if digits[-1:].isalpha() else ""
+    return int(float(digits.removesuffix(unit)) * _UNITS[unit])

@@ -1,0 +1,13 @@
+{#- What readers are told of the releases that a server has, and the two functions that tell it. -#}
+CREATE TABLE dbanon.served (
+    schema_name VARCHAR,
+    name VARCHAR,
+    shown VARCHAR,
+    version INTEGER,
+    records BIGINT,
+    certificate STRUCT(section VARCHAR, item VARCHAR, value VARCHAR, "sql" VARCHAR)[]
+);
+CREATE MACRO releases() AS TABLE
+SELECT schema_name, name, version, records FROM dbanon.served ORDER BY schema_name ASC, name ASC;
+CREATE MACRO certificate(release) AS TABLE
+SELECT unnest(certificate, max_depth := 2) FROM dbanon.served WHERE system.main.lower(shown) = system.main.lower(release)

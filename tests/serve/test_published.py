@@ -1,0 +1,126 @@
+"""What readers are served is a copy of what was published, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.serving import SECRETS, clinic
+
+import dbanon
+from dbanon.serve import copying, published
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = published.folder_of(tmp_path / "clinic.duckdb")
+    published.prepared(folder)
+    return folder
+
+
+@pytest.fixture
+def con(tmp_path: Path) -> Iterator[Any]:
+    with dbanon.connect(clinic(tmp_path / "clinic.duckdb")) as con:
+        yield con
+
+
+def opened(path: Path) -> Any:
+    return duckdb.connect(str(path), read_only=True)
+
+
+def test_the_copy_has_the_release_as_it_is_and_nothing_of_the_source(con: Any, folder: Path) -> None:
+    copies = published.refreshed(con, folder)
+    assert copies.left_out == ()
+    with opened(copies.path) as copy:
+        for name in ("safe", "safe_classes", "safe_metrics"):
+            text = f"SELECT COLUMNS(*)::VARCHAR FROM {name}"
+            assert copy.execute(text).fetchall() == con.execute(text).fetchall()
+        tables = copy.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+        assert tables == [
+            ("dbanon", "served"),
+            ("main", "safe"),
+            ("main", "safe_certificate"),
+            ("main", "safe_classes"),
+            ("main", "safe_metrics"),
+        ]
+        assert copy.execute("FROM releases()").fetchall() == [("main", "safe", 1, 60)]
+        lines = copy.execute("FROM certificate('SAFE')").fetchall()
+        assert lines == copy.execute("FROM safe_certificate").fetchall() and len(lines) > 20
+        assert copy.execute("SELECT midpoint('[1, 3]'), covers('[1, 3]', 2)").fetchall() == [(2.0, True)]
+    content = copies.path.read_bytes()
+    for secret in (*SECRETS, "somebody 5", "patients"):
+        assert secret.encode() not in content
+
+
+def test_a_copy_is_made_anew_only_where_something_else_is_published(con: Any, folder: Path) -> None:
+    first = published.refreshed(con, folder).path
+    made = first.stat().st_mtime_ns
+    con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
+    assert published.refreshed(con, folder).path == first and first.stat().st_mtime_ns == made
+    con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
+    second = published.refreshed(con, folder).path
+    assert second != first and not first.exists()
+    assert [path.name for path in sorted(folder.iterdir())] == ["current.json", second.name]
+    with opened(second) as copy:
+        assert copy.execute("FROM releases()").fetchall() == [("main", "safe", 2, 70)]
+    con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
+    with opened(published.refreshed(con, folder).path) as copy:
+        assert copy.execute("FROM releases()").fetchall() == []
+
+
+def test_a_release_that_was_changed_since_is_left_out_and_the_reason_is_said(con: Any, folder: Path) -> None:
+    con.execute("CREATE MATERIALIZED ANONYMIZED VIEW whole AS SELECT * FROM kacpc('patients', k=5)")
+    con.execute("UPDATE safe SET sex = 'F'")
+    copies = published.refreshed(con, folder)
+    assert [name for name, _ in copies.left_out] == ["safe"]
+    assert "safe is not what was released" in copies.left_out[0][1]
+    assert published.current(folder) == copies
+    with opened(copies.path) as copy:
+        assert copy.execute("SELECT name FROM releases()").fetchall() == [("whole",)]
+        assert not copy.execute("SELECT 1 FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall()
+    con.execute("UPDATE whole SET sex = 'F'")
+    assert [name for name, _ in published.refreshed(con, folder).left_out] == ["safe", "whole"]
+    con.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'recluster')")
+    with opened(published.refreshed(con, folder).path) as copy:
+        assert copy.execute("SELECT name FROM releases()").fetchall() == [("safe",)]
+
+
+def test_releases_of_other_schemas_keep_their_schema(con: Any, folder: Path) -> None:
+    con.execute("CREATE SCHEMA lab")
+    con.execute("CREATE MATERIALIZED ANONYMIZED VIEW lab.safe AS SELECT * FROM kacpc('patients', k=20)")
+    with opened(published.refreshed(con, folder).path) as copy:
+        assert copy.execute("SELECT schema_name, name FROM releases()").fetchall() == [
+            ("lab", "safe"),
+            ("main", "safe"),
+        ]
+        assert len(copy.execute("SELECT DISTINCT class_id FROM lab.safe").fetchall()) <= 3
+        k = "SELECT value FROM certificate('lab.safe') WHERE (section, item) = ('parameters', 'k')"
+        assert copy.execute(k).fetchall() == [("20",)]
+
+
+def test_enumerations_are_text_as_their_list_names_what_was_not_released(con: Any, folder: Path) -> None:
+    with opened(published.refreshed(con, folder).path) as copy:
+        types = dict(
+            copy.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'safe'").fetchall()
+        )
+    assert types["disease"] == "VARCHAR"
+
+
+def test_the_process_that_copies_says_when_another_has_the_database(con: Any, folder: Path, tmp_path: Path) -> None:
+    database = tmp_path / "clinic.duckdb"
+    found = copying.copied(database, folder)
+    assert found["busy"] and "lock" in found["error"]
+    con.close()
+    before = database.read_bytes()
+    assert copying.copied(database, folder) == {"left_out": []}
+    assert published.current(folder) is not None
+    assert database.read_bytes() == before
+
+
+def test_only_the_owner_may_look_into_the_folder(folder: Path) -> None:
+    assert folder.stat().st_mode & 0o077 == 0

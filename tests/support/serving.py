@@ -1,0 +1,155 @@
+"""A clinic that is served by a real server, and clients that ask it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.serve import extension, tokens
+
+KNOWN = duckdb.__version__.startswith(extension.READ)
+
+
+def needs_quack() -> None:
+    """Skips a test where DuckDB's protocol is not there to be tested."""
+    with duckdb.connect() as con:
+        try:
+            extension.load(con, "serve")
+        except errors.NoQuack as error:
+            pytest.skip(str(error))
+
+
+SECRETS = ("Guinevere Pendragon", "Perceval of Wales")
+"""Names of two patients, which are published nowhere."""
+
+
+def clinic(path: Path) -> Path:
+    """A database of sixty patients with one release, `safe`, and one table that nobody published."""
+    with dbanon.connect(path) as con:
+        con.execute(
+            "CREATE TABLE patients AS SELECT i AS pid, "
+            "CASE i WHEN 7 THEN ? WHEN 8 THEN ? ELSE 'somebody ' || i END AS name, "
+            "(20 + (i * 7) % 50)::INTEGER AS age, ['F', 'M'][1 + i % 2] AS sex, "
+            "['flu', 'cold', 'cough'][1 + i % 3]::ENUM ('flu', 'cold', 'cough') AS disease FROM range(60) AS r (i)",
+            list(SECRETS),
+        )
+        con.execute(
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('patients', 'pid', 'person'), "
+            "('patients', 'name', 'identifier'), ('patients', 'age', 'quasi'), ('patients', 'sex', 'quasi'), "
+            "('patients', 'disease', 'sensitive')"
+        )
+        con.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=5)")
+    return path
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Server:
+    """A running `dbanon serve`, and a token for it."""
+
+    def __init__(self, database: Path, role: str, *options: str) -> None:
+        self.database, self.role, self.port = database, role, free_port()
+        with contextlib.suppress(errors.TokenExists):
+            self.token = tokens.add(tokens.file_of(database), f"some_{role}", role)
+        command = [sys.executable, "-m", "dbanon", "serve", str(database), "--role", role]
+        self.process = subprocess.Popen(
+            [*command, "--listen", f"127.0.0.1:{self.port}", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "SECRET_OF_THE_MACHINE": "xyzzy"},
+        )
+        assert self.process.stdout is not None
+        self.said = self.process.stdout.readline()
+        assert self.said.startswith("Serving "), self.said + self.process.stdout.read()
+
+    @property
+    def uri(self) -> str:
+        return f"quack:127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        path = self.database.with_name(self.database.name + ".log.jsonl")
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+    def child(self) -> int:
+        """The process that answers."""
+        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
+        return int(listed.split()[0])
+
+    def stop(self) -> int:
+        """The exit code after SIGTERM."""
+        self.process.terminate()
+        return self.process.wait(60)
+
+
+@contextlib.contextmanager
+def serving(database: Path, role: str, *options: str) -> Iterator[Server]:
+    server = Server(database, role, *options)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+class Client:
+    """A plain DuckDB that asks a server."""
+
+    def __init__(self, server: Server, token: str | None = None) -> None:
+        self.server, self.token = server, token or server.token
+        self.con = duckdb.connect()
+        extension.load(self.con, "client")
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        asked = self.con.execute("FROM quack_query(?, ?, token := ?)", [self.server.uri, statement, self.token])
+        return list(asked.fetchall())
+
+    def error(self, statement: str) -> str:
+        """What a statement is refused with."""
+        with pytest.raises(duckdb.Error) as caught:
+            self.rows(statement)
+        return str(caught.value).split("\n\nLINE ")[0]
+
+
+def together(many: int, asked: Any) -> list[Any]:
+    """What so many threads get that ask at once: answers, or errors."""
+    found: list[Any] = []
+
+    def one() -> None:
+        try:
+            found.append(asked())
+        except duckdb.Error as error:
+            found.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(many)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def until(condition: Any, seconds: float = 20.0) -> None:
+    """Waits for something to become true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.1)
