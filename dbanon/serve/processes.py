@@ -34,3 +34,12 @@ def begun(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:
     process.stdin.write(json.dumps({**job, "module": module, "path": sys.path}) + "\n")
     process.stdin.flush()
     return process
+
+
+def ended(process: subprocess.Popen[str], wait: float = 10.0) -> None:
+    """Waits for a process that was told to stop, and ends it where it does not."""
+    try:
+        process.communicate(timeout=wait)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,6 @@ from dbanon.serve import allowed, published
 from dbanon.serve.journal import Journal
 from dbanon.serve.tokens import Checker
 from dbanon.serve.transport import Transport
-
-AGAIN = 75
-"""The exit code of a process that could not go on, and is to be started again."""
 
 READING = tuple(function.name for function in scalar_functions.FUNCTIONS)
 
@@ -76,6 +73,8 @@ class Reading:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        self.give_up: Callable[[str], None] = lambda why: None
+        """Ends the process where a statement cannot be ended."""
         self._copy: Copy | None = None
 
     def serve(self, path: Path) -> None:
@@ -112,7 +111,7 @@ class Reading:
     def told(self, error: BaseException) -> str | None:
         """Our errors, and DuckDB's about the statement; what concerns files or the process is not told."""
         if isinstance(error, (duckdb.FatalException, duckdb.InternalException)):
-            os._exit(AGAIN)
+            self.give_up(type(error).__name__)
         if isinstance(error, DbanonError):
             return str(error)
         if isinstance(error, duckdb.OutOfMemoryException):
@@ -125,7 +124,7 @@ class Reading:
     @contextlib.contextmanager
     def _timed(self, cursor: Any) -> Iterator[None]:
         """Interrupts what takes too long; a process that cannot be interrupted is ended."""
-        last = threading.Timer(_GRACE, os._exit, (AGAIN,))
+        last = threading.Timer(_GRACE, self.give_up, ("time",))
 
         def interrupt() -> None:
             cursor.interrupt()
@@ -193,6 +192,7 @@ def main(job: Mapping[str, Any]) -> int:
     _follow(desk, folder)
     journal = Journal(Path(job["journal"]))
     transport = Transport(desk, Checker(Path(job["tokens"]), "reader"), journal, limits.memory)
+    desk.give_up = transport.give_up
     try:
         transport.listen(job["host"], job["port"])
     except DbanonError as error:
@@ -202,7 +202,7 @@ def main(job: Mapping[str, Any]) -> int:
     while not stopping.wait(0.3):
         _follow(desk, folder)
         if _resident() > job["resident"]:
-            os._exit(AGAIN)
+            transport.give_up("memory")
     transport.stop(limits.seconds + _GRACE)
     return 0
 

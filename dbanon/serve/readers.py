@@ -16,7 +16,8 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.serve import copying, processes, published, tokens
-from dbanon.serve.reader import AGAIN, Limits
+from dbanon.serve.reader import Limits
+from dbanon.serve.transport import AGAIN
 
 _LOOK = 1.0
 """Seconds between looks at the database, and what is waited before a process is started again."""
@@ -76,11 +77,9 @@ class _Watch:
                 self.stopping.wait(_LOOK)
                 self._copied()
         finally:
-            if process is not None and process.poll() is None:
+            if process is not None:
                 process.terminate()
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(self.serving.limits.seconds + 20)
-                process.kill()
+                processes.ended(process, self.serving.limits.seconds + 20)
 
     def _first(self) -> None:
         """Waits for a copy to begin with."""
@@ -121,12 +120,13 @@ class _Watch:
         line = process.stdout.readline()
         said = json.loads(line) if line else {"error": "", "message": "it ended early"}
         if "error" in said:
-            process.wait()
+            processes.ended(process)
             raise errors.NotServed(said["message"])
         return process
 
     def _again(self, process: subprocess.Popen[str]) -> None:
         """Says that the process ended, and waits a little."""
+        processes.ended(process)
         why = "a statement took too much" if process.returncode == AGAIN else f"exit code {process.returncode}"
         self.told(f"The process that answers ended ({why}) and is started again.")
         self.stopping.wait(_LOOK)

@@ -17,6 +17,7 @@ Measured on Quack c154811 of DuckDB 1.5.5, and why this is built as it is:
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import secrets
 import threading
@@ -40,6 +41,8 @@ _WAITING = 3
 """Wrong tokens that are made to wait at once: more would hold the threads that others need."""
 _NEW = 10.0
 """Seconds after which a session that Quack does not list has ended."""
+AGAIN = 75
+"""The exit code of a process that could not go on."""
 SESSIONS = 256
 """Sessions of one token at once."""
 
@@ -128,6 +131,14 @@ class Transport:
             time.sleep(0.05)
         with contextlib.suppress(duckdb.Error):
             self._connection.cursor().execute(f"CALL quack_stop({text(self._uri)})")
+
+    def give_up(self, why: str) -> None:
+        """Ends the process, which is to be started again: what runs cannot be ended otherwise. The log says whose it
+        was."""
+        for running in list(self.running.values()):
+            begun = self._sessions.get(running.session)
+            self.journal.note("gave up", None if begun is None else begun.token.name, running.session, why=why)
+        os._exit(AGAIN)
 
     # --- what Quack calls --------------------------------------------------------------------------------------------
 

@@ -98,6 +98,9 @@ class Server:
     def stop(self) -> int:
         """The exit code after SIGTERM."""
         self.process.terminate()
+        assert self.process.stdout is not None
+        self.said += self.process.stdout.read()
+        self.process.stdout.close()
         return self.process.wait(60)
 
 
@@ -107,7 +110,8 @@ def serving(database: Path, role: str, *options: str) -> Iterator[Server]:
     try:
         yield server
     finally:
-        server.stop()
+        if server.process.returncode is None:
+            server.stop()
 
 
 class Client:
@@ -115,7 +119,7 @@ class Client:
 
     def __init__(self, server: Server, token: str | None = None) -> None:
         self.server, self.token = server, token or server.token
-        self.con = duckdb.connect()
+        self.con = duckdb.connect(config={"threads": 1})
         extension.load(self.con, "client")
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
