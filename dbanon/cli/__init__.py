@@ -13,7 +13,7 @@ from dbanon.cli.docs import docs
 from dbanon.cli.group import Commands
 from dbanon.cli.init import init
 from dbanon.cli.releases import certificate, doctor, drop, materialize, publish, refresh, releases, verify
-from dbanon.cli.serve import serve, token
+from dbanon.cli.serve import client, serve, token
 from dbanon.cli.stream import stream
 from dbanon.cli.warmup import warmup
 from dbanon.shell.command import shell
@@ -43,6 +43,7 @@ for command in (
     anonymize,
     certificate,
     choose,
+    client,
     compare,
     demo,
     docs,

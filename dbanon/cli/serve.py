@@ -9,6 +9,7 @@ import click
 
 from dbanon import errors
 from dbanon.cli.common import AS_JSON, DATABASE, answer, errors_as_messages, table
+from dbanon.files import drafts, writing
 from dbanon.shell.bounds import bounded, bounds
 
 _PORTS = {"reader": 9494, "custodian": 9495}
@@ -125,3 +126,31 @@ def revoke(database: Path, name: str, as_json: bool) -> None:
     with errors_as_messages():
         tokens.revoke(tokens.file_of(database), name)
     answer({"revoked": name}, as_json, f"{name} has no token any more.")
+
+
+@click.command()
+@click.option("--to", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write.")
+@ROLE
+@click.option("--server", metavar="HOST:PORT", help="Default: 127.0.0.1:9494 for readers, :9495 for custodians.")
+@click.option("--name", default="clinic", show_default=True, help="What the server is attached as.")
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@AS_JSON
+def client(to: Path, role: str, server: str | None, name: str, force: bool, as_json: bool) -> None:
+    """Write a file with which DuckDB's own command line asks a server as if dbanon were in it.
+
+    DBANON_TOKEN=... duckdb -init FILE
+
+    For custodians it has every table function with all parameters, for readers those that read releases. The token is
+    not in the file.
+    """
+    from dbanon.serve import client_file
+
+    with errors_as_messages():
+        host, port = _address(server, _PORTS[role], allow_remote=True)
+        if to.exists() and not force:
+            raise errors.TargetExists(str(to), [str(to)], "client")
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        content = client_file.written(f"quack:{address}", name, role)
+        with writing.written("client", str(to)), drafts.drafts({"": to}, []) as written:
+            written[""].write_text(content, encoding="utf-8")
+    answer({"files": [str(to)]}, as_json, str(to))

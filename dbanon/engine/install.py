@@ -181,14 +181,14 @@ def _planned(token: str, call: str) -> str:
     return bound(f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]")
 
 
-def macros(query: str = f"{OWN}query(") -> Iterator[str]:
-    """The CREATE MACRO statements of the table functions: first what they share. `query` is what answers a statement,
-    the beginning of its call."""
+def macros(query: str = f"{OWN}query(", end: str = ")") -> Iterator[str]:
+    """The CREATE MACRO statements of the table functions: first what they share. `query` and `end` are the call of what
+    answers a statement, before and after it."""
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
         f"{bound(arguments.capture(_SLOTS, arguments.CAPTURED))}"
     )
-    yield from (_macro(function, query) for function in table_functions().values())
+    yield from (_macro(function, query, end) for function in table_functions().values())
 
 
 _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]
@@ -203,7 +203,7 @@ def _slots(function: TableFunction) -> str:
     return bound(arguments.capture(_SLOTS, function.captured))
 
 
-def _macro(function: TableFunction, query: str) -> str:
+def _macro(function: TableFunction, query: str, end: str) -> str:
     """CREATE MACRO of one table function: its arguments become JSON, the planner's answer becomes the query."""
     # One that takes nothing has a slot, too: DuckDB 2.0 makes no macro that calls query() with constants alone where a
     # database has a macro of that name.
@@ -227,5 +227,5 @@ def _macro(function: TableFunction, query: str) -> str:
         statement = f"CASE WHEN ({identifier(function.positional[0])} IS NULL) IS NULL THEN NULL ELSE {statement} END"
     return (
         f"CREATE OR REPLACE TEMP MACRO {identifier(function.name)}({', '.join(parameters)}) AS TABLE "
-        f"FROM {query}{statement})"
+        f"FROM {query}{statement}{end}"
     )

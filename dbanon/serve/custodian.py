@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from dbanon.client.connection import Connection, connect
 from dbanon.engine import install
 from dbanon.errors import DbanonError
 from dbanon.serve import published
 from dbanon.serve.journal import Journal
+from dbanon.serve.processes import stopped
 from dbanon.serve.tokens import Checker, file_of
-from dbanon.serve.transport import Transport
+from dbanon.serve.transport import Answer, Transport
 
 _BATCH = 100_000
 _PATIENCE = 3600.0
@@ -35,14 +35,11 @@ class Everything:
         self._lock = threading.Lock()
         self.changed = threading.Event()
 
-    def answer(self, session: str, statement: str) -> pa.Table:
+    def answer(self, session: str, statement: str) -> Answer:
         own = self._of(session)
         try:
             own.execute(statement)
-            if not own.description:
-                return pa.table({"done": [True]})
-            reader = own.to_arrow_reader(_BATCH)
-            return pa.Table.from_batches(list(reader), reader.schema)
+            return Answer.of(own, _BATCH)
         finally:
             self.changed.set()
 
@@ -84,26 +81,30 @@ class Serving:
 
 
 def serve(serving: Serving, bounds: dict[str, Any], told: Callable[[str], None], ready: Callable[[], None]) -> None:
-    """Serves the custodian until SIGTERM or Ctrl-C; NoQuack, NotListening, and the errors of `connect`."""
-    stopping = threading.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    with connect(serving.database, **bounds) as connection:
+    """Serves the custodian until SIGTERM or Ctrl-C; NoQuack, NotListening, and the errors of `connect`.
+
+    `told` is given what readers are not served, and warnings of what statements disclose: a client is not shown these.
+    """
+    with stopped() as stopping, _warnings(told), connect(serving.database, **bounds) as connection:
         desk = Everything(connection)
         checker = Checker(file_of(serving.database), "custodian")
         transport = Transport(desk, checker, Journal(serving.journal))
         transport.listen(serving.host, serving.port)
         ready()
-        for number in before:
-            signal.signal(number, lambda *_: stopping.set())
-        try:
-            copies = _Copies(connection, published.folder_of(serving.database), told)
-            while not stopping.wait(1.0):
-                copies.keep(desk.changed)
-            transport.stop(_PATIENCE)
+        copies = _Copies(connection, published.folder_of(serving.database), told)
+        while not stopping.wait(1.0):
             copies.keep(desk.changed)
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        transport.stop(_PATIENCE)
+        copies.keep(desk.changed)
+
+
+@contextlib.contextmanager
+def _warnings(told: Callable[[str], None]) -> Iterator[None]:
+    """Tells warnings when they come."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_, **__: told(f"Warning: {message}")
+        yield
 
 
 class _Copies:

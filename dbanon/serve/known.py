@@ -66,7 +66,7 @@ AGGREGATES = _words(
     """
     any_value approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null arg_min
     arg_min_null argmax argmin array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count count_if
-    count_star countif covar_pop covar_samp entropy favg first fsum geomean geometric_mean group_concat 
+    count_star countif covar_pop covar_samp entropy favg first fsum geomean geometric_mean group_concat
     histogram kahan_sum kurtosis kurtosis_pop last list listagg mad max max_by mean median min min_by mode product
     quantile quantile_cont quantile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx
     regr_sxy regr_syy sem skewness stddev stddev_pop stddev_samp string_agg sum sum_no_overflow sumkahan var_pop

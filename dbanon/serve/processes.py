@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 
 _RUN = """
 import json, sys
@@ -17,6 +20,20 @@ sys.exit(import_module(job["module"]).main(job))
 """
 _KEPT = ("HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TZ")
 """What a process is told of the environment: where DuckDB's extensions lie, the language and the time zone."""
+
+
+@contextlib.contextmanager
+def stopped() -> Iterator[threading.Event]:
+    """What SIGTERM and Ctrl-C set, in place of what they do otherwise."""
+    stopping = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    for number in before:
+        signal.signal(number, lambda *_: stopping.set())
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def begun(module: str, job: Mapping[str, object]) -> subprocess.Popen[str]:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from dbanon import errors
 from dbanon.errors import DbanonError
@@ -26,7 +25,7 @@ from dbanon.functions import scalar_functions
 from dbanon.serve import allowed, published
 from dbanon.serve.journal import Journal
 from dbanon.serve.tokens import Checker
-from dbanon.serve.transport import Transport
+from dbanon.serve.transport import Answer, Transport
 
 READING = tuple(function.name for function in scalar_functions.FUNCTIONS)
 
@@ -86,7 +85,7 @@ class Reading:
         """The name of the file that is answered from."""
         return None if self._copy is None else self._copy.path.name
 
-    def answer(self, session: str, statement: str) -> pa.Table:
+    def answer(self, session: str, statement: str) -> Answer:
         copy = self._copy
         if copy is None:
             raise errors.ServerStops
@@ -141,16 +140,17 @@ class Reading:
             first.cancel()
             last.cancel()  # one that was not started yet never ends anything
 
-    def _fetched(self, cursor: Any) -> pa.Table:
+    def _fetched(self, cursor: Any) -> Answer:
         """The answer, up to the limit."""
-        reader = cursor.to_arrow_reader(_BATCH)
-        batches, rows, room = [], 0, self.limits.rows * 1000
-        for batch in reader:
+        rows, room = 0, self.limits.rows * 1000
+
+        def seen(batch: Any) -> None:
+            nonlocal rows, room
             rows, room = rows + batch.num_rows, room - batch.nbytes
             if rows > self.limits.rows or room < 0:
                 raise errors.BeyondLimit(f"The answer has more than {self.limits.rows} rows, or as much text as that")
-            batches.append(batch)
-        return pa.Table.from_batches(batches, reader.schema)
+
+        return Answer.of(cursor, _BATCH, seen)
 
 
 _ABOUT_STATEMENTS = (

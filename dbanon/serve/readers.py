@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 import subprocess
 import threading
 import time
@@ -23,6 +22,8 @@ _LOOK = 1.0
 """Seconds between looks at the database, and what is waited before a process is started again."""
 _PATIENCE = 10.0
 """Seconds for which another process that has the database is waited for, or its copies, where there is no copy yet."""
+_BUSY = 15.0
+"""Seconds between looks at a database that another process has."""
 _RESIDENT = 3
 """A process with more memory than so many times DuckDB's, and a gigabyte, is started again."""
 
@@ -40,15 +41,8 @@ class Serving:
 
 def serve(serving: Serving, told: Callable[[str], None], ready: Callable[[], None]) -> None:
     """Serves readers until SIGTERM or Ctrl-C; NothingToServe, NotServed."""
-    stopping = threading.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    for number in before:
-        signal.signal(number, lambda *_: stopping.set())
-    try:
+    with processes.stopped() as stopping:
         _Watch(serving, told, stopping).run(ready)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _Watch:
@@ -58,6 +52,7 @@ class _Watch:
         self.serving, self.told, self.stopping = serving, told, stopping
         self.folder = published.folder_of(serving.database)
         self._seen: tuple[object, ...] = ()
+        self._not_before = 0.0
         self._said = ""
 
     def run(self, ready: Callable[[], None]) -> None:
@@ -91,12 +86,13 @@ class _Watch:
     def _copied(self) -> str | None:
         """Copies what was published where the database has changed since; why not, where that did not work."""
         seen = _state(self.serving.database)
-        if seen == self._seen:
+        if seen == self._seen or (published.current(self.folder) is not None and time.monotonic() < self._not_before):
             return None
         found = copying.copied(self.serving.database, self.folder)
         why: str | None = found.get("error")
         if why is None:
             self._seen = seen
+        self._not_before = time.monotonic() + (_BUSY if found.get("busy") else 0.0)
         said = why or "; ".join(f"{name} is not served: {reason}" for name, reason in found["left_out"])
         if said != self._said and said and not found.get("busy"):
             self.told(said)

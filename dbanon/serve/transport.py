@@ -39,18 +39,40 @@ _APPENDS = re.compile(r"\W*insert\b", re.IGNORECASE)
 _SLOWEST = 2.0
 _WAITING = 3
 """Wrong tokens that are made to wait at once: more would hold the threads that others need."""
-_NEW = 10.0
-"""Seconds after which a session that Quack does not list has ended."""
+_NEW = 2.0
+"""Seconds after which a session that Quack does not list yet will never be."""
 AGAIN = 75
 """The exit code of a process that could not go on."""
 SESSIONS = 256
 """Sessions of one token at once."""
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a statement, and the types of DuckDB that their columns have: Arrow hands on enumerations as text,
+    and a client of 1.5.5 that attached the server fails on another type than the catalog says."""
+
+    rows: pa.Table
+    types: tuple[str, ...]
+
+    @classmethod
+    def of(cls, cursor: Any, size: int, seen: Callable[[pa.RecordBatch], None] = lambda batch: None) -> Answer:
+        """What a statement gave that was just run; `seen` is shown each batch of at most `size` rows and may raise."""
+        if not cursor.description:
+            return cls(pa.table({"done": [True]}), ("BOOLEAN",))
+        types = tuple(str(column[1]) for column in cursor.description)
+        reader = cursor.to_arrow_reader(size)
+        batches = []
+        for batch in reader:
+            seen(batch)
+            batches.append(batch)
+        return cls(pa.Table.from_batches(batches, reader.schema), types)
+
+
 class Desk(Protocol):
     """Who answers statements."""
 
-    def answer(self, session: str, statement: str) -> pa.Table:
+    def answer(self, session: str, statement: str) -> Answer:
         """The rows of a statement. Errors are told to the client."""
 
     def functions(self, statement: str) -> list[str]:
@@ -191,7 +213,7 @@ class Transport:
             return None
         try:
             with self._answering(session):
-                return self._kept(session, begun, self.desk.answer(session, statement))
+                return self._kept(begun, self.desk.answer(session, statement))
         except BaseException as error:  # whatever it was: a client is told what the desk says, and nothing else
             said = self.desk.told(error) or "The statement could not be answered."
             refused = isinstance(error, errors.NotForReaders)
@@ -215,19 +237,20 @@ class Transport:
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def _kept(self, session: str, begun: _Session, answer: pa.Table) -> str:
+    def _kept(self, begun: _Session, answer: Answer) -> str:
         """Keeps an answer until the session asks again or ends; gives the statement that reads it."""
         name = f"answer_{secrets.token_hex(16)}"  # which nobody can guess
         with self._lock:
             old, begun.answer = begun.answer, name
-        columns = [f"c{i}" for i in range(answer.num_columns)]
+        columns = [f"c{i}" for i in range(len(answer.types))]
         with contextlib.closing(self._connection.cursor()) as cursor:
-            cursor.register("arriving", answer.rename_columns(columns))
-            cursor.execute(f"CREATE TABLE memory.main.{name} AS FROM arriving")
+            cursor.register("arriving", answer.rows.rename_columns(columns))
+            taken = joined(map(_taken, columns, answer.types))
+            cursor.execute(f"CREATE TABLE memory.main.{name} AS SELECT {taken} FROM arriving")
             cursor.unregister("arriving")
             if old is not None:
                 cursor.execute(f"DROP TABLE IF EXISTS memory.main.{old}")
-        names = [identifier(name.replace("\0", "")) for name in answer.column_names]
+        names = [identifier(name.replace("\0", "")) for name in answer.rows.column_names]
         shown = joined(Sql(f"{c} AS {name}") for c, name in zip(columns, names, strict=True))
         return f"SELECT {shown} FROM memory.main.{name}"
 
@@ -268,6 +291,11 @@ def _registered(connection: Any, name: str, function: Callable[..., Any], many: 
     """Registers a Python function that is called anew for each row, with NULL too."""
     types: Any = ["VARCHAR"] * many
     connection.create_function(name, function, types, gives, null_handling="special", side_effects=True)
+
+
+def _taken(column: str, type_: str) -> Sql:
+    """A column of an answer in the type that it had."""
+    return Sql(f"CAST({column} AS {type_}) AS {column}" if "ENUM(" in type_ else column)
 
 
 def is_loopback(host: str) -> bool:

@@ -1,0 +1,131 @@
+"""The custodian's port has everything that a connection of dbanon has, for clients without it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.serving import Client, Server, clinic, needs_quack, serving, until
+
+import dbanon
+from dbanon.serve import published, tokens
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    needs_quack()
+    with serving(clinic(tmp_path_factory.mktemp("custodian") / "clinic.duckdb"), "custodian") as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: Server) -> Client:
+    return Client(server)
+
+
+def test_functions_and_statements_of_dbanon_work_in_any_spelling(client: Client) -> None:
+    for call in ("kacpc('patients', k=5)", "kacpc('patients', k := 5)", "KACPC('patients', k => 5)"):
+        assert client.rows(f"SELECT count(*), min(class_id) FROM {call}") == [(60, 1)]
+    assert client.rows("SELECT role FROM dbanon.policy WHERE column_name = 'age'") == [("quasi",)]
+    made = "CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW kept AS SELECT * FROM kacpc('patients', k=5)"
+    assert client.rows(made)[0][:2] == ("kept", 1)
+    assert client.rows("SELECT count(*) FROM kept") == [(60,)]
+    assert client.rows("DROP MATERIALIZED ANONYMIZED VIEW kept") is not None
+    assert client.rows("SELECT name FROM releases() WHERE status = 'published'") == [("safe",)]
+
+
+def test_errors_are_those_of_dbanon(client: Client) -> None:
+    said = client.error("FROM kacpc('patients', k=100)")
+    assert said.removeprefix("Invalid Input Error: ").startswith("kacpc: k must be between 2 and 60")
+    assert "kk" in client.error("FROM kacpc('patients', kk=5)")
+    assert "syntax error" in client.error("SELEC 1")
+
+
+def test_tables_are_written_by_statements_and_read_through_attach(client: Client) -> None:
+    assert client.rows("CREATE OR REPLACE TABLE notes AS SELECT 1 AS a")
+    assert client.rows("INSERT INTO notes VALUES (2), (3)") == [(2,)]
+    client.con.execute(f"ATTACH '{client.server.uri}' AS clinic (TOKEN '{client.token}')")
+    assert client.con.execute("SELECT a FROM clinic.notes WHERE a > 1 ORDER BY a").fetchall() == [(2,), (3,)]
+    assert client.con.execute("SELECT count(*), max(disease) FROM clinic.patients").fetchall() == [(60, "cough")]
+    with pytest.raises(duckdb.Error, match="Authorization failed"):
+        client.con.execute("INSERT INTO clinic.notes VALUES (4)")
+    assert client.rows("SELECT count(*) FROM notes") == [(3,)]
+
+
+def test_a_session_keeps_its_transaction_and_others_do_not_see_it(client: Client) -> None:
+    client.rows("CREATE OR REPLACE TABLE steps (a INTEGER)")
+    client.con.execute(f"ATTACH '{client.server.uri}' AS c (TOKEN '{client.token}')")
+    for statement in ("BEGIN", "INSERT INTO steps VALUES (1)"):
+        client.con.execute(f"FROM c.query('{statement}')").fetchall()
+    assert client.con.execute("FROM c.query('SELECT count(*) FROM steps')").fetchall() == [(1,)]
+    assert client.rows("SELECT count(*) FROM steps") == [(0,)]
+    client.con.execute("FROM c.query('ROLLBACK')").fetchall()
+    assert client.con.execute("FROM c.query('SELECT count(*) FROM steps')").fetchall() == [(0,)]
+
+
+def test_a_transaction_that_was_left_open_ends_with_its_session(client: Client) -> None:
+    client.rows("CREATE OR REPLACE TABLE open_ended (a INTEGER)")
+    client.rows("BEGIN; INSERT INTO open_ended VALUES (1)")
+    until(lambda: client.rows("SELECT count(*) FROM open_ended") == [(0,)])
+    until(lambda: client.rows("DROP TABLE IF EXISTS open_ended") is not None)
+
+
+def test_a_readers_token_opens_nothing_here(server: Server) -> None:
+    token = tokens.add(tokens.file_of(server.database), "alice", "reader")
+    assert "Authentication failed" in Client(server, token).error("SELECT 1")
+
+
+def test_a_call_written_as_json_is_answered_as_the_call(client: Client) -> None:
+    call = {"function": "kacpc", "positional": {"tbl": "patients"}, "slots": ["(k = 5)"], "named": {}}
+    assert client.rows(f"SELECT count(*) FROM dbanon_called('{json.dumps(call)}')") == [(60,)]
+
+
+def test_readers_are_served_new_releases_while_the_custodian_has_the_database(tmp_path: Path) -> None:
+    needs_quack()
+    database = clinic(tmp_path / "clinic.duckdb")
+    with serving(database, "custodian") as owner, serving(database, "reader") as readers:
+        client, reader = Client(owner), Client(readers)
+        assert reader.rows("SELECT name, version FROM releases()") == [("safe", 1)]
+        client.rows("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
+        client.rows("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
+        until(lambda: reader.rows("SELECT name, version FROM releases()") == [("safe", 2)])
+        assert reader.rows("SELECT count(*) FROM safe") == [(70,)]
+        assert "readers may ask" in reader.error("FROM patients")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+def test_a_release_that_is_being_made_is_finished_or_not_begun(tmp_path: Path, number: signal.Signals) -> None:
+    needs_quack()
+    database = clinic(tmp_path / "clinic.duckdb")
+    published.prepared(published.folder_of(database))
+    server = Server(database, "custodian")
+    client = Client(server)
+    client.rows("INSERT INTO patients SELECT 100 + i, 'x', 20 + i % 60, 'F', 'flu' FROM range(20000) AS r (i)")
+    made = "CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=5)"
+    found: list[Any] = []
+    asking = threading.Thread(target=lambda: found.extend(client.rows(made)))
+    asking.start()
+    time.sleep(0.5)
+    assert not found, "the release is made too quickly for this test"
+    server.process.send_signal(number)
+    assert server.process.wait(60) == 0
+    server.stop()
+    asking.join()
+    assert [row[:3] for row in found] == [("safe", 2, 20060)]
+    with dbanon.connect(database) as con:
+        assert con.execute("SELECT version, status FROM releases() ORDER BY version").fetchall()[-1] == (2, "published")
+        assert con.execute("SELECT count(*) FROM safe").fetchall() == [(20060,)]
+        assert con.execute("FROM release_status()").fetchall()
+    copies = published.current(published.folder_of(database))
+    assert copies is not None
+    with duckdb.connect(str(copies.path), read_only=True) as copy:
+        assert copy.execute("SELECT version FROM releases()").fetchall() == [(2,)]
