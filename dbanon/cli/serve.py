@@ -48,10 +48,15 @@ def serve(
         journal = log or database.with_name(database.name + ".log.jsonl")
         said = f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it."
         if role == "reader":
+            from dbanon.client.memory import settings
             from dbanon.serve import readers
             from dbanon.serve.reader import Limits
 
-            limits = Limits(seconds, rows, bounded().get("memory") or "2GB")
+            if bounded().get("temp_directory"):
+                accepts = "left out for readers: what they ask is never written to a disk"
+                raise errors.InvalidArgument("serve", "temp_directory", accepts, bounded()["temp_directory"])
+            memory = settings(bounded().get("memory") or "2GB", None)["memory_limit"]
+            limits = Limits(seconds, rows, memory)
             readers.serve(readers.Serving(database, host, port, journal, limits), _tell, lambda: click.echo(said))
         else:
             from dbanon.serve import custodian

@@ -77,8 +77,8 @@ class ServerStops(DbanonError):
 
     outcome = "busy"
 
-    def __init__(self) -> None:
-        super().__init__("The server is being stopped and takes no more statements. Hint: try again later.")
+    def __init__(self, server: str) -> None:
+        super().__init__(f"{server} is being stopped and takes no more statements. Hint: try again later.")
 
 
 class TokenExists(DbanonError):

@@ -2,8 +2,8 @@
 
 A macro sends the call as dbanon's macros on a connection hand it to the planner, so every spelling of a parameter works
 and the errors are the server's. Measured on 1.5.5: `quack_query` takes an expression for the statement where DuckDB can
-fold it, so `getenv` and what a macro makes of its arguments may stand there; DESCRIBE, joins and CREATE TABLE AS work
-around it. A statement that has two such calls is refused by Quack.
+fold it, so `getenv` and what a macro makes of its arguments may stand there; DESCRIBE, joins of several calls and
+CREATE TABLE AS work around it.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Reading:
     def answer(self, session: str, statement: str) -> Answer:
         copy = self._copy
         if copy is None:
-            raise errors.ServerStops
+            raise errors.ServerStops("The server")
         with contextlib.closing(copy.connection.cursor()) as cursor, self._timed(cursor):
             asked = CATALOG.get(statement.strip())
             if asked is None:

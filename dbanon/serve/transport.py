@@ -227,7 +227,7 @@ class Transport:
         running = Running(session)
         with self._lock:
             if self._stopping:
-                raise errors.ServerStops
+                raise errors.ServerStops(self._uri)
             self.running[id(running)] = running
         try:
             yield

@@ -1,0 +1,187 @@
+"""DuckDB's own command line, with the file of `dbanon client`, asks a server as if dbanon were in it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+from support.serving import Server, clinic, needs_quack, serving
+
+from dbanon.cli import main
+from dbanon.functions.registry import table_functions
+from dbanon.serve import client_file
+
+pytestmark = pytest.mark.whole
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def command_line() -> str:
+    """The official command line of the DuckDB that runs."""
+    found = importlib.util.find_spec("duckdb_cli")
+    path = None if found is None or found.origin is None else Path(found.origin).with_name("duckdb")
+    if path is None or not path.exists():
+        pytest.skip("the package duckdb-cli is not installed")
+    said = subprocess.run([path, "-version"], capture_output=True, text=True, check=True).stdout
+    if not said.startswith(f"v{duckdb.__version__} "):
+        pytest.skip(f"the package duckdb-cli has {said.split()[0]}, not {duckdb.__version__}")
+    return str(path)
+
+
+class Shell:
+    """The command line with a client's file."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self.server, self.file = server, folder / f"{server.role}.sql"
+        made = CliRunner().invoke(
+            main, ["client", "--to", str(self.file), "--role", server.role, "--server", f"127.0.0.1:{server.port}"]
+        )
+        assert made.exit_code == 0, made.output
+        self.command = command_line()
+
+    def run(self, *statements: str, form: str = "-json") -> subprocess.CompletedProcess[str]:
+        given = [part for statement in statements for part in ("-c", statement)]
+        return subprocess.run(
+            [self.command, "-init", str(self.file), form, *given],
+            capture_output=True,
+            text=True,
+            env={"DBANON_TOKEN": self.server.token, "HOME": str(self.file.parent)},
+            check=False,
+        )
+
+    def rows(self, *statements: str) -> Any:
+        done = self.run(*statements)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    needs_quack()
+    command_line()
+    path = tmp_path_factory.mktemp("demo") / "demo.duckdb"
+    subprocess.run([sys.executable, "-m", "dbanon", "demo", "--database", str(path)], check=True, capture_output=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def custodian(demo: Path) -> Iterator[Shell]:
+    with serving(demo, "custodian") as server:
+        yield Shell(server, demo.parent)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    needs_quack()
+    command_line()
+    database = clinic(tmp_path_factory.mktemp("reader") / "clinic.duckdb")
+    with serving(database, "reader") as server:
+        yield Shell(server, database.parent)
+
+
+def test_parameters_are_understood_in_every_spelling(custodian: Shell) -> None:
+    for call in (
+        "kacpc('patients', k=200, qi=['zip', 'sex'])",
+        "kacpc('patients', k := 200, qi := ['zip', 'sex'])",
+        "kacpc('patients', k => 200, qi => ['zip', 'sex'])",
+        "kacpc('patients', k=200, qi=['zip', 'sex'], weights={'zip': 1.0})",
+    ):
+        assert custodian.rows(f"SELECT count(*) AS n FROM {call}") == [{"n": 20000}]
+    said = custodian.run("FROM kacpc('patients', k=5, grit={'zip': 'x''y'})").stderr
+    assert "there is no parameter 'grit'. Did you mean 'grid'?" in said
+    assert "k must be between 2 and 20000" in custodian.run("FROM kacpc('patients', k=1000000)").stderr
+
+
+def test_the_tour_of_the_readme_can_be_typed(custodian: Shell) -> None:
+    """As it stands, but for statements about tables of the server, which are given to it as a text."""
+    tour = README.read_text(encoding="utf-8").partition("## A five-minute tour")[2].partition("### From a CSV")[0]
+    blocks = re.findall(r"```sql\n(.*?)```", tour, re.DOTALL)
+    statements = [s.strip() for block in blocks for s in block.split(";") if s.strip()]
+    assert len(statements) > 14
+    for statement in statements:
+        there = "dbanon." in statement
+        typed = f"FROM clinic.query($tour${statement}$tour$)" if there else statement
+        done = custodian.run(typed)
+        assert done.returncode == 0, (statement, done.stderr)
+        if not statement.startswith("CREATE"):
+            assert statement.startswith("FROM policy_problems") or json.loads(done.stdout), statement
+    kept = custodian.rows(
+        "CREATE TABLE safe_patients AS FROM best('patients', k=10)", "SELECT count(*) AS n FROM safe_patients"
+    )
+    assert kept == [{"n": 20000}]
+
+
+def test_a_call_works_wherever_a_table_does(custodian: Shell) -> None:
+    described = custodian.rows("DESCRIBE FROM kacpc_classes('patients', k=100)")
+    assert [row["column_name"] for row in described][:2] == ["class_id", "size"]
+    assert custodian.rows(
+        "SELECT a.value >= b.value AS more FROM kacpc_metrics('patients', k=100) AS a "
+        "JOIN kacpc_metrics('patients', k=200) AS b USING (metric) WHERE metric = 'precision'"
+    ) == [{"more": True}]
+    done = custodian.run("SELECT count(*) AS n FROM kacpc('patients', k=100)", form="-csv")
+    assert done.stdout == "n\n20000\n"
+    assert custodian.rows("SELECT count(*) AS n FROM clinic.patients") == [{"n": 20000}]
+
+
+def test_the_file_has_every_function_with_every_parameter_and_no_token(custodian: Shell) -> None:
+    content = custodian.file.read_text(encoding="utf-8")
+    assert custodian.server.token not in content
+    for function in table_functions().values():
+        (macro,) = re.findall(rf'MACRO "{function.name}"\(([^)]*)\) AS TABLE', content)
+        assert all(f'"{parameter.name}" := NULL' in macro for parameter in function.parameters)
+
+
+def test_without_a_token_nothing_is_answered(custodian: Shell) -> None:
+    done = subprocess.run(
+        [custodian.command, "-init", str(custodian.file), "-c", "FROM releases()"],
+        capture_output=True,
+        text=True,
+        env={"HOME": str(custodian.file.parent)},
+        check=False,
+    )
+    assert done.returncode != 0 and "authentication token" in done.stderr
+
+
+def test_a_reader_reads_releases(reader: Shell) -> None:
+    assert reader.rows("SELECT name, records FROM releases()") == [{"name": "safe", "records": 60}]
+    assert len(reader.rows("FROM certificate('safe')")) > 20
+    assert reader.rows("FROM certificate('no''body')") == []
+    found = reader.rows("SELECT count(*) AS n, sum(midpoint(age)) > 0 AS some FROM clinic.safe WHERE covers(age, 30)")
+    assert found[0]["n"] > 0 and found[0]["some"]
+    assert reader.rows("FROM clinic.query('SELECT count(*) AS n FROM safe')") == [{"n": 60}]
+    assert reader.run("FROM kacpc('patients', k=5)").returncode != 0
+
+
+def test_a_database_that_is_handed_out_needs_neither_us_nor_a_server(reader: Shell, tmp_path: Path) -> None:
+    handed_out = tmp_path / "safe.duckdb"
+    made = CliRunner().invoke(
+        main, ["publish", str(reader.server.database), "--release", "safe", "--to", str(handed_out)]
+    )
+    assert made.exit_code == 0, made.output
+    done = subprocess.run(
+        [reader.command, "-readonly", "-json", str(handed_out), "-c", "SELECT count(*) AS n FROM safe"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [{"n": 60}]
+
+
+def test_a_file_that_is_there_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "client.sql"
+    path.write_text("mine")
+    asked = ["client", "--to", str(path), "--role", "reader"]
+    assert CliRunner().invoke(main, asked).exit_code == 1
+    assert path.read_text() == "mine"
+    assert CliRunner().invoke(main, [*asked, "--force", "--server", "[::1]:9600", "--name", "odd name"]).exit_code == 0
+    assert "ATTACH 'quack:[::1]:9600' AS \"odd name\"" in path.read_text()
+    assert client_file.written("quack:127.0.0.1:9494", "clinic", "reader").count("CREATE OR REPLACE TEMP MACRO") == 10

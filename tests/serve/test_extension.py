@@ -1,0 +1,115 @@
+"""What is missing or not allowed is said before anything is served."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+from support.serving import KNOWN, Client, clinic, needs_quack, serving
+
+import dbanon
+from dbanon import errors
+from dbanon.cli import main
+from dbanon.serve import extension, published, readers
+
+pytestmark = pytest.mark.whole
+
+
+def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extension, "_folder", lambda name: None)
+    with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con, pytest.raises(errors.NoQuack) as caught:
+        extension.load(con, "serve")
+    assert "dbanon[serve]" in str(caught.value) and duckdb.__version__ in str(caught.value)
+
+
+@pytest.mark.skipif(not KNOWN, reason="another DuckDB is refused before its extensions are looked for")
+def test_an_extension_of_another_duckdb_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "v1.5.1").mkdir()
+    monkeypatch.setattr(extension, "_folder", lambda name: tmp_path)
+    with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
+        with pytest.raises(errors.NoQuack, match=r"is installed has it for DuckDB 1\.5\.1"):
+            extension.load(con, "serve")
+        (tmp_path / f"v{duckdb.__version__}").mkdir()
+        (tmp_path / f"v{duckdb.__version__}" / "httpfs.duckdb_extension").write_bytes(b"nothing")
+        with pytest.raises(errors.NoQuack, match="could not be loaded"):
+            extension.load(con, "serve")
+
+
+@pytest.mark.skipif(KNOWN, reason="this DuckDB is served")
+def test_of_another_duckdb_nothing_is_served(tmp_path: Path) -> None:
+    database = clinic(tmp_path / "clinic.duckdb")
+    for role in ("reader", "custodian"):
+        done = CliRunner().invoke(main, ["serve", str(database), "--role", role])
+        assert done.exit_code == 1 and "serving is made for DuckDB 1.5.x" in done.output
+
+
+@pytest.mark.parametrize(
+    ("listen", "said"),
+    [
+        ("0.0.0.0:9494", "other machines can reach"),
+        ("192.168.1.1:9494", "other machines can reach"),
+        ("[::]:9494", "other machines can reach"),
+        ("example.org:9494", "other machines can reach"),
+        ("127.0.0.1.example.org:9494", "other machines can reach"),
+        ("127.0.0.1", "an address with a port"),
+        ("127.0.0.1:", "an address with a port"),
+        (":9494", "an address with a port"),
+        ("127.0.0.1:0", "an address with a port"),
+        ("127.0.0.1:65536", "an address with a port"),
+        ("127.0.0.1:x", "an address with a port"),
+    ],
+)
+def test_only_an_address_of_this_machine_is_listened_on(tmp_path: Path, listen: str, said: str) -> None:
+    database = tmp_path / "clinic.duckdb"
+    duckdb.connect(str(database)).close()
+    done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader", "--listen", listen])
+    assert done.exit_code == 2 and said in done.output
+    assert not published.folder_of(database).exists()
+
+
+@pytest.mark.parametrize("role", ["reader", "custodian"])
+def test_a_port_that_is_taken_is_named(tmp_path: Path, role: str) -> None:
+    needs_quack()
+    database = clinic(tmp_path / "clinic.duckdb")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = subprocess.run(
+            [sys.executable, "-m", "dbanon", "serve", str(database), "--role", role, "--listen", address],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1 and f"{address} cannot be listened on" in done.stderr
+
+
+def test_a_database_that_another_process_has_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "_PATIENCE", 0.0)
+    database = clinic(tmp_path / "clinic.duckdb")
+    with dbanon.connect(database):
+        done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader"])
+    assert done.exit_code == 4 and "cannot be copied" in done.output
+
+
+def test_the_log_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+    needs_quack()
+    database = clinic(tmp_path / "clinic.duckdb")
+    with serving(database, "reader", "--log", str(tmp_path / "who.jsonl")) as server:
+        assert Client(server).rows("SELECT 1") == [(1,)]
+        assert "session" in (tmp_path / "who.jsonl").read_text(encoding="utf-8")
+        client = Client(server)
+        asked = [f"quack:localhost:{server.port}", "SELECT 2", server.token]
+        assert client.con.execute("FROM quack_query(?, ?, token := ?)", asked).fetchall() == [(2,)]
+
+
+def test_amounts_of_memory_are_read() -> None:
+    assert [readers._bytes(text) for text in ("500MB", "2GB", "1.5 GiB", "100 mb", "1TB")] == [
+        500 * 10**6, 2 * 10**9, 1_500_000_000, 10**8, 10**12,
+    ]  # fmt: skip
