@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from dbanon import errors
 from dbanon.cli.common import AS_JSON, DATABASE, answer, errors_as_messages, table
 from dbanon.files import drafts, writing
 from dbanon.shell.bounds import bounded, bounds
+
+if TYPE_CHECKING:
+    from dbanon.serve.reader import Limits
 
 _PORTS = {"reader": 9494, "custodian": 9495}
 ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, help="Who is served.")
@@ -47,22 +51,29 @@ def serve(
         host, port = _address(listen, _PORTS[role], allow_remote)
         journal = log or database.with_name(database.name + ".log.jsonl")
         said = f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it."
-        if role == "reader":
-            from dbanon.client.memory import settings
-            from dbanon.serve import readers
-            from dbanon.serve.reader import Limits
+        from dbanon.serve.processes import Serving
 
-            if bounded().get("temp_directory"):
-                accepts = "left out for readers: what they ask is never written to a disk"
-                raise errors.InvalidArgument("serve", "temp_directory", accepts, bounded()["temp_directory"])
-            memory = settings(bounded().get("memory") or "2GB", None)["memory_limit"]
-            limits = Limits(seconds, rows, memory)
-            readers.serve(readers.Serving(database, host, port, journal, limits), _tell, lambda: click.echo(said))
+        serving = Serving(database, host, port, journal)
+        if role == "reader":
+            from dbanon.serve import readers
+
+            readers.serve(serving, _limits(seconds, rows), _tell, lambda: click.echo(said))
         else:
             from dbanon.serve import custodian
 
-            serving = custodian.Serving(database, host, port, journal)
             custodian.serve(serving, bounded(), _tell, lambda: click.echo(said))
+
+
+def _limits(seconds: float, rows: int) -> Limits:
+    """What readers may take; InvalidArgument."""
+    from dbanon.client.memory import settings
+    from dbanon.serve.reader import Limits
+
+    given = bounded()
+    if given.get("temp_directory"):
+        accepts = "left out for readers: what they ask is never written to a disk"
+        raise errors.InvalidArgument("serve", "temp_directory", accepts, given["temp_directory"])
+    return Limits(seconds, rows, settings(given.get("memory") or "2GB", None)["memory_limit"])
 
 
 def _tell(message: str) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from dbanon.engine import install
 from dbanon.errors import DbanonError
 from dbanon.serve import published
 from dbanon.serve.journal import Journal
-from dbanon.serve.processes import stopped
+from dbanon.serve.processes import Serving, stopped
 from dbanon.serve.tokens import Checker, file_of
 from dbanon.serve.transport import Answer, Transport
 
@@ -68,16 +67,6 @@ class Everything:
         if isinstance(error, (DbanonError, duckdb.Error)):
             return str(error).split("\n\nLINE ")[0].strip().removeprefix("Invalid Input Error: ")
         return f"{type(error).__name__}: {error}"
-
-
-@dataclass(frozen=True)
-class Serving:
-    """What is served where."""
-
-    database: Path
-    host: str
-    port: int
-    journal: Path
 
 
 def serve(serving: Serving, bounds: dict[str, Any], told: Callable[[str], None], ready: Callable[[], None]) -> None:

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 _RUN = """
 import json, sys
@@ -20,6 +22,16 @@ sys.exit(import_module(job["module"]).main(job))
 """
 _KEPT = ("HOME", "LANG", "LC_ALL", "SYSTEMROOT", "TZ")
 """What a process is told of the environment: where DuckDB's extensions lie, the language and the time zone."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Which database is served where, and the file that is the log."""
+
+    database: Path
+    host: str
+    port: int
+    journal: Path
 
 
 @contextlib.contextmanager

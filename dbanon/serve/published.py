@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,8 @@ LAYOUT = 1
 
 _ENDINGS = ("", "_classes", "_metrics", "_certificate")
 _CURRENT = "current.json"
+_MAKING = ".making-"
+_HOUR = 3600.0
 
 
 def folder_of(database: Path) -> Path:
@@ -39,8 +43,12 @@ def folder_of(database: Path) -> Path:
 
 
 def prepared(folder: Path) -> None:
-    """Makes the folder, which nobody else can read."""
+    """Makes the folder, which nobody else can read, and removes what processes that were killed left in it."""
     folder.mkdir(mode=0o700, exist_ok=True)
+    for left in folder.glob(f"{_MAKING}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _HOUR:
+                shutil.rmtree(left)
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ def refreshed(connection: Any, folder: Path) -> Copies:
         found = current(folder)
         if found is not None and found.path.name == _name(mark, []):
             return found
-        with tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as making:
+        with tempfile.TemporaryDirectory(prefix=_MAKING, dir=folder) as making:
             files, left_out = _handed_out(connection, entries, Path(making))
             name = _name(mark, left_out)
             with _replaced(folder / name) as draft:

@@ -32,6 +32,8 @@ READING = tuple(function.name for function in scalar_functions.FUNCTIONS)
 _GRACE = 5.0
 """Seconds that an interrupted statement has to end."""
 _BATCH = 10_000
+_ROOM = 512 * 2**20
+"""Bytes of an answer, whatever its rows."""
 _PUBLISHED = "WHERE NOT internal AND schema_name <> 'dbanon'"
 
 
@@ -142,7 +144,7 @@ class Reading:
 
     def _fetched(self, cursor: Any) -> Answer:
         """The answer, up to the limit."""
-        rows, room = 0, self.limits.rows * 1000
+        rows, room = 0, min(self.limits.rows * 1000, _ROOM)
 
         def seen(batch: Any) -> None:
             nonlocal rows, room
@@ -209,7 +211,7 @@ def main(job: Mapping[str, Any]) -> int:
 
 def _follow(desk: Reading, folder: Path) -> None:
     """Answers from the newest copy."""
-    with contextlib.suppress(duckdb.Error, OSError):  # one that was just replaced; the next look finds the newer
+    with contextlib.suppress(duckdb.Error, OSError, ValueError):  # one that was just replaced
         found = published.current(folder)
         if found is not None and found.path.name != desk.served:
             desk.serve(found.path)

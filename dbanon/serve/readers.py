@@ -9,12 +9,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dbanon import errors
 from dbanon.serve import copying, processes, published, tokens
+from dbanon.serve.processes import Serving
 from dbanon.serve.reader import Limits
 from dbanon.serve.transport import AGAIN
 
@@ -28,28 +29,19 @@ _RESIDENT = 3
 """A process with more memory than so many times DuckDB's, and a gigabyte, is started again."""
 
 
-@dataclass(frozen=True)
-class Serving:
-    """What is served where."""
-
-    database: Path
-    host: str
-    port: int
-    journal: Path
-    limits: Limits
-
-
-def serve(serving: Serving, told: Callable[[str], None], ready: Callable[[], None]) -> None:
+def serve(serving: Serving, limits: Limits, told: Callable[[str], None], ready: Callable[[], None]) -> None:
     """Serves readers until SIGTERM or Ctrl-C; NothingToServe, NotServed."""
     with processes.stopped() as stopping:
-        _Watch(serving, told, stopping).run(ready)
+        _Watch(serving, limits, told, stopping).run(ready)
 
 
 class _Watch:
     """The copies and the process that answers from them."""
 
-    def __init__(self, serving: Serving, told: Callable[[str], None], stopping: threading.Event) -> None:
-        self.serving, self.told, self.stopping = serving, told, stopping
+    def __init__(
+        self, serving: Serving, limits: Limits, told: Callable[[str], None], stopping: threading.Event
+    ) -> None:
+        self.serving, self.limits, self.told, self.stopping = serving, limits, told, stopping
         self.folder = published.folder_of(serving.database)
         self._seen: tuple[object, ...] = ()
         self._not_before = 0.0
@@ -74,7 +66,7 @@ class _Watch:
         finally:
             if process is not None:
                 process.terminate()
-                processes.ended(process, self.serving.limits.seconds + 20)
+                processes.ended(process, self.limits.seconds + 20)
 
     def _first(self) -> None:
         """Waits for a copy to begin with."""
@@ -108,8 +100,8 @@ class _Watch:
             "journal": str(serving.journal.resolve()),
             "host": serving.host,
             "port": serving.port,
-            "limits": asdict(serving.limits),
-            "resident": _RESIDENT * _bytes(serving.limits.memory) + 2**30,
+            "limits": asdict(self.limits),
+            "resident": _RESIDENT * _bytes(self.limits.memory) + 2**30,
         }
         process = processes.begun("dbanon.serve.reader", job)
         assert process.stdout is not None  # noqa: S101

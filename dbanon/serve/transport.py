@@ -167,17 +167,12 @@ class Transport:
     def _admit(self, session: str, given: str, _: str) -> bool:
         """Whether a session may begin."""
         token = self.checker.holder(given)
-        if token is None or self._stopping:
-            who = None if token is None else token.name
-            self.journal.note("wrong token" if token is None else "stopping", who, session)
-            if token is None:
-                self._delay()
+        if token is None:
+            self._delay(session)
             return False
-        if not self._begun(session, token):
-            self.journal.note("too many sessions", token.name, session)
-            return False
-        self.journal.note("session", token.name, session)
-        return True
+        fine = not self._stopping and self._begun(session, token)
+        self.journal.note("session" if fine else "no session", token.name, session)
+        return fine
 
     def _begun(self, session: str, token: Token) -> bool:
         for again in (False, True):
@@ -189,14 +184,16 @@ class Transport:
                 self._sweep()
         return False
 
-    def _delay(self) -> None:
-        """Makes a wrong token wait, longer with every one of the last minute."""
+    def _delay(self, session: str) -> None:
+        """Makes a wrong token wait, longer with every one of the last minute. Too many at once do not wait, and are not
+        in the log, which they could fill."""
         now = time.monotonic()
         with self._lock:
             self._wrong = [*(t for t in self._wrong if now - t < 60), now][-100:]
             seconds = min(_SLOWEST, 0.1 * 2.0 ** min(len(self._wrong) - 1, 10))
         if self._waiting.acquire(blocking=False):
             try:
+                self.journal.note("wrong token", None, session)
                 time.sleep(seconds)
             finally:
                 self._waiting.release()
@@ -218,7 +215,9 @@ class Transport:
             said = self.desk.told(error) or "The statement could not be answered."
             refused = isinstance(error, errors.NotForReaders)
             why = error.what if isinstance(error, errors.NotForReaders) else type(error).__name__
-            functions = self.desk.functions(statement)
+            functions: list[str] = []
+            with contextlib.suppress(Exception):
+                functions = self.desk.functions(statement)
             self.journal.note("refused" if refused else "failed", begun.token.name, session, functions, why)
             return f"SELECT error({text(said)})"
 

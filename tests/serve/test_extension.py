@@ -62,12 +62,14 @@ def test_of_another_duckdb_nothing_is_served(tmp_path: Path) -> None:
         ("127.0.0.1:0", "an address with a port"),
         ("127.0.0.1:65536", "an address with a port"),
         ("127.0.0.1:x", "an address with a port"),
+        ("127.0.0.1:9494 --memory 2", "an amount of at least 100MB"),
+        ("127.0.0.1:9494 --temp-directory /tmp", "never written to a disk"),
     ],
 )
-def test_only_an_address_of_this_machine_is_listened_on(tmp_path: Path, listen: str, said: str) -> None:
+def test_options_that_are_none_are_refused_before_anything_begins(tmp_path: Path, listen: str, said: str) -> None:
     database = tmp_path / "clinic.duckdb"
     duckdb.connect(str(database)).close()
-    done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader", "--listen", listen])
+    done = CliRunner().invoke(main, ["serve", str(database), "--role", "reader", "--listen", *listen.split()])
     assert done.exit_code == 2 and said in done.output
     assert not published.folder_of(database).exists()
 

@@ -18,6 +18,9 @@ from support.serving import SECRETS, Client, Server, clinic, needs_quack, servin
 import dbanon
 from dbanon.serve import tokens
 
+SLOW = "SELECT count(*) FROM " + ", ".join(f"safe AS s{i}" for i in range(7))
+"""What does not end by itself."""
+
 pytestmark = pytest.mark.whole
 
 
@@ -204,9 +207,6 @@ def test_a_hundred_sessions_are_answered_at_once(client: Client) -> None:
     assert found == [[(60,)]] * 100
 
 
-SLOW = "SELECT count(*) FROM " + ", ".join(f"safe AS s{i}" for i in range(6))
-
-
 def test_only_a_right_token_is_let_in_and_wrong_ones_are_slow(server: Server) -> None:
     tokens.add(tokens.file_of(server.database), "boss", "custodian")
     for wrong in ("wrong", "", server.token + "x", tokens.listed(tokens.file_of(server.database))[0].hash):
@@ -347,17 +347,35 @@ def test_a_new_version_is_served_without_an_interruption(tmp_path: Path) -> None
 def test_sigterm_finishes_what_runs(tmp_path: Path) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")
-    server = Server(database, "reader", "--seconds", "20")
-    client = Client(server)
-    found: list[Any] = []
-    slow = "SELECT count(*) FROM " + ", ".join(f"safe AS s{i}" for i in range(5)) + " WHERE s0.age <> s4.age"
-    asking = threading.Thread(target=lambda: found.extend(client.rows(slow)))
-    asking.start()
-    time.sleep(0.7)
-    assert not found, "the statement is too quick for this test"
-    assert server.stop() == 0
-    asking.join()
+    with serving(database, "reader", "--seconds", "90") as server:
+        client = Client(server)
+        found: list[Any] = []
+        crossed = ", ".join(f"safe AS s{i}" for i in range(5))
+        slow = f"SELECT count(*) FROM {crossed}, (FROM safe LIMIT 20) AS t WHERE s0.age <> s4.age"
+        asking = threading.Thread(target=lambda: found.extend(client.rows(slow)))
+        asking.start()
+        time.sleep(1.0)
+        assert not found, "the statement is too quick for this test"
+        assert server.stop() == 0
+        asking.join()
     assert len(found) == 1 and found[0][0] > 0
     assert not list((tmp_path / "clinic.duckdb.published").glob(".*"))
     with pytest.raises(duckdb.Error):
         client.rows("SELECT 1")
+
+
+def test_a_server_that_stops_takes_no_more_statements(tmp_path: Path) -> None:
+    needs_quack()
+    with serving(clinic(tmp_path / "clinic.duckdb"), "reader", "--seconds", "6") as server:
+        client, other = Client(server), Client(server)
+        other.con.execute(f"ATTACH '{server.uri}' AS clinic (TOKEN '{server.token}')")
+        asking = threading.Thread(target=lambda: client.error(SLOW))
+        asking.start()
+        time.sleep(1.0)
+        stopping = threading.Thread(target=server.stop)
+        stopping.start()
+        time.sleep(1.0)
+        with pytest.raises(duckdb.Error, match="is being stopped"):
+            other.con.execute("FROM clinic.query('SELECT 1')").fetchall()
+        asking.join()
+        stopping.join()

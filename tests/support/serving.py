@@ -101,7 +101,7 @@ class Server:
         assert self.process.stdout is not None
         self.said += self.process.stdout.read()
         self.process.stdout.close()
-        return self.process.wait(60)
+        return self.process.wait(120)
 
 
 @contextlib.contextmanager
