@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from dbanon import errors
 from dbanon.errors import DbanonError
@@ -119,15 +120,18 @@ class Reading:
             return str(errors.BeyondLimit("The statement needs more memory than the server gives"))
         if isinstance(error, _ABOUT_STATEMENTS):
             said = str(error).split("\n\nLINE ")[0].strip()
-            return None if os.sep in said and str(Path(self._copy.path).parent) in said else said  # type: ignore[union-attr]
+            copy = self._copy
+            return None if copy is not None and str(copy.path.parent) in said else said
         return None
 
     @contextlib.contextmanager
     def _timed(self, cursor: Any) -> Iterator[None]:
         """Interrupts what takes too long; a process that cannot be interrupted is ended."""
+        late = threading.Event()
         last = threading.Timer(_GRACE, self.give_up, ("time",))
 
         def interrupt() -> None:
+            late.set()
             cursor.interrupt()
             last.start()
 
@@ -136,7 +140,9 @@ class Reading:
         first.start()
         try:
             yield
-        except duckdb.InterruptException:
+        except (duckdb.Error, pa.ArrowException, OSError, RuntimeError):  # what is interrupted between two batches, too
+            if not late.is_set():
+                raise
             raise errors.BeyondLimit(f"The statement took longer than {self.limits.seconds:g} seconds") from None
         finally:
             first.cancel()
