@@ -19,7 +19,7 @@ from dbanon.sqltext.template import fill
 
 SHARED = (
     *("qi", "sensitive", "hierarchies", "person", "weights", "nulls", "missing", "withhold", "min_level", "max_level"),
-    *("top", "bottom", "grid", "round", "multi", "cell", "suppress", "improve", "escape", "eloss_height"),
+    *("top", "bottom", "grid", "round", "multi", "cell", "suppress", "improve", "objective", "escape", "eloss_height"),
 )
 """Parameters of a release that play a part, beside k and the models."""
 
@@ -44,7 +44,7 @@ class Run:
         if self.publication is None:
             return {"algorithm": self.algorithm, "k": self.k, "problem": self.problem}
         every = request(self.publication)
-        names = ("algorithm", "k", "options", "models", "joint", "suppress", "improve", "forest")
+        names = ("algorithm", "k", "options", "models", "joint", "suppress", "improve", "objective", "forest")
         run = self.publication.run
         looks = {"looks": self.publication.looks_at_sensitive, "magnitudes": run.magnitudes}
         return {name: every[name] for name in names} | looks | {"repeat": self.repeat}

@@ -19,6 +19,9 @@ from dbanon.functions.parameter_types import (
 from dbanon.functions.parameters import Parameter
 from dbanon.models import registry
 
+OBJECTIVES = {"precision": None, "ncp": "leaves"}
+"""What a search can lower, and the heights of inner nodes in it (None: those of eloss_height)."""
+
 K = Parameter(
     "k",
     Integer(2),
@@ -107,6 +110,12 @@ COMMON: tuple[Parameter, ...] = (
         Moves(),
         "Moves of a local search that lowers the loss of the finished classes while the whole model keeps holding; "
         "20000 is a good start. In materialize, anonymize and the command line also a time, '5s'.",
+    ),
+    Parameter(
+        "objective",
+        Choice(tuple(OBJECTIVES)),
+        "What a search (`best`, improve) lowers: what precision counts, or ncp, by shares of leaves, as ARX does.",
+        "precision",
     ),
     Parameter("escape", Flag(), "Accept values that equal '*' or an inner label; publish them as \\value.", False),
     Parameter(

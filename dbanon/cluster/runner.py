@@ -13,6 +13,7 @@ from dbanon.cluster.abilities import MOST_LEFT_OUT, OwnSearch, Suppression
 from dbanon.cluster.after.improve import Budget, Progress, Search, improved
 from dbanon.cluster.after.outliers import Repair, left_out, taken_back
 from dbanon.cluster.after.repair import merged
+from dbanon.cluster.common_parameters import OBJECTIVES
 from dbanon.cluster.progress import Expected, Work
 from dbanon.cluster.registry import Algorithm, Check
 from dbanon.cluster.runs import Runs
@@ -33,14 +34,20 @@ class Names:
 @dataclass(frozen=True)
 class Refinement:
     """What is done to finished clusters. At most a share `suppress` of the records is left out, where that lowers the
-    average loss of the others. Then a search of as many moves as `budget` says (default: the algorithm) lowers the
-    loss (`heights`: of inner nodes, top or edges). `progress` is called by the search and by algorithms that know how
-    far they have come."""
+    average loss of the others. Then a search of as many moves as `budget` says (default: the algorithm) lowers the loss
+    (`heights`: of inner nodes, top or edges), or what else is the `objective`. `progress` is called by the search and
+    by algorithms that know how far they have come."""
 
     suppress: float = 0.0
     heights: str = "top"
     budget: Budget | None = None
     progress: Progress | None = None
+    objective: str = "precision"
+
+    @property
+    def searched(self) -> str:
+        """The heights of inner nodes in what is searched for the least of."""
+        return OBJECTIVES[self.objective] or self.heights
 
 
 A_SECOND = 100_000
@@ -71,7 +78,7 @@ def run(
     whole table does not.
     """
     names = replace(names, function=names.function or algorithm.name)
-    heights = refinement.heights
+    heights = refinement.searched
     _feasible(space, constraint, names)
     _agreed(space, names)
     blocks = _blocks(space, constraint, names)

@@ -200,7 +200,7 @@ def _runs(asked: dict[str, Any], table: space.Space, limits: constraint.AtLeast)
                 limits,
                 asked["options"],
                 cluster.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"]),
-                cluster.Refinement(asked["suppress"], asked["heights"], budget, current.told),
+                cluster.Refinement(asked["suppress"], asked["heights"], budget, current.told, asked["objective"]),
                 check,
                 cell=asked["cell"],
             )
@@ -232,6 +232,8 @@ def content(asked: dict[str, Any], table: space.Space) -> bytes:
     }
     # Whether a long run is accepted changes no cluster, and must not draw other noise either.
     told["options"] = {name: value for name, value in asked["options"].items() if name != "large"}
+    if asked["objective"] != "precision":  # else as above
+        told["objective"] = asked["objective"]
     if asked["cell"] is not None:  # else the hash, by which noise is drawn, is what it was without cells
         told["cell"] = asked["cell"]
     if "records" in asked:

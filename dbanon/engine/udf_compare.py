@@ -118,7 +118,7 @@ class _Run:
             options["seed"] += seed
         names = cluster.Names(tuple(a["name"] for a in asked["attributes"]), asked["sensitive"], asked["function"])
         budget = None if asked["improve"] is None else cluster.Budget(asked["improve"])
-        refinement = cluster.Refinement(asked["suppress"], asked["heights"], budget, told)
+        refinement = cluster.Refinement(asked["suppress"], asked["heights"], budget, told, asked["objective"])
         algorithm = cluster.find(asked["algorithm"])
 
         def compute() -> cluster.Runs:

@@ -29,6 +29,7 @@ def request(call: Publication) -> dict[str, object]:
         "suppress": call.options["suppress"],
         "cell": call.options["cell"],
         "improve": call.options["improve"],
+        "objective": call.options["objective"],
         "heights": "edges" if call.options["eloss_height"] == "sub" else "top",
         "sensitive": _tested_names(call),
         "forest": None if call.run.forest is None else asdict(call.run.forest),

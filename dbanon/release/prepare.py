@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from dbanon import cluster, errors
-from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, Suppression, Widening
+from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
 from dbanon.functions import parameters
 from dbanon.functions.call import Call
 from dbanon.functions.options import Options
@@ -62,7 +62,17 @@ def running(publication: Publication, algorithm: cluster.Algorithm) -> Publicati
         most_suppressed=None if suppression is None else suppression.records(own, publication.k),
         levels=algorithm.family == "lattice",
     )
+    _check_objective(publication, algorithm)
     return replace(publication, run=run)
+
+
+def _check_objective(publication: Publication, algorithm: cluster.Algorithm) -> None:
+    """UnusedArgument where a search is told what to lower, and there is none."""
+    options = publication.options
+    if options["objective"] != "precision" and options["improve"] is None and algorithm.ability(OwnSearch) is None:
+        name = publication.algorithm
+        why = f"{name} searches for nothing unless improve gives it moves: improve = 20000, or algorithm best"
+        raise errors.UnusedArgument(publication.function, "objective", why)
 
 
 def _cleaning(call: Call, publication: Publication, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:

@@ -1,0 +1,104 @@
+"""objective = 'ncp': the least loss by shares of leaves, beside all partitions of small tables."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+
+# Levels and shares of leaves disagree: A is one level above two leaves, C above eight, below E.
+LINES = [
+    *(["a1", "A", "D", "*"], ["a2", "A", "D", "*"], ["b1", "B", "D", "*"], ["b2", "B", "D", "*"]),
+    *([f"c{i}", "C", "E", "*"] for i in range(8)),
+]
+LEAVES = {"*": 12, "D": 4, "E": 8, "C": 8, "A": 2, "B": 2} | {line[0]: 1 for line in LINES}
+Row = tuple[int, str]
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[Any]:
+    connection = dbanon.attach(duckdb.connect())
+    dbanon.load_hierarchy(connection, "wards", LINES)
+    connection.execute("CREATE TABLE t (age INTEGER, ward VARCHAR)")
+    dbanon.declare(connection, "t", age="quasi", ward=("quasi", "wards"))
+    yield connection
+    connection.close()
+
+
+def fill(con: Any, rows: Sequence[Row]) -> None:
+    con.execute("DELETE FROM t")
+    con.executemany("INSERT INTO t VALUES (?, ?)", list(rows))
+
+
+def told(con: Any, call: str) -> dict[str, float]:
+    return dict(con.execute(f"SELECT metric, value FROM {call}").fetchall())
+
+
+def ncp(rows: Sequence[Row], groups: Sequence[Sequence[int]]) -> float:
+    """NCP of the classes: shares of the range and of all leaves, none for one value."""
+    ages = [age for age, _ in rows]
+    reach = max(ages) - min(ages)
+    total = 0.0
+    for group in groups:
+        own = [rows[i] for i in group]
+        width = max(a for a, _ in own) - min(a for a, _ in own)
+        paths = [line for line in LINES if line[0] in {w for _, w in own}]
+        above = next(node for node in paths[0] if all(node in path for path in paths))
+        share = 0.0 if LEAVES[above] == 1 else LEAVES[above] / 12
+        total += len(group) * ((width / reach if reach else 0.0) + share)
+    return total
+
+
+def partitions(left: Sequence[int], k: int) -> Iterator[list[list[int]]]:
+    """All partitions into groups of at least k."""
+    if not left:
+        yield []
+        return
+    first, *rest = left
+    for mask in range(2 ** len(rest)):
+        group = [first, *(r for i, r in enumerate(rest) if mask >> i & 1)]
+        if len(group) >= k:
+            others = [r for i, r in enumerate(rest) if not mask >> i & 1]
+            yield from ([group, *more] for more in partitions(others, k))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_best_finds_the_least_of_small_tables(con: Any, seed: int) -> None:
+    draw = random.Random(seed)
+    rows = [(draw.randrange(10), draw.choice(LINES)[0]) for _ in range(9)]
+    fill(con, rows)
+    found = told(con, "best_metrics('t', k = 2, objective = 'ncp')")
+    least = min(ncp(rows, groups) for groups in partitions(range(len(rows)), 2))
+    assert found["ncp"] == pytest.approx(least, abs=1e-9)
+    assert told(con, "best_metrics('t', k = 2)")["ncp"] >= found["ncp"] - 1e-9
+
+
+def test_the_objectives_disagree_where_levels_and_leaves_do(con: Any) -> None:
+    draw = random.Random(7)
+    fill(con, [(draw.randrange(40), draw.choice(LINES)[0]) for _ in range(300)])
+    by = {name: told(con, f"best_metrics('t', k = 10, objective = '{name}')") for name in ("precision", "ncp")}
+    assert by["ncp"]["ncp"] < by["precision"]["ncp"] and by["ncp"]["precision"] < by["precision"]["precision"]
+
+
+@pytest.mark.parametrize("algorithm", ["kacpc", "mdav", "mondrian", "kmember"])
+def test_a_search_never_ends_above_its_start(con: Any, algorithm: str) -> None:
+    draw = random.Random(len(algorithm))
+    fill(con, [(draw.randrange(60), draw.choice(LINES)[0]) for _ in range(150)])
+    before = told(con, f"{algorithm}_metrics('t', k = 4)")
+    after = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'ncp')")
+    again = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective => 'ncp')")
+    assert after["ncp"] <= before["ncp"] + 1e-9 and after["k"] >= 4 and after == again
+    by_levels = told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000)")
+    assert by_levels == told(con, f"{algorithm}_metrics('t', k = 4, improve = 3000, objective = 'precision')")
+
+
+def test_a_search_that_is_not_made_lowers_nothing(con: Any) -> None:
+    with pytest.raises(duckdb.Error, match=r"kacpc: objective has no effect.*improve = 20000, or algorithm best"):
+        con.execute("FROM kacpc('t', k = 2, objective = 'ncp')")
+    with pytest.raises(duckdb.Error, match="objective must be one of 'precision', 'ncp'"):
+        con.execute("FROM best('t', k = 2, objective = 'sse')")
