@@ -31,6 +31,7 @@ ROLE = click.option("--role", type=click.Choice(tuple(_PORTS)), required=True, h
 )
 @click.option("--rows", type=click.IntRange(1), default=1_000_000, show_default=True, help="Most of a reader's answer.")
 @bounds
+@AS_JSON
 def serve(
     database: Path,
     role: str,
@@ -39,29 +40,34 @@ def serve(
     log: Path | None,
     seconds: float,
     rows: int,
+    as_json: bool,
 ) -> None:
     """Serve DATABASE to clients of DuckDB's protocol Quack, until Ctrl-C or SIGTERM.
 
     Readers get the published releases (materialized anonymized views) from a process that has nothing else; they may
     ask SELECT. Custodians get everything. Each role has its own port, process and tokens (`dbanon token add`).
 
-    --memory is the most that DuckDB takes; for readers 2GB where nothing is said.
+    Says so once it listens. --memory is the most that DuckDB takes; for readers 2GB where nothing is said.
     """
     with errors_as_messages():
         host, port = _address(listen, _PORTS[role], allow_remote)
         journal = log or database.with_name(database.name + ".log.jsonl")
-        said = f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it."
+        shown = {"database": str(database), "role": role, "host": host, "port": port, "log": str(journal)}
+
+        def ready() -> None:
+            answer(shown, as_json, f"Serving {database} to {role}s on {host}:{port}. Ctrl-C ends it.")
+
         from dbanon.serve.processes import Serving
 
         serving = Serving(database, host, port, journal)
         if role == "reader":
             from dbanon.serve import readers
 
-            readers.serve(serving, _limits(seconds, rows), _tell, lambda: click.echo(said))
+            readers.serve(serving, _limits(seconds, rows), _tell, ready)
         else:
             from dbanon.serve import custodian
 
-            custodian.serve(serving, bounded(), _tell, lambda: click.echo(said))
+            custodian.serve(serving, bounded(), _tell, ready)
 
 
 def _limits(seconds: float, rows: int) -> Limits:

@@ -32,6 +32,8 @@ def by_codes(part: Callable[[Codes], Ints], rows: DataFrame) -> DataFrame:
 
     def placed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
+            if batch.num_rows == 0:  # its codes have no shape
+                continue
             codes = np.asarray(batch.column("codes").flatten(), np.int32).reshape(batch.num_rows, -1)
             columns = [*batch.columns, pa.array(part(codes.T), pa.int32())]
             yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "part"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from support.serving import Client, Server, clinic, needs_quack, serving, until
+from support.serving import Client, Server, clinic, free_port, needs_quack, serving, until
 
 import dbanon
 from dbanon.serve import published, tokens
@@ -129,3 +131,23 @@ def test_a_release_that_is_being_made_is_finished_or_not_begun(tmp_path: Path, n
     assert copies is not None
     with duckdb.connect(str(copies.path), read_only=True) as copy:
         assert copy.execute("SELECT version FROM releases()").fetchall() == [(2,)]
+
+
+def test_a_script_is_told_in_json_where_it_listens(tmp_path: Path) -> None:
+    needs_quack()
+    database, port = clinic(tmp_path / "clinic.duckdb"), free_port()
+    command = [sys.executable, "-m", "dbanon", "serve", str(database), "--role", "custodian", "--json"]
+    process = subprocess.Popen([*command, "--listen", f"127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    said = ""
+    try:
+        while not said.rstrip().endswith("}"):
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    told = json.loads(said)
+    assert (told["role"], told["host"], told["port"]) == ("custodian", "127.0.0.1", port)
+    assert told["database"] == str(database) and told["log"] == f"{database}.log.jsonl"
