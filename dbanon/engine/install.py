@@ -181,14 +181,16 @@ def _planned(token: str, call: str) -> str:
     return bound(f"list_transform([{planned}], lambda p: CASE WHEN p[1] = '!' THEN error(p[2:]) ELSE p END)[1]")
 
 
-def macros(query: str = f"{OWN}query(", end: str = ")") -> Iterator[str]:
+def macros(
+    query: str = f"{OWN}query(", end: str = ")", only: Callable[[TableFunction], object] = lambda function: True
+) -> Iterator[str]:
     """The CREATE MACRO statements of the table functions: first what they share. `query` and `end` are the call of what
-    answers a statement, before and after it."""
+    answers a statement, before and after it; `only` says which functions."""
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_slots({', '.join(_SLOTS)}) AS "
         f"{bound(arguments.capture(_SLOTS, arguments.CAPTURED))}"
     )
-    yield from (_macro(function, query, end) for function in table_functions().values())
+    yield from (_macro(function, query, end) for function in filter(only, table_functions().values()))
 
 
 _SLOTS = [f"a{i}" for i in range(1, arguments.SLOTS + 1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, near
 
@@ -63,6 +63,42 @@ class NotForReaders(DbanonError):
             + ": readers may ask one SELECT over published tables, with functions that compute from their arguments. "
             "Hint: FROM releases() lists the tables; ask the custodian of the data for others."
         )
+
+
+class NotPermitted(DbanonError):
+    """A release that a reader may not ask for."""
+
+    outcome = "refused"
+
+    def __init__(self, what: str, permitted: Sequence[str], whom: Sequence[str] = ()) -> None:
+        may = "; ".join(permitted[:12]) or "nothing"
+        who = f"the custodian of the data ({', '.join(whom[:12])})" if whom else "the custodian of the data"
+        super().__init__(
+            f"{what}: readers may ask for releases that they are permitted, here {may}. Hint: FROM releases() lists "
+            f"those that there are; ask {who} for a row in dbanon.permission."
+        )
+
+
+class NotReleased(DbanonError):
+    """A release that a reader may ask for, and that there cannot be."""
+
+    outcome = "refused"
+
+    def __init__(self, asked: str, others: Sequence[str]) -> None:
+        there = f" There are: {'; '.join(others[:12])}." if others else ""
+        super().__init__(
+            f"{asked} cannot be released beside what was released before, or at all; dbanon.asked tells the custodian "
+            f"why.{there} Hint: ask for one that there is, or ask the custodian of the data."
+        )
+
+
+class StillMade(DbanonError):
+    """A release that a reader asked for and that is not there yet."""
+
+    outcome = "busy"
+
+    def __init__(self, asked: str, why: str = "is being made") -> None:
+        super().__init__(f"{asked} {why}. Hint: ask again in a while.")
 
 
 class BeyondLimit(DbanonError):

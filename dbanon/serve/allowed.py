@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbanon import errors
-from dbanon.serve import known
+from dbanon.serve import calls, known
+from dbanon.serve.calls import Asks
 from dbanon.sqltext.quote import Sql, text
 
 LONGEST = 100_000
@@ -25,6 +26,7 @@ DEEPEST = 200
 _NESTED = f"A statement that is nested more than {DEEPEST} times"
 
 TABLE_FUNCTIONS = ("releases", "certificate", "unnest")
+"""Beside those of dbanon.serve.calls."""
 
 _STATEMENTS = frozenset(
     """
@@ -46,9 +48,16 @@ class Checked:
     functions: tuple[str, ...]
 
 
-def checked(statement: str, read: Read, tables: Collection[tuple[str, str]], functions: Collection[str]) -> Checked:
+def checked(
+    statement: str,
+    read: Read,
+    tables: Collection[tuple[str, str]],
+    functions: Collection[str],
+    asks: Asks = calls.NOTHING,
+) -> Checked:
     """What a reader's statement runs; NotForReaders. `tables` are schemas and names in lower case, `functions` those
-    that may be called beside DuckDB's."""
+    that may be called beside DuckDB's. Calls of algorithms become the tables of releases, as `asks` has them: once all
+    else of the statement is known to be allowed."""
     if len(statement) > LONGEST:
         raise errors.NotForReaders(f"A statement of {len(statement)} characters (at most {LONGEST})")
     if "\0" in statement:
@@ -56,6 +65,8 @@ def checked(statement: str, read: Read, tables: Collection[tuple[str, str]], fun
     tree = _tree(statement, read)
     checker = _Checker(tables, known.FUNCTIONS | set(functions))
     checker.statement(tree)
+    for node in checker.asking:
+        asks.answer(node)
     written = text(json.dumps(tree))
     again = Sql(read(f"SELECT json_deserialize_sql({written})", []))
     # The text names columns as they were asked for; where it does not read back as the tree, the tree itself runs.
@@ -171,18 +182,20 @@ _EXPRESSIONS = {kind: frozenset(f"{_EXPRESSION} {fields}".split()) for kind, fie
 
 @dataclass
 class _Checker:
-    """Goes through the tree of one statement; `called` are the functions that it has met."""
+    """Goes through the tree of one statement; `called` are the functions that it has met, `asking` those in FROM that
+    ask for a release."""
 
     tables: Collection[tuple[str, str]]
     functions: Collection[str]
     called: set[str] = field(default_factory=set)
+    asking: list[dict[str, Any]] = field(default_factory=list)
 
     def statement(self, tree: Mapping[str, Any]) -> None:
         """NotForReaders where anything of a statement is not allowed."""
         self._is(set(tree) <= {"error", "statements"}, "A statement of an unknown form")
         self._query(tree["statements"][0], frozenset(), 0)
 
-    def _query(self, query: Mapping[str, Any], ctes: frozenset[str], depth: int) -> None:
+    def _query(self, query: dict[str, Any], ctes: frozenset[str], depth: int) -> None:
         """A query of any kind, with the names of the CTEs that it sees."""
         self._is(not query["named_param_map"], "A parameter")
         self._node(query, ctes, depth + 1)
@@ -195,7 +208,7 @@ class _Checker:
         elif isinstance(node, dict):
             self._node(node, ctes, depth + 1)
 
-    def _node(self, node: Mapping[str, Any], ctes: frozenset[str], depth: int) -> None:
+    def _node(self, node: dict[str, Any], ctes: frozenset[str], depth: int) -> None:
         if isinstance(kind := node.get("class"), str):
             self._fields(node, _EXPRESSIONS, kind)
             ends = self._expression(kind, node)
@@ -243,7 +256,7 @@ class _Checker:
             self._is(node["collation"].lower() in ("nocase", "noaccent", "nfc", "binary"), "A collation")
         return ("value",) if kind == "CONSTANT" else ()
 
-    def _relation(self, kind: str, node: Mapping[str, Any], ctes: frozenset[str]) -> tuple[str, ...]:
+    def _relation(self, kind: str, node: dict[str, Any], ctes: frozenset[str]) -> tuple[str, ...]:
         """Checks what stands in FROM; gives the fields that need not be gone into."""
         if kind == "BASE_TABLE":
             schema, name = node["schema_name"].lower(), node["table_name"].lower()
@@ -252,11 +265,15 @@ class _Checker:
         elif kind == "TABLE_FUNCTION":
             called = node["function"]
             name = str(called.get("function_name", "")).lower()
-            self._is(name in TABLE_FUNCTIONS, "The table function", name)
+            asks = calls.asks(name)
+            self._is(asks or name in TABLE_FUNCTIONS, "The table function", name)
             self._is(not called["schema"] and not called["catalog"], "A function with the name of its schema")
             self._is(node["with_ordinality"] == "WITHOUT_ORDINALITY", "'with ordinality'")
             self.called.add(name)
-            self._visit(called["children"], ctes, 0)
+            if asks:
+                self.asking.append(node)
+            else:
+                self._visit(called["children"], ctes, 0)
             return ("function",)
         elif kind == "SHOW_REF":
             asks = node["show_type"] in ("DESCRIBE", "SUMMARY") and node["query"] is not None

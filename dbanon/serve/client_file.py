@@ -8,15 +8,16 @@ CREATE TABLE AS work around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import duckdb
 
 from dbanon.engine import install
 from dbanon.functions import scalar_functions
-from dbanon.serve import extension
+from dbanon.functions.table_function import TableFunction
+from dbanon.serve import calls, extension
 from dbanon.sqltext.builtin import OWN, bound
-from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.sqltext.quote import identifier, text
 
 TOKEN = "DBANON_TOKEN"  # noqa: S105
 """The variable of the environment that has the token."""
@@ -30,7 +31,7 @@ def written(uri: str, name: str, role: str) -> str:
         *(extension.statement(n) for n in extension.NAMES),
         f"ATTACH {text(uri)} AS {identifier(name)} (TOKEN {token})",
         *scalar_functions.macros(without=("hierarchy",)),
-        *(_custodians(asked, token) if role == "custodian" else _readers(asked, token)),
+        *(_calls(asked, token) if role == "custodian" else _readers(asked, token)),
     ]
     return "\n".join([*_HEAD, *(f"{statement};" for statement in statements), ""])
 
@@ -41,18 +42,20 @@ _HEAD = (
 )
 
 
-def _custodians(asked: str, token: str) -> Iterator[str]:
-    """Every table function, with all of its parameters."""
+def _calls(asked: str, token: str, only: Callable[[TableFunction], object] = lambda function: True) -> Iterator[str]:
+    """Table functions, with all of their parameters."""
     call = f"{OWN}replace({install.CALL}, '''', '''''')"
     yield (
         f"CREATE OR REPLACE TEMP MACRO dbanon_statement({install.CALL_ARGUMENTS}) AS "
         f"{bound('(' + text('FROM dbanon_called(' + chr(39)) + ' || ' + call + ' || ' + text(chr(39) + ')') + ')')}"
     )
-    yield from install.macros(asked, f", token := {token})")
+    yield from install.macros(asked, f", token := {token})", only)
 
 
-def _readers(asked: str, token: str) -> Iterator[Sql]:
-    """The two functions that tell what is served."""
-    yield Sql(f"CREATE OR REPLACE TEMP MACRO releases() AS TABLE FROM {asked}'FROM releases()', token := {token})")
+def _readers(asked: str, token: str) -> Iterator[str]:
+    """What readers may ask for, and what tells them that."""
+    for name in ("releases", "permissions"):
+        yield f"CREATE OR REPLACE TEMP MACRO {name}() AS TABLE FROM {asked}'FROM {name}()', token := {token})"
     said = f"'FROM certificate(''' || {OWN}replace(release, '''', '''''') || ''')'"
-    yield Sql(f"CREATE OR REPLACE TEMP MACRO certificate(release) AS TABLE FROM {asked}{said}, token := {token})")
+    yield f"CREATE OR REPLACE TEMP MACRO certificate(release) AS TABLE FROM {asked}{said}, token := {token})"
+    yield from _calls(asked, token, lambda function: calls.asks(function.name))

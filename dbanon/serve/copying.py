@@ -1,7 +1,8 @@
-"""The process that opens the source, copies what it has published, and ends."""
+"""The process that opens the source, makes what readers asked for, copies what is published, and ends."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,12 +14,12 @@ from dbanon.engine import install
 from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError
 from dbanon.files import storage
-from dbanon.serve import processes, published
+from dbanon.serve import making, processes, published, requests
 
 
 def copied(database: Path, folder: Path) -> dict[str, Any]:
-    """Copies in a process of its own; what came of it: `left_out`, or `error` and whether another process was in the
-    way (`busy`)."""
+    """Copies in a process of its own; what came of it: `left_out` and what was `made`, or `error` and whether another
+    process was in the way (`busy`)."""
     process = processes.begun(__name__, {"database": str(database), "folder": str(folder)})
     said, _ = process.communicate()
     answer: dict[str, Any] = json.loads(said.strip().split("\n")[-1]) if said.strip() else {"error": "it ended early"}
@@ -26,17 +27,20 @@ def copied(database: Path, folder: Path) -> dict[str, Any]:
 
 
 def main(job: Mapping[str, Any]) -> int:
-    """Copies, and says what came of it."""
-    database = Path(job["database"])
+    """Copies, and says what came of it. The database is opened for writing only where readers ask for a release."""
+    database, folder = Path(job["database"]), Path(job["folder"])
     try:
+        asks = requests.waiting(folder)
         with storage.opening(database):
-            connection = duckdb.connect(str(database), read_only=True)
-        install.attach(connection, catalog=False)
-        copies = published.refreshed(connection, Path(job["folder"]))
+            connection = duckdb.connect(str(database), read_only=not asks)
+        install.attach(connection, catalog=asks)
+        with requests.taken(folder) if asks else contextlib.nullcontext(()) as waiting:
+            made = list(making.made(connection, waiting))
+            copies = published.refreshed(connection, folder)
         connection.close()
     except (DbanonError, duckdb.Error, OSError) as error:
         said = str(error).split("\n")[0]
         print(json.dumps({"error": said, "busy": outcome(error) == "busy"}), flush=True)
         return 1
-    print(json.dumps({"left_out": copies.left_out}), flush=True)
+    print(json.dumps({"left_out": copies.left_out, "made": made}), flush=True)
     return 0

@@ -14,7 +14,7 @@ import duckdb
 from dbanon.client.connection import Connection, connect
 from dbanon.engine import install
 from dbanon.errors import DbanonError
-from dbanon.serve import published
+from dbanon.serve import making, published, requests
 from dbanon.serve.journal import Journal
 from dbanon.serve.processes import Serving, stopped
 from dbanon.serve.tokens import Checker, file_of
@@ -34,7 +34,7 @@ class Everything:
         self._lock = threading.Lock()
         self.changed = threading.Event()
 
-    def answer(self, session: str, statement: str) -> Answer:
+    def answer(self, session: str, who: str, statement: str) -> Answer:
         own = self._of(session)
         try:
             own.execute(statement)
@@ -97,7 +97,8 @@ def _warnings(told: Callable[[str], None]) -> Iterator[None]:
 
 
 class _Copies:
-    """The copies for readers: who serves them cannot open a database that this process has."""
+    """The copies for readers, and what they ask to be released: who serves them cannot open a database that this
+    process has."""
 
     def __init__(self, connection: Connection, folder: Path, told: Callable[[str], None]) -> None:
         self.connection, self.folder, self.told = connection, folder, told
@@ -105,12 +106,16 @@ class _Copies:
         self._began = False
 
     def keep(self, changed: threading.Event) -> None:
-        """Copies what is published where readers are served and something may have changed."""
-        if not self.folder.is_dir() or not (changed.is_set() or not self._began):
+        """Makes what readers ask for and copies what is published, where readers are served and something may have
+        changed."""
+        if not self.folder.is_dir() or not (changed.is_set() or not self._began or requests.waiting(self.folder)):
             return
         changed.clear()
         with contextlib.suppress(duckdb.Error, OSError, DbanonError):
-            left_out = published.refreshed(self.connection, self.folder).left_out
+            with requests.taken(self.folder) as waiting:
+                for said in making.made(self.connection, waiting):
+                    self.told(said)
+                left_out = published.refreshed(self.connection, self.folder).left_out
             self._began = True
             if left_out and left_out != self._said:
                 self.told("; ".join(f"{name} is not served: {why}" for name, why in left_out))

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,15 @@ from dbanon.errors import DbanonError
 from dbanon.files import drafts, storage
 from dbanon.functions import scalar_functions
 from dbanon.source import catalog
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
+from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
 from dbanon.sqltext.template import fill
-from dbanon.views import ledger
+from dbanon.views import asked, ledger, permissions
+from dbanon.views.asked import Outcome
 from dbanon.views.ledger import Entry
+from dbanon.views.permissions import Permission
 from dbanon.views.publish import publish, write_database
 
-LAYOUT = 1
+LAYOUT = 2
 """Changes whenever files are made in another way."""
 
 _ENDINGS = ("", "_classes", "_metrics", "_certificate")
@@ -60,11 +62,11 @@ class Copies:
 
 
 def current(folder: Path) -> Copies | None:
-    """The newest file of a folder; None where none was made."""
+    """The newest file of a folder; None where none was made, or by a version that made them in another way."""
     with contextlib.suppress(FileNotFoundError):
         said = json.loads((folder / _CURRENT).read_text(encoding="utf-8"))
         path = folder / str(said["file"])
-        if path.exists():
+        if path.exists() and said.get("layout") == LAYOUT:
             return Copies(path, tuple((str(name), str(why)) for name, why in said["left_out"]))
     return None
 
@@ -75,7 +77,8 @@ def refreshed(connection: Any, folder: Path) -> Copies:
     database = catalog.SearchPath.here(connection).places[0][0]
     with attached.cursor() as cursor:
         entries = ledger.entries(cursor, database, "status = 'published'")
-        mark = _fingerprint(cursor, entries)
+        asking = _Asking.of(cursor, database)
+        mark = _fingerprint(cursor, entries, asking)
         found = current(folder)
         if found is not None and found.path.name == _name(mark, []):
             return found
@@ -83,9 +86,10 @@ def refreshed(connection: Any, folder: Path) -> Copies:
             files, left_out = _handed_out(connection, entries, Path(making))
             name = _name(mark, left_out)
             with _replaced(folder / name) as draft:
-                write_database(draft, name, storage.WIDEST, list(_statements(cursor, files)))
+                write_database(draft, name, storage.WIDEST, list(_statements(cursor, files, asking)))
     with drafts.drafts({"": folder / _CURRENT}, []) as written:
-        written[""].write_text(json.dumps({"file": name, "left_out": left_out}), encoding="utf-8")
+        left_out += asking.problems
+        written[""].write_text(json.dumps({"layout": LAYOUT, "file": name, "left_out": left_out}), encoding="utf-8")
     for old in folder.glob("releases-*.duckdb"):
         if old.name != name:  # a process that still reads it keeps it
             with contextlib.suppress(OSError):
@@ -106,10 +110,26 @@ def _replaced(path: Path) -> Iterator[Path]:
         yield written[""]
 
 
-def _fingerprint(cursor: Any, entries: list[Entry]) -> str:
-    """What the file is known by: which versions of which releases, made how."""
+@dataclass(frozen=True)
+class _Asking:
+    """What readers may ask to be released, which permissions permit nothing and why, and what was asked for."""
+
+    permissions: list[Permission]
+    problems: list[tuple[str, str]]
+    outcomes: list[Outcome]
+
+    @classmethod
+    def of(cls, cursor: Any, database: str) -> _Asking:
+        found, wrong = permissions.listed(cursor, database)
+        problems = [(f"what readers may ask of {source}", why) for source, why in wrong]
+        return cls(found, problems, asked.outcomes(cursor, database))
+
+
+def _fingerprint(cursor: Any, entries: list[Entry], asking: _Asking) -> str:
+    """What the file is known by: which versions of which releases, made how, and what may be and was asked for."""
     versions = [[e.schema, e.name, e.version, _hashes(cursor, e)] for e in entries]
-    return hashlib.sha256(json.dumps([LAYOUT, __version__, versions]).encode()).hexdigest()[:24]
+    known = [LAYOUT, __version__, versions, asdict(asking)]
+    return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:24]
 
 
 def _hashes(cursor: Any, entry: Entry) -> str:
@@ -142,7 +162,7 @@ def _handed_out(connection: Any, entries: list[Entry], making: Path) -> tuple[di
 # --- what the file holds ---------------------------------------------------------------------------------------------
 
 
-def _statements(cursor: Any, files: dict[Path, Entry]) -> Iterator[Sql]:
+def _statements(cursor: Any, files: dict[Path, Entry], asking: _Asking) -> Iterator[Sql]:
     """What makes the file, in the current database of a process of its own."""
     yield Sql(f"CREATE SCHEMA {catalog.SCHEMA}")
     yield from (Sql(s) for s in fill("serve/served.sql").split(";") if s.strip())
@@ -157,7 +177,18 @@ def _statements(cursor: Any, files: dict[Path, Entry]) -> Iterator[Sql]:
             yield Sql(f"CREATE TABLE {qualified(entry.schema, entry.name + ending)} AS SELECT {columns} FROM {table}")
         yield _listed(entry, part)
         yield Sql(f"DETACH {part}")
+    yield from _answers(asking, {(entry.schema, entry.name) for entry in files.values()})
     yield from scalar_functions.macros("", without=("hierarchy",))
+
+
+def _answers(asking: _Asking, served: set[tuple[str, str]]) -> Iterator[Sql]:
+    """What readers may ask for, and what became of what they asked for."""
+    for permission in asking.permissions:
+        yield Sql(f"INSERT INTO {catalog.SCHEMA}.permitted VALUES ({joined(map(argument, permission.row))})")
+    for outcome in asking.outcomes:
+        release = outcome.release if outcome.release in served else None
+        values = joined(literal(v) for v in (*astuple(outcome.asking), *(release or (None, None))))
+        yield Sql(f"INSERT INTO {catalog.SCHEMA}.asked VALUES ({values})")
 
 
 def _columns(cursor: Any, entry: Entry, ending: str) -> dict[str, str]:

@@ -23,10 +23,15 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.errors import DbanonError
 from dbanon.functions import scalar_functions
-from dbanon.serve import allowed, published
+from dbanon.serve import allowed, published, tokens
+from dbanon.serve.asking import Releases
+from dbanon.serve.calls import Asks
 from dbanon.serve.journal import Journal
 from dbanon.serve.tokens import Checker
 from dbanon.serve.transport import Answer, Transport
+from dbanon.sqltext.quote import Sql
+from dbanon.views import permissions
+from dbanon.views.permissions import Asking
 
 READING = tuple(function.name for function in scalar_functions.FUNCTIONS)
 
@@ -68,13 +73,19 @@ class Copy:
             f"SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() {_PUBLISHED}"
         ).fetchall()
         self.tables = frozenset((str(schema), str(table)) for schema, table in rows)
+        rows = self.connection.execute(f"SELECT {', '.join(permissions.COLUMNS)} FROM dbanon.permitted").fetchall()
+        self.permissions = [permissions.permission(row) for row in rows]
+        rows = self.connection.execute(
+            "SELECT algorithm, source, parameters, schema_name, name FROM dbanon.asked"
+        ).fetchall()
+        self.releases = {Asking(*row[:3]): row[3:] if row[4] else None for row in rows}
 
 
 class Reading:
     """Answers readers from the newest copy."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, tokens_file: Path) -> None:
+        self.limits, self.tokens_file = limits, tokens_file
         self.give_up: Callable[[str], None] = lambda why: None
         """Ends the process where a statement cannot be ended."""
         self._copy: Copy | None = None
@@ -88,23 +99,34 @@ class Reading:
         """The name of the file that is answered from."""
         return None if self._copy is None else self._copy.path.name
 
-    def answer(self, session: str, statement: str) -> Answer:
-        copy = self._copy
-        if copy is None:
+    def newest(self) -> Copy:
+        """The copy that is answered from."""
+        if self._copy is None:
             raise errors.ServerStops("The server")
-        with contextlib.closing(copy.connection.cursor()) as cursor, self._timed(cursor):
-            asked = CATALOG.get(statement.strip())
-            if asked is None:
-                read = lambda query, values: cursor.execute(query, values).fetchall()[0][0]  # noqa: E731
-                asked = allowed.checked(statement, read, copy.tables, READING).statement
+        return self._copy
+
+    def answer(self, session: str, who: str, statement: str) -> Answer:
+        asked = CATALOG.get(statement.strip()) or self._checked(who, statement)
+        with contextlib.closing(self.newest().connection.cursor()) as cursor, self._timed(cursor):
             cursor.execute(asked)
             return self._fetched(cursor)
 
+    def _checked(self, who: str, statement: str) -> Sql:
+        """What is run for a statement. Where it asks for a release, that is in the newest copy then."""
+        copy = self.newest()
+        releases = Releases(self.newest, self._custodians, copy.path.parent, who, self.limits.seconds)
+        with contextlib.closing(copy.connection.cursor()) as cursor, self._timed(cursor):
+            read = lambda query, values: cursor.execute(query, values).fetchall()[0][0]  # noqa: E731
+            return allowed.checked(statement, read, copy.tables, READING, Asks(who, releases.of)).statement
+
+    def _custodians(self) -> list[str]:
+        """Whom a reader may ask."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            return [token.name for token in tokens.listed(self.tokens_file) if token.role == "custodian"]
+        return []
+
     def functions(self, statement: str) -> list[str]:
-        copy = self._copy
-        if copy is None:
-            return []
-        with contextlib.closing(copy.connection.cursor()) as cursor:
+        with contextlib.closing(self.newest().connection.cursor()) as cursor:
             return allowed.called(statement, lambda query, values: cursor.execute(query, values).fetchall()[0][0])
 
     def ended(self, session: str) -> None:
@@ -196,7 +218,7 @@ def main(job: Mapping[str, Any]) -> int:
     threading.Thread(target=_until_end, args=(stopping,), daemon=True).start()
     limits = Limits(**job["limits"])
     folder = Path(job["folder"])
-    desk = Reading(limits)
+    desk = Reading(limits, Path(job["tokens"]))
     _follow(desk, folder)
     journal = Journal(Path(job["journal"]))
     transport = Transport(desk, Checker(Path(job["tokens"]), "reader"), journal, limits.memory)

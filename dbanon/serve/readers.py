@@ -1,5 +1,5 @@
 """Serving readers: this process opens no database. It starts one that copies what was published whenever the database
-has changed, keeps one running that answers from the copy, and stops both."""
+has changed or a reader asks for a release, keeps one running that answers from the copy, and stops both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import errors
-from dbanon.serve import copying, processes, published, tokens
+from dbanon.serve import copying, processes, published, requests, tokens
 from dbanon.serve.processes import Serving
 from dbanon.serve.reader import Limits
 from dbanon.serve.transport import AGAIN
@@ -50,6 +50,7 @@ class _Watch:
     def run(self, ready: Callable[[], None]) -> None:
         """Until it is told to stop."""
         published.prepared(self.folder)
+        requests.forget_old(self.folder)
         self._first()
         process: subprocess.Popen[str] | None = None
         try:
@@ -78,12 +79,15 @@ class _Watch:
     def _copied(self) -> str | None:
         """Copies what was published where the database has changed since; why not, where that did not work."""
         seen = _state(self.serving.database)
-        if seen == self._seen or (published.current(self.folder) is not None and time.monotonic() < self._not_before):
+        same = seen == self._seen and not requests.waiting(self.folder)
+        if same or (published.current(self.folder) is not None and time.monotonic() < self._not_before):
             return None
         found = copying.copied(self.serving.database, self.folder)
         why: str | None = found.get("error")
         if why is None:
-            self._seen = seen
+            self._seen = _state(self.serving.database) if found["made"] else seen
+        for made in found.get("made", ()):
+            self.told(made)
         self._not_before = time.monotonic() + (_BUSY if found.get("busy") else 0.0)
         said = why or "; ".join(f"{name} is not served: {reason}" for name, reason in found["left_out"])
         if said != self._said and said and not found.get("busy"):

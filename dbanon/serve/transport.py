@@ -72,8 +72,8 @@ class Answer:
 class Desk(Protocol):
     """Who answers statements."""
 
-    def answer(self, session: str, statement: str) -> Answer:
-        """The rows of a statement. Errors are told to the client."""
+    def answer(self, session: str, who: str, statement: str) -> Answer:
+        """The rows of a statement; `who` has the token. Errors are told to the client."""
 
     def functions(self, statement: str) -> list[str]:
         """The functions that a statement calls, for the log."""
@@ -210,7 +210,7 @@ class Transport:
             return None
         try:
             with self._answering(session):
-                return self._kept(begun, self.desk.answer(session, statement))
+                return self._kept(begun, self.desk.answer(session, begun.token.name, statement))
         except BaseException as error:  # whatever it was: a client is told what the desk says, and nothing else
             said = self.desk.told(error) or "The statement could not be answered."
             refused = isinstance(error, errors.NotForReaders)

@@ -33,8 +33,9 @@ def create(connection: Any, database: str | None = None) -> None:
 
 _LAST_COLUMNS = """
 PREPARE present AS
-SELECT p.missing, h.ord, n.leaf, r.hashes, r.waiting_persons, m.waiting, s.state
-FROM {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h,
+SELECT a.refused, q.most, p.missing, h.ord, n.leaf, r.hashes, r.waiting_persons, m.waiting, s.state
+FROM {database}.dbanon.asked AS a, {database}.dbanon.permission AS q,
+    {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h,
     {database}.dbanon.hierarchy_path AS n,
     {database}.dbanon.release AS r, {database}.dbanon.membership AS m
 """

@@ -1,4 +1,4 @@
-{#- What readers are told of the releases that a server has, and the two functions that tell it. -#}
+{#- What readers are told of the releases that a server has, what they may ask for, and the functions that tell it. -#}
 CREATE TABLE dbanon.served (
     schema_name VARCHAR,
     name VARCHAR,
@@ -7,7 +7,18 @@ CREATE TABLE dbanon.served (
     records BIGINT,
     certificate STRUCT(section VARCHAR, item VARCHAR, value VARCHAR, "sql" VARCHAR)[]
 );
+CREATE TABLE dbanon.permitted (
+    source VARCHAR,
+    algorithms VARCHAR[],
+    k INTEGER,
+    parameters VARCHAR,
+    reader VARCHAR,
+    most INTEGER
+);
+CREATE TABLE dbanon.asked (algorithm VARCHAR, source VARCHAR, parameters VARCHAR, schema_name VARCHAR, name VARCHAR);
 CREATE MACRO releases() AS TABLE
 SELECT schema_name, name, version, records FROM dbanon.served ORDER BY schema_name ASC, name ASC;
 CREATE MACRO certificate(release) AS TABLE
-SELECT unnest(certificate, max_depth := 2) FROM dbanon.served WHERE system.main.lower(shown) = system.main.lower(release)
+SELECT unnest(certificate, max_depth := 2) FROM dbanon.served WHERE system.main.lower(shown) = system.main.lower(release);
+CREATE MACRO dbanon.permitted_to(who) AS TABLE
+SELECT source, algorithms, k, parameters FROM dbanon.permitted WHERE reader IN ('*', who) ORDER BY ALL

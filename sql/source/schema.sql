@@ -151,6 +151,29 @@ CREATE TABLE IF NOT EXISTS dbanon.stream (
     state                  BLOB                    -- arrays as numpy writes them, compressed
 );
 
+-- What readers of `dbanon serve` may have released by asking for it.
+CREATE TABLE IF NOT EXISTS dbanon.permission (
+    source      VARCHAR NOT NULL,               -- as a call names it
+    algorithms  VARCHAR[] NOT NULL,
+    k           INTEGER NOT NULL CHECK (k >= 2),  -- the least that may be asked for
+    parameters  VARCHAR NOT NULL DEFAULT '{}',  -- of the calls, as JSON; readers may ask for stricter models
+    reader      VARCHAR NOT NULL DEFAULT '*',   -- the name of a token; *: every reader
+    most        INTEGER NOT NULL DEFAULT 10     -- how many calls of the source are tried; each refusal tells something
+);
+
+-- What they asked for, and what became of it: a release, or why there is none. Never asked again while it is here.
+CREATE TABLE IF NOT EXISTS dbanon.asked (
+    algorithm    VARCHAR NOT NULL,
+    source       VARCHAR NOT NULL,
+    parameters   VARCHAR NOT NULL,   -- as JSON
+    reader       VARCHAR NOT NULL,
+    asked_at     TIMESTAMP NOT NULL, -- UTC
+    schema_name  VARCHAR,
+    name         VARCHAR,
+    refused      VARCHAR,
+    PRIMARY KEY (algorithm, source, parameters)
+);
+
 -- What came later. Rows that were made before have NULL there.
 ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS missing VARCHAR[];       -- codes that are read as NULL
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR);  -- of its tables by their endings, of this row

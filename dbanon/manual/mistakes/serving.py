@@ -24,6 +24,19 @@ MISTAKES: tuple[Mistake, ...] = (
         when=_READER + "for anything but one SELECT over what was published.",
     ),
     Mistake(
+        errors.NotPermitted("kacpc('patients', k=5)", ["kacpc of 'patients' from k = 20 on"], ["bob"]),
+        when=_READER + "for a release that no row of `dbanon.permission` lets him ask for.",
+    ),
+    Mistake(
+        errors.NotReleased("kacpc('patients', k=25)", ["kacpc('patients', k=20)"]),
+        when=_READER + "for a release that he is permitted, and that is refused beside what was released before, or "
+        "cannot be made. `dbanon.asked` has the reason.",
+    ),
+    Mistake(
+        errors.StillMade("kacpc('patients', k=20)"),
+        when=_READER + "for a release that is being made and takes longer than `--seconds`.",
+    ),
+    Mistake(
         errors.NotListening(
             "serve", "127.0.0.1:9494", "another process listens there, or the address is not of this machine"
         ),

@@ -1,0 +1,148 @@
+"""Calls in a reader's statement that are answered with a table: `kacpc('patients', k=20)` is the release that there is,
+or that is made of it.
+
+They are read from the parsed tree and replaced in it. What a call may say is a source, as a text, and numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+from dbanon import errors
+from dbanon.functions import arguments
+from dbanon.functions.table_function import ENDINGS
+from dbanon.views import permissions
+
+PERMISSIONS = "permissions"
+WRITTEN = "dbanon_called"
+"""What a client's file sends a call as: JSON, with its arguments as DuckDB binds them."""
+_MACRO = "permitted_to"
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE")
+
+
+class Call(NamedTuple):
+    """A call of an algorithm, or of its classes or metrics: which table, of which source, with which parameters."""
+
+    algorithm: str
+    ending: str
+    source: str
+    given: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asks:
+    """Who asks, and what gives the schema and the name of the release of a call."""
+
+    reader: str
+    release: Callable[[Call], tuple[str, str]]
+
+    def answer(self, node: dict[str, Any]) -> None:
+        """Puts what answers a call in its place in the tree."""
+        if (name := _name(node)) == PERMISSIONS:
+            if node["function"]["children"]:
+                raise errors.NotForReaders("An argument of permissions()")
+            node["function"] |= {"function_name": _MACRO, "schema": "dbanon", "children": [_constant(self.reader)]}
+        else:
+            call = _call(name, node["function"]["children"])
+            schema, table = self.release(call)
+            name = call.algorithm + call.ending
+            kept = {part: node[part] for part in ("alias", "sample", "query_location", "column_name_alias")}
+            place = {"schema_name": schema, "table_name": table + call.ending, "catalog_name": "", "at_clause": None}
+            node.clear()
+            node |= {"type": "BASE_TABLE", **kept, **place}
+        node["alias"] = node["alias"] or name
+
+
+def _none(call: Call) -> tuple[str, str]:
+    raise errors.NotPermitted(f"{call.algorithm}(...)", [])
+
+
+NOTHING = Asks("", _none)
+
+
+def asks(name: str) -> bool:
+    """Whether a table function is answered here."""
+    return name in (PERMISSIONS, WRITTEN) or name in _calls()
+
+
+@cache
+def _calls() -> Mapping[str, tuple[str, str]]:
+    """The functions of all algorithms: the algorithm, and the ending of its table."""
+    return {algorithm + ending: (algorithm, ending) for algorithm in permissions.algorithms() for ending in ENDINGS}
+
+
+def _name(node: Mapping[str, Any]) -> str:
+    return str(node["function"]["function_name"]).lower()
+
+
+def _constant(value: str) -> dict[str, Any]:
+    """A text in a tree."""
+    of = {"type": {"id": "VARCHAR", "type_info": None}, "is_null": False, "value": value}
+    return {"class": "CONSTANT", "type": "VALUE_CONSTANT", "alias": "", "query_location": 0, "value": of}
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _call(name: str, children: list[Any]) -> Call:
+    """A call as it was written; MissingArgument, InvalidArgument, RepeatedArgument, UnreadableArgument."""
+    if name == WRITTEN:
+        return _as_json(children)
+    given: dict[str, Any] = {}
+    for number, child in enumerate(children):
+        named, value = _argument(name, child)
+        if not named and number == 0:
+            named = "tbl"
+        if not named:
+            raise errors.UnreadableArgument(name, "an argument without a name")
+        if named in given:
+            raise errors.RepeatedArgument(name, named)
+        given[named] = value
+    return _of(name, given.pop("tbl", None), given)
+
+
+def _as_json(children: list[Any]) -> Call:
+    """A call that a client's file wrote."""
+    try:
+        ((_, value),) = [_argument(WRITTEN, child) for child in children]
+        said = json.loads(value)
+        name, tbl = str(said["function"]).lower(), said["positional"]["tbl"]
+        filled, named = said.get("slots") or (), dict(said.get("named") or {})
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise errors.NotForReaders("A call that cannot be read") from None
+    return _of(name, tbl, arguments.merged(name, filled, named))
+
+
+def _of(name: str, source: Any, given: dict[str, Any]) -> Call:
+    if name not in _calls():
+        raise errors.NotForReaders("The table function", repr(name[:60]))
+    if not isinstance(source, str):
+        raise errors.MissingArgument(name, "tbl", "a text", "FROM permissions() shows the sources")
+    algorithm, ending = _calls()[name]
+    return Call(algorithm, ending, source, {key.lower(): value for key, value in given.items() if value is not None})
+
+
+def _argument(function: str, child: Mapping[str, Any]) -> tuple[str, Any]:
+    """The name of an argument, "" where it has none, and its value: `x`, `k := x`, `k => x` or `k = x`."""
+    named, value = str(child["alias"]), child
+    if child["class"] == "COMPARISON" and child["type"] == "COMPARE_EQUAL" and child["left"]["class"] == "COLUMN_REF":
+        names = child["left"]["column_names"]
+        named, value = str(names[-1]) if len(names) == 1 else "", child["right"]
+    return named.lower(), _value(function, named, value)
+
+
+def _value(function: str, named: str, node: Mapping[str, Any]) -> Any:
+    """A literal text or number; None for NULL."""
+    if node["class"] == "CONSTANT":
+        type_, value = node["value"]["type"], node["value"].get("value")
+        if node["value"]["is_null"]:
+            return None
+        if type_["id"] == "VARCHAR" and isinstance(value, str):
+            return value
+        if type_["id"] in _NUMBERS and isinstance(value, int | float):
+            return value / 10 ** type_["type_info"]["scale"] if type_["id"] == "DECIMAL" else value
+    raise errors.InvalidArgument(function, named or "tbl", "a number or a text as it stands", "another expression")

@@ -1,0 +1,28 @@
+"""Makes what readers ask to be released, in a process that has the database."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import duckdb
+
+from dbanon.errors import DbanonError
+from dbanon.serve.requests import Request
+from dbanon.views import asked
+
+
+def made(connection: Any, waiting: Iterable[Request]) -> Iterator[str]:
+    """Answers requests one by one; gives what came of each, for whoever runs the server."""
+    for request in waiting:
+        who = f"{request.reader} asked for {request.algorithm} of {request.source!r:.60}"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what a release discloses beside others is refused, not warned of
+                found = asked.answer(connection, request.reader, request.algorithm, request.source, request.given)
+        except (DbanonError, duckdb.Error) as error:
+            yield f"{who}: {str(error).splitlines()[0]}"
+        else:
+            came = f"it is {'.'.join(found.release)}" if found.release else "it is refused, dbanon.asked says why"
+            yield f"{found.asking.said}, asked for by {request.reader}: {came}"

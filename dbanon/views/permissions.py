@@ -1,0 +1,175 @@
+"""What readers may have released by asking for it, as `dbanon.permission` has it.
+
+A permission names a source, algorithms, the least k and what else the calls have. A reader may ask for a greater k and
+for stricter bounds of models, and for nothing else. This decides that, and shares no state: the process that answers
+readers asks it, and again the one that has the database.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from dbanon import errors
+from dbanon.functions.registry import table_functions
+from dbanon.models import registry
+from dbanon.source import catalog
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.quote import qualified
+
+EVERYBODY = "*"
+COLUMNS = ("source", "algorithms", "k", "parameters", "reader", "most")
+
+
+@dataclass(frozen=True)
+class Permission:
+    """One row of `dbanon.permission`; `parameters` are those of the calls, but for k."""
+
+    source: str
+    algorithms: tuple[str, ...]
+    k: int
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    reader: str = EVERYBODY
+    most: int = 10
+
+    @property
+    def said(self) -> str:
+        """The permission as messages show it."""
+        bounds = [f"{name} = {value}" for name, value in self.parameters.items() if name in bounds_of_models()]
+        with_ = f" with {', '.join(bounds)}" if bounds else ""
+        return f"{' or '.join(self.algorithms)} of '{self.source}' from k = {self.k} on{with_}"
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """The permission as a row of COLUMNS."""
+        parameters = json.dumps(self.parameters, sort_keys=True)
+        return self.source, list(self.algorithms), self.k, parameters, self.reader, self.most
+
+    def of(self, reader: str, algorithm: str, source: str) -> bool:
+        """Whether it is about what a reader asks for. Sources are compared as they are written, in any case."""
+        named = self.source.casefold() == source.casefold() and algorithm in self.algorithms
+        return named and self.reader in (EVERYBODY, reader)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A release that a reader asks for: the call as it would be made, with k among the parameters."""
+
+    algorithm: str
+    source: str
+    parameters: str
+    """As JSON, sorted: what is asked for twice is the same."""
+
+    @classmethod
+    def to(cls, algorithm: str, source: str, parameters: Mapping[str, Any]) -> Asking:
+        """An asking for a call."""
+        return cls(algorithm, source, json.dumps(parameters, sort_keys=True))
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters of the call."""
+        return dict(json.loads(self.parameters))
+
+    @property
+    def said(self) -> str:
+        """The call as messages show it, with what a reader may say."""
+        shown = [f"{name}={value}" for name, value in self.given.items() if name == "k" or name in bounds_of_models()]
+        return f"{self.algorithm}('{self.source}', {', '.join(shown)})"
+
+
+@cache
+def bounds_of_models() -> dict[str, bool]:
+    """The parameters that ask for a privacy model, and whether more of each is stricter."""
+    return {model.parameter: model.forms[0].is_higher for model in registry.models()}
+
+
+def allowed(
+    permissions: Iterable[Permission],
+    reader: str,
+    algorithm: str,
+    source: str,
+    given: Mapping[str, Any],
+    whom: Sequence[str] = (),
+) -> tuple[Permission, Asking]:
+    """The call that a reader asks for, as the first permission has it that covers it; NotPermitted with `whom` to ask,
+    InvalidArgument."""
+    mine = [p for p in permissions if p.reader in (EVERYBODY, reader)]
+    said = [p.said for p in mine]
+    stricter = {"k": True, **bounds_of_models()}
+    for name in given:
+        if name not in stricter:
+            raise errors.NotPermitted(f"The parameter {name!r:.60} of {algorithm}", said, whom)
+    accepted = {name: _number(algorithm, name, value) for name, value in given.items()}
+    for permission in mine:
+        fixed = {"k": permission.k, **permission.parameters}
+        enough = all(_keeps(stricter[n], v, fixed.get(n)) for n, v in accepted.items())
+        if permission.of(reader, algorithm, source) and enough:
+            return permission, Asking.to(algorithm, permission.source, {**fixed, **accepted})
+    shown = "".join(f", {name}={value:g}" for name, value in accepted.items())
+    raise errors.NotPermitted(f"{algorithm}({source!r:.60}{shown})", said, whom)
+
+
+def _number(algorithm: str, name: str, value: Any) -> int | float:
+    """A value of a parameter that readers may say; InvalidArgument."""
+    parameter = next(p for p in table_functions()[algorithm].parameters if p.name == name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise errors.InvalidArgument(algorithm, name, str(parameter.kind), "what is no number")
+    whole = int(value) if float(value).is_integer() else value
+    try:
+        parameter.kind.check(whole)
+    except ValueError:
+        raise errors.InvalidArgument(algorithm, name, str(parameter.kind), f"{value:g}") from None
+    return whole
+
+
+def _keeps(more_is_stricter: bool, value: float, bound: Any) -> bool:
+    """Whether a value is at least as strict as a bound, if there is one."""
+    return bound is None or (value >= bound if more_is_stricter else value <= bound)
+
+
+def listed(cursor: Any, database: str) -> tuple[list[Permission], list[tuple[str, str]]]:
+    """The permissions of a database, and what is wrong with others: their source, and why they permit nothing."""
+    if not catalog.has_table(cursor, database, "permission"):
+        return [], []
+    rows = cursor.execute(
+        f"SELECT {', '.join(COLUMNS)} FROM {qualified(database, SCHEMA, 'permission')} ORDER BY ALL ASC NULLS LAST"
+    ).fetchall()
+    permissions, problems = [], []
+    for row in rows:
+        try:
+            permissions.append(permission(row))
+        except ValueError as error:
+            problems.append((str(row[0]), str(error)))
+    return permissions, problems
+
+
+def permission(row: Sequence[Any]) -> Permission:
+    """A row of COLUMNS; ValueError where it permits nothing."""
+    source, functions, k, parameters, reader, most = row
+    named = tuple(str(name).lower() for name in functions if name is not None)
+    for name in named:
+        if name not in algorithms():
+            raise ValueError(f"there is no algorithm '{name}'.{errors.near(name, algorithms())}")
+    try:
+        given = json.loads(parameters)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise ValueError('parameters must be a JSON object, such as {"l": 2}')
+    given = {name.lower(): value for name, value in given.items()}
+    if "k" in given:
+        raise ValueError("k is a column of its own and no parameter")
+    for name, value in given.items():
+        if name in bounds_of_models() and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise ValueError(f"{name} must be a number")
+    return Permission(str(source), named, int(k), given, str(reader), int(most))
+
+
+@cache
+def algorithms() -> frozenset[str]:
+    """The algorithms of tables, which are functions of these names."""
+    return frozenset(f.algorithm for f in table_functions().values() if f.algorithm)

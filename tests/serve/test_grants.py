@@ -1,0 +1,215 @@
+"""A reader asks for a release: the first asking makes it, later ones get that very release, and no other is made beside
+it that nobody compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.serving import SECRETS, Client, Server, clinic, needs_quack, serving, together, until
+
+import dbanon
+from dbanon.serve import copying, published, requests, tokens
+from dbanon.serve.requests import Request
+
+pytestmark = pytest.mark.whole
+
+
+def permitting(path: Path, *rows: str) -> Path:
+    """The clinic with visits, and with permissions: `source, algorithms, k, parameters, reader, most`."""
+    with dbanon.connect(clinic(path)) as con:
+        con.execute("CREATE TABLE visits AS SELECT i AS vid, i % 11 AS hour FROM range(80) AS r (i)")
+        con.execute(
+            "INSERT INTO dbanon.policy (table_name, column_name, role) "
+            "VALUES ('visits', 'vid', 'person'), ('visits', 'hour', 'quasi')"
+        )
+        for row in rows:
+            con.execute(f"INSERT INTO dbanon.permission VALUES ({row})")
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    needs_quack()
+    database = permitting(
+        tmp_path_factory.mktemp("grants") / "clinic.duckdb",
+        "'visits', ['kacpc', 'mondrian'], 10, '{}', '*', 3",
+        "'patients', ['kacpc'], 5, '{\"l\": 2}', 'somebody_else', 10",
+    )
+    tokens.add(tokens.file_of(database), "bob", "custodian")
+    with serving(database, "reader") as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: Server) -> Client:
+    return Client(server)
+
+
+def rows_of(database: Path, statement: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect(str(database), read_only=True) as con:
+        return con.execute(statement).fetchall()
+
+
+ASKED = "SELECT algorithm, source, parameters, reader, name, refused IS NOT NULL FROM dbanon.asked ORDER BY ALL"
+
+
+def test_the_first_asking_makes_a_release_and_later_ones_get_that_very_release(server: Server, client: Client) -> None:
+    assert client.rows("FROM permissions()") == [("visits", ["kacpc", "mondrian"], 10, "{}")]
+    first = sorted(client.rows("FROM kacpc('visits', k=20)"))
+    assert len(first) == 80
+    with dbanon.connect(server.database) as con:
+        con.execute("INSERT INTO visits SELECT 100 + i, i % 11 FROM range(40) AS r (i)")
+    for call in (
+        "kacpc('visits', k=20)",
+        "kacpc('visits', k := 20)",
+        "KACPC('VISITS', k => 20.0)",
+        "kacpc(tbl := 'visits', k = 20, l = NULL)",
+        "(SELECT p.* FROM kacpc('visits', k=20) AS p)",
+        "kacpc('visits', k=20) AS p (a, b) WHERE p.b > 0",
+    ):
+        assert sorted(client.rows(f"FROM {call}")) == first
+    in_classes = "SELECT count(DISTINCT kacpc.class_id), (SELECT count(*) FROM kacpc_classes('visits', k=20))"
+    ((records, classes),) = client.rows(f"{in_classes} FROM kacpc('visits', k=20)")
+    assert records == classes > 1
+    assert client.rows("SELECT value FROM kacpc_metrics('visits', k=20) WHERE metric = 'k'")[0][0] >= 20
+    assert [line[0] for line in client.rows("DESCRIBE FROM kacpc('visits', k=20)")] == ["hour", "class_id"]
+    assert client.rows("FROM releases() WHERE schema_name = 'asked'") == [("asked", "kacpc_visits_k20", 1, 80)]
+    assert sorted(client.rows("FROM asked.kacpc_visits_k20")) == first
+    assert rows_of(server.database, ASKED) == [
+        ("kacpc", "visits", '{"k": 20}', "some_reader", "kacpc_visits_k20", False)
+    ]
+    assert "some_reader" in [line["who"] for line in server.log]
+
+
+def test_what_tells_more_beside_other_releases_is_refused_and_only_so_many_are_tried(
+    server: Server, client: Client
+) -> None:
+    client.rows("FROM kacpc('visits', k=20)")
+    for _ in range(2):
+        said = client.error("FROM mondrian('visits', k=11)")
+        assert "mondrian('visits', k=11) cannot be released" in said
+        assert "There are: kacpc('visits', k=20)." in said
+        assert "hour" not in said and "persons" not in said
+    assert rows_of(server.database, ASKED)[-1] == ("mondrian", "visits", '{"k": 11}', "some_reader", None, True)
+    ((why,),) = rows_of(server.database, "SELECT refused FROM dbanon.asked WHERE algorithm = 'mondrian'")
+    assert "asked.kacpc_visits_k20 version 1" in why
+    assert "cannot be released" in client.error("FROM mondrian('visits', k=12)")
+    client.error("FROM mondrian('visits', k=13)")  # the fourth call, which is not tried any more
+    assert len(rows_of(server.database, ASKED)) == 3
+    with dbanon.connect(server.database) as con:
+        con.execute("DELETE FROM dbanon.asked WHERE algorithm = 'mondrian'")
+
+
+REFUSED = {
+    "FROM kacpc('patients', k=5)": "kacpc('patients', k=5): readers may ask for releases that they are permitted, here "
+    "kacpc or mondrian of 'visits' from k = 10 on. Hint: FROM releases() lists those that there are; ask the custodian "
+    "of the data (bob) for a row in dbanon.permission.",
+    "FROM kacpc('no_such_table', k=5)": "kacpc('no_such_table', k=5): readers may ask for releases that they are",
+    "FROM kacpc('visits', k=9)": "kacpc('visits', k=9): readers may ask",
+    "FROM best('visits', k=20)": "best('visits', k=20): readers may ask",
+    "FROM kacpc('visits', k=20, qi=['hour'])": "qi must be a number or a text as it stands",
+    "FROM kacpc('visits', k=20, seed=7)": "The parameter 'seed' of kacpc",
+    "FROM kacpc('visits', k='20')": "k must be an integer",
+    "FROM kacpc('visits', k=1e999)": "k must be an integer",
+    "FROM kacpc('visits', k=20.5)": "k must be an integer",
+    "FROM kacpc('visits', k=20, k=30)": "k",
+    "FROM kacpc('visits', 20)": "cannot read the argument",
+    "FROM kacpc(visits, k=20)": "tbl must be",
+    "FROM kacpc()": "tbl is missing",
+    "FROM kacpc((SELECT name FROM patients), k=20)": "tbl must be",
+    "FROM main.kacpc('visits', k=20)": "readers may ask one SELECT",
+    "FROM inference('visits')": "readers may ask one SELECT",
+    "SELECT kacpc('visits')": "readers may ask one SELECT",
+    "FROM permissions('x')": "readers may ask one SELECT",
+    "FROM dbanon.permitted_to('somebody_else')": "readers may ask one SELECT",
+    "FROM permitted_to('somebody_else')": "readers may ask one SELECT",
+    "FROM dbanon.permitted": "readers may ask one SELECT",
+    "FROM dbanon_called('{}')": "A call that cannot be read",
+    'FROM dbanon_called(\'{"function": "read_text", "positional": {"tbl": "/etc/passwd"}}\')': "readers may ask one",
+    "SELECT name FROM patients, kacpc('visits', k=30)": "readers may ask one SELECT",
+}
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_nothing_else_is_made_and_it_is_said_whom_to_ask(server: Server, client: Client, statement: str) -> None:
+    before = rows_of(server.database, ASKED)
+    assert REFUSED[statement] in client.error(statement)
+    assert rows_of(server.database, ASKED) == before
+    assert not requests.waiting(published.folder_of(server.database))
+
+
+def test_whoever_asks_at_once_gets_one_release(tmp_path: Path) -> None:
+    needs_quack()
+    database = permitting(tmp_path / "clinic.duckdb", "'visits', ['best'], 10, '{}', '*', 10")
+    with serving(database, "reader") as server:
+        found = together(12, lambda: Client(server).rows("FROM best('visits', k=10) ORDER BY ALL"))
+        made = [rows for rows in found if not isinstance(rows, duckdb.Error)]
+        assert len(made) >= requests.MOST and all(rows == made[0] for rows in made)
+        assert all("ask again" in str(error) for error in found if isinstance(error, duckdb.Error))
+        assert len(rows_of(database, ASKED)) == 1
+    assert "asked for by some_reader: it is asked.best_visits_k10" in server.said
+
+
+def test_the_custodians_process_makes_what_readers_ask_for_while_it_has_the_database(tmp_path: Path) -> None:
+    needs_quack()
+    database = permitting(tmp_path / "clinic.duckdb", "'visits', ['kacpc'], 10, '{}', 'some_reader', 10")
+    with serving(database, "custodian") as owner, serving(database, "reader") as readers:
+        custodian, reader = Client(owner), Client(readers)
+        rows = reader.rows("FROM kacpc('visits', k=10)")
+        assert len(rows) == 80
+        assert custodian.rows("SELECT name, reader FROM dbanon.asked") == [("kacpc_visits_k10", "some_reader")]
+        custodian.rows("DELETE FROM dbanon.permission")
+        until(lambda: reader.rows("FROM permissions()") == [])
+        assert "here nothing" in reader.error("FROM kacpc('visits', k=10)")
+        assert len(reader.rows("FROM asked.kacpc_visits_k10")) == 80
+        custodian.rows("INSERT INTO dbanon.permission (source, algorithms, k) VALUES ('visits', ['kacpc'], 10)")
+        custodian.rows("DROP MATERIALIZED ANONYMIZED VIEW asked.kacpc_visits_k10")
+        until(lambda: reader.rows("SELECT name FROM releases()") == [("safe",)])
+        assert "cannot be released" in reader.error("FROM kacpc('visits', k=10)")
+
+
+def test_a_request_is_judged_again_by_who_has_the_database(tmp_path: Path) -> None:
+    database = permitting(tmp_path / "clinic.duckdb", "'visits', ['kacpc'], 10, '{}', 'alice', 10")
+    folder = published.folder_of(database)
+    published.prepared(folder)
+    for request in (
+        Request("mallory", "kacpc", "visits", {"k": 10}),
+        Request("alice", "kacpc", "visits", {"k": 2}),
+        Request("alice", "kacpc", "patients", {"k": 10}),
+        Request("alice", "kacpc", "visits", {"qi": []}),
+    ):
+        assert requests.write(folder, request) is not None
+    assert requests.write(folder, Request("alice", "kacpc", "visits", {"k": 11})) is None
+    done = copying.copied(database, folder)
+    assert len(done["made"]) == 4 and all("readers may ask" in said for said in done["made"])
+    assert not requests.waiting(folder) and rows_of(database, ASKED) == []
+    (folder / "ask-spoiled.json").write_text("{")
+    requests.write(folder, Request("alice", "kacpc", "visits", {"k": 11}))
+    assert copying.copied(database, folder)["made"] == [
+        "kacpc('visits', k=11), asked for by alice: it is asked.kacpc_visits_k11"
+    ]
+    copies = published.current(folder)
+    assert copies is not None
+    content = copies.path.read_bytes()
+    for secret in (*SECRETS, "somebody 5"):
+        assert secret.encode() not in content
+
+
+def test_a_permission_that_permits_nothing_is_named(tmp_path: Path) -> None:
+    database = permitting(
+        tmp_path / "clinic.duckdb",
+        "'visits', ['kacpcc'], 10, '{}', '*', 10",
+        "'visits', ['best'], 10, '[1]', '*', 10",
+        "'visits', ['best'], 10, '{\"k\": 3}', '*', 10",
+        "'visits', ['best'], 10, '{\"l\": \"2\"}', '*', 10",
+    )
+    folder = published.folder_of(database)
+    published.prepared(folder)
+    left_out = json.dumps(copying.copied(database, folder)["left_out"])
+    for said in ("Did you mean 'kacpc'?", "must be a JSON object", "k is a column of its own", "l must be a number"):
+        assert said in left_out

@@ -1,0 +1,114 @@
+"""What readers may have released by asking, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.serving import clinic
+
+import dbanon
+from dbanon import errors
+from dbanon.views import asked, permissions
+from dbanon.views.permissions import Permission
+
+pytestmark = pytest.mark.whole
+
+PERMITTED = (
+    Permission("patients", ("kacpc", "best"), 20, {"l": 2}),
+    Permission("Lab.Tests", ("mondrian",), 5, {"t": 0.3}, "alice"),
+)
+
+
+@pytest.mark.parametrize(
+    ("reader", "algorithm", "source", "given", "parameters"),
+    [
+        ("bob", "kacpc", "patients", {}, '{"k": 20, "l": 2}'),
+        ("bob", "best", "PATIENTS", {"k": 25}, '{"k": 25, "l": 2}'),
+        ("bob", "best", "patients", {"k": 25.0, "l": 3, "t": 0.5}, '{"k": 25, "l": 3, "t": 0.5}'),
+        ("alice", "mondrian", "lab.tests", {"t": 0.2}, '{"k": 5, "t": 0.2}'),
+    ],
+)
+def test_readers_may_ask_for_what_is_at_least_as_strict(
+    reader: str, algorithm: str, source: str, given: dict[str, Any], parameters: str
+) -> None:
+    _, asking = permissions.allowed(PERMITTED, reader, algorithm, source, given)
+    assert (asking.algorithm, asking.parameters) == (algorithm, parameters)
+    assert asking.source in ("patients", "Lab.Tests")
+
+
+@pytest.mark.parametrize(
+    ("reader", "algorithm", "source", "given", "error"),
+    [
+        ("bob", "kacpc", "patients", {"k": 19}, errors.NotPermitted),
+        ("bob", "mondrian", "patients", {}, errors.NotPermitted),
+        ("bob", "mondrian", "lab.tests", {}, errors.NotPermitted),
+        ("alice", "mondrian", "lab.tests", {"t": 0.31}, errors.NotPermitted),
+        ("bob", "kacpc", "patients", {"seed": 2}, errors.NotPermitted),
+        ("bob", "kacpc", "main.patients", {"k": 20}, errors.NotPermitted),
+        ("bob", "kacpc", "patients", {"k": True}, errors.InvalidArgument),
+        ("bob", "kacpc", "patients", {"k": "20"}, errors.InvalidArgument),
+        ("bob", "kacpc", "patients", {"k": float("nan")}, errors.InvalidArgument),
+        ("bob", "kacpc", "patients", {"k": [20]}, errors.InvalidArgument),
+        ("alice", "mondrian", "lab.tests", {"t": -1}, errors.InvalidArgument),
+    ],
+)
+def test_and_for_nothing_else(
+    reader: str, algorithm: str, source: str, given: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error) as caught:
+        permissions.allowed(PERMITTED, reader, algorithm, source, given, ["eve"])
+    if error is errors.NotPermitted:
+        assert "custodian of the data (eve)" in str(caught.value)
+        assert ("Lab.Tests" in str(caught.value)) == (reader == "alice")
+
+
+@pytest.fixture
+def con(tmp_path: Path) -> Iterator[Any]:
+    with dbanon.connect(clinic(tmp_path / "clinic.duckdb")) as con:
+        con.execute(
+            "INSERT INTO dbanon.permission (source, algorithms, k, most) "
+            "VALUES ('patients', ['kacpc', 'mondrian'], 5, 3)"
+        )
+        yield con
+
+
+def test_one_release_is_made_and_others_are_held_against_it(con: Any) -> None:
+    first = asked.answer(con, "alice", "kacpc", "patients", {"k": 5})  # as 'safe' is: it tells nothing more
+    assert first.release == ("asked", "kacpc_patients_k5")
+    assert con.execute("SELECT composition IS NOT NULL FROM dbanon.release WHERE name = 'kacpc_patients_k5'").fetchall()
+    con.execute("INSERT INTO patients SELECT 100 + i, 'x', 30, 'F', 'flu' FROM range(10) AS r (i)")
+    assert asked.answer(con, "bob", "kacpc", "Patients", {}) == first
+    assert con.execute("SELECT count(*), max(reader) FROM dbanon.asked").fetchall() == [(1, "alice")]
+    other = asked.answer(con, "alice", "mondrian", "patients", {"k": 7})
+    assert other.release is None
+    ((why,),) = con.execute("SELECT refused FROM dbanon.asked WHERE algorithm = 'mondrian'").fetchall()
+    assert "candidate sets fall below" in why
+    too_many = asked.answer(con, "alice", "kacpc", "patients", {"k": 500})
+    assert too_many.release is None
+    with pytest.raises(errors.NotReleased, match="There are: kacpc"):
+        asked.answer(con, "alice", "kacpc", "patients", {"k": 501})
+    assert con.execute("SELECT count(*) FROM releases() WHERE schema_name = 'asked'").fetchall() == [(1,)]
+
+
+def test_a_release_of_a_process_that_ended_is_found_and_one_that_was_dropped_is_not_made_again(con: Any) -> None:
+    first = asked.answer(con, "alice", "kacpc", "patients", {"k": 5})
+    con.execute("UPDATE dbanon.asked SET refused = 'as it is while the release is made'")
+    assert asked.answer(con, "alice", "kacpc", "patients", {"k": 5}) == first
+    con.execute("DROP MATERIALIZED ANONYMIZED VIEW asked.kacpc_patients_k5")
+    assert asked.answer(con, "alice", "kacpc", "patients", {"k": 5}).release is None
+    con.execute("DELETE FROM dbanon.asked")
+    again = asked.answer(con, "alice", "kacpc", "patients", {"k": 5}).release
+    assert again == ("asked", "kacpc_patients_k5_2")
+
+
+def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: object, **__: object) -> None:
+        raise errors.Busy("materialize", "safe", "somebody else")
+
+    monkeypatch.setattr(asked.materialized, "materialize", busy)
+    with pytest.raises(errors.Busy):
+        asked.answer(con, "alice", "kacpc", "patients", {"k": 5})
+    assert con.execute("FROM dbanon.asked").fetchall() == []
