@@ -42,6 +42,8 @@ def test_the_copy_has_the_release_as_it_is_and_nothing_of_the_source(con: Any, f
             assert copy.execute(text).fetchall() == con.execute(text).fetchall()
         tables = copy.execute("SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
         assert tables == [
+            ("dbanon", "asked"),
+            ("dbanon", "permitted"),
             ("dbanon", "served"),
             ("main", "safe"),
             ("main", "safe_certificate"),
@@ -117,7 +119,7 @@ def test_the_process_that_copies_says_when_another_has_the_database(con: Any, fo
     assert found["busy"] and "lock" in found["error"]
     con.close()
     before = database.read_bytes()
-    assert copying.copied(database, folder) == {"left_out": []}
+    assert copying.copied(database, folder) == {"left_out": [], "made": []}
     assert published.current(folder) is not None
     assert database.read_bytes() == before
 
