@@ -149,6 +149,23 @@ class Published:
             total += math.fsum(np.where(filled == 0, 0.0, np.where(filled < sizes, sizes, own)).tolist())
         return total
 
+    def sse_share(self) -> float:
+        """100 SSE / SST of the z-scores of the numbers, where a NULL lies at the mean and, on an axis of its own, one
+        standard deviation off; columns of one value do not count."""
+        kept = self.runs.kept()
+        group, counts = self.class_of[kept.clusters], kept.counts.astype(np.float64)
+        shares = []
+        for j, attribute in enumerate(self.space.attributes):
+            codes = self.space.codes[kept.tuples, j]
+            if isinstance(attribute, Number) and len(np.unique(codes[codes < attribute.values])) > 1:
+                axes = z_scores(attribute, codes, counts)
+                within, whole = (
+                    sum(math.fsum(_around(of, axis, counts).tolist()) for axis in axes)
+                    for of in (group, np.zeros_like(group))
+                )
+                shares.append(within / whole)
+        return 100 * math.fsum(shares) / len(shares) if shares else 0.0
+
     def homogeneous(self) -> float:
         """Share of the records whose class has one value of a sensitive column; NaN where there is no such column."""
         if not self.space.sensitive:
@@ -182,6 +199,22 @@ def _widths(of: Interval, low: Ints, high: Ints, seen: npt.NDArray[np.bool_]) ->
         if reach > 0:
             widths[seen] = (last - first) / reach
     return widths
+
+
+def z_scores(attribute: Number, codes: Ints, counts: Floats) -> tuple[Floats, Floats]:
+    """Places of a number's codes on two axes: its z-score, 0 for NULL, and 1 for NULL, else 0."""
+    known = codes < attribute.values
+    places = np.append(attribute.positions, 0.0)[codes]
+    mean = np.average(places[known], weights=counts[known])
+    deviation = math.sqrt(np.average((places[known] - mean) ** 2, weights=counts[known]))
+    return np.where(known, (places - mean) / deviation, 0.0), (~known).astype(np.float64)
+
+
+def _around(group: Ints, places: Floats, counts: Floats) -> Floats:
+    """Summed square distances to the mean of each group."""
+    groups = int(group.max(initial=-1)) + 1
+    mean = _weighed(group, places * counts, groups) / np.maximum(_weighed(group, counts, groups), 1)
+    return _weighed(group, counts * (places - mean[group]) ** 2, groups)
 
 
 def _most(group: Ints, codes: Ints, counts: Floats, groups: int) -> Floats:
@@ -233,6 +266,7 @@ FIGURES: dict[str, Callable[[Published], float]] = {
     "numeric_information_loss": lambda of: of.lost("edges", categories=False),
     "square_error": lambda of: of.square_error(of.class_of),
     "square_error_clusters": lambda of: of.square_error(np.arange(len(of.sizes))),
+    "sse_share": Published.sse_share,
     "discernibility": lambda of: _squares(of.class_sizes),
     "discernibility_clusters": lambda of: _squares(of.sizes),
     "discernibility_suppression": lambda of: _suppressed(of, of.class_sizes),
