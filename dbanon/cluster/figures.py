@@ -19,6 +19,7 @@ from dbanon.cluster.extent import Extents, classes
 from dbanon.cluster.loss import common, shares
 from dbanon.cluster.queries import Questions
 from dbanon.cluster.runs import Runs
+from dbanon.cluster.squares.axes import varies, within, z_scores
 from dbanon.space.space import Ints, Number, Space, Tree
 
 Floats = npt.NDArray[np.float64]
@@ -157,13 +158,9 @@ class Published:
         shares = []
         for j, attribute in enumerate(self.space.attributes):
             codes = self.space.codes[kept.tuples, j]
-            if isinstance(attribute, Number) and len(np.unique(codes[codes < attribute.values])) > 1:
-                axes = z_scores(attribute, codes, counts)
-                within, whole = (
-                    sum(math.fsum(_around(of, axis, counts).tolist()) for axis in axes)
-                    for of in (group, np.zeros_like(group))
-                )
-                shares.append(within / whole)
+            if isinstance(attribute, Number) and varies(attribute, codes):
+                at = np.stack(z_scores(attribute, codes, counts), axis=1)
+                shares.append(within(at, group, counts) / within(at, np.zeros_like(group), counts))
         return 100 * math.fsum(shares) / len(shares) if shares else 0.0
 
     def homogeneous(self) -> float:
@@ -199,22 +196,6 @@ def _widths(of: Interval, low: Ints, high: Ints, seen: npt.NDArray[np.bool_]) ->
         if reach > 0:
             widths[seen] = (last - first) / reach
     return widths
-
-
-def z_scores(attribute: Number, codes: Ints, counts: Floats) -> tuple[Floats, Floats]:
-    """Places of a number's codes on two axes: its z-score, 0 for NULL, and 1 for NULL, else 0."""
-    known = codes < attribute.values
-    places = np.append(attribute.positions, 0.0)[codes]
-    mean = np.average(places[known], weights=counts[known])
-    deviation = math.sqrt(np.average((places[known] - mean) ** 2, weights=counts[known]))
-    return np.where(known, (places - mean) / deviation, 0.0), (~known).astype(np.float64)
-
-
-def _around(group: Ints, places: Floats, counts: Floats) -> Floats:
-    """Summed square distances to the mean of each group."""
-    groups = int(group.max(initial=-1)) + 1
-    mean = _weighed(group, places * counts, groups) / np.maximum(_weighed(group, counts, groups), 1)
-    return _weighed(group, counts * (places - mean[group]) ** 2, groups)
 
 
 def _most(group: Ints, codes: Ints, counts: Floats, groups: int) -> Floats:
