@@ -18,6 +18,9 @@ from dbanon.kernels.sorting import sort_entries
 PATHS = 200
 """Most records that are put in a path, which takes the square of their number."""
 
+SEEDED = 2
+"""Where a model judges more than the number of records: of 8 sets, so many begin with a group around a record."""
+
 TRIES = 6
 """Neighbours that are drawn for each group that is looked for."""
 
@@ -48,21 +51,26 @@ def draw_set(chosen, some, records, groups, state):
 
 
 @part
-def along_line(pool, m, points, where, spare, state):
-    """Sorts pool[:m] along the line through two of its records."""
+def along_line(pool, m, points, where, spare, line, state):
+    """Sorts pool[:m] along a line: the one through two of its records, or one that is turned from it at random."""
     p, q = pool[below(np.int64(m), state)], pool[below(np.int64(m), state)]
+    turned = below(np.int64(2), state) == 0
+    for a in range(points.shape[1]):
+        line[a] = points[q, a] - points[p, a]
+        if turned:
+            line[a] *= 2 * fraction(state) - 0.5
     for i in range(m):
         spare[i] = 0
         where[i] = 0.0
         for a in range(points.shape[1]):
-            where[i] += points[pool[i], a] * (points[q, a] - points[p, a])
+            where[i] += points[pool[i], a] * line[a]
     sort_entries(where, pool, spare, m)
 
 
 @part
 def along_path(pool, m, points, state):
-    """Orders pool[:m]: from the record that is farthest from a random one, ever to the nearest that is left."""
-    start, sign = pool[below(np.int64(m), state)], -1.0
+    """Orders pool[:m]: from a random record or the one that is farthest from it, ever to the nearest that is left."""
+    start, sign = pool[below(np.int64(m), state)], 2.0 * below(np.int64(2), state) - 1.0
     for i in range(m):
         best, least = i, np.inf
         for j in range(i, m):
@@ -74,6 +82,28 @@ def along_path(pool, m, points, state):
                 best, least = j, sign * square
         pool[i], pool[best] = pool[best], pool[i]
         start, sign = pool[i], 1.0
+
+
+@part
+def with_seed(pool, m, points, least, judged, where, spare, line, state):
+    """Orders pool[:m]: a random record, the nearest others and, as the last of the least number, the nearest with which
+    they meet the model; then the others along a line."""
+    item, asked, apart, counts, extra, items = judged
+    seed = pool[below(np.int64(m), state)]
+    for i in range(m):
+        spare[i] = 0
+        where[i] = 0.0
+        for a in range(points.shape[1]):
+            where[i] += (points[pool[i], a] - points[seed, a]) * (points[pool[i], a] - points[seed, a])
+    sort_entries(where, pool, spare, m)
+    for t in range(least - 1, m):
+        pool[least - 1], pool[t] = pool[t], pool[least - 1]
+        for i in range(least):
+            items[i] = item[pool[i]]
+        if holds(items, np.int64(0), least, asked, apart, counts, extra):
+            break
+        pool[least - 1], pool[t] = pool[t], pool[least - 1]
+    along_line(pool[least:], m - least, points, where, spare, line, state)
 
 
 @part
@@ -110,7 +140,7 @@ def cut_line(pool, m, points, limits, judged, sums, total, back):
 def recut(heat, some, records, groups, free, limits, judged, room, state):
     """Dissolves and cuts a few groups; they stay so where that gains, or by chance where it loses little beside `heat`.
     Gives the gain."""
-    points, group = records[0], records[1]
+    points = records[0]
     member, size, _, gain = groups
     chosen, pool, where, spare, sums, total, back = room
     found = draw_set(chosen, some, records, groups, state)
@@ -123,8 +153,11 @@ def recut(heat, some, records, groups, free, limits, judged, room, state):
             m += 1
     if m < 2 * limits[0]:
         return 0.0
-    if m > PATHS or below(np.int64(2), state) == 0:
-        along_line(pool, m, points, where, spare, state)
+    way = below(np.int64(8), state)
+    if (judged[1] is not None or judged[2] is not None) and way < SEEDED:
+        with_seed(pool, m, points, limits[0], judged, where, spare, sums, state)
+    elif m > PATHS or way % 2 == 0:
+        along_line(pool, m, points, where, spare, sums, state)
     else:
         along_path(pool, m, points, state)
     more = cut_line(pool, m, points, limits, judged, sums, total, back) - before

@@ -26,9 +26,6 @@ from dbanon.source import base_tables, catalog, column_types, stored_policy
 from dbanon.sqltext.quote import Sql, text
 
 
-NO_SQUARES = "it is a category, and squares are of numbers and dates. Leave it out of qi, or lower 'precision' or 'ncp'."
-
-
 def publication(call: Call) -> Publication:
     """What a call publishes."""
     algorithm = cluster.find(str(call.function.algorithm))
@@ -70,8 +67,8 @@ def running(publication: Publication, algorithm: cluster.Algorithm) -> Publicati
 
 
 def _check_objective(publication: Publication, algorithm: cluster.Algorithm) -> None:
-    """UnusedArgument where a search is told what to lower, and there is none; UnsupportedSetting where squares are to be
-    lowered, and a quasi-identifier has none."""
+    """UnusedArgument where a search is told what to lower, and there is none; UnsupportedSetting where that is squares,
+    and a quasi-identifier has none."""
     options = publication.options
     if options["objective"] != "precision" and options["improve"] is None and algorithm.ability(OwnSearch) is None:
         name = publication.algorithm
@@ -81,7 +78,8 @@ def _check_objective(publication: Publication, algorithm: cluster.Algorithm) -> 
         for of in publication.attributes:
             if not of.is_number:
                 function, table, column = publication.function, publication.source.shown, of.quasi.column
-                raise errors.UnsupportedSetting(function, table, column, "objective = 'sse'", NO_SQUARES)
+                why = "it is a category, without squares. Leave it out of qi, or lower 'precision' or 'ncp'."
+                raise errors.UnsupportedSetting(function, table, column, "objective = 'sse'", why)
 
 
 def _cleaning(call: Call, publication: Publication, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:

@@ -8,7 +8,6 @@ from typing import Any
 
 import duckdb
 import pytest
-
 from oracle.partitions import partitions
 
 import dbanon

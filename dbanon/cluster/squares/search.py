@@ -47,6 +47,9 @@ record has."""
 A_SECOND = 100_000
 """Moves that take about a second."""
 
+ROUND, ROUNDS = 1_000, 4
+"""A search that has so many moves for each record is made in several rounds, each from the heat to the cold."""
+
 Move = Callable[[int, float], float]
 """Makes so many moves at a heat; gives what they gain."""
 
@@ -117,16 +120,20 @@ def _searched(
 
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
         search(0, 0.0, state.copy())
-    _anneal(lambda number, heat: search(number, heat, state), budget, before / len(at), len(at), check)
     group = groups.records[1]
+    group = _anneal(lambda number, heat: search(number, heat, state), group, budget, before / len(at), check)
     return np.where(group >= 0, group + len(small), labels)
 
 
-def _anneal(search: Move, budget: Budget, square: float, records: int, check: Check) -> None:
-    """Makes the moves of a budget, ever colder. `square`: what a record loses on average at first."""
+def _anneal(search: Move, group: Any, budget: Budget, square: float, check: Check) -> Any:
+    """Makes the moves of a budget, ever colder, in several rounds where they are many; gives the groups of the best
+    state that a batch ended in. `square`: what a record loses on average at first."""
     clock, saved, share = time.perf_counter(), 0.0, 0.0
+    best, most = group.copy(), 0.0
+    records = len(group)
     expected = budget.moves if budget.seconds is None else int(budget.seconds * A_SECOND)
     hot = min(HOT, COLD + expected / records * WARMER)
+    rounds = min(max(expected // records // ROUND, 1), ROUNDS)
     batch = min(max(expected // BATCHES, LEAST_MOVES), MOST_MOVES)
     while share < 1:
         try:
@@ -134,13 +141,16 @@ def _anneal(search: Move, budget: Budget, square: float, records: int, check: Ch
         except errors.Interrupted:
             if not budget.keep:
                 raise
-            return
+            break
         number = batch if budget.seconds is not None else min(batch, budget.moves - budget.done)
-        saved += search(number, square * hot * (COLD / hot) ** share)
+        saved += search(number, square * hot * (COLD / hot) ** (share * rounds % 1))
+        if saved > most:
+            best, most = group.copy(), saved
         budget.done += number
         passed = (time.perf_counter() - clock) / budget.seconds if budget.seconds else budget.done / budget.moves
         share = min(passed, 1.0)
-        budget.progress(share, max(saved, 0.0) / max(square * records, 1e-300))
+        budget.progress(share, most / max(square * records, 1e-300))
+    return best
 
 
 def _room(records: int, groups: int, axes: int) -> tuple[Any, ...]:

@@ -107,6 +107,13 @@ WORKS = (
         note="In Chinese.",
     ),
     Work(
+        "Kirkpatrick et al. 1983",
+        "Kirkpatrick, S., Gelatt, C. D. and Vecchi, M. P.",
+        "Optimization by simulated annealing",
+        "Science 220(4598), 671-680",
+        "10.1126/science.220.4598.671",
+    ),
+    Work(
         "LeFevre et al. 2005",
         "LeFevre, K., DeWitt, D. J. and Ramakrishnan, R.",
         "Incognito: efficient full-domain k-anonymity",
