@@ -51,6 +51,9 @@ class Refinement:
         return OBJECTIVES[self.objective] or self.heights
 
 
+SEARCHES = {"sse": lowered}
+"""Objectives that have a search of their own."""
+
 A_SECOND = 100_000
 """Moves that take about a second, and records that take about as long to be clustered by algorithms that say how far
 they have come."""
@@ -117,11 +120,8 @@ def run(
         budget.progress = stretch.searched
     if budget.moves == 0 and budget.seconds is None:
         return runs
-    seed = int(str(options.get("seed", 0)))
-    if refinement.objective == "sse":
-        return lowered(space, constraint, runs, budget, seed, repair, check)
-    search = Search(heights, budget, seed, _numbers(space, blocks))
-    return improved(space, constraint, runs, search, repair, check)
+    search = Search(heights, budget, int(str(options.get("seed", 0))), _numbers(space, blocks))
+    return SEARCHES.get(refinement.objective, improved)(space, constraint, runs, search, repair, check)
 
 
 def _most_left_out(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dbanon import errors
-from dbanon.cluster.after.improve import Budget
+from dbanon.cluster.after.improve import Budget, Search
 from dbanon.cluster.after.outliers import Repair, rest_of
 from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
@@ -54,9 +54,7 @@ Move = Callable[[int, float], float]
 """Makes so many moves at a heat; gives what they gain."""
 
 
-def lowered(
-    space: Space, constraint: Constraint, runs: Runs, budget: Budget, seed: int, repair: Repair, check: Check
-) -> Runs:
+def lowered(space: Space, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check) -> Runs:
     """The clusters after a search; who is left out stays so, and the SSE is never above that of the start.
     O(n log n + moves * size of a few classes) time, O(n * attributes) memory. `repair` unites classes until they meet
     the model."""
@@ -69,7 +67,9 @@ def lowered(
     if at.shape[1] == 0:
         return runs
     before = _squares(at, labels)
-    found = _searched(problem, at, labels, budget, seed, before, check)
+    if before == 0:
+        return runs
+    found = _searched(problem, at, labels, search, before, check)
     if problem.mode == 0:  # records of a tuple are alike: they go to their classes in order
         found = found[np.lexsort((found, space.tuple_of))]
     _, found[kept] = np.unique(found[kept], return_inverse=True)
@@ -89,9 +89,7 @@ def _squares(at: Floats, labels: Ints) -> float:
     return within(at[kept], labels[kept], np.ones(int(kept.sum())))
 
 
-def _searched(
-    problem: Layout, at: Floats, labels: Ints, budget: Budget, seed: int, before: float, check: Check
-) -> Ints:
+def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: float, check: Check) -> Ints:
     """Labels of all records after the search."""
     from dbanon.kernels.recut import lower_squares
 
@@ -108,7 +106,7 @@ def _searched(
     item = problem.item_of if problem.by_row is not None else np.zeros(0, np.int64)
     judged = (item, *problem.model, *problem.scratch, np.zeros(problem.most, np.int32))
     room = _room(widest * problem.most, widest, at.shape[1])
-    draws = np.random.Generator(np.random.PCG64(seed))
+    draws = np.random.Generator(np.random.PCG64(asked.seed))
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
     each = max(EXCHANGES, problem.least)
     spend = (each, widest)
@@ -118,10 +116,10 @@ def _searched(
             lower_squares(number, *spend, heat, groups.records, groups.groups, groups.free, limits, judged, room, drawn)
         )
 
-    if budget.seconds is not None:  # what is compiled on the first call is not part of the time
+    if asked.budget.seconds is not None:  # what is compiled on the first call is not part of the time
         search(0, 0.0, state.copy())
     group = groups.records[1]
-    group = _anneal(lambda number, heat: search(number, heat, state), group, budget, before / len(at), check)
+    group = _anneal(lambda number, heat: search(number, heat, state), group, asked.budget, before / len(at), check)
     return np.where(group >= 0, group + len(small), labels)
 
 
