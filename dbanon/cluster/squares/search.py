@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
+from dbanon.cluster.squares import schedule
 from dbanon.cluster.squares.axes import Floats, points, within
 from dbanon.cluster.squares.groups import Groups, halved, neighbours
 from dbanon.models.constraint import Constraint
@@ -32,26 +34,11 @@ EXCHANGES = 16
 NEAR = 30
 """Most neighbours that a record has; three times the least number of records where that is less."""
 
-BATCHES = 400
-"""Times that the heat is lowered; between two there are at least LEAST_MOVES and at most MOST_MOVES moves."""
-
-LEAST_MOVES, MOST_MOVES = 20, 2_000
-
-COLD, HOT = 1e-4, 3.0
-"""The last and the greatest heat, in average squares of a record."""
-
-WARMER = 0.1
-"""A search of few moves begins colder, so that it does not leave its start for worse: so much heat for each move that a
-record has."""
-
-A_SECOND = 100_000
-"""Moves that take about a second."""
-
-ROUND, ROUNDS = 1_000, 4
-"""A search that has so many moves for each record is made in several rounds, each from the heat to the cold."""
-
-Move = Callable[[int, float], float]
+Moves = Callable[[Groups, int, float], float]
 """Makes so many moves at a heat; gives what they gain."""
+
+Start = Callable[[Ints], Groups]
+"""Groups by labels."""
 
 
 def lowered(space: Space, constraint: Constraint, runs: Runs, search: Search, repair: Repair, check: Check) -> Runs:
@@ -101,7 +88,6 @@ def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: 
     if not (searched >= 0).any():
         return labels
     near = neighbours(at, min(3 * problem.least, NEAR), check)
-    groups = Groups.of(at, searched, limits, near)
     widest = 4 if problem.least <= 10 else 3 if problem.least <= 20 else 2
     item = problem.item_of if problem.by_row is not None else np.zeros(0, np.int64)
     judged = (item, *problem.model, *problem.scratch, np.zeros(problem.most, np.int32))
@@ -109,46 +95,49 @@ def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: 
     draws = np.random.Generator(np.random.PCG64(asked.seed))
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
     each = max(EXCHANGES, problem.least)
-    spend = (each, widest)
 
-    def search(number: int, heat: float, drawn: Any) -> float:
-        return float(
-            lower_squares(number, *spend, heat, groups.records, groups.groups, groups.free, limits, judged, room, drawn)
-        )
+    def search(groups: Groups, number: int, heat: float) -> float:
+        arrays = groups.records, groups.groups, groups.free
+        return float(lower_squares(number, each, widest, heat, *arrays, limits, judged, room, state))
 
     if asked.budget.seconds is not None:  # what is compiled on the first call is not part of the time
-        search(0, 0.0, state.copy())
-    group = groups.records[1]
-    group = _anneal(lambda number, heat: search(number, heat, state), group, asked.budget, before / len(at), check)
+        search(Groups.of(at, searched, limits, near), 0, 0.0)
+    group = _annealed(search, lambda of: Groups.of(at, of, limits, near), searched, asked.budget, before, check)
     return np.where(group >= 0, group + len(small), labels)
 
 
-def _anneal(search: Move, group: Any, budget: Budget, square: float, check: Check) -> Any:
-    """Makes the moves of a budget, ever colder, in several rounds where they are many; gives the groups of the best
-    state that a batch ended in. `square`: what a record loses on average at first."""
-    clock, saved, share = time.perf_counter(), 0.0, 0.0
-    best, most = group.copy(), 0.0
-    records = len(group)
-    expected = budget.moves if budget.seconds is None else int(budget.seconds * A_SECOND)
-    hot = min(HOT, COLD + expected / records * WARMER)
-    rounds = min(max(expected // records // ROUND, 1), ROUNDS)
-    batch = min(max(expected // BATCHES, LEAST_MOVES), MOST_MOVES)
-    while share < 1:
-        try:
-            check()
-        except errors.Interrupted:
-            if not budget.keep:
-                raise
-            break
-        number = batch if budget.seconds is not None else min(batch, budget.moves - budget.done)
-        saved += search(number, square * hot * (COLD / hot) ** (share * rounds % 1))
-        if saved > most:
-            best, most = group.copy(), saved
-        budget.done += number
-        passed = (time.perf_counter() - clock) / budget.seconds if budget.seconds else budget.done / budget.moves
-        share = min(passed, 1.0)
-        budget.progress(share, most / max(square * records, 1e-300))
+def _annealed(search: Moves, start: Start, labels: Ints, budget: Budget, before: float, check: Check) -> Ints:
+    """The groups of the best state that a batch of moves ended in. `before`: the SSE at first.
+
+    Each round begins at the best state of those before (see dbanon.cluster.squares.schedule)."""
+    clock, best, most, records = time.perf_counter(), labels, 0.0, len(labels)
+    for turn in count():
+        batch, length = schedule.batch(records, turn), schedule.length(records, turn)
+        groups, saved = start(best), most
+        for made in range(0, length, batch):
+            passed = (time.perf_counter() - clock) / budget.seconds if budget.seconds else budget.done / budget.moves
+            budget.progress(min(passed, 1.0), most / before)
+            if passed >= 1 or _interrupted(budget, check):
+                return best
+            number = min(batch, length - made)
+            if budget.seconds is None:
+                number = min(number, budget.moves - budget.done)
+            saved += search(groups, number, before / records * schedule.heat(records, turn, made))
+            if saved > most:
+                best, most = groups.records[1].astype(np.int64), saved
+            budget.done += number
     return best
+
+
+def _interrupted(budget: Budget, check: Check) -> bool:
+    """Whether the search is interrupted and what was found is kept; else Interrupted."""
+    try:
+        check()
+    except errors.Interrupted:
+        if not budget.keep:
+            raise
+        return True
+    return False
 
 
 def _room(records: int, groups: int, axes: int) -> tuple[Any, ...]:
