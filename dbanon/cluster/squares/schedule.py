@@ -11,7 +11,7 @@ from itertools import count
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Space
 
-FIRST, DOUBLINGS = 64, 14
+FIRST, DOUBLINGS = 64, 16
 """The first round has one move for so many records; then rounds are twice as long as the one before, so many times."""
 
 COLD, HOT, WARMER = 1e-4, 3.0, 0.1
@@ -21,7 +21,7 @@ record has in a round: a round of few moves begins colder, so that it does not l
 BATCHES, LEAST_MOVES, MOST_MOVES = 100, 20, 2_000
 """Times that the heat is lowered in a round; between two there are at least and at most so many moves."""
 
-EFFORT = {"fast": (40_000, 2), "normal": (400_000, 10), "high": (3_000_000, 50)}
+EFFORT = {"fast": (40_000, 2), "normal": (800_000, 10), "high": (3_000_000, 50)}
 """Moves of `best` by its effort: in all, and for each record."""
 
 JUDGING = 8
@@ -46,14 +46,14 @@ def heat(records: int, turn: int, made: int) -> float:
 
 
 def moves(space: Space, constraint: Constraint, effort: str) -> int:
-    """Moves of `best`: whole rounds, of about so many as the effort says; fewer where groups have more than ten records,
-    as a cut takes the square of that, and where a model judges more than their number."""
+    """Moves of `best`: whole rounds, about as many as the effort says; fewer where groups have more than ten records,
+    of which a cut takes longer, and where a model judges more than their number."""
     whole, each = EFFORT[effort]
-    share = min(10 / constraint.least, 1.0) ** 2 / (1 if constraint.counts_records(space) else JUDGING)
+    share = min(10 / constraint.least, 1.0) ** 1.5 / (1 if constraint.counts_records(space) else JUDGING)
     wanted, made = (whole + each * space.rows) * share, 0
     for turn in count():
         more = length(space.rows, turn)
-        if made and made + more > wanted:
+        if made and made + more // 2 > wanted:
             break
         made += more
     return made

@@ -12,13 +12,16 @@ from dbanon.models.constraint import Constraint
 from dbanon.space.cells import cells
 from dbanon.space.space import Ints, Space
 
-CELL = 8192
-"""Most tuples that are clustered as one: MDAV takes the square of their number where axes are many."""
+WORK, CELL = 4e9, 2048
+"""Differences of numbers that MDAV may take, which are the square of the tuples over k, and the least tuples of a cell
+for it where they were more."""
 
 
 def start(space: Space, constraint: Constraint, check: Check) -> Runs:
-    """Clusters of MDAV (Domingo-Ferrer and Torra 2005) in z-scores. O(n * 8192 / k) time, O(n) memory."""
+    """Clusters of MDAV (Domingo-Ferrer and Torra 2005) in z-scores. Where these would take too long, tuples
+    are cut into cells first. O(n) memory."""
     least = 2 * constraint.least
+    cell_of = int(max(WORK * constraint.least / (len(space.counts) * len(space.attributes)), CELL))
 
     def enough(tuples: Ints) -> bool:
         return int(space.counts[tuples].sum()) >= least
@@ -26,7 +29,7 @@ def start(space: Space, constraint: Constraint, check: Check) -> Runs:
     at = places(space, "std")
     tuples, clusters, counts = [], [], []
     made = 0
-    for cell in cells(space, CELL, enough):
+    for cell in cells(space, cell_of, enough):
         part = space if len(cell) == len(space.counts) else space.part(cell)
         found = grow(part, FarthestFromAverage(part, constraint.least, at), check)
         runs = found if isinstance(found, Runs) else Runs.from_labels(part, found)
