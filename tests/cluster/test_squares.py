@@ -126,6 +126,27 @@ def test_neither_order_nor_repetition_changes_a_class(con: Any) -> None:
     assert again == found[0]
 
 
+@pytest.mark.parametrize("asked", [{}, {"l": 2}])
+def test_a_time_is_written_down_as_moves_that_give_the_same(asked: dict[str, Any]) -> None:
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE t (x DOUBLE, y INTEGER, d VARCHAR)")
+        dbanon.declare(con, "t", x="quasi", y="quasi", d="sensitive")
+        fill(con, mixture(random.Random(8), 300))
+        far: list[tuple[float, float]] = []
+        dbanon.materialize(
+            con, "safe", "kacpc", "t", k=4, improve="250ms", objective="sse",
+            progress=lambda *one: far.append(one), **asked,
+        )  # fmt: skip
+        moves = con.execute("SELECT (parameters::JSON ->> 'improve')::BIGINT FROM releases()").fetchall()[0][0]
+        call = f"('t', k = 4, objective = 'sse', improve = {moves}{''.join(f', {n} = {v}' for n, v in asked.items())})"
+        differ = f"(FROM safe EXCEPT ALL FROM kacpc{call}) UNION ALL (FROM kacpc{call} EXCEPT ALL FROM safe)"
+        assert moves > 0 and con.execute(differ).fetchall() == []
+        assert far[-1][0] == 1 and [share for share, _ in far] == sorted(share for share, _ in far)
+        start = call.replace(f"improve = {moves}", "improve = 0")
+        before, after = (told(con, f"kacpc_metrics{c}")["sse_share"] for c in (start, call))
+        assert far[-1][1] == pytest.approx(1 - after / before, abs=1e-6)
+
+
 def test_records_that_are_alike_and_columns_of_one_value(con: Any) -> None:
     fill(con, [(1.5, 3, "a")] * 7)
     assert told(con, "best_metrics('t', k = 3, objective = 'sse')")["sse_share"] == 0
