@@ -19,8 +19,9 @@ from dbanon.functions.parameter_types import (
 from dbanon.functions.parameters import Parameter
 from dbanon.models import registry
 
-OBJECTIVES = {"precision": None, "ncp": "leaves"}
-"""What a search can lower, and the heights of inner nodes in it (None: those of eloss_height)."""
+OBJECTIVES = {"precision": None, "ncp": "leaves", "sse": None}
+"""What a search can lower, and the heights of inner nodes in it (None: those of eloss_height); of sse, which is of
+numbers alone, dbanon.cluster.squares."""
 
 K = Parameter(
     "k",
@@ -114,7 +115,8 @@ COMMON: tuple[Parameter, ...] = (
     Parameter(
         "objective",
         Choice(tuple(OBJECTIVES)),
-        "What a search (`best`, improve) lowers: what precision counts, or ncp, by shares of leaves, as ARX does.",
+        "What a search (`best`, improve) lowers: what precision counts; ncp, by shares of leaves, as ARX does; or sse, "
+        "the squared distances of microaggregation, where all quasi-identifiers are numbers (the measure sse_share).",
         "precision",
     ),
     Parameter("escape", Flag(), "Accept values that equal '*' or an inner label; publish them as \\value.", False),

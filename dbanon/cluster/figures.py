@@ -19,6 +19,7 @@ from dbanon.cluster.extent import Extents, classes
 from dbanon.cluster.loss import common, shares
 from dbanon.cluster.queries import Questions
 from dbanon.cluster.runs import Runs
+from dbanon.cluster.squares.axes import varies, within, z_scores
 from dbanon.space.space import Ints, Number, Space, Tree
 
 Floats = npt.NDArray[np.float64]
@@ -149,6 +150,19 @@ class Published:
             total += math.fsum(np.where(filled == 0, 0.0, np.where(filled < sizes, sizes, own)).tolist())
         return total
 
+    def sse_share(self) -> float:
+        """100 SSE / SST of the z-scores of the numbers, where a NULL lies at the mean and, on an axis of its own, one
+        standard deviation off; columns of one value do not count."""
+        kept = self.runs.kept()
+        group, counts = self.class_of[kept.clusters], kept.counts.astype(np.float64)
+        shares = []
+        for j, attribute in enumerate(self.space.attributes):
+            codes = self.space.codes[kept.tuples, j]
+            if isinstance(attribute, Number) and varies(attribute, codes):
+                at = np.stack(z_scores(attribute, codes, counts), axis=1)
+                shares.append(within(at, group, counts) / within(at, np.zeros_like(group), counts))
+        return 100 * math.fsum(shares) / len(shares) if shares else 0.0
+
     def homogeneous(self) -> float:
         """Share of the records whose class has one value of a sensitive column; NaN where there is no such column."""
         if not self.space.sensitive:
@@ -233,6 +247,7 @@ FIGURES: dict[str, Callable[[Published], float]] = {
     "numeric_information_loss": lambda of: of.lost("edges", categories=False),
     "square_error": lambda of: of.square_error(of.class_of),
     "square_error_clusters": lambda of: of.square_error(np.arange(len(of.sizes))),
+    "sse_share": Published.sse_share,
     "discernibility": lambda of: _squares(of.class_sizes),
     "discernibility_clusters": lambda of: _squares(of.sizes),
     "discernibility_suppression": lambda of: _suppressed(of, of.class_sizes),

@@ -17,6 +17,7 @@ from dbanon.cluster.common_parameters import OBJECTIVES
 from dbanon.cluster.progress import Expected, Work
 from dbanon.cluster.registry import Algorithm, Check
 from dbanon.cluster.runs import Runs
+from dbanon.cluster.squares.search import lowered
 from dbanon.models.constraint import AtLeast
 from dbanon.space.cells import cells
 from dbanon.space.space import Ints, Space, Tree
@@ -49,6 +50,9 @@ class Refinement:
         """The heights of inner nodes in what is searched for the least of."""
         return OBJECTIVES[self.objective] or self.heights
 
+
+SEARCHES = {"sse": lowered}
+"""Objectives that have a search of their own."""
 
 A_SECOND = 100_000
 """Moves that take about a second, and records that take about as long to be clustered by algorithms that say how far
@@ -85,7 +89,8 @@ def run(
     pieces = _cells(space, constraint, blocks, cell)
 
     own = algorithm.ability(OwnSearch)
-    budget = refinement.budget or Budget(own.moves(space, constraint, options) if own else 0)
+    asked = {**options, "objective": refinement.objective}
+    budget = refinement.budget or Budget(own.moves(space, constraint, asked) if own else 0)
     stretch = _Stretch(refinement.progress, budget, space.rows)
     most = _most_left_out(algorithm, space, constraint, options, refinement.suppress)
     clustered = 0
@@ -95,7 +100,7 @@ def run(
         work = stretch.work(check, clustered, clustered + part.rows, _asked_for(part, constraint, options, names))
         clustered += part.rows
         spare = (most or 0) * part.rows // space.rows
-        given = {**options, "heights": heights, MOST_LEFT_OUT: spare}
+        given = {**asked, "heights": heights, MOST_LEFT_OUT: spare}
         return _runs(algorithm, part, algorithm.run(part, constraint, given, work), spare)
 
     clusters = _of_blocks(space, pieces, cluster)
@@ -116,7 +121,7 @@ def run(
     if budget.moves == 0 and budget.seconds is None:
         return runs
     search = Search(heights, budget, int(str(options.get("seed", 0))), _numbers(space, blocks))
-    return improved(space, constraint, runs, search, repair, check)
+    return SEARCHES.get(refinement.objective, improved)(space, constraint, runs, search, repair, check)
 
 
 def _most_left_out(

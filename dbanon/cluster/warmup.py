@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -45,13 +46,30 @@ def steps(chosen: Sequence[Algorithm]) -> Iterator[tuple[str, Callable[[], None]
                 step = algorithm.name + (f" with {', '.join(with_)}" if with_ else "")
                 for options in _options(algorithm, others=not name and not persons):
                     yield step, partial(_clustered, algorithm, table, limits, options)
+        if algorithm.ability(OwnSearch):
+            yield from _squares(algorithm)
         default = next(_options(algorithm, others=False))
         yield f"{algorithm.name} with many categories", partial(_clustered, algorithm, _wide(), AtLeast(K), default)
 
 
-def _clustered(algorithm: Algorithm, table: Space, limits: AtLeast, options: Mapping[str, object]) -> None:
+def _clustered(
+    algorithm: Algorithm, table: Space, limits: AtLeast, options: Mapping[str, object], objective: str = "precision"
+) -> None:
     budget = Budget(1) if algorithm.ability(OwnSearch) else None
-    run(algorithm, table, limits, options, refinement=Refinement(budget=budget))
+    run(algorithm, table, limits, options, refinement=Refinement(budget=budget, objective=objective))
+
+
+def _squares(algorithm: Algorithm) -> Iterator[tuple[str, Callable[[], None]]]:
+    """The search for the least squares, which is of numbers alone."""
+    options = next(_options(algorithm, others=False))
+    for persons in (False, True):
+        made = _table(True, persons)
+        table = replace(made, attributes=made.attributes[:2], codes=np.ascontiguousarray(made.codes[:, :2]))
+        for name, asked in MODELS.items():
+            limits = AtLeast(K, demands("warmup", "a table", asked, ["d"]))
+            with_ = " and ".join([*([name] if name else []), *(["persons"] if persons else [])])
+            step = f"{algorithm.name} with least squares" + (f", {with_}" if with_ else "")
+            yield step, partial(_clustered, algorithm, table, limits, options, "sse")
 
 
 def _options(algorithm: Algorithm, others: bool) -> Iterator[Mapping[str, object]]:

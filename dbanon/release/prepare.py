@@ -67,12 +67,19 @@ def running(publication: Publication, algorithm: cluster.Algorithm) -> Publicati
 
 
 def _check_objective(publication: Publication, algorithm: cluster.Algorithm) -> None:
-    """UnusedArgument where a search is told what to lower, and there is none."""
+    """UnusedArgument where a search is told what to lower, and there is none; UnsupportedSetting where that is squares,
+    and a quasi-identifier has none."""
     options = publication.options
     if options["objective"] != "precision" and options["improve"] is None and algorithm.ability(OwnSearch) is None:
         name = publication.algorithm
         why = f"{name} searches for nothing unless improve gives it moves: improve = 20000, or algorithm best"
         raise errors.UnusedArgument(publication.function, "objective", why)
+    if options["objective"] == "sse":
+        for of in publication.attributes:
+            if not of.is_number:
+                function, table, column = publication.function, publication.source.shown, of.quasi.column
+                why = "it is a category, without squares. Leave it out of qi, or lower 'precision' or 'ncp'."
+                raise errors.UnsupportedSetting(function, table, column, "objective = 'sse'", why)
 
 
 def _cleaning(call: Call, publication: Publication, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:

@@ -2,9 +2,9 @@
 
 `first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`:
-least loss; `streams`: every stream system beside FADS; `spark` (`--rows`): by Spark, which must be installed; `figures`
-(`--plot`): the papers' figures; `guide`: the guide to all algorithms. Anything else is a table
-of tests/bench/speed.py: statement, clustering alone, and a plain loop.
+least loss; `squares`: microaggregation; `streams`: every stream system beside FADS; `spark` (`--rows`): by Spark, which
+must be installed; `figures` (`--plot`): the papers' figures; `guide`: the guide to all algorithms. Anything else is a
+table of tests/bench/speed.py: statement, clustering alone, and a plain loop.
 """
 
 from __future__ import annotations
@@ -13,7 +13,21 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from tests.bench import bounded, data, figures, first, guide, improve, large, small, spark, speed, streams, wide
+from tests.bench import (
+    bounded,
+    data,
+    figures,
+    first,
+    guide,
+    improve,
+    large,
+    small,
+    spark,
+    speed,
+    squares,
+    streams,
+    wide,
+)
 
 SIZES = {"1m": 10**6, "3m": 3 * 10**6, "10m": 10**7, "30m": 3 * 10**7, "100m": 10**8}
 """Rows by name; from 30 million on, only where they are asked for."""
@@ -30,6 +44,7 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     ),
     "wide": lambda given: wide.report(given.tables or list(wide.CASES), given.json),
     "improve": lambda given: improve.report(given.runs, given.json),
+    "squares": lambda given: squares.report(given.json),
     "streams": lambda given: streams.report(given.json),
     "spark": lambda given: spark.report(
         [SIZES[n] for n in given.rows or ("1m", "10m")], given.algorithm or ["kacpc"], given.json

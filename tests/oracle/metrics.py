@@ -129,6 +129,34 @@ def square_error(attribute: Attribute, column: Sequence[Any], part: Sequence[Any
     return math.fsum((p - mean) ** 2 for p in places)
 
 
+def z_scores(attribute: Number, column: Sequence[Any]) -> list[tuple[float, float]]:
+    """Places of a column on two axes: z-scores (0 where NULL), and whether it is NULL, one standard deviation off."""
+    coded = [None if v is None else attribute.coded(v) for v in column]
+    least = min(v for v in coded if v is not None)
+    places = [math.nan if v is None else span(least, v) for v in coded]
+    known = [p for p in places if not math.isnan(p)]
+    mean = math.fsum(known) / len(known)
+    deviation = math.sqrt(math.fsum((p - mean) ** 2 for p in known) / len(known))
+    return [(0.0, 1.0) if math.isnan(p) else ((p - mean) / deviation, 0.0) for p in places]
+
+
+def sse_share(columns: Sequence[Sequence[Any]], attributes: Sequence[Attribute], groups: Groups) -> float:
+    """100 SSE / SST, of the numbers that vary; every column counts the same."""
+    shares = []
+    for attribute, column in zip(attributes, columns, strict=True):
+        if isinstance(attribute, Number) and len({attribute.coded(v) for v in column if v is not None}) > 1:
+            places = z_scores(attribute, column)
+            within = math.fsum(_around([places[r] for r in group]) for group in groups)
+            shares.append(within / _around(places))
+    return 100 * math.fsum(shares) / len(shares) if shares else 0.0
+
+
+def _around(places: Sequence[tuple[float, float]]) -> float:
+    """Summed squared distances to the mean."""
+    means = [math.fsum(axis) / len(places) for axis in zip(*places, strict=True)]
+    return math.fsum((x - m) ** 2 for place in places for x, m in zip(place, means, strict=True))
+
+
 def divergence(
     records: Sequence[Sequence[Any]], attributes: Sequence[Attribute], groups: Groups, bare: bool = False
 ) -> float:
@@ -222,6 +250,7 @@ def measures(
     if any(numbers):
         found["numeric_information_loss"] = lost["numbers"]
         found["numeric_information_loss_average"] = lost["numbers"] / (n * sum(numbers))
+        found["sse_share"] = sse_share(columns, attributes, classes)
     return found
 
 

@@ -50,6 +50,7 @@ def test_the_published_partition_has_the_published_numbers(six: Any) -> None:
         "c_avg_clusters": 1,
         "square_error_raw:age": 122,  # 8 + 114
         "square_error_raw_clusters:age": 122,
+        "sse_share": 100 * 122 / 722,  # the means are 27 and 47, which adds 600
         "square_error": 0.135556 + 3,  # of Gov two are not the mode, of Private, Private, Self-emp-inc one
         "square_error_clusters": 0.135556 + 3,
     }
@@ -139,6 +140,21 @@ def test_a_constant_number_has_no_square_error(con: Any) -> None:
     con.execute("CREATE TABLE t AS SELECT 7 AS x, 0.5::DOUBLE AS y, unnest([1, 2]) AS z")
     said = found(con, "kacpc_metrics('t', k=2, qi=['x', 'y', 'z'])")
     assert (said["square_error"], said["square_error_raw:x"], said["square_error_raw:y"]) == (0.5, 0, 0)
+
+
+def test_the_share_of_squares_is_the_average_of_the_columns(con: Any) -> None:
+    """Of x 0.5 + 0.5 of 26 is left, of y all, and c is constant. The class of 1 and NULL is half the squared distance
+    of the two: of 1 to the mean, -1/3, on one axis, and of NULL, one standard deviation off, on the other."""
+    con.execute("CREATE TABLE t AS FROM (VALUES (0, 0, 1), (1, 1, 1), (5, 0, 1), (6, 1, 1)) AS v (x, y, c)")
+    said = found(con, "mdav_metrics('t', k=2, qi=['x', 'y', 'c'], weights := {'y': 0.001})")
+    assert said["sse_share"] == pytest.approx(100 * (1 / 26 + 1) / 2)
+    con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest([0, 2, NULL]) AS x")
+    assert found(con, "mdav_metrics('t', k=3, qi=['x'])")["sse_share"] == pytest.approx(100)
+    con.execute("CREATE OR REPLACE TABLE t AS SELECT unnest([-1, -1, 1, NULL]) AS x, unnest([0, 0, 9, 9]) AS g")
+    said = found(con, "mdav_metrics('t', k=2, qi=['x', 'g'], weights := {'x': 0.001})")
+    variance, known = 8 / 9, 8 / 3
+    of_x = (1 / 2 * ((1 + 1 / 3) ** 2 + variance)) / (known * (1 + 1 / 4))
+    assert said["sse_share"] == pytest.approx(100 * of_x / 2)
 
 
 def test_an_open_end_reaches_to_the_last_value(con: Any) -> None:

@@ -91,7 +91,7 @@ def test_measures_are_those_of_duckdb(people: Any, beside: Any, given: dict[str,
     wanted = {row[0]: row for row in beside.fetchall()}
     assert {*wanted} - {*found} == {
         "clusters", "c_avg_clusters", "discernibility_clusters", "discernibility_suppression_clusters",
-        "square_error", "square_error_clusters", "square_error_raw:age", "square_error_raw_clusters:age",
+        "square_error", "square_error_clusters", "square_error_raw:age", "square_error_raw_clusters:age", "sse_share",
         *(name for name in wanted if name.startswith("rare_sensitive_value:") or name == "k_clusters"),
     }  # fmt: skip
     for name, row in found.items():

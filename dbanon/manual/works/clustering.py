@@ -72,6 +72,13 @@ WORKS = (
         "10.1007/978-3-540-71703-4_18",
     ),
     Work(
+        "Domingo-Ferrer and Mateo-Sanz 2002",
+        "Domingo-Ferrer, J. and Mateo-Sanz, J. M.",
+        "Practical data-oriented microaggregation for statistical disclosure control",
+        "IEEE Transactions on Knowledge and Data Engineering 14(1), 189-201",
+        "10.1109/69.979982",
+    ),
+    Work(
         "Domingo-Ferrer and Torra 2005",
         "Domingo-Ferrer, J. and Torra, V.",
         "Ordinal, continuous and heterogeneous k-anonymity through microaggregation",
@@ -98,6 +105,13 @@ WORKS = (
         "Clustering-anonymity method for privacy preservation of table data-publishing",
         "Journal of Software 28(2), 341-351",
         note="In Chinese.",
+    ),
+    Work(
+        "Kirkpatrick et al. 1983",
+        "Kirkpatrick, S., Gelatt, C. D. and Vecchi, M. P.",
+        "Optimization by simulated annealing",
+        "Science 220(4598), 671-680",
+        "10.1126/science.220.4598.671",
     ),
     Work(
         "LeFevre et al. 2005",

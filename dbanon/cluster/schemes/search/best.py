@@ -14,6 +14,8 @@ from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs, met
 from dbanon.cluster.schemes.split.mondrian import mondrian
+from dbanon.cluster.squares import schedule
+from dbanon.cluster.squares.start import start
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
@@ -53,6 +55,8 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     3,000,000; an eighth of them where a model judges more than the number of records, and fewer in proportion from
     k = 50 on. O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
     """
+    if options.get("objective") == "sse":
+        return start(space, constraint, check)
     problem = layout(space, constraint, str(options.get("heights", "top")))
     whole = progress.work(check)
     tried: dict[Line, int] = {}
@@ -143,6 +147,8 @@ def _along(problem: Layout, space: Space, order: Codes, classes: Ints) -> Runs:
 
 def _moves(space: Space, constraint: Constraint, options: Mapping[str, object]) -> int:
     """Moves of the search after the start."""
+    if options.get("objective") == "sse":
+        return schedule.moves(space, constraint, str(options["effort"]))
     moves = MOVES[str(options["effort"])] // (1 if constraint.counts_records(space) else JUDGING)
     return moves * LEAST // max(constraint.least, LEAST)
 

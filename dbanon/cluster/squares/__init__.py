@@ -1,0 +1,1 @@
+"""Microaggregation: the least squared distances of records to the mean of their class, under the whole model."""

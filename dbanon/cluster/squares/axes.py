@@ -1,0 +1,56 @@
+"""Records as points whose squared distances count: z-scores of numbers.
+
+A NULL lies at the mean of its column and, on an axis of its own, one standard deviation off: so it is as far from a
+value, on average, as two values are from each other.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from dbanon.space.space import Number, Space, Whole
+
+Floats = npt.NDArray[np.float64]
+
+
+def varies(attribute: Number, codes: Whole) -> bool:
+    """Whether there are several values; where there are not, a column has no z-scores."""
+    known = codes[codes < attribute.values]
+    return bool(len(known) and (known != known[0]).any())
+
+
+def z_scores(attribute: Number, codes: Whole, counts: Floats) -> tuple[Floats, Floats]:
+    """Places of a number's codes on two axes: its z-score, 0 for NULL, and 1 for NULL, else 0."""
+    known = codes < attribute.values
+    places = np.append(attribute.positions, 0.0)[codes]
+    mean = np.average(places[known], weights=counts[known])
+    deviation = math.sqrt(np.average((places[known] - mean) ** 2, weights=counts[known]))
+    return np.where(known, (places - mean) / deviation, 0.0), (~known).astype(np.float64)
+
+
+def points(space: Space, counts: Floats) -> Floats:
+    """The tuples as points (tuples, axes), around the mean of all, of which so many records of each count; squares are
+    multiplied by the weights. Attributes that are no numbers, or do not vary, have no axes."""
+    axes = []
+    for j, attribute in enumerate(space.attributes):
+        codes = space.codes[:, j]
+        if isinstance(attribute, Number) and varies(attribute, codes[counts > 0]):
+            found = z_scores(attribute, codes, counts)
+            axes += [math.sqrt(attribute.weight) * axis for axis in found if axis.any()]
+    if not axes:
+        return np.zeros((len(counts), 0))
+    placed = np.stack(axes, axis=1)
+    return np.ascontiguousarray(placed - np.average(placed, axis=0, weights=counts))
+
+
+def within(at: Floats, groups: Whole, counts: Floats) -> float:
+    """Summed squared distances of points to the mean of their group, of which so many records of each count."""
+    sizes = np.maximum(np.bincount(groups, counts), 1e-300)
+    total = 0.0
+    for axis in at.T:
+        mean = np.bincount(groups, axis * counts) / sizes
+        total += float((counts * (axis - mean[groups]) ** 2).sum())
+    return total

@@ -1,0 +1,40 @@
+"""Where the search for the least squares starts: MDAV, in cells where tuples are many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dbanon.cluster.growth import grow
+from dbanon.cluster.registry import Check
+from dbanon.cluster.runs import Runs
+from dbanon.cluster.schemes.gather.mdav import FarthestFromAverage, places
+from dbanon.models.constraint import Constraint
+from dbanon.space.cells import cells
+from dbanon.space.space import Ints, Space
+
+WORK, CELL = 4e9, 2048
+"""Differences of numbers that MDAV may take, which are the square of the tuples over k, and the least tuples of a cell
+for it where they were more."""
+
+
+def start(space: Space, constraint: Constraint, check: Check) -> Runs:
+    """Clusters of MDAV (Domingo-Ferrer and Torra 2005) in z-scores. Where these would take too long, tuples
+    are cut into cells first. O(n) memory."""
+    least = 2 * constraint.least
+    cell_of = int(max(WORK * constraint.least / (len(space.counts) * len(space.attributes)), CELL))
+
+    def enough(tuples: Ints) -> bool:
+        return int(space.counts[tuples].sum()) >= least
+
+    at = places(space, "std")
+    tuples, clusters, counts = [], [], []
+    made = 0
+    for cell in cells(space, cell_of, enough):
+        part = space if len(cell) == len(space.counts) else space.part(cell)
+        found = grow(part, FarthestFromAverage(part, constraint.least, at), check)
+        runs = found if isinstance(found, Runs) else Runs.from_labels(part, found)
+        tuples.append(cell[runs.tuples])
+        clusters.append(runs.clusters.astype(np.int64) + made)
+        counts.append(runs.counts)
+        made += runs.clusters_most
+    return Runs.of(np.concatenate(tuples), np.concatenate(clusters), np.concatenate(counts))

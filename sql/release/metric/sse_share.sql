@@ -1,0 +1,41 @@
+-- what: Information loss of microaggregation: 100 * SSE / SST of the numbers' z-scores, within classes and in all; 0 loses nothing, 100 is one class. A NULL lies at the column's mean and, on an axis of its own, one standard deviation off; columns of one value do not count.
+-- better: lower
+-- source: Domingo-Ferrer and Mateo-Sanz 2002
+-- place: 129
+-- needs: number
+-- custodian: classes
+{#- Of z-scores every column has the same SST, so the share is the average of the columns'. Of one column, f of the n
+    records of a group known: their squares around their mean, and f (n - f) / n for each square of what lies between
+    the known and the NULLs: between their means, and between the two axes. -#}
+{% macro around(of) %}({{ of }}.squares - 2 * {{ of }}.least * {{ of }}.total + {{ of }}.filled * {{ of }}.least * {{ of }}.least)::DOUBLE - ({{ of }}.total - {{ of }}.filled * {{ of }}.least)::DOUBLE / {{ of }}.filled * ({{ of }}.total - {{ of }}.filled * {{ of }}.least)::DOUBLE{% endmacro %}
+SELECT NULL AS detail, 100 * coalesce(avg(share ORDER BY place ASC), 0.0) AS value
+FROM (
+    {% for q in quasi if q.is_number %}
+    SELECT
+        {{ loop.index }} AS place,
+        coalesce(sum((
+            greatest(0, {{ around(sql('c')) }})
+            + c.filled::DOUBLE * (c.size - c.filled)::DOUBLE / c.size * ((c.total::DOUBLE / c.filled - w.mean) * (c.total::DOUBLE / c.filled - w.mean) + w.variance)
+        ) / (w.variance * w.filled * (1 + (w.size - w.filled)::DOUBLE / w.size)) ORDER BY c.class_id ASC) FILTER (WHERE c.filled > 0), 0.0) AS share
+    FROM (
+        SELECT w.size, w.filled, w.total::DOUBLE / w.filled AS mean, greatest(0, {{ around(sql('w')) }}) / w.filled AS variance
+        FROM (
+            SELECT sum(e.size)::HUGEINT AS size, coalesce(sum(e.size) FILTER (WHERE t.step IS NOT NULL), 0)::HUGEINT AS filled, min(t.step) AS least, sum(e.size * t.step) AS total, sum(e.size * t.step * t.step) AS squares
+            {% if suppress %}
+            FROM (SELECT g.c{{ q.i }} AS code, p.last - p.first + 1 AS size FROM parts AS p JOIN grouped AS g USING (gid) WHERE p.cluster <> -1) AS e
+            {% else %}
+            FROM (SELECT c{{ q.i }} AS code, size FROM grouped) AS e
+            {% endif %}
+            LEFT JOIN {{ 'steps'|of(q) }} AS t ON t.code = e.code
+        ) AS w
+    ) AS w
+    LEFT JOIN (
+        SELECT class_id, sum(size)::HUGEINT AS size, sum(filled{{ q.i }}) AS filled, min(least{{ q.i }}) AS least, sum(sum{{ q.i }}) AS total, sum(squares{{ q.i }}) AS squares
+        FROM moment
+        GROUP BY class_id
+    ) AS c ON true
+    WHERE w.filled > 0 AND w.variance > 0
+    HAVING count(*) > 0
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+)

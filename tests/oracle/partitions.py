@@ -1,0 +1,18 @@
+"""All partitions of a few records: what no search can be better than."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+
+def partitions(left: Sequence[int], k: int) -> Iterator[list[list[int]]]:
+    """All partitions into groups of at least k."""
+    if not left:
+        yield []
+        return
+    first, *rest = left
+    for mask in range(2 ** len(rest)):
+        group = [first, *(r for i, r in enumerate(rest) if mask >> i & 1)]
+        if len(group) >= k:
+            others = [r for i, r in enumerate(rest) if not mask >> i & 1]
+            yield from ([group, *more] for more in partitions(others, k))
