@@ -84,8 +84,8 @@ class NotReleased(DbanonError):
 
     outcome = "refused"
 
-    def __init__(self, asked: str, others: Sequence[str]) -> None:
-        there = f" There are: {'; '.join(others[:12])}." if others else ""
+    def __init__(self, asked: str, released: Sequence[str]) -> None:
+        there = f" There are: {'; '.join(released[:12])}." if released else ""
         super().__init__(
             f"{asked} cannot be released beside what was released before, or at all; dbanon.asked tells the custodian "
             f"why.{there} Hint: ask for one that there is, or ask the custodian of the data."
