@@ -76,13 +76,14 @@ def checked(
 
 
 def called(statement: str, read: Read) -> list[str]:
-    """The functions that DuckDB has under the names that a statement calls, for the log; none where it is no SELECT."""
+    """The functions that DuckDB has under the names that a statement calls, and our algorithms, for the log; none where
+    it is no SELECT."""
     try:
         names = set(_names(_tree(statement[:LONGEST], read)))
     except errors.NotForReaders:
         return []
     own = "SELECT list(DISTINCT function_name) FROM duckdb_functions() WHERE list_contains(?, lower(function_name))"
-    return sorted(read(own, [sorted(names)]) or [])
+    return sorted({*(read(own, [sorted(names)]) or []), *filter(calls.asks, names)})
 
 
 def _names(node: Any) -> Iterator[str]:

@@ -55,7 +55,10 @@ def taken(folder: Path) -> Iterator[list[Request]]:
     paths = sorted(folder.glob("ask-*.json"))
     for path in paths:
         with contextlib.suppress(OSError, ValueError, TypeError):
-            found[path] = Request(**json.loads(path.read_text(encoding="utf-8")))
+            request = Request(**json.loads(path.read_text(encoding="utf-8")))
+            named = all(isinstance(part, str) for part in (request.reader, request.algorithm, request.source))
+            if named and isinstance(request.given, dict):
+                found[path] = request
     try:
         yield list(found.values())
     finally:

@@ -213,7 +213,7 @@ class Transport:
                 return self._kept(begun, self.desk.answer(session, begun.token.name, statement))
         except BaseException as error:  # whatever it was: a client is told what the desk says, and nothing else
             said = self.desk.told(error) or "The statement could not be answered."
-            refused = isinstance(error, errors.NotForReaders)
+            refused = isinstance(error, errors.NotForReaders | errors.NotPermitted | errors.NotReleased)
             why = error.what if isinstance(error, errors.NotForReaders) else type(error).__name__
             functions: list[str] = []
             with contextlib.suppress(Exception):

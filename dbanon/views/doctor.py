@@ -12,12 +12,12 @@ import duckdb
 from dbanon import session
 from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import qualified
-from dbanon.views import ledger, seal
+from dbanon.views import ledger, permissions, seal
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding: view, release, policy or hierarchy; what it is about; what is wrong."""
+    """One finding: view, release, policy, hierarchy or permission; what it is about; what is wrong."""
 
     kind: str
     about: str
@@ -29,7 +29,8 @@ def problems(connection: Any) -> list[Problem]:
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     with session.of_connection(raw).cursor() as plain:
-        return [*_views(plain, database), *_changed(plain, database), *_asked(raw, database)]
+        permitted = (Problem("permission", source, why) for source, why in permissions.listed(plain, database)[1])
+        return [*_views(plain, database), *_changed(plain, database), *_asked(raw, database), *permitted]
 
 
 _UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")

@@ -8,7 +8,6 @@ readers asks it, and again the one that has the database.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,6 +21,7 @@ from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import qualified
 
 EVERYBODY = "*"
+_GREATEST = 2**63
 COLUMNS = ("source", "algorithms", "k", "parameters", "reader", "most")
 
 
@@ -100,6 +100,8 @@ def allowed(
     mine = [p for p in permissions if p.reader in (EVERYBODY, reader)]
     said = [p.said for p in mine]
     stricter = {"k": True, **bounds_of_models()}
+    if algorithm not in algorithms():
+        raise errors.NotPermitted(f"{algorithm!r:.60}", said, whom)
     for name in given:
         if name not in stricter:
             raise errors.NotPermitted(f"The parameter {name!r:.60} of {algorithm}", said, whom)
@@ -116,7 +118,8 @@ def allowed(
 def _number(algorithm: str, name: str, value: Any) -> int | float:
     """A value of a parameter that readers may say; InvalidArgument."""
     parameter = next(p for p in table_functions()[algorithm].parameters if p.name == name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    known = not isinstance(value, bool) and isinstance(value, int | float) and abs(value) < _GREATEST
+    if not known:
         raise errors.InvalidArgument(algorithm, name, str(parameter.kind), "what is no number")
     whole = int(value) if float(value).is_integer() else value
     try:

@@ -141,6 +141,10 @@ def test_nothing_else_is_made_and_it_is_said_whom_to_ask(server: Server, client:
     assert REFUSED[statement] in client.error(statement)
     assert rows_of(server.database, ASKED) == before
     assert not requests.waiting(published.folder_of(server.database))
+    last = server.log[-1]
+    assert last["event"] in ("refused", "failed") and last["who"] == "some_reader"
+    if "kacpc('" in statement and statement.startswith("FROM kacpc"):
+        assert "kacpc" in last["functions"]
 
 
 def test_whoever_asks_at_once_gets_one_release(tmp_path: Path) -> None:
@@ -173,6 +177,10 @@ def test_the_custodians_process_makes_what_readers_ask_for_while_it_has_the_data
         assert "cannot be released" in reader.error("FROM kacpc('visits', k=10)")
 
 
+def _forged(**parts: object) -> str:
+    return json.dumps({"reader": "alice", "algorithm": "kacpc", "source": "visits", "given": {"k": 10}} | parts)
+
+
 def test_a_request_is_judged_again_by_who_has_the_database(tmp_path: Path) -> None:
     database = permitting(tmp_path / "clinic.duckdb", "'visits', ['kacpc'], 10, '{}', 'alice', 10")
     folder = published.folder_of(database)
@@ -188,7 +196,11 @@ def test_a_request_is_judged_again_by_who_has_the_database(tmp_path: Path) -> No
     done = copying.copied(database, folder)
     assert len(done["made"]) == 4 and all("readers may ask" in said for said in done["made"])
     assert not requests.waiting(folder) and rows_of(database, ASKED) == []
-    (folder / "ask-spoiled.json").write_text("{")
+    for number, spoiled in enumerate(("{", "[]", '{"reader": "alice"}', _forged(source=[1]), _forged(given=[]))):
+        (folder / f"ask-spoiled{number}.json").write_text(spoiled)
+    (folder / "ask-unknown.json").write_text(_forged(algorithm="read_text"))
+    assert copying.copied(database, folder)["made"][0].startswith("alice asked for read_text of 'visits': 'read_text'")
+    assert not requests.waiting(folder) and rows_of(database, ASKED) == []
     requests.write(folder, Request("alice", "kacpc", "visits", {"k": 11}))
     assert copying.copied(database, folder)["made"] == [
         "kacpc('visits', k=11), asked for by alice: it is asked.kacpc_visits_k11"

@@ -11,7 +11,7 @@ from support.serving import clinic
 
 import dbanon
 from dbanon import errors
-from dbanon.views import asked, permissions
+from dbanon.views import asked, doctor, permissions
 from dbanon.views.permissions import Permission
 
 pytestmark = pytest.mark.whole
@@ -52,6 +52,8 @@ def test_readers_may_ask_for_what_is_at_least_as_strict(
         ("bob", "kacpc", "patients", {"k": "20"}, errors.InvalidArgument),
         ("bob", "kacpc", "patients", {"k": float("nan")}, errors.InvalidArgument),
         ("bob", "kacpc", "patients", {"k": [20]}, errors.InvalidArgument),
+        ("bob", "kacpc", "patients", {"k": 10**400}, errors.InvalidArgument),
+        ("bob", "read_text", "patients", {"k": 20}, errors.NotPermitted),
         ("alice", "mondrian", "lab.tests", {"t": -1}, errors.InvalidArgument),
     ],
 )
@@ -112,3 +114,9 @@ def test_what_comes_and_goes_is_no_refusal(con: Any, monkeypatch: pytest.MonkeyP
     with pytest.raises(errors.Busy):
         asked.answer(con, "alice", "kacpc", "patients", {"k": 5})
     assert con.execute("FROM dbanon.asked").fetchall() == []
+
+
+def test_doctor_names_a_permission_that_permits_nothing(con: Any) -> None:
+    con.execute("INSERT INTO dbanon.permission (source, algorithms, k) VALUES ('patients', ['kacpcc'], 5)")
+    (found,) = [p for p in doctor.problems(con) if p.kind == "permission"]
+    assert found.about == "patients" and "Did you mean 'kacpc'?" in found.problem
