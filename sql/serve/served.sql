@@ -21,4 +21,4 @@ SELECT schema_name, name, version, records FROM dbanon.served ORDER BY schema_na
 CREATE MACRO certificate(release) AS TABLE
 SELECT unnest(certificate, max_depth := 2) FROM dbanon.served WHERE system.main.lower(shown) = system.main.lower(release);
 CREATE MACRO dbanon.permitted_to(who) AS TABLE
-SELECT source, algorithms, k, parameters FROM dbanon.permitted WHERE reader IN ('*', who) ORDER BY ALL
+SELECT source, algorithms, k, parameters FROM dbanon.permitted WHERE reader IN ('*', who) ORDER BY ALL ASC NULLS LAST

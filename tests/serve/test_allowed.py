@@ -329,13 +329,16 @@ def test_of_another_duckdb_nothing_is_let_through(con: Any) -> None:
 
 def test_every_function_that_is_allowed_exists_and_follows_from_its_arguments(con: Any) -> None:
     rows = con.execute(
-        "SELECT lower(function_name), stability, has_side_effects, function_type FROM duckdb_functions() WHERE internal"
+        "SELECT lower(function_name), stability, has_side_effects, function_type, parameters FROM duckdb_functions() "
+        "WHERE internal"
     ).fetchall()
     there = {row[0] for row in rows}
     assert there >= known.FUNCTIONS
-    for name, stability, has_side_effects, kind in rows:
+    for name, stability, has_side_effects, kind, parameters in rows:
         if name in known.FUNCTIONS and kind in ("scalar", "aggregate"):
-            assert stability == "CONSISTENT" and not has_side_effects, name
+            # DuckDB 2.0.1, which serves nobody, counts what goes by the time zone of a session to those of a query
+            in_query = not KNOWN and stability == "CONSISTENT_WITHIN_QUERY" and parameters
+            assert (stability == "CONSISTENT" or in_query) and not has_side_effects, name
 
 
 @only_known

@@ -63,6 +63,8 @@ RUNNING = {
     "merge_join_threshold": "0",
     "nested_loop_join_threshold": "0",
     "ordered_aggregate_threshold": "1",
+    "parquet_can_have_nan": "true",
+    "parquet_use_page_index": "false",
     "perfect_ht_threshold": "0",
     "prefer_range_joins": "true",
     "preserve_insertion_order": "false",
@@ -86,6 +88,7 @@ LEFT_ALONE = {
         external_file_cache_remote_max_block_size external_file_cache_remote_min_block_size
         external_file_cache_request_sizing external_file_cache_spill file_search_path force_mbedtls_unsafe
         home_directory http_client_pool_capacity http_proxy http_proxy_password http_proxy_username
+        http_retry_quota_throttled http_retry_throttled_wait_ms
         parquet_metadata_cache parquet_prefetch_column_gap password prefetch_all_parquet_files read_ahead_depth
         redact_http_logs secret_directory storage_block_prefetch temp_directory temp_file_encryption user username
         validate_external_file_cache""",
@@ -111,8 +114,8 @@ LEFT_ALONE = {
     "what is told of a statement beside its answer": """
         catalog_error_max_schemas custom_profiling_settings disabled_log_types enable_http_logging enable_logging
         enable_profiling enable_progress_bar enable_progress_bar_print enabled_log_types explain_output
-        http_logging_output log_query_path logging_level logging_mode logging_storage profile_output profiling_coverage
-        profiling_mode profiling_output profiling_renderer_settings progress_bar_time tracked_metrics
+        http_logging_output log_query_path logging_level logging_mode logging_sink logging_storage profile_output
+        profiling_coverage profiling_mode profiling_output profiling_renderer_settings progress_bar_time tracked_metrics
         warnings_as_errors""",
     "where names are looked up, which a call resolves itself": "schema search_path",
     "transactions that failed, settings that may not be set any more": """
