@@ -13,6 +13,7 @@ from dbanon.cluster.entries import Classes
 from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs, met
+from dbanon.cluster.schemes.search.grown import less_lost
 from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.cluster.squares import schedule
 from dbanon.cluster.squares.start import start
@@ -26,6 +27,9 @@ Line = tuple[tuple[int, int], ...]
 
 MOVES = {"fast": 40_000, "normal": 400_000, "high": 3_000_000}
 """Moves of the search after the start, by effort."""
+
+EACH = {"fast": 2, "normal": 15, "high": 100}
+"""Moves for each tuple, where that is more."""
 
 LEAST = 50
 """Classes of more records than this have fewer moves in proportion."""
@@ -51,9 +55,10 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
 
     A line orders the tuples by one attribute after the other. The first has the attributes of few values in front;
     neighbours in it are exchanged while that loses less. Where several numbers have many values, lines of coarsened
-    numbers and Mondrian are tried too. The search that follows takes 40,000 moves (`effort = 'fast'`), 400,000 or
-    3,000,000; an eighth of them where a model judges more than the number of records, and fewer in proportion from
-    k = 50 on. O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
+    numbers and Mondrian are tried too; where most tuples are alone, and with high effort, classes that grow (grown.py).
+    The search that follows takes 40,000 moves (`effort = 'fast'`), 400,000 or 3,000,000, or 2, 15 or 100 for each tuple
+    where that is more; an eighth of them where a model judges more than the number of records, and fewer in proportion
+    from k = 50 on. O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
     """
     if options.get("objective") == "sse":
         return start(space, constraint, check)
@@ -88,8 +93,8 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     if many:
         split = mondrian(space, constraint, {}, whole.part(LINES, 1))
         if Classes.of(problem, split).loss(problem) < least:
-            return split
-    return found
+            found = split
+    return less_lost(space, constraint, problem, found, options, whole.part(1, 1))
 
 
 def _first(space: Space, many: list[int], classes: int) -> Line:
@@ -149,7 +154,9 @@ def _moves(space: Space, constraint: Constraint, options: Mapping[str, object]) 
     """Moves of the search after the start."""
     if options.get("objective") == "sse":
         return schedule.moves(space, constraint, str(options["effort"]))
-    moves = MOVES[str(options["effort"])] // (1 if constraint.counts_records(space) else JUDGING)
+    effort = str(options["effort"])
+    moves = max(MOVES[effort], EACH[effort] * len(space.counts))
+    moves //= 1 if constraint.counts_records(space) else JUDGING
     return moves * LEAST // max(constraint.least, LEAST)
 
 
@@ -168,7 +175,8 @@ register(
             Parameter(
                 "effort",
                 Choice(("fast", "normal", "high")),
-                "How long is searched: 40,000 moves (default), 400,000 or 3,000,000; improve says it exactly.",
+                "How long is searched: 40,000 moves (default), 400,000 or 3,000,000, or 2, 15 or 100 a tuple; "
+                "improve says it exactly.",
                 "fast",
             ),
         ),

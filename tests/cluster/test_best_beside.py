@@ -1,0 +1,132 @@
+"""`best` beside every other algorithm, on tables of kinds that it was not made on: sparse ones and continuous ones.
+
+Losses are judged by reference.py.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from oracle import reference
+from oracle.models import Value
+from oracle.reference import Category, Number, Tree
+from support import by_row, model_tables
+from support.model_tables import SENSITIVE, Case, constraint, grouped
+
+from dbanon import cluster, errors
+from dbanon.cluster import Budget
+from dbanon.cluster.abilities import Widening
+from dbanon.cluster.registry import Check
+from dbanon.cluster.schemes.search import grown
+from dbanon.models.constraint import Constraint
+from dbanon.space.space import Ints, Space
+
+LEAVES = [[f"{i:03d}", f"{i // 5:02d}*", f"{i // 25}**", "*"] for i in range(125)]
+
+
+def table(name: str, attributes: Sequence[reference.Attribute], records: Sequence[Sequence[Value]], k: int) -> Case:
+    """A case of which nothing is asked but k."""
+    width = len(attributes)
+    plans: list[tuple[Value, ...]] = [(SENSITIVE["plan"].values[i % 4],) for i in range(len(records))]
+    return Case(
+        name, list(attributes), [False] * width, [None] * width, [tuple(r) for r in records], ["plan"], plans, None,
+        {"k": k},
+    )  # fmt: skip
+
+
+def continuous(rows: int, k: int) -> Case:
+    """Four numbers, no two of which are alike."""
+    draws = np.random.default_rng(7)
+    return table("continuous", [Number()] * 4, draws.normal(size=(rows, 4)).round(4).tolist(), k)
+
+
+def sparse(rows: int, k: int) -> Case:
+    """Six categories of 125 values below two levels, and an age: nearly every record is alone."""
+    draws = random.Random(7)
+    records = [(*(LEAVES[draws.randrange(125)][0] for _ in range(6)), draws.randrange(90)) for _ in range(rows)]
+    return table("sparse", [*[Category(Tree(LEAVES))] * 6, Number()], records, k)
+
+
+Make = Callable[[int, int], Case]
+
+
+def classes(made: Case, name: str, moves: int | None = None, **more: object) -> list[list[int]]:
+    """The records of the classes that an algorithm gives after so many moves of the search."""
+    built, order = model_tables.encoded(made)
+    algorithm = cluster.find(name)
+    options = {p.name: p.default for p in algorithm.own} | more
+    refinement = cluster.Refinement(budget=None if moves is None else Budget(moves))
+    labels = by_row.run(algorithm, built, constraint(made), options, refinement=refinement).tolist()
+    return grouped(made, order, labels)
+
+
+def lost(made: Case, name: str, moves: int | None = None, **more: object) -> float:
+    """Summed loss of all records of that (KACPC paper, Eq. 1)."""
+    groups = classes(made, name, moves, **more)
+    total = 0.0
+    for j, attribute in enumerate(made.attributes):
+        column = [record[j] for record in made.records]
+        total += sum(len(g) * reference.loss(attribute, [column[r] for r in g], column) for g in groups)
+    return total
+
+
+@pytest.mark.parametrize("make", [sparse, continuous])
+def test_best_with_high_effort_loses_less_than_every_other_algorithm(make: Make) -> None:
+    made = make(300, 5)
+    least = lost(made, "best", 4_000, effort="high")
+    for algorithm in cluster.algorithms():
+        if algorithm.name != "best" and not algorithm.ability(Widening):
+            try:
+                assert least <= lost(made, algorithm.name), algorithm.name
+            except errors.DbanonError as error:  # what needs a sensitive column, for one
+                assert algorithm.name in str(error)
+
+
+@pytest.fixture
+def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Growing is tried on small tables, too."""
+    monkeypatch.setattr(grown, "FEW", 500)
+    monkeypatch.setattr(grown, "SAMPLE", (2, 128))
+    monkeypatch.setattr(grown, "CELL", {"fast": 256, "normal": 512, "high": 10_000})
+
+
+@pytest.mark.whole
+@pytest.mark.usefixtures("small_cells")
+@pytest.mark.parametrize("make", [continuous, sparse])
+def test_what_grows_is_the_start_where_it_loses_less(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = make(1_000, 5)
+    start = lost(made, "best", 0)
+    monkeypatch.setattr(grown, "GROWING", ())
+    assert start < lost(made, "best", 0)
+
+
+@pytest.mark.usefixtures("small_cells")
+def test_what_does_not_pay_on_some_cells_is_made_on_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def careless(part: Space, limits: Constraint, options: Mapping[str, object], check: Check) -> Ints:
+        asked.append(part.rows)
+        return np.arange(part.rows) % (part.rows // limits.least)
+
+    made = continuous(1_000, 5)
+    monkeypatch.setattr(grown, "GROWING", (careless,))
+    start = lost(made, "best", 0)
+    assert 0 < sum(asked) <= 2 * 128
+    monkeypatch.setattr(grown, "GROWING", ())
+    assert start == lost(made, "best", 0)
+
+
+@pytest.mark.usefixtures("small_cells")
+def test_what_grows_meets_a_model_of_sensitive_values() -> None:
+    made = replace(continuous(1_000, 5), asked={"k": 5, "l": 3})
+    assert made.unmet(classes(made, "best", 0)) == []
+
+
+def test_with_high_effort_the_start_is_never_above_what_grows() -> None:
+    for made in (continuous(600, 7), sparse(600, 7)):
+        start = lost(made, "best", 0, effort="high")
+        assert start <= min(lost(made, "kacpc"), lost(made, "kmember", mode="deterministic")) + 1e-9
