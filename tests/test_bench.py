@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dbanon.stream
-from tests.bench import apart, bounded, large, streams
+from tests.bench import apart, bounded, large, own, streams
 from tests.bench import data as tables
 
 
@@ -51,3 +51,21 @@ def test_growth_is_told_by_its_exponent(monkeypatch: pytest.MonkeyPatch) -> None
     first, second = large.measured([100, 1_000], ["kacpc"], 1)
     assert "exponent" not in first
     assert second["exponent"] == pytest.approx(1.30103)
+
+
+def test_a_table_of_ones_own_is_measured(tmp_path: Path) -> None:
+    """Two zip codes of one region and two ages, three records each: in classes of three nothing is lost, in one of six
+    half of the levels of zip codes (two of its three leaves) and all of the ages."""
+    (tmp_path / "zip.csv").write_text("12;1*;*\n13;1*;*\n20;2*;*\n")
+    pd.DataFrame({"zip": ["12", "13"] * 3, "age": [30, 40] * 3, "name": list("abcdef")}).to_csv(
+        tmp_path / "people.csv", index=False
+    )
+    given = {"file": str(tmp_path / "people.csv"), "hierarchies": str(tmp_path), "quasi": ["zip", "age"],
+             "sensitive": [], "numbers": []}  # fmt: skip
+    threes, sixes = list(own.measured(["kacpc"], [3, 6], **given))
+    assert (threes["rows"], threes["tuples"], threes["precision"], threes["ncp"]) == (6, 2, 1.0, 0.0)
+    assert sixes["precision"] == pytest.approx(1 - (1 / 2 + 1) / 2)
+    assert sixes["ncp"] == pytest.approx((2 / 3 + 1) / 2)
+    assert threes["cpu_to_baseline"] == sixes["cpu_to_baseline"] == 1.0
+    (failed,) = own.measured(["kacpc"], [3], **given | {"quasi": ["height"]})
+    assert "no column height" in failed["failed"]

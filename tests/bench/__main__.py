@@ -3,7 +3,8 @@
 `first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
 `bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`:
 least loss; `squares`: microaggregation; `streams`: every stream system beside FADS; `spark` (`--rows`): by Spark, which
-must be installed; `figures` (`--plot`): the papers' figures; `guide`: the guide to all algorithms. Anything else is a
+must be installed; `figures` (`--plot`): the papers' figures; `guide`: the guide to all algorithms; `own` (`--file`,
+`--hierarchies`, `--quasi`, `--sensitive`, `--numbers`, `--call`): what is lost on a table of yours. Anything else is a
 table of tests/bench/speed.py: statement, clustering alone, and a plain loop.
 """
 
@@ -21,6 +22,7 @@ from tests.bench import (
     guide,
     improve,
     large,
+    own,
     small,
     spark,
     speed,
@@ -50,8 +52,17 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
         [SIZES[n] for n in given.rows or ("1m", "10m")], given.algorithm or ["kacpc"], given.json
     ),
     "guide": lambda given: guide.report(),
+    "own": lambda given: own.report(
+        given.call or own.QUICK, given.k or [10], given.json, file=given.file, hierarchies=given.hierarchies,
+        quasi=_names(given.quasi), sensitive=_names(given.sensitive), numbers=_names(given.numbers),
+    ),
     "figures": lambda given: figures.report(given.figure or [], given.plot, given.json),
 }  # fmt: skip
+
+
+def _names(given: str) -> list[str]:
+    """Names of columns, with commas between them."""
+    return [name.strip() for name in given.split(",") if name.strip()]
 
 
 def arguments() -> argparse.Namespace:
@@ -74,13 +85,22 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tables", action="append", choices=list(wide.CASES), help="wide: tables")
     parser.add_argument("--figure", action="append", choices=list(figures.FIGURES), help="figures: which ones")
     parser.add_argument("--plot", metavar="FOLDER", help="figures: draw them there")
-    return parser.parse_args()
+    parser.add_argument("--file", help="own: a CSV or Parquet file")
+    parser.add_argument("--hierarchies", metavar="FOLDER", help="own: its hierarchies, a file COLUMN.csv each")
+    parser.add_argument("--quasi", default="", metavar="COLUMNS", help="own: quasi-identifiers (default: all others)")
+    parser.add_argument("--sensitive", default="", metavar="COLUMNS", help="own: sensitive columns")
+    parser.add_argument("--numbers", default="", metavar="COLUMNS", help="own: columns whose hierarchy is not used")
+    parser.add_argument("--call", action="append", choices=list(own.CALLS), help="own: what is measured")
+    given = parser.parse_args()
+    if "own" in given.cases and not given.file:
+        parser.error("own needs --file")
+    return given
 
 
 def main() -> None:
     """Runs what was chosen and prints tables or JSON lines."""
     given = arguments()
-    if not (data.DATA / "adult.csv").exists():
+    if given.cases != ["own"] and not (data.DATA / "adult.csv").exists():
         sys.exit("the benchmarks resample Adult: shared/data/adult.csv is not beside this checkout")
     tables = [c for c in given.cases or speed.CASES if c in speed.CASES and (given.cases or c != "10m")]
     if given.algorithms:
@@ -91,7 +111,8 @@ def main() -> None:
             for algorithm in given.algorithm or ["kacpc"]:
                 speed.profile(case, given.k[0] if given.k else 10, given.runs, algorithm)
     else:
-        for group in [c for c in given.cases or GROUPS if c in GROUPS and (given.cases or c not in ("guide", "spark"))]:
+        unasked = [group for group in GROUPS if group not in ("guide", "own", "spark")]
+        for group in [case for case in given.cases or unasked if case in GROUPS]:
             GROUPS[group](given)
         if tables:
             speed.report(tables, given.k or [2, 10, 100], given.runs, given.json)

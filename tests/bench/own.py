@@ -1,0 +1,123 @@
+"""Any table: what `best` and other algorithms lose on a file, by precision and by NCP, and what that takes.
+
+    python -m tests.bench own --file people.csv --hierarchies folder --quasi age,zip,sex --sensitive disease
+
+A hierarchy is a file `COLUMN.csv` of the folder, as ARX writes it, a line a leaf. Numbers and dates without one (or
+named with `--numbers`) are published as intervals, other columns without one as themselves or `*`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dbanon.sqltext.quote import identifier
+from tests.bench import apart
+from tests.bench.apart import Clock, row, table
+
+CALLS: dict[str, tuple[str, str]] = {
+    "kacpc": ("kacpc", ""),
+    "kmember": ("kmember", ", large := true"),
+    "mondrian": ("mondrian", ""),
+    "mdav": ("mdav", ", large := true"),
+    "best fast": ("best", ""),
+    "best normal": ("best", ", effort := 'normal'"),
+    "best high": ("best", ", effort := 'high'"),
+    "best fast, ncp": ("best", ", objective := 'ncp'"),
+    "best normal, ncp": ("best", ", objective := 'ncp', effort := 'normal'"),
+    "best high, ncp": ("best", ", objective := 'ncp', effort := 'high'"),
+}
+"""What can be measured: a function, and what is said beside table and k."""
+
+QUICK = tuple(name for name in CALLS if "high" not in name)
+"""What is measured where nothing is named; the first one is what the time of the others stands beside."""
+
+
+def load(
+    con: Any, file: str, hierarchies: str | None, quasi: Sequence[str], sensitive: Sequence[str], numbers: Sequence[str]
+) -> list[str]:
+    """Stores a file (CSV, Parquet) as `t` with its policy; gives its quasi-identifiers, which are all columns that are
+    not sensitive where none are named. ValueError for a column that it has not."""
+    import dbanon
+
+    con.read_parquet(file).create("t") if file.endswith(".parquet") else con.read_csv(file).create("t")
+    columns = [name for (name,) in con.execute("SELECT column_name FROM (DESCRIBE t)").fetchall()]
+    unknown = sorted({*quasi, *sensitive, *numbers} - set(columns))
+    if unknown:
+        raise ValueError(f"no column {', '.join(unknown)} in {file}, which has {', '.join(columns)}")
+    chosen = list(quasi) or [c for c in columns if c not in sensitive]
+    roles: dict[str, Any] = dict.fromkeys(sensitive, "sensitive")
+    for column in chosen:
+        stored = Path(hierarchies or "", f"{column}.csv")
+        roles[column] = "quasi"
+        if hierarchies and column not in numbers and stored.exists():
+            dbanon.load_hierarchy(con, column, stored)
+            roles[column] = ("quasi", column)
+    dbanon.declare(con, "t", **roles)
+    return chosen
+
+
+def measure(name: str, k: int, **given: Any) -> dict[str, Any]:
+    """Of one call: precision, NCP by cell, seconds of clock and CPU of the statement, kernels being compiled; beside it the
+    seconds of DuckDB's GROUP BY of the columns, the records and their tuples."""
+    import duckdb
+
+    import dbanon
+
+    con = dbanon.attach(duckdb.connect())
+    quasi = ", ".join(identifier(c) for c in load(con, **given))
+    function, more = CALLS[name]
+    con.execute("CREATE TABLE few AS FROM t LIMIT 500")
+    con.execute("INSERT INTO dbanon.policy BY NAME SELECT * REPLACE ('few' AS table_name) FROM dbanon.policy")
+    con.execute(f"CREATE TABLE safe AS FROM {function}('few', k = 2{more})")
+    clock = Clock()
+    tuples = con.execute(f"SELECT count(*) FROM (SELECT {quasi}, count(*) FROM t GROUP BY ALL)").fetchall()[0][0]
+    grouped = clock.read()
+    clock = Clock()
+    con.execute(f"CREATE OR REPLACE TABLE safe AS FROM {function}('t', k = {k}{more})")
+    seconds, cpu = clock.read()
+    metrics = dict(con.execute(f"SELECT metric, value FROM {function}_metrics('t', k = {k}{more})").fetchall())
+    con.close()
+    return {
+        "rows": int(metrics["records"]), "tuples": tuples, "precision": metrics["precision"], "ncp": metrics["gcp"],
+        "s": seconds, "cpu": cpu, "group_by_s": grouped[0], "group_by_cpu": grouped[1],
+    }  # fmt: skip
+
+
+def measured(calls: Sequence[str], ks: Sequence[int], **given: Any) -> Iterator[dict[str, Any]]:
+    """A row a k and call, each from a process of its own; `cpu_to_baseline` is its CPU time beside that of the first
+    call."""
+    for k in ks:
+        baseline = None
+        for name in calls:
+            found: dict[str, Any] = {"k": k, "call": name}
+            try:
+                found |= apart.run(measure, name=name, k=k, **given)
+            except apart.Failed as error:
+                yield found | {"failed": str(error)}
+                continue
+            baseline = baseline or found["cpu"]
+            yield found | {"cpu_to_baseline": found["cpu"] / baseline}
+
+
+def report(calls: Sequence[str], ks: Sequence[int], as_json: bool, **given: Any) -> None:
+    """Prints a row a k and call."""
+    if not as_json:
+        print(f"\n{given['file']}: CREATE TABLE AS in a database in memory, each in a process of its own\n")
+        print(table("k", "call", "precision", "NCP", "s", "CPU s", f"CPU / {calls[0]}", "CPU / GROUP BY", "peak MB"))
+    for found in measured(calls, ks, **given):
+        if as_json:
+            print(json.dumps(found), flush=True)
+        elif "failed" in found:
+            print(row(found["k"], found["call"], found["failed"], *[""] * 6), flush=True)
+        else:
+            print(
+                row(
+                    found["k"], found["call"], f"{found['precision']:.4f}", f"{found['ncp']:.4f}", found["s"],
+                    found["cpu"], found["cpu_to_baseline"], round(found["cpu"] / found["group_by_cpu"]),
+                    found["peak_mb"],
+                ),
+                flush=True,
+            )  # fmt: skip
