@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from dbanon.cli.common import AS_JSON, answer, errors_as_messages
 
 
 @click.command("dbt")
-@click.option("--to", type=click.Path(), help="Copy the package to this folder of the project, which must not exist.")
+@click.option("--to", type=click.Path(file_okay=False), help="Copy the package to this folder of the project.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
 @AS_JSON
-def dbt(to: str | None, as_json: bool) -> None:
-    """Print the packages.yml by which a dbt project has dbanon's materialization, tests and macros.
+def dbt(to: str | None, force: bool, as_json: bool) -> None:
+    """Print the packages.yml with which a dbt project has the materialization, tests and macros of dbanon.
 
-    It names the package where dbanon is installed, a place of this machine. With --to it is copied into the project and
-    can be committed there.
+    It names the place where dbanon is installed. With --to the package is copied into the project, to be committed.
     """
     from dbanon.dbt import shipped
 
     with errors_as_messages():
         if to is not None:
-            shipped.copy(Path(to))
-    folder = shipped.FOLDER if to is None else Path(to)
+            shipped.copy(to, overwrite=force)
+    folder = str(shipped.FOLDER if to is None else to)
     said = shipped.packages_yml(folder)
-    answer({"folder": str(folder), "packages_yml": said}, as_json, said.rstrip("\n"))
+    answer({"folder": folder, "packages_yml": said}, as_json, said.rstrip("\n"))

@@ -30,7 +30,7 @@ _OF_DBT = {field.name for field in fields(ModelConfig)}
 _LOGGER = AdapterLogger("dbanon")
 
 
-class Plugin(BasePlugin):  # type: ignore[misc]
+class Plugin(BasePlugin):
     """What dbt-duckdb calls; it finds the class by its name."""
 
     _instance: Any = None

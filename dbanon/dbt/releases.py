@@ -13,6 +13,7 @@ from dbanon.client.connection import Connection
 from dbanon.dbt.model import FIRST, NEXT, Model
 from dbanon.engine import cells
 from dbanon.functions.call import Call
+from dbanon.functions.registry import table_functions
 from dbanon.release import timed_search
 from dbanon.sqltext.quote import qualified
 from dbanon.views import ledger, materialized, place, statement
@@ -29,8 +30,7 @@ def released(instance: Any, model: Model) -> list[str]:
     """
     with contextlib.closing(Connection(instance.cursor())) as connection, _heard() as said:
         name = str(qualified(*model.place))
-        (view,) = statement.steps(f"{statement.CREATE} {name} AS {model.query}", connection.raw.extract_statements)
-        function, source, given = connection.called(view.query)
+        function, source, given = connection.called(_call(connection, name, model.query))
         with cells.withheld(function, lambda: [source]):
             entry = _published(connection, model)
             if entry is None or model.full_refresh:
@@ -46,6 +46,15 @@ def released(instance: Any, model: Model) -> list[str]:
     return said
 
 
+def _call(connection: Connection, name: str, query: str) -> str:
+    """The query of a model, without what stands around it; NotOneCall, UnreadableStatement."""
+    steps = statement.steps(f"{statement.CREATE} {name} AS {query}", connection.raw.extract_statements)
+    if len(steps) > 1:
+        publishing = [f.name for f in table_functions().values() if f.kind == "release"]
+        raise errors.NotOneCall("another statement follows it", publishing, statement.CREATE)
+    return str(steps[0].query)
+
+
 def _published(connection: Connection, model: Model) -> Entry | None:
     """The published version of the model's release."""
     database, *rest = model.place
@@ -55,9 +64,7 @@ def _published(connection: Connection, model: Model) -> Entry | None:
     return found[-1] if found else None
 
 
-def _check_same(
-    connection: Connection, entry: Entry, model: Model, called: tuple[str, str, Mapping[str, Any]]
-) -> None:
+def _check_same(connection: Connection, entry: Entry, model: Model, called: tuple[str, str, Mapping[str, Any]]) -> None:
     """ChangedModel where the release was made by another call, or tells people apart by other columns."""
     function, source, given = called
     now = json.loads(json.dumps(dict(given), default=str))

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-import shutil
+import json
 from pathlib import Path
+
+from dbanon import errors
+from dbanon.files import writing
 
 FOLDER = Path(__file__).parent / "package"
 
 
 def packages_yml(folder: str | Path) -> str:
     """What the packages.yml of a project says of the package in a folder."""
-    return f"packages:\n  - local: {str(folder)!r}\n"
+    return f"packages:\n  - local: {json.dumps(str(folder), ensure_ascii=False)}\n"
 
 
-def copy(to: Path) -> int:
-    """Copies the package into a folder, over what is there of another version; the number of files."""
+def copy(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Copies the package into a folder, which is made where it is missing; gives the paths of its files.
+
+    Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
+    """
     files = sorted(path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.is_file())
-    for file in files:
-        (to / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(FOLDER / file, to / file)
-    return len(files)
+    texts = {writing.local("dbt", folder) / file: (FOLDER / file).read_text(encoding="utf-8") for file in files}
+    if not overwrite and (there := [str(path) for path in texts if path.exists()]):
+        raise errors.TargetExists(str(folder), there, "dbt")
+    for path, text in texts.items():
+        with writing.written("dbt", path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with writing.draft("dbt", path) as draft:
+            draft.write_text(text, encoding="utf-8")
+    return list(texts)

@@ -95,7 +95,7 @@ class ChangedModel(DbanonError):
 
     def __init__(self, name: str, differs: Iterable[str]) -> None:
         super().__init__(
-            f"{name}: its published version was made by another call; what differs: {', '.join(differs)}. A refresh keeps "
-            "the call. Hint: dbt run --full-refresh makes the next version with the call as it is now, all clustered "
-            "anew and held against every version before."
+            f"{name}: the published version was made by another call; what differs: {', '.join(differs)}. A refresh "
+            "keeps the call. Hint: dbt run --full-refresh makes the next version by the call as it is now, with all "
+            "records clustered anew, and holds it against every version before."
         )

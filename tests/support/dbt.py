@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -38,7 +39,11 @@ def python() -> str:
     named = os.environ.get("DBANON_DBT_PYTHON")
     if named:
         return named
-    if importlib.util.find_spec("dbt") is None:
+    try:
+        there = importlib.util.find_spec("dbt.adapters.duckdb")
+    except ModuleNotFoundError:
+        there = None
+    if there is None:
         pytest.skip("dbt-duckdb is not installed (dbanon[dbt]), and DBANON_DBT_PYTHON names no Python that has it")
     return sys.executable
 
@@ -56,7 +61,7 @@ class Ran:
 
 def run(project: Path, *commands: str) -> list[Ran]:
     """Runs commands such as `build --full-refresh` one after the other, in one process."""
-    given = json.dumps([command.split() for command in commands])
+    given = json.dumps([shlex.split(command) for command in commands])
     environment = os.environ | {
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
         "DBT_USE_COLORS": "false",
