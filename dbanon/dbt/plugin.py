@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import fields
 from typing import Any
@@ -12,6 +13,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.artifacts.resources import ModelConfig
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbanon.client.connection import Connection
 from dbanon.dbt.model import Model
 from dbanon.dbt.releases import released
 from dbanon.engine.install import attach
@@ -20,7 +22,8 @@ from dbanon.errors import DbanonError
 FORMAT = "anonymized"
 """What the materialization of this name calls its format, in a call that others make with `parquet` or `csv`."""
 
-_LOCK = threading.RLock()
+_ATTACHING = threading.Lock()
+_RELEASING = threading.Lock()
 """Models run on several threads. Macros are read once for all; and of releases made at once, none would be held against
 the other."""
 
@@ -37,12 +40,12 @@ class Plugin(BasePlugin):
 
     def configure_connection(self, conn: Any) -> None:
         """Makes the schema `dbanon` in the database of the profile, once."""
-        with _LOCK:
+        with _ATTACHING:
             self._instance = attach(conn)
 
     def configure_cursor(self, cursor: Any) -> None:
         """Attaches a cursor: macros belong to one connection, and each model has one of its own."""
-        with _LOCK:
+        with _ATTACHING:
             attach(cursor, catalog=False)
 
     def store(self, target_config: Any) -> None:
@@ -53,8 +56,10 @@ class Plugin(BasePlugin):
         place = (relation.database, relation.schema, relation.identifier)
         try:
             model = Model.of(place, **target_config.config, of_dbt=_OF_DBT)
-            with _LOCK:
-                said = released(self._instance, model)
+            with _ATTACHING:
+                connection = Connection(self._instance.cursor())
+            with contextlib.closing(connection), _RELEASING:
+                said = released(connection, model)
         except (DbanonError, duckdb.Error) as error:
             raise DbtRuntimeError(str(error).split("\n\nLINE ")[0]) from None
         for warning in said:

@@ -21,14 +21,14 @@ from dbanon.views.ledger import Entry
 from dbanon.views.warned import DisclosureWarning, UtilityWarning
 
 
-def released(instance: Any, model: Model) -> list[str]:
-    """Makes the next version of a model's release, by way of a connection of its instance; what there is to warn of.
+def released(connection: Connection, model: Model) -> list[str]:
+    """Makes the next version of a model's release, on a connection in no transaction; what there is to warn of.
 
     Without a published release it is the first; with one it is a refresh, and with `full_refresh` the next version with
     the call as it is now, all clustered anew. The ledger holds it against all versions either way. Raises ChangedModel
     where the call is not that of the release, and what `materialize` and `refresh` raise.
     """
-    with contextlib.closing(Connection(instance.cursor())) as connection, _heard() as said:
+    with _heard() as said:
         name = str(qualified(*model.place))
         function, source, given = connection.called(_call(connection, name, model.query))
         with cells.withheld(function, lambda: [source]):

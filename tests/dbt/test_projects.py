@@ -92,6 +92,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 SEEDS + quoted,
                 materialized="anonymized",
                 composition="refuse",
+                persist_docs={"relation": True},
                 post_hook="CREATE OR REPLACE TABLE {{ this.schema }}.hooked AS FROM {{ this }}",
             ),
             "models/ages.sql": model(
@@ -102,6 +103,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "models/schema.yml": """
 models:
   - name: safe
+    description: What others may read.
     data_tests:
       - dbanon.k_anonymous: {arguments: {k: 10}}
       - dbanon.l_diverse: {arguments: {l: 2}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import dbanon
 from dbanon import errors
+from dbanon.client.connection import Connection
 from dbanon.dbt.model import Model
 from dbanon.dbt.releases import released
 from dbanon.sqltext.quote import qualified
@@ -42,7 +44,9 @@ def clinic(opened: Any) -> Iterator[Any]:
 
 def run(con: Any, query: str = CALL, name: str = "safe", *, full_refresh: bool = False, **config: Any) -> list[str]:
     """What one run of a model warns of."""
-    return released(con, Model.of(("memory", "main", name), query, config, full_refresh=full_refresh))
+    model = Model.of(("memory", "main", name), query, config, full_refresh=full_refresh)
+    with contextlib.closing(Connection(con.cursor())) as connection:
+        return released(connection, model)
 
 
 def versions(con: Any, name: str = "safe") -> list[tuple[int, str, int]]:
