@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from dbanon import errors
@@ -13,7 +14,10 @@ FOLDER = Path(__file__).parent / "package"
 
 def packages_yml(folder: str | Path) -> str:
     """What the packages.yml of a project says of the package in a folder."""
-    return f"packages:\n  - local: {json.dumps(str(folder), ensure_ascii=False)}\n"
+    place = str(folder)
+    if not re.fullmatch(r"[\w./-]+", place):  # YAML takes a JSON text for what it is
+        place = json.dumps(place, ensure_ascii=False)
+    return f"packages:\n  - local: {place}\n"
 
 
 def copy(folder: str | Path, *, overwrite: bool = False) -> list[Path]:

@@ -37,10 +37,10 @@ def test_macros_begin_with_what_they_are_and_are_jinja(path: Path) -> None:
 
 def test_the_command_names_the_package_or_copies_it(tmp_path: Path) -> None:
     named = CliRunner().invoke(main, ["dbt"])
-    assert (named.exit_code, named.output) == (0, f'packages:\n  - local: "{shipped.FOLDER}"\n')
+    assert (named.exit_code, named.output) == (0, f"packages:\n  - local: {shipped.FOLDER}\n")
     to = tmp_path / "it's"
     copied = CliRunner().invoke(main, ["dbt", "--to", str(to), "--json"])
-    assert json.loads(copied.output)["folder"] == str(to)
+    assert json.loads(copied.output) == {"folder": str(to), "packages_yml": f'packages:\n  - local: "{to}"\n'}
     files = {path.relative_to(to): path.read_text() for path in to.rglob("*") if path.is_file()}
     assert files == {p.relative_to(shipped.FOLDER): p.read_text() for p in shipped.FOLDER.rglob("*") if p.is_file()}
 

@@ -7,8 +7,8 @@
   {%- set rows -%}
     (SELECT * EXCLUDE ({{ (['table_name'] + (['schema_name'] if 'schema_name' in names else []) + (['weight'] if 'weight' in names else [])) | join(', ') }}),
       table_name,
-      {{ 'coalesce(schema_name, ' ~ schema ~ ')' if 'schema_name' in names else schema }} AS schema_name
-      {%- if 'weight' in names %}, coalesce(weight, 1) AS weight{% endif %}
+      {{ 'coalesce(schema_name::VARCHAR, ' ~ schema ~ ')' if 'schema_name' in names else schema }} AS schema_name
+      {%- if 'weight' in names %}, coalesce(weight::DOUBLE, 1) AS weight{% endif %}
     FROM {{ seed }})
   {%- endset -%}
   DELETE FROM {{ policy }} AS p
