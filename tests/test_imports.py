@@ -20,7 +20,8 @@ RULES = {
     "audit": "", "client": "duckdb numpy pandas", "plots": "matplotlib", "spark": "duckdb numpy pyarrow pyspark",
     "serve": "duckdb pyarrow",
     "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",
-    "harlequin": "duckdb harlequin", "manual": "click", "shell": "click duckdb prompt_toolkit pygments rich",
+    "dbt": "dbt dbt_common duckdb", "harlequin": "duckdb harlequin", "manual": "click",
+    "shell": "click duckdb prompt_toolkit pygments rich",
     "cli": "click duckdb rich", "__main__": "",
 }  # fmt: skip
 """A folder imports from itself and from those before it, and of the libraries below only those that it names."""

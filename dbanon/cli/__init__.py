@@ -8,6 +8,7 @@ from dbanon import __version__
 from dbanon.cli.anonymize import anonymize
 from dbanon.cli.browse import algorithms, hierarchy, policy
 from dbanon.cli.compare import choose, compare
+from dbanon.cli.dbt import dbt
 from dbanon.cli.demo import demo
 from dbanon.cli.docs import docs
 from dbanon.cli.group import Commands
@@ -45,6 +46,7 @@ for command in (
     choose,
     client,
     compare,
+    dbt,
     demo,
     docs,
     doctor,

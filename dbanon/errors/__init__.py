@@ -41,6 +41,7 @@ from dbanon.errors.data import (
     UnusedArgument,
 )
 from dbanon.errors.frontends import (
+    ChangedModel,
     MissingExtra,
     NotDuckDB,
     PersonLeftOut,
@@ -157,6 +158,7 @@ __all__ = [
     "BeyondLimit",
     "Busy",
     "CallsItself",
+    "ChangedModel",
     "CompositionRefused",
     "CompositionUnchecked",
     "CompositionUnknown",

@@ -1,4 +1,4 @@
-"""The shell, optional libraries and SQLAlchemy."""
+"""The shell, optional libraries, SQLAlchemy and dbt."""
 
 from __future__ import annotations
 
@@ -87,4 +87,15 @@ class UnmappableView(DbanonError):
         super().__init__(
             f"{name}: {why} Hint: class {name}(AnonymizedView, Base): __source__ = Patient; __algorithm__ = 'kacpc'; "
             "__k__ = 10."
+        )
+
+
+class ChangedModel(DbanonError):
+    """A dbt model whose call is not the one that its release was made by."""
+
+    def __init__(self, name: str, differs: Iterable[str]) -> None:
+        super().__init__(
+            f"{name}: the published version was made by another call; what differs: {', '.join(differs)}. A refresh "
+            "keeps the call. Hint: dbt run --full-refresh makes the next version by the call as it is now, with all "
+            "records clustered anew, and holds it against every version before."
         )

@@ -524,6 +524,7 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 # --- all of them --------------------------------------------------------------------------------------------
 
 ELSEWHERE = {
+    "ChangedModel": "test_releases.py",
     "FewRecords": "test_ml_utility.py",
     "ManyValues": "test_ml_utility.py",
     "InAPart": "test_frames.py",

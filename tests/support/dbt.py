@@ -1,64 +1,76 @@
-"""What dbt does with a project that uses DuckDB, as far as the documentation's example needs it.
-
-dbt itself is no dependency of the tests. This reads the same files: it hands a cursor to the plugin, loads the seeds
-with their hooks, and makes every model a table.
-"""
+"""dbt on a project, for tests: in the running environment, or in that of the Python that DBANON_DBT_PYTHON names."""
 
 from __future__ import annotations
 
 import importlib.util
-import re
+import json
+import os
+import shlex
+import subprocess
 import sys
-import types
-from graphlib import TopologicalSorter
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-import duckdb
-import jinja2
 import pytest
 
-_REF = re.compile(r"""ref\(["'](\w+)["']\)""")
+ROOT = Path(__file__).resolve().parents[2]
+
+_RUN = """
+import json, sys
+from dbt.cli.main import dbtRunner
+
+told = []
+for command in json.loads(sys.argv[1]):
+    result = dbtRunner().invoke(command)
+    nodes = getattr(result.result, "results", None) or []
+    told.append({
+        "success": result.success,
+        "error": str(result.exception or ""),
+        "nodes": {n.node.name: [str(n.status), n.message or ""] for n in nodes if hasattr(n, "status")},
+    })
+print("\\n" + json.dumps(told))
+"""
 
 
-def build(patch: pytest.MonkeyPatch) -> None:
-    """`dbt build` in the current folder."""
-    (database,) = re.findall(r"^ *path: (\S+)$", Path("profiles.yml").read_text(), re.MULTILINE)
-    with duckdb.connect(database) as parent:
-        cursor = parent.cursor()
-        _plugin(patch).configure_cursor(cursor)
-        made = {path.stem: path for path in (*Path("seeds").glob("*.csv"), *Path("models").glob("*.sql"))}
-        needs = {name: set(_REF.findall(path.read_text())) for name, path in made.items()}
-        for name in TopologicalSorter(needs).static_order():
-            (_seed if made[name].suffix == ".csv" else _model)(cursor, made[name], database)
+@cache
+def python() -> str:
+    """A Python that has dbt-duckdb; the test is skipped where there is none."""
+    named = os.environ.get("DBANON_DBT_PYTHON")
+    if named:
+        return named
+    try:
+        there = importlib.util.find_spec("dbt.adapters.duckdb")
+    except ModuleNotFoundError:
+        there = None
+    if there is None:
+        pytest.skip("dbt-duckdb is not installed (dbanon[dbt]), and DBANON_DBT_PYTHON names no Python that has it")
+    return sys.executable
 
 
-def _plugin(patch: pytest.MonkeyPatch) -> Any:
-    """The plugin that the profile names, on a base class that stands in for dbt's."""
-    for module in ("dbt", "dbt.adapters", "dbt.adapters.duckdb", "dbt.adapters.duckdb.plugins"):
-        patch.setitem(sys.modules, module, types.ModuleType(module))
-    patch.setattr(sys.modules["dbt.adapters.duckdb.plugins"], "BasePlugin", object, raising=False)
-    (name,) = re.findall(r"module: (\w+)$", Path("profiles.yml").read_text(), re.MULTILINE)
-    spec = importlib.util.spec_from_file_location(name, f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.Plugin()
+@dataclass(frozen=True)
+class Ran:
+    """What one command of dbt came to: by node its status and its message."""
+
+    success: bool
+    error: str
+    nodes: dict[str, list[str]]
+    text: str
+    """What all commands of the process printed."""
 
 
-def _seed(cursor: Any, path: Path, database: str) -> None:
-    this = f'"{Path(database).stem}"."main"."{path.stem}"'
-    cursor.execute("BEGIN")
-    cursor.execute(f"CREATE OR REPLACE TABLE {this} AS FROM read_csv('{path}', all_varchar = true)")
-    for hook in re.findall(r'^ *- "(.*)"$', Path("dbt_project.yml").read_text(), re.MULTILINE):
-        cursor.execute(jinja2.Template(hook).render(this=this))
-    cursor.execute("COMMIT")
-
-
-def _model(cursor: Any, path: Path, database: str) -> None:
-    def ref(name: str) -> str:
-        return f'"{Path(database).stem}"."main"."{name}"'
-
-    query = jinja2.Template(path.read_text()).render(ref=ref, config=lambda **settings: "")
-    cursor.execute(f"CREATE OR REPLACE TABLE {ref(path.stem)} AS ({query})")
+def run(project: Path, *commands: str) -> list[Ran]:
+    """Runs commands such as `build --full-refresh` one after the other, in one process."""
+    given = json.dumps([shlex.split(command) for command in commands])
+    environment = os.environ | {
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        "DBT_USE_COLORS": "false",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONWARNINGS": "",
+    }
+    done = subprocess.run(
+        [python(), "-c", _RUN, given], cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    text = done.stdout + done.stderr
+    assert done.returncode == 0, text
+    return [Ran(**told, text=text) for told in json.loads(done.stdout.rstrip().rpartition("\n")[2])]

@@ -1,4 +1,4 @@
-"""Mistakes in the shell and with SQLAlchemy, and what is not installed."""
+"""Mistakes in the shell, with SQLAlchemy and with dbt, and what is not installed."""
 
 from __future__ import annotations
 
@@ -57,5 +57,9 @@ MISTAKES: tuple[Mistake, ...] = (
     python(
         errors.UnmappableView("SafePatient", "__source__ is missing."),
         _MODEL + "class SafePatient(AnonymizedView, Base):\n    __k__ = 10",
+    ),
+    Mistake(
+        errors.ChangedModel("safe_patients", ["k"]),
+        when="It comes in dbt, when a model that is materialized as `anonymized` was changed since its last run.",
     ),
 )

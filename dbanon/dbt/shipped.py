@@ -1,0 +1,37 @@
+"""The dbt package that comes with the plugin: materialization, tests and macros, which dbt reads from a folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from dbanon import errors
+from dbanon.files import writing
+
+FOLDER = Path(__file__).parent / "package"
+
+
+def packages_yml(folder: str | Path) -> str:
+    """What the packages.yml of a project says of the package in a folder."""
+    place = str(folder)
+    if not re.fullmatch(r"[\w./-]+", place):  # YAML takes a JSON text for what it is
+        place = json.dumps(place, ensure_ascii=False)
+    return f"packages:\n  - local: {place}\n"
+
+
+def copy(folder: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Copies the package into a folder, which is made where it is missing; gives the paths of its files.
+
+    Raises TargetNotLocal, NotWritten, and TargetExists unless `overwrite`; nothing is written then.
+    """
+    files = sorted(path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.is_file())
+    texts = {writing.local("dbt", folder) / file: (FOLDER / file).read_text(encoding="utf-8") for file in files}
+    if not overwrite and (there := [str(path) for path in texts if path.exists()]):
+        raise errors.TargetExists(str(folder), there, "dbt")
+    for path, text in texts.items():
+        with writing.written("dbt", path.parent):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with writing.draft("dbt", path) as draft:
+            draft.write_text(text, encoding="utf-8")
+    return list(texts)

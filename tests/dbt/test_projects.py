@@ -1,0 +1,272 @@
+"""`dbt build` on a project: releases, tests, seeds, what is refused, and what dbt writes down.
+
+dbt runs in a process of its own, once for all tests of a project.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import dbt
+
+import dbanon
+from dbanon.dbt import shipped
+
+pytestmark = pytest.mark.whole
+
+PROFILE = """
+clinic:
+  target: dev
+  outputs:
+    dev:
+      type: duckdb
+      path: clinic.duckdb
+      schema: wards
+      threads: 4
+      plugins: [{module: dbanon.dbt}]
+"""
+PROJECT = """
+name: clinic
+version: "1.0"
+profile: clinic
+seeds:
+  clinic:
+    policy:
+      +column_types: {top: varchar, grid: varchar}
+      +post-hook: "{{ dbanon.store_policy(this) }}"
+    hierarchy:
+      +column_types: {name: varchar, node: varchar, parent: varchar, label: varchar}
+      +post-hook: "{{ dbanon.store_hierarchies(this) }}"
+"""
+POLICY = """table_name,column_name,role,hierarchy,top,weight
+patients,number,person,,,
+patients,age,quasi,,75,2
+patients,zip,quasi,zip3,,
+patients,disease,sensitive,,,
+"""
+HIERARCHY = """name,node,parent,label,ord
+zip3,*,,*,0
+zip3,021,*,021**,0
+zip3,02138,021,02138,0
+zip3,02139,021,02139,1
+zip3,10001,*,10001,1
+"""
+PATIENTS = """
+SELECT 1000 + i AS number, 20 + i % 60 AS age, ['02138', '02139', '10001'][1 + i % 3] AS zip,
+    ['Flu', 'Cold', 'Asthma'][1 + i % 7 % 3] AS disease, 'gib' || 'son' || i AS name
+FROM range({{ var('n', 300) }}) AS r (i)
+"""
+SEEDS = "-- depends_on: {{ ref('policy') }} {{ ref('hierarchy') }}\n"
+
+
+def write(project: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text, encoding="utf-8")
+
+
+def model(query: str, **config: object) -> str:
+    settings = ", ".join(f"{name}={value!r}" for name, value in config.items())
+    return f"{{{{ config({settings}) }}}}\n{query}\n"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with the package, in a schema of its own."""
+    dbt.python()
+    folder = tmp_path_factory.mktemp("clinic")
+    quoted = "SELECT * FROM kacpc({{ dbanon.name(ref('patients')) }}, k=10, l=2)"
+    write(
+        folder,
+        {
+            "profiles.yml": PROFILE,
+            "dbt_project.yml": PROJECT,
+            "packages.yml": shipped.packages_yml("copied"),
+            "seeds/policy.csv": POLICY,
+            "seeds/hierarchy.csv": HIERARCHY,
+            "models/patients.sql": model(PATIENTS, materialized="table"),
+            "models/safe.sql": model(
+                SEEDS + quoted,
+                materialized="anonymized",
+                composition="refuse",
+                persist_docs={"relation": True},
+                post_hook="CREATE OR REPLACE TABLE {{ this.schema }}.hooked AS FROM {{ this }}",
+            ),
+            "models/ages.sql": model(
+                SEEDS + """SELECT * FROM kacpc('{{ ref("patients") }}', k=10, l=2)""", materialized="table"
+            ),
+            "models/seen.sql": model(SEEDS + quoted, materialized="view"),
+            "models/read.sql": "SELECT zip, count(*) AS patients FROM {{ ref('safe') }} GROUP BY ALL",
+            "models/schema.yml": """
+models:
+  - name: safe
+    description: What others may read.
+    data_tests:
+      - dbanon.k_anonymous: {arguments: {k: 10}}
+      - dbanon.l_diverse: {arguments: {l: 2}}
+  - name: ages
+    data_tests:
+      - dbanon.k_anonymous: {arguments: {k: 10, qi: [age, zip]}}
+      - dbanon.k_anonymous: {name: too_much, arguments: {k: 200, qi: [age, zip]}, config: {severity: warn}}
+""",
+        },
+    )
+    shipped.copy(folder / "copied")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ran(project: Path) -> dict[str, dbt.Ran]:
+    """What dbt came to, command by command."""
+    commands = {
+        "deps": "deps",
+        "first": "build",
+        "more": "run -s +safe --vars 'n: 330'",
+        "few": "run -s +safe --vars 'n: 331'",
+        "docs": "docs generate",
+    }
+    return dict(zip(commands, dbt.run(project, *commands.values()), strict=True))
+
+
+def rows(project: Path, query: str) -> list[Any]:
+    with dbanon.connect(project / "clinic.duckdb", read_only=True) as con:
+        return list(con.execute(query).fetchall())
+
+
+def test_a_build_makes_tables_views_and_releases_and_tests_them(project: Path, ran: dict[str, dbt.Ran]) -> None:
+    assert ran["deps"].success, ran["deps"].text
+    assert ran["first"].success, ran["first"].text
+    nodes = ran["first"].nodes
+    assert nodes["safe"] == ["success", "version 1, 300 records"]
+    assert [status for name, (status, _) in nodes.items() if name.startswith("dbanon_")].count("pass") == 3
+    assert nodes["too_much"][0] == "warn"
+    assert rows(project, "SELECT count(*) FROM wards.ages") == [(300,)]
+    assert rows(project, "SELECT count(*) FROM wards.hooked") == [(330,)]  # by the run after it
+    published = rows(project, "SELECT schema_name, name FROM dbanon.release WHERE status = 'published' ORDER BY ALL")
+    assert published == [("wards", "safe")]
+
+
+def test_seeds_are_the_policy_and_the_hierarchies(project: Path, ran: dict[str, dbt.Ran]) -> None:
+    policy = rows(project, "SELECT schema_name, column_name, role, top, weight FROM dbanon.policy ORDER BY column_name")
+    assert policy[0] == ("wards", "age", "quasi", "75", 2.0)
+    assert {row[:1] + row[3:] for row in policy[1:]} == {("wards", None, 1.0)}
+    assert (
+        rows(project, "SELECT DISTINCT zip FROM wards.ages WHERE zip NOT IN ('021**', '02138', '02139', '10001', '*')")
+        == []
+    )
+    assert rows(project, "SELECT count(*) FROM hierarchy_arx('zip3')") == [(3,)]
+
+
+def test_the_next_run_refreshes_the_release_under_the_ledgers_checks(project: Path, ran: dict[str, dbt.Ran]) -> None:
+    assert ran["more"].nodes["safe"] == ["success", "version 2, 330 records"]
+    status, message = ran["few"].nodes["safe"]
+    assert status == "error"
+    assert "too few records (persons)" in message
+    assert rows(project, "SELECT version, records FROM dbanon.release WHERE name = 'safe' ORDER BY ALL") == [
+        (1, 300),
+        (2, 330),
+    ]
+    assert rows(project, "SELECT count(*) FROM wards.safe") == [(330,)]
+    assert rows(project, "SELECT count(*) FROM certificate('wards.safe')")[0][0] > 0
+
+
+def test_docs_are_generated(project: Path, ran: dict[str, dbt.Ran]) -> None:
+    assert ran["docs"].success, ran["docs"].text
+    nodes = json.loads((project / "target" / "catalog.json").read_text())["nodes"]
+    assert nodes["model.clinic.safe"]["metadata"]["comment"] == "What others may read."
+    assert "disease" in nodes["model.clinic.seen"]["columns"]
+
+
+def test_what_dbt_writes_down_has_no_cell_of_the_source(project: Path, ran: dict[str, dbt.Ran]) -> None:
+    """Names are put together in SQL, so that the text of no model has one."""
+    written = [path for folder in ("target", "logs") for path in (project / folder).rglob("*") if path.is_file()]
+    assert len(written) > 10
+    assert [path for path in written if b"gibson" in path.read_bytes()] == []
+    assert "gibson" not in ran["first"].text
+    assert rows(project, "SELECT count(*) FROM wards.patients WHERE name LIKE 'gibson%'") == [(331,)]
+
+
+def call(function: str, of: str = "patients", qi: str = "['age']") -> str:
+    return f"""SELECT * FROM {function}('{{{{ ref("{of}") }}}}', k=10, qi={qi})"""
+
+
+REFUSED = {
+    "models/patients.sql": model(PATIENTS, materialized="table"),
+    "models/cast_away.sql": model("SELECT name::INTEGER AS age FROM {{ ref('patients') }}", materialized="view"),
+    "models/unread.sql": model(call("kacpc", "cast_away"), materialized="anonymized"),
+    "models/misspelled.sql": model(call("kacpc"), materialized="anonymized", compositon="refuse"),
+    "models/one.sql": model(call("kacpc", qi="['age', 'zip']"), materialized="anonymized", key="number"),
+    "models/two.sql": model(call("mondrian", qi="['age', 'zip']"), materialized="anonymized", key="number"),
+    "models/odd.sql": model("SELECT * FROM {{ ref('patients') }}", materialized="table", alias="o'x); --"),
+    "models/safe_odd.sql": model(
+        "SELECT * FROM kacpc({{ dbanon.name(ref('odd')) }}, k=10, qi=['age'])",
+        materialized="anonymized",
+        alias="safe 'o'",
+    ),
+    "models/appended.sql": model(call('"KACPC" '), materialized="incremental"),
+    "snapshots/kept.sql": "{% snapshot kept %}\n"
+    + model(call("kacpc_classes"), unique_key="class_id", strategy="check", check_cols="all")
+    + "{% endsnapshot %}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, dbt.Ran]]:
+    """A project of mistakes, and what dbt came to."""
+    dbt.python()
+    folder = tmp_path_factory.mktemp("mistakes")
+    named = PROFILE.replace("{module: dbanon.dbt}", "{module: dbanon.dbt, alias: anon}").replace(
+        "schema: wards", "schema: main"
+    )
+    write(folder, {"profiles.yml": named, "dbt_project.yml": PROJECT.partition("seeds:")[0], **REFUSED})
+    write(folder, {"packages.yml": shipped.packages_yml(shipped.FOLDER)})
+    commands = {
+        "deps": "deps",
+        "appended": "build -s +appended",
+        "kept": "build -s kept",
+        "empty": "run -s patients one --empty",
+        "run": "run --exclude appended",
+        "plain": "run -s one --profiles-dir plain",
+    }
+    write(folder, {"plain/profiles.yml": named.partition("      plugins")[0]})
+    return folder, dict(zip(commands, dbt.run(folder, *commands.values()), strict=True))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["appended", "kept"])
+def test_models_that_would_keep_release_beside_release_are_refused(name: str, refused: Any) -> None:
+    ran = refused[1][name]
+    assert not ran.success
+    assert f"{name} calls kacpc and keeps what it has" in ran.error.lower()
+    assert not ran.nodes
+
+
+@pytest.mark.exhaustive
+def test_mistakes_are_errors_of_the_model_that_makes_them(refused: Any) -> None:
+    nodes = refused[1]["run"].nodes
+    assert "Did you mean 'composition'" in nodes["misspelled"][1]
+    assert "DuckDB could not read or convert a value" in nodes["unread"][1]
+    assert "the profile has no plugin dbanon.dbt" in refused[1]["plain"].error + str(refused[1]["plain"].nodes)
+    written = [path for path in (refused[0] / "logs").rglob("*") if path.is_file()]
+    assert written
+    assert [path for path in written if b"gibson" in path.read_bytes()] == []
+
+
+@pytest.mark.exhaustive
+def test_of_two_models_of_one_table_the_second_is_held_against_the_first(refused: Any) -> None:
+    """Two threads would make them at once."""
+    assert [refused[1]["run"].nodes[name][0] for name in ("one", "two")] == ["success", "success"]
+    assert "beside other releases of the same people, candidate sets fall below k" in refused[1]["run"].text
+
+
+@pytest.mark.exhaustive
+def test_names_may_hold_quotes(refused: Any) -> None:
+    assert refused[1]["run"].nodes["safe_odd"] == ["success", "version 1, 300 records"]
+
+
+@pytest.mark.exhaustive
+def test_no_release_is_made_of_no_rows(refused: Any) -> None:
+    assert "a release is not made of no rows" in refused[1]["empty"].nodes["one"][1]

@@ -1,0 +1,227 @@
+"""What a model that is materialized as `anonymized` comes to, without dbt: its versions, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.client.connection import Connection
+from dbanon.dbt.model import Model
+from dbanon.dbt.releases import released
+from dbanon.sqltext.quote import qualified
+
+CALL = "SELECT * FROM kacpc('\"memory\".\"main\".\"patients\"', k=5, qi=['age'], sensitive=['disease'])"
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Any]:
+    con = dbanon.attach(duckdb.connect())
+    yield con
+    con.close()
+
+
+@pytest.fixture
+def clinic(opened: Any) -> Iterator[Any]:
+    """Forty patients with a person key, and no release."""
+    opened.execute(
+        "CREATE TABLE patients AS SELECT i AS id, 20 + i AS age, ['Flu', 'HIV', 'Cold'][1 + i % 3] AS disease "
+        "FROM range(40) AS r (i)"
+    )
+    dbanon.declare(opened, "patients", id="person", age="quasi", disease="sensitive")
+    yield opened
+    tables = "SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name <> 'dbanon'"
+    for schema, table in opened.execute(tables).fetchall():
+        opened.execute(f"DROP TABLE {qualified(schema, table)}")
+    for table in ("release", "membership", "policy"):
+        opened.execute(f"DELETE FROM dbanon.{table}")
+
+
+def run(con: Any, query: str = CALL, name: str = "safe", *, full_refresh: bool = False, **config: Any) -> list[str]:
+    """What one run of a model warns of."""
+    model = Model.of(("memory", "main", name), query, config, full_refresh=full_refresh)
+    with contextlib.closing(Connection(con.cursor())) as connection:
+        return released(connection, model)
+
+
+def versions(con: Any, name: str = "safe") -> list[tuple[int, str, int]]:
+    query = "SELECT version, refresh, records FROM dbanon.release WHERE name = ? ORDER BY version"
+    return list(con.execute(query, [name]).fetchall())
+
+
+def newcomers(con: Any, first: int, last: int) -> None:
+    con.execute(
+        f"INSERT INTO patients SELECT i, 20 + i % 40, ['Flu', 'HIV'][1 + i % 2] FROM range({first}, {last}) r(i)"
+    )
+
+
+def test_the_first_run_makes_a_release_and_the_next_ones_refresh_it(clinic: Any) -> None:
+    assert run(clinic) == []
+    newcomers(clinic, 40, 50)
+    assert run(clinic, f"-- a comment of dbt\n{CALL}\n;") == []
+    assert versions(clinic) == [(1, "first", 40), (2, "keep", 50)]
+    assert clinic.execute("SELECT min(n) >= 5 FROM (SELECT count(*) AS n FROM safe GROUP BY age)").fetchall() == [
+        (True,)
+    ]
+
+
+def test_a_run_that_would_show_too_few_is_refused_and_the_old_version_stays(clinic: Any) -> None:
+    run(clinic)
+    before = clinic.execute("FROM safe ORDER BY ALL").fetchall()
+    newcomers(clinic, 40, 42)
+    with pytest.raises(errors.DeltaRefused):
+        run(clinic)
+    assert versions(clinic) == [(1, "first", 40)]
+    assert clinic.execute("FROM safe ORDER BY ALL").fetchall() == before
+    run(clinic, refresh="hold")  # those two wait, and there is no new version
+    assert [(version, records) for version, _, records in versions(clinic)] == [(1, 40)]
+
+
+@pytest.mark.exhaustive
+def test_if_stale_makes_no_version_of_what_is_as_it_was(clinic: Any) -> None:
+    run(clinic, if_stale=True)
+    run(clinic, if_stale=True)
+    assert len(versions(clinic)) == 1
+    run(clinic)
+    assert len(versions(clinic)) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "differs"),
+    [
+        (CALL.replace("k=5", "k=6"), "differs: k."),
+        (CALL.replace("k=5", "k=5, l=2"), "differs: l."),
+        (CALL.replace("kacpc", "mondrian"), "differs: the function."),
+        (CALL.replace("patients", "others"), "differs: the source."),
+        (CALL.replace(", sensitive=['disease']", ""), "differs: sensitive."),
+    ],
+)
+def test_a_changed_model_needs_a_full_refresh(clinic: Any, query: str, differs: str) -> None:
+    clinic.execute("CREATE TABLE others AS FROM patients")
+    run(clinic)
+    with pytest.raises(errors.ChangedModel) as raised:
+        run(clinic, query)
+    assert differs in str(raised.value)
+    assert versions(clinic) == [(1, "first", 40)]
+
+
+def test_a_full_refresh_publishes_the_changed_call_and_is_held_against_what_was_published(clinic: Any) -> None:
+    other = CALL.replace("kacpc", "mondrian").replace("k=5", "k=7")
+    run(clinic)
+    with pytest.raises(errors.DeltaRefused):
+        run(clinic, other, full_refresh=True)
+    assert len(versions(clinic)) == 1
+    said = run(clinic, other, full_refresh=True, allow_delta=True)
+    assert versions(clinic) == [(1, "first", 40), (2, "recluster", 40)]
+    assert any("safe version 1" in line for line in said), said
+
+
+@pytest.mark.exhaustive
+def test_a_full_refresh_of_a_model_that_was_never_run_is_its_first_version(clinic: Any) -> None:
+    run(clinic, full_refresh=True)
+    assert versions(clinic) == [(1, "first", 40)]
+
+
+def test_what_two_models_tell_together_is_warned_of_or_refused(clinic: Any) -> None:
+    run(clinic)
+    other = CALL.replace("kacpc", "mondrian").replace("k=5", "k=7")
+    with pytest.raises(errors.CompositionRefused):
+        run(clinic, other, "second", composition="refuse")
+    assert versions(clinic, "second") == []
+    assert run(clinic, other, "second")
+
+
+@pytest.mark.exhaustive
+def test_a_search_of_a_time_is_the_same_call_in_the_next_run(clinic: Any) -> None:
+    timed = CALL.replace("k=5", "k=5, improve='100ms'")
+    run(clinic, timed)
+    run(clinic, timed)
+    assert len(versions(clinic)) == 2
+
+
+@pytest.mark.exhaustive
+def test_another_key_is_another_model(clinic: Any) -> None:
+    clinic.execute("DELETE FROM dbanon.policy; ALTER TABLE patients ADD COLUMN card INTEGER")
+    clinic.execute("UPDATE patients SET card = id + 100")
+    run(clinic, key="id")
+    run(clinic, key=["ID"])
+    with pytest.raises(errors.ChangedModel, match=r"differs: key\."):
+        run(clinic, key=["card"])
+
+
+def test_hostile_names_are_names(clinic: Any) -> None:
+    source, name = "o'x\"'); DROP TABLE patients; --", "safe'); DROP TABLE patients; --\"😀"
+    quoted = source.replace('"', '""')
+    clinic.execute(f'CREATE TABLE "{quoted}" AS FROM patients')
+    argument = f'"memory"."main"."{quoted}"'.replace("'", "''")
+    run(clinic, f"SELECT * FROM kacpc('{argument}', k=5, qi=['age'])", name)
+    run(clinic, f"SELECT * FROM kacpc('{argument}', k=5, qi=['age'])", name)
+    assert [version for version, *_ in versions(clinic, name)] == [1, 2]
+    assert clinic.execute("SELECT count(*) FROM patients").fetchall() == [(40,)]
+
+
+def test_a_table_that_is_no_release_is_not_overwritten(clinic: Any) -> None:
+    clinic.execute("CREATE TABLE safe AS SELECT 42 AS a")
+    for full_refresh in (False, True):
+        with pytest.raises(errors.ReleaseExists):
+            run(clinic, full_refresh=full_refresh)
+    assert clinic.execute("FROM safe").fetchall() == [(42,)]
+
+
+def test_no_value_of_the_source_is_in_an_error(clinic: Any) -> None:
+    clinic.execute("UPDATE patients SET disease = 'secret' || id")
+    clinic.execute("CREATE VIEW cast_away AS SELECT disease::INTEGER AS age FROM patients")
+    with pytest.raises(errors.DbanonError) as raised:
+        run(clinic, "SELECT * FROM kacpc('cast_away', k=5, qi=['age'])")
+    assert "secret" not in str(raised.value)
+    clinic.execute("DROP VIEW cast_away")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "query", ["SELECT 1", "SELECT age FROM kacpc('patients', k=5)", f"{CALL} LIMIT 5", "DROP TABLE patients"]
+)
+def test_a_model_is_one_call_and_nothing_else(clinic: Any, query: str) -> None:
+    with pytest.raises(errors.NotOneCall):
+        run(clinic, query)
+    assert clinic.execute("SELECT count(*) FROM patients").fetchall() == [(40,)]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("query", [f"{CALL}; DROP TABLE patients", f"{CALL}; {CALL}", ""])
+def test_a_model_is_one_statement(clinic: Any, query: str) -> None:
+    with pytest.raises((errors.DbanonError, duckdb.Error)):
+        run(clinic, query)
+    assert clinic.execute("SELECT count(*) FROM patients").fetchall() == [(40,)]
+    assert versions(clinic) == []
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ({"compositon": "refuse"}, "Did you mean 'composition'"),
+        ({"allow_deltas": True}, "Did you mean 'allow_delta'"),
+        ({"composition": "refused"}, "composition must be one of 'warn', 'refuse'"),
+        ({"refresh": "hodl"}, "refresh must be one of 'keep', 'hold', 'recluster'"),
+        ({"if_stale": "true"}, "if_stale must be true or false"),
+        ({"erase": 1}, "erase must be true or false"),
+        ({"key": 7}, "key must be a column or a list of columns"),
+        ({"key": []}, "key must be a column or a list of columns"),
+    ],
+)
+def test_a_configuration_that_is_misspelled_is_refused(config: dict[str, Any], says: str) -> None:
+    with pytest.raises(errors.DbanonError, match="model safe: ") as raised:
+        Model.of(("memory", "main", "safe"), CALL, config)
+    assert says in str(raised.value)
+
+
+def test_what_means_something_to_dbt_or_to_others_is_left_to_them() -> None:
+    config = {"freshness": None, "full_refresh": None, "tags": ["a"], "location": "here", "composition": None}
+    model = Model.of(("memory", "main", "safe"), CALL, config, of_dbt=["freshness", "full_refresh", "tags"])
+    assert model.options == {}

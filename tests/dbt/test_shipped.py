@@ -1,0 +1,64 @@
+"""The dbt package is there, with the command that names or copies it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jinja2
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+import dbanon.dbt
+from dbanon import errors
+from dbanon.cli import main
+from dbanon.dbt import shipped
+from dbanon.errors import DbanonError
+
+MACROS = sorted((shipped.FOLDER / "macros").glob("*.sql"))
+
+
+def test_the_package_has_the_version_of_dbanon() -> None:
+    said = (shipped.FOLDER / "dbt_project.yml").read_text()
+    assert re.findall(r'^version: "(.*)"$', said, re.MULTILINE) == [dbanon.__version__]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("path", MACROS, ids=lambda path: path.stem)
+def test_macros_begin_with_what_they_are_and_are_jinja(path: Path) -> None:
+    text = path.read_text()
+    assert re.match(r"\{#- [A-Z].*\. -#\}\n", text)
+    for tag in ("materialization", "test"):  # dbt's own, which are macros to it
+        text = re.sub(rf"\{{% {tag} (\w+).*%\}}", r"{% macro \1() %}", text).replace(f"end{tag} %}}", "endmacro %}")
+    jinja2.Environment(extensions=["jinja2.ext.do"], autoescape=False).parse(text)
+
+
+def test_the_command_names_the_package_or_copies_it(tmp_path: Path) -> None:
+    named = CliRunner().invoke(main, ["dbt"])
+    assert (named.exit_code, named.output) == (0, f"packages:\n  - local: {shipped.FOLDER}\n")
+    to = tmp_path / "it's"
+    copied = CliRunner().invoke(main, ["dbt", "--to", str(to), "--json"])
+    assert json.loads(copied.output) == {"folder": str(to), "packages_yml": f'packages:\n  - local: "{to}"\n'}
+    files = {path.relative_to(to): path.read_text() for path in to.rglob("*") if path.is_file()}
+    assert files == {p.relative_to(shipped.FOLDER): p.read_text() for p in shipped.FOLDER.rglob("*") if p.is_file()}
+
+
+def test_a_copy_that_is_there_stays_without_force(tmp_path: Path) -> None:
+    shipped.copy(tmp_path)
+    (tmp_path / "macros" / "names.sql").write_text("mine")
+    with pytest.raises(errors.TargetExists):
+        shipped.copy(tmp_path)
+    refused = CliRunner().invoke(main, ["dbt", "--to", str(tmp_path)])
+    assert refused.exit_code != 0
+    assert "--force" in refused.output
+    assert (tmp_path / "macros" / "names.sql").read_text() == "mine"
+    assert CliRunner().invoke(main, ["dbt", "--to", str(tmp_path), "--force"]).exit_code == 0
+    assert (tmp_path / "macros" / "names.sql").read_text() != "mine"
+
+
+def test_the_module_has_the_plugin_and_nothing_else() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = dbanon.dbt.nothing  # type: ignore[attr-defined]
+    assert issubclass(errors.ChangedModel, DbanonError)
