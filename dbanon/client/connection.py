@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors, session
-from dbanon.client import codes
+from dbanon.client import codes, kinds, relations
 from dbanon.client.memory import settings
 from dbanon.engine import cells
 from dbanon.engine.install import attach
@@ -203,8 +203,8 @@ class Connection:
             if name is None or not name.isidentifier():
                 continue
             value = frame.f_locals.get(name, frame.f_globals.get(name))
-            relation = isinstance(value, duckdb.DuckDBPyRelation)
-            if not relation and type(value).__module__.split(".")[0] not in ("pandas", "pyarrow", "polars"):
+            relation = relations.is_relation(value)
+            if not relation and not kinds.is_frame(value):
                 continue
             taken = read(
                 bound(
@@ -213,7 +213,10 @@ class Connection:
                 )
             ).fetchall()
             if not taken or name in self._frames:
-                value.create_view(name) if relation else self.raw.register(name, value)
+                if relation:
+                    value.create_view(name)
+                else:
+                    self.raw.register(name, kinds.readable(value, call.function.name))
                 self._frames.add(name)
 
 

@@ -547,6 +547,7 @@ ELSEWHERE = {
     "UnknownToken": "test_tokens.py",
     "TwoColumns": "test_frames.py",
     "NotData": "test_files.py",
+    "RepeatedColumns": "test_kinds.py",
     "NotAPublishedForm": "test_query_error.py",
     "NothingLeftToErase": "test_sequences.py",
     "NothingShared": "test_query_error.py",
