@@ -21,6 +21,7 @@ RULES = {
     "spark": "duckdb numpy pyarrow pyspark", "serve": "duckdb pyarrow",
     "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",
     "harlequin": "duckdb harlequin", "manual": "click", "shell": "click duckdb prompt_toolkit pygments rich",
+    "notebook": "IPython duckdb pandas polars pyarrow",
     "cli": "click duckdb rich", "__main__": "",
 }  # fmt: skip
 """A folder imports from itself and from those before it, and of the libraries below only those that it names."""

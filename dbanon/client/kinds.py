@@ -137,10 +137,10 @@ def _pandas(made: pa.Table, dtypes: Mapping[str, Any]) -> Any:
 
     if any(isinstance(dtype, pd.ArrowDtype) for dtype in dtypes.values()):
         return made.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-    frame = relations.of_arrow(made).df(date_as_object=True)
+    frame = relations.of_arrow(made).df()
     masked = frame_types.masked()
     for field in made.schema:
-        if pa.types.is_decimal(field.type):
+        if pa.types.is_decimal(field.type) or pa.types.is_date(field.type):  # objects, as they came
             frame[field.name] = made[field.name].to_pandas()
         elif pa.types.is_timestamp(field.type) and field.type.tz:
             frame[field.name] = frame[field.name].dt.tz_convert(field.type.tz)

@@ -88,3 +88,23 @@ class UnmappableView(DbanonError):
             f"{name}: {why} Hint: class {name}(AnonymizedView, Base): __source__ = Patient; __algorithm__ = 'kacpc'; "
             "__k__ = 10."
         )
+
+
+class NoConnection(DbanonError):
+    """`%dbanon` with a statement, before there is a connection."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "%dbanon: there is no connection. Hint: %dbanon clinic.duckdb opens a database, and %dbanon con takes a "
+            "connection that dbanon.connect gave."
+        )
+
+
+class UnknownConnection(DbanonError):
+    """`%dbanon` with a word that names no connection, no database and no statement."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"%dbanon: {text!r} is no variable with a connection, and no file of DuckDB by its name (.duckdb, .ddb or "
+            ".db). Hint: con = dbanon.connect('clinic.duckdb') and %dbanon con, or %dbanon clinic.duckdb."
+        )

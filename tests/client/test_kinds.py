@@ -271,7 +271,7 @@ def test_frames_are_sources_by_their_name_and_a_stream_gives_its_rows_once() -> 
         assert mine is not None
         query = "FROM mondrian('mine', k=3, qi=['age'], sensitive=['disease'])"
         assert len(con.sql(query).fetchall()) == COUNT
-        with pytest.raises((errors.DbanonError, duckdb.Error), match="no rows|NULL"):
+        with pytest.raises((errors.DbanonError, duckdb.Error), match="no rows"):
             con.sql(query).fetchall()
         twice = pd.DataFrame([[1, 2]], columns=["Age", "age"])
         assert len(twice) == 1

@@ -548,6 +548,8 @@ ELSEWHERE = {
     "TwoColumns": "test_frames.py",
     "NotData": "test_files.py",
     "RepeatedColumns": "test_kinds.py",
+    "NoConnection": "test_magic.py",
+    "UnknownConnection": "test_magic.py",
     "NotAPublishedForm": "test_query_error.py",
     "NothingLeftToErase": "test_sequences.py",
     "NothingShared": "test_query_error.py",

@@ -58,4 +58,11 @@ MISTAKES: tuple[Mistake, ...] = (
         errors.UnmappableView("SafePatient", "__source__ is missing."),
         _MODEL + "class SafePatient(AnonymizedView, Base):\n    __k__ = 10",
     ),
+    Mistake(
+        errors.NoConnection(), when="It comes when a notebook runs %dbanon FROM patients before it has a connection."
+    ),
+    Mistake(
+        errors.UnknownConnection("clinic"),
+        when="It comes when a notebook runs %dbanon clinic and has no variable of that name.",
+    ),
 )
