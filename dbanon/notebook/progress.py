@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from importlib import import_module
 from typing import Any
 
 WAIT = 0.5
@@ -32,9 +33,7 @@ class ProgressBar:
             return
         self._drawn = now
         if self._handle is None:
-            from IPython.display import DisplayHandle
-
-            self._handle = DisplayHandle()
+            self._handle = import_module("IPython.display").DisplayHandle()
             self._handle.display(_picture(done, gone), raw=True)
         else:
             self._handle.update(_picture(done, gone), raw=True)

@@ -164,7 +164,7 @@ def test_jupysql_runs_sql_on_an_attached_connection(shell: Any, con: Any, monkey
     monkeypatch.setenv("PLOOMBER_STATS_ENABLED", "false")
     pytest.importorskip("sql", reason="jupysql is not installed")
     shell.run_line_magic("load_ext", "sql")
-    shell.user_ns["plain"] = con.raw
-    shell.run_line_magic("sql", "plain --alias clinic")
-    rows = shell.run_cell_magic("sql", "", "SELECT * FROM mondrian('patients', k := 3, qi := ['age'])")
+    shell.run_line_magic("sql", "con --alias clinic")
+    rows = shell.run_cell_magic("sql", "", RELEASE)
     assert len(rows.DataFrame()) == 12
+    assert len(shell.run_cell_magic("sql", "", "FROM patients")) == 12

@@ -9,7 +9,7 @@ import pytest
 for library in ("nbclient", "nbformat", "ipykernel"):
     pytest.importorskip(library, reason=f"{library} is not installed")
 
-from support import notebook
+from support import notebook  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
