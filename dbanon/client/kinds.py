@@ -154,10 +154,12 @@ def _pandas(made: pa.Table, dtypes: Mapping[str, Any]) -> Any:
 
 def _tell_apart(rows: Any, function: str) -> None:
     """RepeatedColumns where DuckDB would give a column another name, which roles of the call would then miss."""
-    columns = getattr(rows, "column_names", None) or getattr(rows, "columns", None)
-    if columns is None or callable(columns):
+    if isinstance(rows, (pa.Table, pa.RecordBatch)):
+        names = rows.schema.names
+    elif hasattr(type(rows), "columns"):  # of pandas and polars
+        names = [str(name) for name in rows.columns]
+    else:
         return
-    names = [str(name) for name in columns]
     if not names:
         raise errors.EmptySource(function, "data")
     seen: dict[str, str] = {}

@@ -7,6 +7,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.client import kinds
+from dbanon.client.connection import Connection
 from dbanon.client.frame import Anonymized, Call, answered
 from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import text
@@ -17,8 +18,11 @@ def with_metrics(connection: Any, query: str, parameters: object = None) -> Anon
     """The release of a query that is one call of an algorithm, `FROM best('patients', k=10)`, with its classes and
     metrics, as DataFrames of pandas; it shows itself in a notebook. The rows are clustered once.
 
-    `connection` is one of `dbanon.connect`. InvalidArgument for another query, and what the call raises.
+    `connection` is one of `dbanon.connect`. InvalidArgument for another one and for another query, and what the call raises.
     """
+    if not isinstance(connection, Connection):
+        accepts = "a connection of dbanon.connect"
+        raise errors.InvalidArgument("with_metrics", "connection", accepts, f"a {type(connection).__name__}")
     if not is_release(query):
         accepts = "one call of an algorithm and nothing else, such as FROM best('patients', k=10)"
         raise errors.InvalidArgument("with_metrics", "query", accepts, "another statement")
