@@ -18,7 +18,8 @@ def with_metrics(connection: Any, query: str, parameters: object = None) -> Anon
     """The release of a query that is one call of an algorithm, `FROM best('patients', k=10)`, with its classes and
     metrics, as DataFrames of pandas; it shows itself in a notebook. The rows are clustered once.
 
-    `connection` is one of `dbanon.connect`. InvalidArgument for another one and for another query, and what the call raises.
+    `connection` is one of `dbanon.connect`. InvalidArgument for others and for another query, and what
+    the call raises.
     """
     if not isinstance(connection, Connection):
         accepts = "a connection of dbanon.connect"
