@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from dbanon.client.frame import Anonymized, anonymize
     from dbanon.client.pipe import anonymize_stream
     from dbanon.client.warmup import Warmed, warmup
+    from dbanon.client.with_metrics import with_metrics
     from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
+    from dbanon.notebook.progress import ProgressBar
     from dbanon.plots.plot import plot
     from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
     from dbanon.views.certificate import certificate
@@ -39,6 +41,7 @@ _HOMES = {
     "DbanonError": "errors",
     "DisclosureWarning": "views.warned",
     "Grown": "views.stretch",
+    "ProgressBar": "notebook.progress",
     "Release": "views.version",
     "UtilityWarning": "views.warned",
     "Warmed": "client.warmup",
@@ -66,8 +69,11 @@ _HOMES = {
     "refresh_stream": "views.streaming",
     "risk": "client.about",
     "save_hierarchy": "policy.declare",
+    "load_ipython_extension": "notebook.extension",
+    "unload_ipython_extension": "notebook.extension",
     "verify": "views.verify",
     "warmup": "client.warmup",
+    "with_metrics": "client.with_metrics",
 }
 
 __all__ = [
@@ -76,6 +82,7 @@ __all__ = [
     "DbanonError",
     "DisclosureWarning",
     "Grown",
+    "ProgressBar",
     "Release",
     "UtilityWarning",
     "Warmed",
@@ -105,6 +112,7 @@ __all__ = [
     "save_hierarchy",
     "verify",
     "warmup",
+    "with_metrics",
 ]
 
 

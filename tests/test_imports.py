@@ -17,11 +17,12 @@ RULES = {
     "kernels": "numba numpy", "space": "numpy", "functions": "", "models": "numpy", "hierarchy": "", "policy": "",
     "learn": "numpy sklearn", "cluster": "numpy", "stream": "numpy", "release": "", "engine": "duckdb numpy pyarrow",
     "views": "duckdb",
-    "audit": "", "client": "duckdb numpy pandas", "plots": "matplotlib", "spark": "duckdb numpy pyarrow pyspark",
-    "serve": "duckdb pyarrow",
+    "audit": "", "client": "duckdb ibis numpy pandas polars pyarrow", "plots": "matplotlib",
+    "spark": "duckdb numpy pyarrow pyspark", "serve": "duckdb pyarrow",
     "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",
     "dbt": "dbt dbt_common duckdb", "harlequin": "duckdb harlequin", "manual": "click",
     "shell": "click duckdb prompt_toolkit pygments rich",
+    "notebook": "IPython duckdb pandas polars pyarrow",
     "cli": "click duckdb rich", "__main__": "",
 }  # fmt: skip
 """A folder imports from itself and from those before it, and of the libraries below only those that it names."""

@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors, session
-from dbanon.client import codes
+from dbanon.client import codes, kinds, relations
 from dbanon.client.memory import settings
 from dbanon.engine import cells
 from dbanon.engine.install import attach
@@ -119,7 +119,7 @@ class Connection:
         frame = sys._getframe(1)
         *first, last = statement.steps(query, self.raw.extract_statements)
         self._noted(query)
-        with _ctrl_c_raised(), self.withheld():
+        with ctrl_c_raised(), self.withheld():
             for step in first:
                 self.raw.execute(self._plain(step, None, frame, self.raw.execute))
             query = self._plain(last, parameters, frame, self.raw.execute)
@@ -139,7 +139,7 @@ class Connection:
         frame = sys._getframe(1)
         *first, last = statement.steps(query, self.raw.extract_statements)
         self._noted(query)
-        with _ctrl_c_raised(), self.withheld():
+        with ctrl_c_raised(), self.withheld():
             for step in first:
                 self.raw.execute(self._plain(step, None, frame, self.raw.execute))
             query = self._plain(last, options.get("params"), frame, self.raw.sql)
@@ -156,10 +156,12 @@ class Connection:
 
     duplicate = cursor
 
-    def called(self, query: str) -> tuple[str, str, dict[str, Any]]:
+    def called(self, query: str, parameters: object = None, frame: Any = None) -> tuple[str, str, dict[str, Any]]:
         """What `FROM NAME('table', ...)` calls, without answering it: the function, the source and the arguments by
-        name, as Python values. The errors are those of the call."""
-        return statement.recorded(self.raw, self._ready(query, sys._getframe(1), self.raw.execute), None)
+        name, as Python values. `frame`: whose DataFrames are sources by their names; by default the caller's. The
+        errors are those of the call."""
+        frame = frame or sys._getframe(1)
+        return statement.recorded(self.raw, self._ready(query, frame, self.raw.execute), parameters)
 
     def interrupt(self) -> None:
         """Stops what the connection is doing, clustering included."""
@@ -203,8 +205,8 @@ class Connection:
             if name is None or not name.isidentifier():
                 continue
             value = frame.f_locals.get(name, frame.f_globals.get(name))
-            relation = isinstance(value, duckdb.DuckDBPyRelation)
-            if not relation and type(value).__module__.split(".")[0] not in ("pandas", "pyarrow", "polars"):
+            relation = relations.is_relation(value)
+            if not relation and not kinds.is_frame(value):
                 continue
             taken = read(
                 bound(
@@ -213,7 +215,10 @@ class Connection:
                 )
             ).fetchall()
             if not taken or name in self._frames:
-                value.create_view(name) if relation else self.raw.register(name, value)
+                if relation:
+                    value.create_view(name)
+                else:
+                    self.raw.register(name, kinds.readable(value, call.function.name))
                 self._frames.add(name)
 
 
@@ -317,7 +322,7 @@ def _temporary_views(read: Callable[..., Any]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _ctrl_c_raised() -> Iterator[None]:
+def ctrl_c_raised() -> Iterator[None]:
     """Turns an error that Ctrl-C caused into KeyboardInterrupt."""
     before = session.ctrl_c_count()
     try:

@@ -99,3 +99,23 @@ class ChangedModel(DbanonError):
             "keeps the call. Hint: dbt run --full-refresh makes the next version by the call as it is now, with all "
             "records clustered anew, and holds it against every version before."
         )
+
+
+class NoConnection(DbanonError):
+    """`%dbanon` with a statement, before there is a connection."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "%dbanon: there is no connection. Hint: %dbanon clinic.duckdb opens a database, and %dbanon con takes a "
+            "connection that dbanon.connect gave."
+        )
+
+
+class UnknownConnection(DbanonError):
+    """`%dbanon` with a word that names no connection, no database and no statement."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"%dbanon: {text!r} is no variable with a connection, and no file of DuckDB by its name (.duckdb, .ddb or "
+            ".db). Hint: con = dbanon.connect('clinic.duckdb') and %dbanon con, or %dbanon clinic.duckdb."
+        )

@@ -30,6 +30,16 @@ class NotData(DbanonError):
         )
 
 
+class RepeatedColumns(DbanonError):
+    """Two columns of a frame have a name that is one for DuckDB."""
+
+    def __init__(self, function: str, first: str, second: str) -> None:
+        super().__init__(
+            f"{function}: the frame has the columns {first!r} and {second!r}, which DuckDB, for which upper and lower "
+            "case are one, cannot tell apart. Hint: rename one of them."
+        )
+
+
 class UnknownTable(DbanonError):
     """No such table, view or file that the planner can see."""
 

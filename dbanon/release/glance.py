@@ -18,6 +18,9 @@ MEASURES = 5
 WIDTH = 80
 """Columns of a terminal."""
 
+INERT = "tex2jax_ignore mathjax_ignore"
+"""Classes of HTML within which a notebook takes no dollar signs for formulas."""
+
 _WIDEST = 24
 """A column that is no quasi-identifier is cut to this."""
 
@@ -63,7 +66,8 @@ class Glance:
         rows = [[shown(row[i]) for i in places] for row in self.rows]
         said = f"{self.records:,} row{'' if self.records == 1 else 's'}"
         measures = [[n, v, what] for n, v, what in self._measures()]
-        return f"<div>{_table(order, rows)}<p>{said}</p>{_table(('measure', 'value', ''), measures)}</div>"
+        tables = f"{_table(order, rows)}<p>{said}</p>{_table(('measure', 'value', ''), measures)}"
+        return f'<div class="{INERT}">{tables}</div>'
 
     def _measures(self) -> list[tuple[str, str, str]]:
         chosen = headline([name for name, _, _ in self.measures])[:MEASURES]

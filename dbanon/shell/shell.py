@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +21,7 @@ from dbanon.shell import scan
 from dbanon.shell.commands import command
 from dbanon.shell.compiling import COMPILING
 from dbanon.shell.render import Page, Result, Row, render
+from dbanon.shell.said import for_people
 from dbanon.shell.values import harmless
 from dbanon.shell.work import Worker
 
@@ -30,11 +30,6 @@ CHUNK = 10_000
 
 PLAIN_WIDTH = 100
 """Width of texts where there is no terminal."""
-
-_OURS = re.compile(r"^(?:Invalid Input|Binder) Error: (?=[a-z_]+: )")
-"""DuckDB's name for the kind of an error that is ours says nothing."""
-
-_CALL_SHOWN = re.compile(r"\n+LINE \d+:.*", re.DOTALL)
 
 
 class Shell:
@@ -116,7 +111,9 @@ class Shell:
             finally:
                 released, self._current.released = self._current.released, None
         for warning in dict.fromkeys(str(w.message) for w in warned if issubclass(w.category, UserWarning)):
-            self.errors.print(Text("Warning: ", style="bold yellow").append(_told(warning), style="not bold default"))
+            self.errors.print(
+                Text("Warning: ", style="bold yellow").append(for_people(warning), style="not bold default")
+            )
         described = self.connection.description or []
         names = tuple(str(d[0]) for d in described)
         if self._gives_rows(query, names):
@@ -201,7 +198,7 @@ class Shell:
     def fail(self, error: BaseException | str) -> None:
         """Writes an error as one block."""
         self.failed = "failed" if isinstance(error, str) else outcome(error)
-        first, *rest = _told(str(error)).split("\n")
+        first, *rest = for_people(str(error)).split("\n")
         block = Text("Error: ", style="bold red")
         block.append(first, style="not bold default")
         for line in rest:
@@ -238,13 +235,3 @@ class Shell:
             return
         self.console.file.flush()
         self._waiting = seconds is not None
-
-
-def _told(message: str) -> str:
-    """An error's text for people: our own without DuckDB's wrapping, hints on a line of their own."""
-    ours = _OURS.match(message)
-    if ours:
-        message = _CALL_SHOWN.sub("", message[ours.end() :])
-    message = re.sub(r" Hint: ", "\nHint: ", message.strip())
-    lines = [line for line in harmless(message).split("\n") if line.strip()]
-    return "\n".join(lines if len(lines) <= 20 else [*lines[:20], "…"])

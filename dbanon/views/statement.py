@@ -179,7 +179,7 @@ class _Reader:
         if self.statement in _CREATES:
             self.expect("AS")
             query = self.data[self.words[self.at].start :].decode() if self.at < len(self.words) else ""
-            _one_call(self.statement, self.words[self.at :])
+            one_call(self.statement, self.words[self.at :])
         elif self.at < len(self.words):
             raise self.unreadable("the end of the statement")
         return View(self.statement, name, options, key, replace, exists, query)
@@ -273,7 +273,7 @@ class _Reader:
 # --- the query of CREATE ---------------------------------------------------------------------------------
 
 
-def _one_call(statement: str, words: Sequence[Token]) -> None:
+def one_call(statement: str, words: Sequence[Token]) -> None:
     """NotOneCall unless the words are SELECT * FROM function(...), or FROM function(...)."""
     every = table_functions()
     publishing = [f.name for f in every.values() if f.kind == "release"]

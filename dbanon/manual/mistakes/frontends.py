@@ -62,4 +62,11 @@ MISTAKES: tuple[Mistake, ...] = (
         errors.ChangedModel("safe_patients", ["k"]),
         when="It comes in dbt, when a model that is materialized as `anonymized` was changed since its last run.",
     ),
+    Mistake(
+        errors.NoConnection(), when="It comes when a notebook runs %dbanon FROM patients before it has a connection."
+    ),
+    Mistake(
+        errors.UnknownConnection("clinic"),
+        when="It comes when a notebook runs %dbanon clinic and has no variable of that name.",
+    ),
 )

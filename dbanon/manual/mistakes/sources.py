@@ -8,6 +8,12 @@ from dbanon.manual.mistakes.mistake import SHAPES, Mistake, python, sql
 MISTAKES: tuple[Mistake, ...] = (
     sql(errors.NotATable("kacpc", "SELECT 1"), "FROM kacpc('SELECT 1', k = 10);"),
     python(errors.NotData("anonymize", "'patients'"), 'dbanon.anonymize("patients", k=10, qi=["age"])'),
+    python(
+        errors.RepeatedColumns("anonymize", "Age", "age"),
+        "import pandas as pd\n\n"
+        'twice = pd.DataFrame([[21, 30], [23, 70]], columns=["Age", "age"])\n'
+        'dbanon.anonymize(twice, k=2, qi=["age"])',
+    ),
     sql(errors.UnknownTable("kacpc", "patient", ["patients"]), "FROM kacpc('patient', k = 10);"),
     sql(
         errors.AmbiguousTable("kacpc", "ward.few", ('"dbanon_demo"."ward"."few"', '"ward"."main"."few"')),

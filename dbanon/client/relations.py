@@ -1,0 +1,39 @@
+"""Relations of DuckDB: the connection of one has no name in Python, and yet another is made beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+
+def is_relation(value: object) -> bool:
+    """Whether it is a relation of DuckDB."""
+    return isinstance(value, duckdb.DuckDBPyRelation)
+
+
+def of_arrow(table: pa.Table) -> Any:
+    """The rows of an Arrow table as a relation on a connection of its own."""
+    return duckdb.connect().from_arrow(table)
+
+
+def beside(relation: Any) -> Callable[[pa.Table], Any]:
+    """Makes a relation of an Arrow table on the connection of another relation; where that connection reads no Python
+    objects (`enable_external_access`, `python_enable_replacements`), on one of its own."""
+
+    def made(table: pa.Table) -> Any:
+        dbanon_released_rows = table
+        name = f"dbanon_{uuid.uuid4().hex}"
+        try:
+            return relation.query(name, "FROM dbanon_released_rows")
+        except duckdb.Error:
+            return of_arrow(dbanon_released_rows)
+        finally:
+            with contextlib.suppress(duckdb.Error):  # DuckDB 1.5 leaves a temporary view of the name
+                relation.query(name, f'DROP VIEW "{name}"')
+
+    return made

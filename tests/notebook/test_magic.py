@@ -1,0 +1,170 @@
+"""%dbanon and %%dbanon in a shell of IPython."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+
+import dbanon
+from dbanon.client.frame import Anonymized
+from dbanon.notebook import progress
+from dbanon.notebook.answer import Answer
+
+pytest.importorskip("IPython", reason="IPython is not installed")
+
+HOSTILE = "<script>alert('$x$')</script>"
+RELEASE = "FROM mondrian('patients', k=3, qi=['age'], sensitive=['disease'])"
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[Any]:
+    with dbanon.connect() as connection:
+        connection.execute("CREATE TABLE patients AS SELECT 20 + range AS age, 'Flu' AS disease FROM range(12)")
+        yield connection
+
+
+@pytest.fixture
+def shell(con: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """A shell with the extension, whose variable `con` is a connection."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.chdir(tmp_path)
+    from IPython.testing.globalipapp import get_ipython, start_ipython
+
+    ip = start_ipython() or get_ipython()
+    ip.run_line_magic("load_ext", "dbanon")
+    ip.user_ns["con"] = con
+    yield ip
+    ip.run_line_magic("unload_ext", "dbanon")
+    assert "dbanon" not in ip.magics_manager.magics["cell"]
+
+
+def told(shell: Any, capsys: pytest.CaptureFixture[str], code: str) -> str:
+    """What a cell that fails shows."""
+    capsys.readouterr()
+    assert not shell.run_cell(code).success
+    shown = capsys.readouterr()
+    return shown.out + shown.err
+
+
+def test_a_release_is_shown_with_its_metrics(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_cell("%dbanon con")
+    assert capsys.readouterr().out == "The connection is con.\n"
+    made = shell.run_cell_magic("dbanon", "", f"{RELEASE};\n")
+    assert isinstance(made, Anonymized)
+    assert "<th>age</th>" in made._repr_html_() and "<td>classes</td>" in made._repr_html_()
+    rows = shell.run_line_magic("dbanon", f"SELECT age, disease FROM ({RELEASE}) ORDER BY ALL")
+    assert isinstance(rows, Answer) and len(rows) == 12
+    assert "<p>12 rows, 10 shown</p>" in rows._repr_html_() and "12 rows, 10 shown" in repr(rows)
+    assert rows.df()["age"][0] == "[20, 22]" and rows.arrow().num_rows == 12
+
+
+def test_rows_are_assigned_as_dataframes(shell: Any) -> None:
+    shell.run_line_magic("dbanon", "con")
+    shell.user_ns["least"] = 3
+    assert shell.run_cell("%%dbanon safe <<\n" + RELEASE).result is None
+    assert isinstance(shell.user_ns["safe"], pd.DataFrame) and len(shell.user_ns["safe"]) == 12
+    assert shell.run_cell(f"%dbanon few << SELECT * FROM ({RELEASE}) LIMIT 2").success
+    assert len(shell.user_ns["few"]) == 2
+    assert shell.run_cell("%%dbanon\nlater <<\nCREATE TEMP TABLE IF NOT EXISTS t AS SELECT 1 AS a;\nFROM t").success
+    assert shell.user_ns["later"]["a"].tolist() == [1]
+    shell.run_cell("rows = %dbanon SELECT 5 << 1 AS ten")
+    assert shell.user_ns["rows"].df()["ten"].tolist() == [10]
+    found = shell.run_cell_magic("dbanon", "con", RELEASE.replace("k=3", "k=$least"))
+    assert found.parameters["k"] == 3
+    assert shell.run_line_magic("dbanon", "DROP TABLE t") is None
+
+
+def test_dataframes_of_the_notebook_are_sources(shell: Any) -> None:
+    shell.user_ns["folk"] = pd.DataFrame({"age": range(8)})
+    for query in ("FROM mondrian('folk', k=2, qi=['age'])", "SELECT age FROM mondrian('folk', k=2, qi=['age'])"):
+        assert "8 rows" in repr(shell.run_cell_magic("dbanon", "con", query))
+
+
+def test_files_are_opened_and_closed(shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_line_magic("dbanon", "")
+    assert "There is no connection." in capsys.readouterr().out
+    shell.run_line_magic("dbanon", "'my clinic.duckdb'")
+    shell.run_line_magic("dbanon", "CREATE TABLE t AS SELECT 1 AS a")
+    shell.run_line_magic("dbanon", "other.db")
+    with duckdb.connect(str(tmp_path / "my clinic.duckdb")) as there:
+        assert there.execute("FROM t").fetchall() == [(1,)]
+    assert capsys.readouterr().out.splitlines()[-1] == "The connection is other.db."
+    shell.run_line_magic("dbanon", "--close")
+    duckdb.connect(str(tmp_path / "other.db")).close()
+    with duckdb.connect() as plain:
+        shell.user_ns["plain"] = plain
+        assert len(shell.run_cell_magic("dbanon", "plain", "FROM algorithms()")) > 10
+        shell.run_line_magic("dbanon", ":memory:")
+        assert plain.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_errors_are_one_message(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.run_line_magic("dbanon", "--close")
+    assert "%dbanon: there is no connection." in told(shell, capsys, "%dbanon FROM t")
+    assert "'clinic' is no variable with a connection" in told(shell, capsys, "%dbanon clinic")
+    assert "'no such' is no variable" in told(shell, capsys, "%%dbanon no such\nFROM t")
+    shell.run_line_magic("dbanon", "con")
+    for statement, message in (
+        ("FROM kacpc('patients', k=99, qi=['age'])", "kacpc: k must be between"),
+        ("FROM kacpc('patients', kk=3)", "no parameter 'kk'"),
+        ("FROM nowhere", "nowhere"),
+        ("SELEC 1", "syntax error"),
+        ("CREATE MATERIALIZED ANONYMIZED VIEW v AS SELECT 1", "one call and nothing else"),
+    ):
+        shown = told(shell, capsys, f"%%dbanon\n{statement}")
+        assert message in shown, shown
+        assert "Traceback" not in shown and "Invalid Input Error" not in shown and ".py" not in shown
+    assert shell.run_cell("%dbanon SELECT 1 AS one").success
+
+
+def test_values_are_inert_in_html(shell: Any, con: Any) -> None:
+    rows = shell.run_cell_magic("dbanon", "con", f"SELECT '{HOSTILE.replace(chr(39), chr(39) * 2)}' AS \"<b>\"")
+    shown = rows._repr_html_()
+    assert "<script>" not in shown and "<b>" not in shown and "&lt;script&gt;" in shown
+    assert shown.startswith('<div class="tex2jax_ignore mathjax_ignore">')
+    people = pd.DataFrame({"<i>": range(6), "disease": [HOSTILE] * 6})
+    made = dbanon.anonymize(people, "mondrian", k=3, qi=["<i>"], sensitive=["disease"])
+    assert "<script>" not in made._repr_html_() and "<i>" not in made._repr_html_()
+    assert made._repr_html_().startswith('<div class="tex2jax_ignore mathjax_ignore">')
+    long = shell.run_cell_magic("dbanon", "con", "SELECT repeat('x', 500) AS a, chr(27) || '[2J' AS b")
+    assert "x" * 300 not in long._repr_html_() and "\x1b" not in repr(long)
+
+
+def test_a_query_of_a_connection_gives_what_anonymize_gives(con: Any) -> None:
+    made = dbanon.with_metrics(con, RELEASE)
+    assert [len(frame) for frame in made[:2]] == [12, 4]
+    assert made.release.equals(con.sql(RELEASE).df())
+    folk = pd.DataFrame({"age": range(8)})
+    assert len(dbanon.with_metrics(con, "SELECT * FROM mondrian('folk', k=2, qi=['age'])").release) == len(folk)
+    for query in (f"SELECT age {RELEASE}", "FROM mondrian_classes('patients', k=3)", "FROM patients", "", RELEASE * 2):
+        with pytest.raises(dbanon.DbanonError, match="one call of an algorithm"):
+            dbanon.with_metrics(con, query)
+
+
+def test_a_bar_shows_how_far_it_is_and_goes(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(progress, "WAIT", 0)
+    monkeypatch.setattr(progress, "EVERY", 0)
+    monkeypatch.setattr(shell.display_pub, "publish", lambda data, **given: shown.append((data, given.get("update"))))
+    bar = dbanon.ProgressBar()
+    shell.user_ns["bar"] = bar
+    assert shell.run_cell("bar(0.25, 0.0); bar(0.5, 0.125)").success
+    assert [said["text/plain"] for said, _ in shown] == ["25% done", "50% done, 12.5% of the loss gone", ""]
+    assert 'value="0.250"' in shown[0][0]["text/html"] and [update for _, update in shown[1:]] == [True, True]
+    assert bar.end not in shell.events.callbacks["post_run_cell"]
+
+
+@pytest.mark.exhaustive
+def test_jupysql_runs_sql_on_an_attached_connection(shell: Any, con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLOOMBER_STATS_ENABLED", "false")
+    pytest.importorskip("sql", reason="jupysql is not installed")
+    shell.run_line_magic("load_ext", "sql")
+    shell.run_line_magic("sql", "con --alias clinic")
+    rows = shell.run_cell_magic("sql", "", RELEASE)
+    assert len(rows.DataFrame()) == 12
+    assert len(shell.run_cell_magic("sql", "", "FROM patients")) == 12
