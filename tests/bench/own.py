@@ -60,8 +60,8 @@ def load(
 
 
 def measure(name: str, k: int, **given: Any) -> dict[str, Any]:
-    """Of one call: precision, NCP by cell, seconds of clock and CPU of the statement, kernels being compiled; beside it the
-    seconds of DuckDB's GROUP BY of the columns, the records and their tuples."""
+    """Of one call: precision, NCP by cell, seconds of clock and CPU of the statement, kernels being compiled; beside it
+    the seconds of DuckDB's GROUP BY of the columns, the records and their tuples."""
     import duckdb
 
     import dbanon
