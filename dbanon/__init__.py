@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dbanon.errors import DbanonError
     from dbanon.plots.plot import plot
     from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
+    from dbanon.reports.report import report
     from dbanon.views.certificate import certificate
     from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
     from dbanon.views.publish import publish
@@ -64,6 +65,7 @@ _HOMES = {
     "publish": "views.publish",
     "refresh": "views.materialized",
     "refresh_stream": "views.streaming",
+    "report": "reports.report",
     "risk": "client.about",
     "save_hierarchy": "policy.declare",
     "verify": "views.verify",
@@ -101,6 +103,7 @@ __all__ = [
     "publish",
     "refresh",
     "refresh_stream",
+    "report",
     "risk",
     "save_hierarchy",
     "verify",
