@@ -167,14 +167,15 @@ def _svg(draw: Callable[[Any], None], height: float) -> str:
 
 def _element(file: bytes) -> str:
     """The SVG of a file without what is not drawn, in roles for colours, and without a size of its own."""
-    from xml.etree import ElementTree  # noqa: S405 - what is read was written by matplotlib above
+    from xml.etree import ElementTree
 
     space = "http://www.w3.org/2000/svg"
     ElementTree.register_namespace("", space)
     ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
-    root = ElementTree.fromstring(file)  # noqa: S314
-    for child in [c for c in root if c.tag.endswith("metadata")]:
-        root.remove(child)
+    root = ElementTree.fromstring(file)  # noqa: S314 - matplotlib wrote it
+    for part in list(root.iter()):
+        for child in [c for c in part if c.tag.endswith(("metadata", "style"))]:  # the style is the page's
+            part.remove(child)
     for name in ("width", "height"):
         root.attrib.pop(name, None)
     root.set("aria-hidden", "true")  # the caption and the table say what it shows

@@ -20,7 +20,7 @@ class Asking:
         self.certificate, self.outgoing = certificate, outgoing
         self.entry, self.cursor = certificate.entry, certificate.cursor
         self.shape, self.full = certificate.shape, certificate.full
-        self.at: Place = certificate.handed_out(classes=False) if outgoing else certificate.home
+        self.at: Place = certificate.handed_out(classes=True) if outgoing else certificate.home
 
     def rows(self, query: Query) -> list[tuple[Any, ...]]:
         """What a query gives."""
@@ -35,7 +35,7 @@ class Asking:
         """A query's result as a table."""
         return Table(caption, head, self.rows(query), query.shown)
 
-    def function(self, name: str, columns: Sequence[str], where: str = "true", **given: object) -> Query:
+    def function(self, name: str, columns: Sequence[str], given: Mapping[str, object], where: str = "true") -> Query:
         """The rows of a table function about the release; raises what the function raises."""
         entry = self.entry
         places = (entry.database, "main", "")

@@ -19,10 +19,9 @@ WORST = 10
 
 
 def sizes(asking: Asking) -> Section:
-    """How many classes have how many records (persons, where the reader has the table that counts them)."""
+    """How many classes have how many records (persons)."""
     shape = asking.shape
-    by_person = shape.persons is not None and asking.at.classes is not None
-    unit = "distinct persons" if by_person else "records"
+    unit = "records" if shape.persons is None else "distinct persons"
 
     def query(at: Place) -> Sql:
         return Sql(
@@ -33,7 +32,7 @@ def sizes(asking: Asking) -> Section:
                 cells=_cells(asking),
                 size=identifier(shape.size),
                 class_id=identifier(shape.class_id),
-                persons=identifier(shape.persons) if by_person and shape.persons else None,
+                persons=None if shape.persons is None else identifier(shape.persons),
             ).strip()
         )
 
@@ -45,8 +44,7 @@ def sizes(asking: Asking) -> Section:
     ]
     if len(rows) > SMALLEST:
         said.append(f"The table has the {SMALLEST} smallest sizes of {shown(len(rows))}; the query gives all.")
-    if shape.persons is not None and not by_person:
-        said.append("Records are counted here; k counts distinct persons.")
+    head = (f"{unit} in a class", "classes", "records in all")
     drawn = inline.counts([(row[0], row[1]) for row in rows], f"{unit} in a class", "classes")
     return Section(
         "sizes",
@@ -54,7 +52,12 @@ def sizes(asking: Asking) -> Section:
         said,
         [
             Plot(drawn, f"Classes by the number of {unit} in them.", [asked.shown]),
-            Table("The smallest classes", (unit, "classes", "records"), rows[:SMALLEST], asked.shown),
+            Table(
+                "The smallest classes",
+                head,
+                rows[:SMALLEST],
+                asked.shown,
+            ),
         ],
     )
 

@@ -35,7 +35,7 @@ def loss(asking: Asking, before: Before | None) -> Section:
     if before is not None:
         for column in quasi:
             try:
-                asked = asking.function("distortion", ("value",), qi=[column], norm=True)
+                asked = asking.function("distortion", ("value",), {"qi": [column], "norm": True})
             except DbanonError as problem:
                 parts.append(Note(f"How far {shown(column)} was raised could not be told: {problem}"))
                 continue
@@ -107,9 +107,9 @@ def _summary(asking: Asking, columns: list[str], before: Before | None) -> Query
         ]
         return Sql(fill("reports/columns.sql", columns=of, release=release, source=source).strip())
 
-    return Query(
-        filled(asking.at.release, before and before.shown), bound(filled(asking.full.release, before and before.run))
-    )
+    if before is None:
+        return asking.of(lambda at: filled(at.release, None))
+    return Query(filled(asking.at.release, before.shown), bound(filled(asking.full.release, before.run)))
 
 
 def _frequent(asking: Asking, column: str, before: Before | None) -> Beside:

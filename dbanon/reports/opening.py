@@ -40,8 +40,7 @@ def protected(lines: Sequence[Line]) -> Section:
 def unprotected(lines: Sequence[Line]) -> Section:
     """What the release does not protect from."""
     sentences = [
-        "No release protects from everything. What follows holds of this one, whatever its numbers; the numbers say how "
-        "much of it there is."
+        "No release protects from everything. What follows holds of this one; the numbers say how much of it there is."
     ]
     return Section(
         "limits", "What it does not protect from", sentences, [Facts(_of(lines, "not protected", "withheld"))]

@@ -14,7 +14,6 @@ from dbanon.reports.parts import Beside, Facts, Note, Plot, Section, Table, show
 from dbanon.sqltext.quote import Sql, one_line
 from dbanon.views.certificate import Line
 
-
 _SHORT = 24
 """Characters of a cell that stands in one line."""
 

@@ -24,11 +24,10 @@ from dbanon.reports.columns import Before
 from dbanon.reports.parts import Section
 from dbanon.session import Session
 from dbanon.source import catalog
-from dbanon.source.catalog import SearchPath
+from dbanon.source.catalog import SearchPath, Source
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified
 from dbanon.views import certificate, changes, ledger
-from dbanon.views.certificate import Certificate
 from dbanon.views.ledger import Entry
 
 
@@ -86,6 +85,8 @@ def _check_target(target: Path, overwrite: bool, cursor: Any) -> None:
     """Raises TargetInUse for a file that is read, TargetExists for another one."""
     writing.apart("report", [target], writing.read_by(cursor))
     with writing.written("report", target):
+        if not target.parent.is_dir():
+            raise errors.NotWritten(str(target), "there is no such folder", "report")
         if target.exists() and not overwrite:
             raise errors.TargetExists(str(target), [str(target)], "report")
 
@@ -104,8 +105,7 @@ def _page(entry: Entry, session: Session, cursor: Any, path: SearchPath, outgoin
     if outgoing and population is not None:
         raise errors.UnusedArgument("report", "population", "what goes out is judged by the released rows alone")
     if population is not None:
-        found = catalog.resolve("report", population, cursor, path, {})
-        population = str(found.sql) if not names.is_file(population) else population
+        population = _named(catalog.resolve("report", population, cursor, path, {}), entry)
     with _reading(cursor):
         known = certificate.unbroken("report", entry, session, cursor)
         asking = Asking(known, outgoing=outgoing)
@@ -135,6 +135,13 @@ def _sections(asking: Asking, before: Before | None, population: str | None) -> 
     if before is not None:
         found += [risks.attacks(asking), risks.query_error(asking)]
     return [*found, opening.unprotected(lines)]
+
+
+def _named(table: Source, entry: Entry) -> str:
+    """A table as a call names it that is read beside the release."""
+    if names.is_file(table.table):
+        return table.table
+    return qualified(*([] if table.database == entry.database else [table.database]), table.schema, table.table)
 
 
 _CHANGED = (

@@ -35,7 +35,7 @@ def reidentification(asking: Asking, lines: Sequence[Line], population: str | No
     ]
     parts: list[Part] = [Facts([line for line in lines if line.section == "risk"])]
     if not asking.outgoing:
-        given = {} if population is None else {"population": population}
+        given: dict[str, object] = {} if population is None else {"population": population}
         parts.append(_numbers(asking, "reidentification", "Risk of re-identification; above: above 0.2", given))
         for name, caption in (
             ("disclosure", "Chance to guess a sensitive value from its class"),
@@ -48,7 +48,7 @@ def reidentification(asking: Asking, lines: Sequence[Line], population: str | No
 
 def _numbers(asking: Asking, name: str, caption: str, given: Mapping[str, object]) -> Part:
     try:
-        return asking.table(caption, _HEAD, asking.function(name, _COLUMNS, **given))
+        return asking.table(caption, _HEAD, asking.function(name, _COLUMNS, given))
     except DbanonError as problem:
         if given:
             raise
@@ -71,11 +71,15 @@ _ATTACKS = {
     "or more.",
     "minimality": "Who knows the algorithm, and that it generalized no more than it had to, concludes that a value was "
     "too frequent among some records.",
-    "reconstruction": "Who guesses the exact values behind those that are published, and the sensitive value with them.",
-    "downcoding": "Who knows that ranges and nodes are as tight as they can be concludes that some records lie at their "
-    "ends.",
+    "reconstruction": "Who guesses exact values behind those that are published, and the sensitive value with them.",
+    "downcoding": "Who knows that ranges and nodes are as tight as they can be concludes that some records lie at "
+    "their ends.",
 }
 """Attacks that are tried, and what each does."""
+
+
+_TELLING = "value <> 0 OR (value = 0 AND name IN ('guesses', 'observed'))"
+"""Rows of attack_summary that say something."""
 
 
 def attacks(asking: Asking) -> Section:
@@ -88,7 +92,7 @@ def attacks(asking: Asking) -> Section:
             continue
         columns = ("attribute", "name", "value", "description")
         try:
-            asked = asking.function("attack_summary", columns, "value IS NOT NULL", kind=kind)
+            asked = asking.function("attack_summary", columns, {"kind": kind}, _TELLING)
         except DbanonError as problem:
             if kind != "similarity":  # it takes a hierarchy of sensitive values, which few have
                 parts.append(Note(f"{kind.capitalize()}: this could not be tried. {problem}"))
@@ -131,7 +135,7 @@ def query_error(asking: Asking) -> Section:
         "over the true answer: half of the answers are no worse than the median, 95 of 100 no worse than p95."
     ]
     try:
-        asked = asking.function("query_error", columns)
+        asked = asking.function("query_error", columns, {})
     except DbanonError as problem:
         return Section("queries", "Error of queries", said, [Note(f"This could not be told. {problem}")])
     rows = asking.rows(asked)
