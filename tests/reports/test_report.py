@@ -112,7 +112,7 @@ def test_sql_python_and_command_line_give_one_page(clinic: Any, tmp_path: Path) 
         dbanon.report(con, "safe", tmp_path / "nowhere" / "b.html")
 
 
-@pytest.mark.parametrize("outgoing", [False, True])
+@pytest.mark.parametrize("outgoing", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 def test_settings_and_macros_of_the_session_do_not_bend_a_page(clinic: Any, outgoing: bool, tmp_path: Path) -> None:
     con, _, *pages = clinic
     other = con.cursor()

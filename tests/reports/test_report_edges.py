@@ -132,6 +132,7 @@ CALLS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore::dbanon.UtilityWarning")  # one class
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: "-".join(call))
 def test_releases_of_every_form_have_a_report_whose_numbers_hold(call: dict[str, Any], tmp_path: Path) -> None:
