@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dbanon.notebook.progress import ProgressBar
     from dbanon.plots.plot import plot
     from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
+    from dbanon.reports.report import report
     from dbanon.views.certificate import certificate
     from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
     from dbanon.views.publish import publish
@@ -67,6 +68,7 @@ _HOMES = {
     "publish": "views.publish",
     "refresh": "views.materialized",
     "refresh_stream": "views.streaming",
+    "report": "reports.report",
     "risk": "client.about",
     "save_hierarchy": "policy.declare",
     "load_ipython_extension": "notebook.extension",
@@ -108,6 +110,7 @@ __all__ = [
     "publish",
     "refresh",
     "refresh_stream",
+    "report",
     "risk",
     "save_hierarchy",
     "verify",

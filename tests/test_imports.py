@@ -18,7 +18,7 @@ RULES = {
     "learn": "numpy sklearn", "cluster": "numpy", "stream": "numpy", "release": "", "engine": "duckdb numpy pyarrow",
     "views": "duckdb",
     "audit": "", "client": "duckdb ibis numpy pandas polars pyarrow", "plots": "matplotlib",
-    "spark": "duckdb numpy pyarrow pyspark", "serve": "duckdb pyarrow",
+    "reports": "duckdb jinja2", "spark": "duckdb numpy pyarrow pyspark", "serve": "duckdb pyarrow",
     "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",
     "dbt": "dbt dbt_common duckdb", "harlequin": "duckdb harlequin", "manual": "click",
     "shell": "click duckdb prompt_toolkit pygments rich",

@@ -13,7 +13,7 @@ from dbanon.cli.demo import demo
 from dbanon.cli.docs import docs
 from dbanon.cli.group import Commands
 from dbanon.cli.init import init
-from dbanon.cli.releases import certificate, doctor, drop, materialize, publish, refresh, releases, verify
+from dbanon.cli.releases import certificate, doctor, drop, materialize, publish, refresh, releases, report, verify
 from dbanon.cli.serve import client, serve, token
 from dbanon.cli.stream import stream
 from dbanon.cli.warmup import warmup
@@ -58,6 +58,7 @@ for command in (
     publish,
     refresh,
     releases,
+    report,
     serve,
     shell,
     stream,

@@ -1,4 +1,4 @@
-"""Commands about releases: materialize, refresh, drop, releases, certificate, publish, verify, doctor."""
+"""Commands about releases: materialize, refresh, drop, releases, certificate, report, publish, verify, doctor."""
 
 from __future__ import annotations
 
@@ -186,6 +186,34 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 
     with errors_as_messages(), opened(database, read_only=True) as con:
         click.echo(certificates.certificate(con, name, "json" if as_json else "text"), nl=False)
+
+
+@click.command()
+@DATABASE
+@click.argument("name")
+@click.option("-o", "--to", help="The HTML file to write; default: the page goes to the screen.")
+@click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
+@click.option("--population", help="Table of everybody the released people may be among: the journalist's risk.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@AS_JSON
+def report(
+    database: Path,
+    name: str,
+    to: str | None,
+    outgoing: bool,
+    population: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Say on one HTML page what the release NAME is, achieves and leaves at risk, to read and to file.
+
+    It names the source and shows values of it, unless --outgoing.
+    """
+    from dbanon.reports.report import report as reported
+
+    with errors_as_messages(), opened(database, read_only=True) as con:
+        made = reported(con, name, to, outgoing=outgoing, population=population, overwrite=overwrite)
+    answer({"html" if to is None else "file": str(made)}, as_json, str(made))
 
 
 @click.command()

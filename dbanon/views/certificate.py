@@ -56,20 +56,21 @@ def certificate(connection: Any, name: str, form: str = "text") -> str:
     current = session.of_connection(getattr(connection, "raw", connection))
     path = SearchPath.here(connection)
     with current.cursor() as cursor:
-        found = _unbroken(Certificate(published("certificate", name, cursor, path), current, cursor)).lines()
+        found = unbroken("certificate", published("certificate", name, cursor, path), current, cursor).lines()
     return (as_text if form == "text" else as_json)(found)
 
 
 def statement(call: Call) -> Sql:
     """The SQL of certificate('name')."""
     entry = published(call.function.name, call.text("release"), call.cursor, call.path)
-    return rows(_unbroken(Certificate(entry, call.session, call.cursor)).lines())
+    return rows(unbroken(call.function.name, entry, call.session, call.cursor).lines())
 
 
-def _unbroken(certificate: Certificate) -> Certificate:
+def unbroken(function: str, entry: Entry, session: Session, cursor: Any) -> Certificate:
     """The certificate of a release that is as it was made, as far as that is known; ReleaseChanged."""
-    for problem in seal.broken(certificate.cursor, certificate.entry) or ():
-        raise errors.ReleaseChanged("certificate", certificate.entry.shown, problem)
+    certificate = Certificate(entry, session, cursor, function)
+    for problem in seal.broken(cursor, entry) or ():
+        raise errors.ReleaseChanged(function, entry.shown, problem)
     return certificate
 
 
@@ -131,8 +132,8 @@ _TOLD = ("k", *(p.name for p in registry.parameters()), "multi", "suppress", "nu
 class Certificate:
     """The certificate of one published version, for its custodian or for a recipient."""
 
-    def __init__(self, entry: Entry, session: Session, cursor: Any) -> None:
-        self.entry, self.session, self.cursor = entry, session, cursor
+    def __init__(self, entry: Entry, session: Session, cursor: Any, function: str = "certificate") -> None:
+        self.entry, self.session, self.cursor, self.function = entry, session, cursor, function
         table = qualified(entry.database, SCHEMA, "release")
         found = cursor.execute(
             f"SELECT * FROM {table} WHERE (schema_name, name, version) = (?, ?, ?)",
@@ -149,13 +150,13 @@ class Certificate:
         )
         self._columns("_metrics")
         sensitive = [n for n, _ in self.shape.sensitive]
-        self.demands = demand.demands("certificate", entry.shown, self.parameters, sensitive)
+        self.demands = demand.demands(function, entry.shown, self.parameters, sensitive)
 
     def _columns(self, ending: str) -> dict[str, str]:
         """Columns of one of the release's tables; ReleaseChanged where it is gone."""
         place = (self.entry.database, self.entry.schema, self.entry.name + ending)
         if place not in catalog.relations(self.cursor, self.entry.database):
-            raise errors.ReleaseChanged("certificate", self.entry.shown, f"table {place[2]} is missing")
+            raise errors.ReleaseChanged(self.function, self.entry.shown, f"table {place[2]} is missing")
         return catalog.columns_of(self.cursor, place)
 
     @property
@@ -170,6 +171,11 @@ class Certificate:
         """The same with the database's name, to be read from wherever the connection is."""
         release, classes, metrics = (self.entry.table(e) for e in ledger.TABLES)
         return Place(release, metrics, classes, self._members(qualified(self.entry.database, SCHEMA, "membership")))
+
+    def handed_out(self, *, classes: bool) -> Place:
+        """Where a recipient reads it in a database that `publish` made, with the classes or without."""
+        release, of_classes, metrics = (identifier(self.entry.name + e) for e in ledger.TABLES)
+        return Place(release, metrics, of_classes if classes else None)
 
     def _members(self, table: Sql) -> Sql:
         """The version's rows of the membership: of what was released or left out, not of what waits."""
@@ -187,7 +193,7 @@ class Certificate:
         outside = at is not None
         return [
             *self._release(outside),
-            *(Line("roles", c, r) for c, r in self.roles.items() if not outside or c in self._shown()),
+            *(Line("roles", c, r) for c, r in self.roles.items() if not outside or c in self.shown),
             *self._given(outside),
             *self._model(),
             *self._numbers(self.recompute(at or self.home)),
@@ -210,9 +216,11 @@ class Certificate:
         for item, line in there.items():
             found = self.cursor.execute(line.sql).fetchall()[0][0]
             if found is None or abs(float(found) - float(line.value)) > 1e-9 * max(1.0, abs(float(line.value))):
-                yield f"{item} was {line.value} and is {'nothing' if found is None else _number(float(found))}"
+                yield f"{item} was {line.value} and is {'nothing' if found is None else number(float(found))}"
 
-    def _shown(self) -> set[str]:
+    @property
+    def shown(self) -> set[str]:
+        """The columns of the source that are published, by whose names a recipient knows them."""
         return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other")}
 
     def _release(self, outside: bool) -> Iterator[Line]:
@@ -254,7 +262,7 @@ class Certificate:
 
         def measured(section: str, item: str, name: str) -> Iterator[Line]:
             if name in self.metrics:
-                yield Line(section, item, _number(self.metrics[name]), by.metric(name))
+                yield Line(section, item, number(self.metrics[name]), by.metric(name))
 
         yield from measured("achieved", "records", "records")
         yield from measured("achieved", "persons", "persons")
@@ -275,7 +283,7 @@ class Certificate:
             ("marketer, average", here.marketer(), by.marketer()),
         ):
             value = self.cursor.execute(query).fetchall()[0][0]
-            yield Line("risk", item, _number(float(value)), sql)
+            yield Line("risk", item, number(float(value)), sql)
         yield from measured("left out", "as outliers", "suppressed:outlier")
         yield from measured("left out", "for a NULL", "dropped")
         if self.row.get("held_back"):
@@ -372,7 +380,7 @@ class Certificate:
         return joined(f"({joined(literal(v) for v in row)})" for row in found)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12g}"
 
 

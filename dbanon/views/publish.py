@@ -149,12 +149,11 @@ class _Handout:
     def database(self, draft: Path, storage_version: str) -> None:
         """A database with a table each, from Parquet files that are gone afterwards; NewerType."""
         name = self.entry.name
-        classes = identifier(f"{name}_classes") if self.files.classes else None
         parts = {ending: draft.with_name(f"{draft.name}{ending}.part") for ending in (*self._endings(), "_certificate")}
         types = {}
         try:
             with self._transaction() as certificate:
-                lines = certificate.lines(Place(identifier(name), identifier(f"{name}_metrics"), classes))
+                lines = certificate.lines(certificate.handed_out(classes=self.files.classes))
                 for ending in self._endings():
                     types[ending] = self._columns(ending)
                     storage.check("publish", types[ending], storage_version)

@@ -135,7 +135,7 @@ class Recompute:
         if base == "homogeneous_share":
             return self._homogeneous([c for c in self.of.sensitive if detail in ("", c[0])])
         if base == "rare_sensitive_values" and self.of.persons is None:
-            value = _value(*next(c for c in self.of.sensitive if c[0] == detail))
+            value = compared(*next(c for c in self.of.sensitive if c[0] == detail))
             return Sql(
                 f"SELECT count(*) FROM (SELECT count(*) AS size FROM {release} GROUP BY {value}) WHERE size < {k}"
             )
@@ -150,7 +150,7 @@ class Recompute:
         return identifier(self.of.loss)
 
     def _cells(self) -> Sql:
-        return joined(_value(*c) for c in self.of.quasi)
+        return joined(compared(*c) for c in self.of.quasi)
 
     def _sizes(self) -> Sql:
         return Sql(f"(SELECT count(*) AS records FROM {self.at.release} GROUP BY {self._cells()})")
@@ -172,7 +172,7 @@ class Recompute:
         """A measure of `size`, the records that are alike in columns of the release; persons are not published."""
         if self.of.persons is not None or not self.of.unchanged:
             return None
-        values = joined(_value(*c) for c in columns)
+        values = joined(compared(*c) for c in columns)
         return Sql(f"SELECT {expression} FROM (SELECT count(*) AS size FROM {self.at.release} GROUP BY {values})")
 
     def _classes(self, expression: str) -> Sql | None:
@@ -193,7 +193,7 @@ class Recompute:
 
     def _homogeneous(self, columns: Columns) -> Sql:
         """The share of records in classes with one value, NULL being one, in any of the columns."""
-        values = [_value(*c) for c in columns]
+        values = [compared(*c) for c in columns]
         counts = joined(f"count(DISTINCT {v}) + (count(*) > count({v}))::INTEGER" for v in values)
         return Sql(
             f"SELECT coalesce(sum(records) FILTER (WHERE different = 1), 0) / sum(records) FROM (SELECT count(*) AS "
@@ -213,8 +213,8 @@ class Recompute:
             cells = self.cells(demand, column)
             if cells is None:
                 return None
-        value = _value(*self.of.sensitive[number])
-        others = [_value(*c) for i, c in enumerate(self.of.sensitive) if i != number] if self.joint else []
+        value = compared(*self.of.sensitive[number])
+        others = [compared(*c) for i, c in enumerate(self.of.sensitive) if i != number] if self.joint else []
         return Sql(
             fill(
                 "views/certificate_model.sql",
@@ -231,6 +231,6 @@ class Recompute:
         )
 
 
-def _value(name: str, type_: str) -> Sql:
+def compared(name: str, type_: str) -> Sql:
     """A column whose texts compare byte by byte."""
     return Sql(f"{identifier(name)} COLLATE POSIX") if type_.startswith("VARCHAR") else identifier(name)

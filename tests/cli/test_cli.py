@@ -65,6 +65,11 @@ def test_a_release_from_beginning_to_end(clinic: str, tmp_path: Path) -> None:
     assert "kacpc" in done("releases", clinic)
     assert "verified: by the release gate" in done("certificate", clinic, "safe")
     assert json.loads(done("certificate", clinic, "safe", "--json"))["release"]["version"]["value"] == "3"
+    page = tmp_path / "report.html"
+    assert done("report", clinic, "safe", "-o", str(page), "--outgoing") == f"{page}\n"
+    assert "<h1>Report: <bdi>safe</bdi></h1>" in page.read_text("utf-8")
+    assert "Hint: --overwrite" in refused("report", clinic, "safe", "-o", str(page))
+    assert json.loads(done("report", clinic, "safe", "--outgoing", "--json"))["html"].startswith("<!DOCTYPE html>")
     out = tmp_path / "out.duckdb"
     order = ("publish", clinic, "--release", "safe", "--to", str(out))
     assert done(*order, "--classes", "--storage-version", "v1.2.0") == f"{out}\n"
@@ -93,7 +98,7 @@ def test_mistakes_are_one_line(clinic: str, tmp_path: Path) -> None:
     assert "Did you mean 'patients'" in refused("materialize", clinic, "safe", "kacpc", "patient", "-p", "k=5")
     assert "kacpc" in refused("materialize", clinic, "safe", "kacp", "patients", "-p", "k=5", code=2)
     assert "no parameter 'kk'" in refused("materialize", clinic, "safe", "kacpc", "patients", "-p", "kk=5", code=2)
-    for command in ("refresh", "drop", "certificate"):
+    for command in ("refresh", "drop", "certificate", "report"):
         assert "no published release nothing" in refused(command, clinic, "nothing")
     assert "no published release nothing" in refused("publish", clinic, "--release", "nothing", "--to", "x.csv")
     (tmp_path / "text.duckdb").write_text("no database")

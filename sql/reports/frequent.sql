@@ -1,0 +1,9 @@
+{#- report(): the most frequent values of a column; `least`: those that belong to as many records (persons). -#}
+SELECT {{ value }} AS value, count(*) AS records
+FROM {{ of }}
+GROUP BY ALL
+{% if least %}
+HAVING count({% if person %}DISTINCT {{ person }}{% else %}*{% endif %}) >= {{ least }}
+{% endif %}
+ORDER BY records DESC, value ASC NULLS LAST
+LIMIT {{ most }}

@@ -1,0 +1,130 @@
+"""A report says what its SQL gives, tells recipients no more than the certificate does, and is the same each time."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.report_pages import SOURCE, Page, check_numbers, dateless
+
+import dbanon
+from dbanon import errors, session
+from dbanon.reports.parts import shown
+from dbanon.source.catalog import SearchPath
+from dbanon.views import certificate
+
+
+def test_every_number_is_what_its_sql_gives(clinic: Any) -> None:
+    con, _, custodians, _ = clinic
+    page = Page(custodians)
+    assert check_numbers(page, con) > 150
+    measured = [key for key in page.facts if key[0] in ("achieved", "risk", "left out", "loss")]
+    assert len(measured) > 15 and all(page.facts[key][1] is not None for key in measured)
+    used = {number for number, _ in page.tables} | {number for _, number in page.facts.values() if number}
+    assert len(page.queries) - len(used) <= 2, "those of plots beside them"
+
+
+def test_what_goes_out_can_be_recomputed_from_what_is_published(clinic: Any, tmp_path: Path) -> None:
+    con, _, _, outgoing = clinic
+    dbanon.publish(con, "safe", tmp_path / "safe.duckdb", classes=True)
+    with duckdb.connect(tmp_path / "safe.duckdb", read_only=True) as plain:
+        assert check_numbers(Page(outgoing), plain) > 30
+
+
+def test_what_goes_out_says_what_the_certificate_that_goes_out_says(clinic: Any) -> None:
+    con, _, _, outgoing = clinic
+    current = session.of_connection(con.raw)
+    with current.cursor() as cursor:
+        entry = certificate.published("certificate", "safe", cursor, SearchPath.here(con))
+        made = certificate.Certificate(entry, current, cursor)
+        lines = {(line.section, line.item): line for line in made.lines(made.handed_out(classes=True))}
+    facts = Page(outgoing).facts
+    assert facts.keys() - lines.keys() == {k for k in facts if k[0] == "loss"}
+    assert lines.keys() == {k for k in facts if k[0] != "loss"}
+    for key, line in lines.items():
+        assert facts[key][0] == (shown(float(line.value)) if line.sql else line.value)
+    published = {row[0] for row in con.execute("SELECT metric FROM safe_metrics").fetchall()}
+    columns = {item.split(":")[0] for section, item in facts if section == "loss"}
+    assert columns and {f"fully_generalized:{column}" for column in columns} <= published
+
+
+def test_what_goes_out_has_no_value_and_no_name_of_the_source(clinic: Any) -> None:
+    con, _, custodians, outgoing = clinic
+    values = {SOURCE, "surname", "pid"}
+    for column in ("surname", "born", "town", "weight", "disease", "ward"):
+        values |= {str(v) for (v,) in con.execute(f"SELECT DISTINCT {column} FROM {SOURCE}").fetchall() if v}
+    for column in ("born", "town", "weight", "disease"):
+        values |= {str(v) for (v,) in con.execute(f"SELECT DISTINCT {column} FROM safe").fetchall() if v} - {"*"}
+    row = con.execute("SELECT source_fingerprint, policy_fingerprint FROM releases()").fetchall()[0]
+    values |= set(map(str, row))
+    assert [v for v in values if v in outgoing] == []
+    assert {SOURCE, "Zyxoma", "Wexbury", "surname"} <= {v for v in values if v in custodians}
+    assert "attack_summary" not in outgoing and "query_error" not in outgoing and "membership" not in outgoing
+
+
+def test_no_value_of_too_few_is_shown_of_the_source(clinic: Any) -> None:
+    con, _, custodians, _ = clinic
+    rare = con.execute(f"SELECT born::VARCHAR FROM {SOURCE} GROUP BY born HAVING count(*) < 5").fetchall()
+    common = con.execute("SELECT DISTINCT born FROM safe").fetchall()
+    there = [value for (value,) in rare if f">{value}<" in custodians and (value,) not in common]
+    assert len(rare) > 50 and there == []
+    assert not re.search(r"Surname\d+x", custodians)
+
+
+def test_class_sizes_and_leading_values_by_hand(clinic: Any) -> None:
+    con, _, custodians, outgoing = clinic
+    rows = con.execute("SELECT born, town, weight, disease FROM safe").fetchall()
+    sizes = Counter(row[:3] for row in rows)
+    by_size = Counter(sizes.values())
+    expected = [[str(n), str(by_size[n]), str(n * by_size[n])] for n in sorted(by_size)][:10]
+    led = []
+    for cells, size in sizes.items():
+        values = Counter(row[3] for row in rows if row[:3] == cells and row[3] is not None)
+        most = max(values.values(), default=0)
+        led += [(most / size, size, value) for value, count in values.items() if count == most]
+    worst = sorted(led, key=lambda found: -found[0])[:10]
+    for page in (Page(custodians), Page(outgoing)):
+        cells = [of[1:] for number, of in page.tables]
+        assert expected in cells
+    (named,) = [of[1:] for _, of in Page(custodians).tables if of and len(of[1]) == 7]
+    assert [line[6] for line in named] == [shown(share) for share, *_ in worst]
+    for line in named:
+        assert (float(line[6]), int(line[3]), line[5]) in {(float(shown(s) or 0), n, v) for s, n, v in led}
+
+
+def test_sql_python_and_command_line_give_one_page(clinic: Any, tmp_path: Path) -> None:
+    con, path, _, outgoing = clinic
+    con.execute(
+        f"COPY (SELECT encode(html) FROM report('safe', outgoing = true)) TO '{tmp_path / 'a.html'}' (FORMAT blob)"
+    )
+    assert dateless((tmp_path / "a.html").read_text("utf-8")) == dateless(outgoing)
+    assert dbanon.report(con, "safe", tmp_path / "b.html", outgoing=True) == tmp_path / "b.html"
+    assert dateless((tmp_path / "b.html").read_text("utf-8")) == dateless(outgoing)
+    with pytest.raises(errors.TargetExists, match=r"^report: .*b\.html'? exists already"):
+        dbanon.report(con, "safe", tmp_path / "b.html")
+    with pytest.raises(errors.TargetInUse, match="report"):
+        dbanon.report(con, "safe", path, overwrite=True)
+    with pytest.raises(errors.NotWritten, match="no such folder"):
+        dbanon.report(con, "safe", tmp_path / "nowhere" / "b.html")
+
+
+@pytest.mark.parametrize("outgoing", [pytest.param(False, marks=pytest.mark.exhaustive), True])
+def test_settings_and_macros_of_the_session_do_not_bend_a_page(clinic: Any, outgoing: bool, tmp_path: Path) -> None:
+    con, _, *pages = clinic
+    other = con.cursor()
+    try:
+        for setting in (
+            "integer_division = true", "default_null_order = 'nulls_first'", "default_order = 'DESC'", "threads = 1",
+        ):  # fmt: skip
+            other.execute(f"SET {setting}")
+        other.execute("CREATE MACRO count(a) AS 77")
+        assert dateless(dbanon.report(other, "safe", outgoing=outgoing)) == dateless(pages[outgoing])
+    finally:
+        for name in ("integer_division", "default_null_order", "default_order", "threads"):
+            other.execute(f"RESET {name}")
+        other.execute("DROP MACRO IF EXISTS count")
+        other.close()

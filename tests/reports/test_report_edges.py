@@ -1,0 +1,149 @@
+"""Reports of releases of every form, of hostile names, of what has changed, and of what is no release."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.report_pages import SOURCE, Page, build, check_numbers, dateless
+
+import dbanon
+from dbanon import errors
+from dbanon.sqltext.quote import qualified
+
+HOSTILE = """x'); DROP TABLE t; --<script>alert(1)</script>"""
+COLUMNS = ('a"<img src=x onerror=alert(1)>$\\frac{1}$ {} {{7*7}}', "😀\u202ertl\nline", "L" * 300, "size",
+           "</style><script>", "value")  # fmt: skip
+CELLS = ("<script>alert(2)</script>", "😀 ☃", "'\"&amp;", "V" * 5000, None, "</svg></pre><script>", "", "a\tb")
+
+
+def test_hostile_names_and_values_are_inert(tmp_path: Path) -> None:
+    r = random.Random(1)
+    with dbanon.connect(tmp_path / "hostile.duckdb") as con:
+        con.execute(f"CREATE SCHEMA {qualified('s<b>')}")
+        source, safe = (str(qualified("s<b>", name)) for name in (HOSTILE, 'safe<i>&"rel{}'))
+        types = ("INTEGER", "DOUBLE", "VARCHAR", "DATE", "VARCHAR", "BOOLEAN")
+        columns = ", ".join(f"{qualified(c)} {t}" for c, t in zip(COLUMNS, types, strict=True))
+        con.execute(f"CREATE TABLE {source} ({columns})")
+        con.executemany(
+            f"INSERT INTO {source} VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (r.choice([None, *range(40)]), r.choice([None, 1.5, -0.0, float("inf")]), r.choice(CELLS),
+                 r.choice(["1890-01-01", "1969-12-31", "2020-02-29"]), r.choice(CELLS), r.choice([True, False, None]))
+                for _ in range(120)
+            ],
+        )  # fmt: skip
+        con.execute(f"DELETE FROM {source} WHERE isinf({qualified(COLUMNS[1])})")
+        dbanon.declare(con, source, **dict(zip(COLUMNS, ["quasi"] * 4 + ["sensitive"] * 2, strict=True)))
+        dbanon.materialize(con, safe, "mondrian", source, k=4, alpha=0.9)
+        for outgoing in (False, True):
+            page = dbanon.report(con, safe, outgoing=outgoing)
+            read = Page(page)
+            assert not read.tags & {"script", "img", "b", "iframe", "object", "form"}
+            assert not any(name.startswith("on") for _, name, _ in read.attributes)
+            links = {value for _, name, value in read.attributes if name.endswith(("href", "src"))}
+            assert all(value and value.startswith(("#", "data:,")) for value in links)
+            outside_of_sql = re.sub("<code>.*?</code>", "", page, flags=re.DOTALL)
+            assert "\u202e" not in outside_of_sql and "rtl\nline" not in outside_of_sql
+            assert page.count("<style") == page.count("</style>") == 1
+            assert (HOSTILE in read.text) != outgoing
+            assert "V" * 241 not in page
+
+
+def test_texts_in_pictures_are_texts_and_colours_are_of_the_page(clinic: Any) -> None:
+    pictures = re.findall(r"<svg.*?</svg>", clinic[2], re.DOTALL)
+    assert len(pictures) >= 5
+    for picture in pictures:
+        assert set(re.findall(r"(?:fill|stroke): ?([^;\"]+)", picture)) <= {
+            "none", "var(--ink)", "var(--grid)", "var(--first)", "var(--second)", "#ffffff",
+        }  # fmt: skip
+        assert "var(--ink)" in picture and "<image" not in picture and "<text" in picture
+    ids = re.findall(r' id="([^"]*)"', clinic[2])
+    assert len(ids) == len(set(ids))
+
+
+def test_what_follows_from_a_source_that_changed_is_left_out(clinic: Any, tmp_path: Path) -> None:
+    assert "not what they were" not in clinic[2]
+    with build(tmp_path / "clinic.duckdb") as con:
+        dbanon.materialize(con, "safe", "mondrian", SOURCE, k=5)
+        before = dbanon.report(con, "safe", outgoing=True)
+        con.execute(f"UPDATE {SOURCE} SET town = 'Elsewhere' WHERE surname = 'Surname3x'")
+        stale = dbanon.report(con, "safe")
+        assert "not what they were when this version was released" in stale
+        read = Page(stale)
+        assert not re.search("query_error|attack_summary|distortion", " ".join(read.queries.values()))
+        assert not any(SOURCE in sql for sql in read.queries.values()) and "Elsewhere" not in stale
+        assert dateless(dbanon.report(con, "safe", outgoing=True)) == dateless(before)
+        con.execute(f"UPDATE {SOURCE} SET town = 'Wexbury' WHERE town = 'Elsewhere'")
+        con.execute(f"DROP TABLE {SOURCE}")
+        assert dateless(dbanon.report(con, "safe")) == dateless(stale)
+        con.execute("UPDATE safe SET disease = 'Zyxoma'")
+        for outgoing in (False, True):
+            with pytest.raises(errors.ReleaseChanged, match=r"^report: safe is not what was released"):
+                dbanon.report(con, "safe", outgoing=outgoing)
+        with pytest.raises(duckdb.Error, match="report: safe is not what was released"):
+            con.execute("FROM report('safe')")
+
+
+def test_a_report_is_of_the_version_that_is_published(tmp_path: Path) -> None:
+    with build(tmp_path / "clinic.duckdb") as con:
+        dbanon.materialize(con, "safe", "mondrian", SOURCE, k=5)
+        with pytest.warns(dbanon.DisclosureWarning):
+            dbanon.materialize(con, "safe", "mondrian", SOURCE, k=6, replace=True, allow_delta=True)
+        facts = Page(dbanon.report(con, "safe", outgoing=True)).facts
+        assert facts["release", "version"][0] == "2" and facts["parameters", "k"][0] == "6"
+        dbanon.drop(con, "safe")
+        with pytest.raises(errors.UnknownRelease, match=r"^report: there is no published release safe"):
+            dbanon.report(con, "safe")
+
+
+def test_what_is_no_release_is_refused(clinic: Any) -> None:
+    con = clinic[0]
+    with pytest.raises(errors.UnknownRelease, match=r"^report: .* no published release sfe\. Did you mean 'safe'"):
+        dbanon.report(con, "sfe")
+    con.execute("CREATE TABLE plain AS SELECT 1 AS a")
+    con.execute(f"CREATE TABLE noisy AS FROM rka('{SOURCE}', k=5, release='noise', nulls='drop', "
+                "withhold=['born'])")  # fmt: skip
+    for name in ("plain", "noisy", SOURCE):
+        with pytest.raises(duckdb.Error, match=f"report: there is no published release {name}"):
+            con.execute(f"FROM report('{name}')")
+    con.execute("DROP TABLE plain")
+    con.execute("DROP TABLE noisy")
+    with pytest.raises(errors.InvalidArgument, match="connection"):
+        dbanon.report("clinic.duckdb", "safe")  # type: ignore[arg-type]
+    with pytest.raises(errors.UnusedArgument, match="population"):
+        dbanon.report(con, "safe", outgoing=True, population=SOURCE)
+    with pytest.raises(errors.UnknownTable, match=r"report: .*nobody"):
+        dbanon.report(con, "safe", population="nobody")
+    with pytest.raises(duckdb.Error, match="outgoing must be"):
+        con.execute("FROM report('safe', outgoing := 3)")
+
+
+CALLS: list[dict[str, Any]] = [
+    {"k": 3, "l": 2, "person": "pid", "suppress": 0.1},
+    {"k": 3, "intervals": "bounds", "nulls": "drop"},
+    {"k": 4, "intervals": "struct", "t": 0.9},
+    {"k": 2, "withhold": ["disease", "ward"]},
+    {"k": 80},
+]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore::dbanon.UtilityWarning")  # one class
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: "-".join(call))
+def test_releases_of_every_form_have_a_report_whose_numbers_hold(call: dict[str, Any], tmp_path: Path) -> None:
+    with build(tmp_path / "clinic.duckdb", rows=90) as con:
+        dbanon.materialize(con, "safe", "mondrian", SOURCE, **call)
+        page = dbanon.report(con, "safe", population=SOURCE)
+        assert "could not be" not in page
+        read = Page(page)
+        assert check_numbers(read, con) > 60
+        assert "journalist_highest" in read.text
+        outgoing = dbanon.report(con, "safe", outgoing=True)
+        dbanon.publish(con, "safe", tmp_path / "safe.duckdb", classes=True)
+    with duckdb.connect(tmp_path / "safe.duckdb", read_only=True) as plain:
+        check_numbers(Page(outgoing), plain)

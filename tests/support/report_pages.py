@@ -1,0 +1,121 @@
+"""Admissions to be released and reported, and a report as its reader finds it."""
+
+from __future__ import annotations
+
+import random
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import dbanon
+from dbanon.reports.parts import shown
+
+SOURCE = "ward_admissions_raw"
+DISEASES = ("Zyxoma", "Qvarrel fever", "Blemmish", "Krell syndrome", None)
+TOWNS = ("Wexbury", "Pommelton", "Dunfrith")
+
+
+class Page(HTMLParser):
+    """What a reader finds on a page: facts, tables, queries, tags, texts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[tuple[str, str, str | None]] = set()
+        self.facts: dict[tuple[str, str], tuple[str, int | None]] = {}
+        self.tables: list[tuple[int, list[list[str]]]] = []
+        self.queries: dict[int, str] = {}
+        self.text = ""
+        self._fact: tuple[str, str, int | None] | None = None
+        self._in: list[str] = []
+        self._query = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.tags.add(tag)
+        self.attributes |= {(tag, name, value) for name, value in attrs}
+        self._in.append(tag)
+        if "data-item" in given:
+            number = given.get("data-query")
+            self._fact = (str(given["data-section"]), str(given["data-item"]), int(number) if number else None)
+        if tag == "dd" and self._fact:
+            self.facts[self._fact[:2]] = ("", self._fact[2])
+        if tag == "table":
+            self.tables.append((int(str(given["data-query"])), []))
+        if tag == "tr":
+            self.tables[-1][1].append([])
+        if tag == "td":
+            self.tables[-1][1][-1].append("")
+        if given.get("class") == "query":
+            self._query = int(str(given["id"])[1:])
+            self.queries[self._query] = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._in and self._in.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if "style" in self._in:
+            return
+        self.text += data
+        if "code" in self._in:
+            self.queries[self._query] += data
+        elif "td" in self._in:
+            self.tables[-1][1][-1][-1] += data
+        elif "dd" in self._in and "a" not in self._in and self._fact:
+            said, number = self.facts[self._fact[:2]]
+            self.facts[self._fact[:2]] = (said + data.strip(), number)
+
+
+def dateless(page: str) -> str:
+    found, count = re.subn(r'<time id="made">[^<]*</time>', "", page)
+    assert count == 1
+    return found
+
+
+def build(path: Path | str, rows: int = 160) -> Any:
+    """Admissions: people who come back, towns and diseases that no word of a report is."""
+    con = dbanon.connect(path)
+    con.execute(
+        f"CREATE TABLE {SOURCE} (pid INTEGER, surname VARCHAR, born DATE, town VARCHAR, weight DECIMAL(6, 2), "
+        "disease VARCHAR, ward VARCHAR)"
+    )
+    r = random.Random(5)
+    con.executemany(
+        f"INSERT INTO {SOURCE} VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (r.randrange(rows), f"Surname{i}x", f"{r.randrange(1931, 2004)}-0{r.randrange(1, 9)}-17", r.choice(TOWNS),
+             r.choice([None, 51.37, 64.93, 78.41, 93.57]), r.choice(DISEASES), "Gorselands")
+            for i in range(rows)
+        ],
+    )  # fmt: skip
+    dbanon.declare(
+        con, SOURCE, surname="identifier", born="quasi", town="quasi", weight="quasi", disease="sensitive",
+        ward="other",
+    )  # fmt: skip
+    return con
+
+
+def same(said: str, value: Any) -> bool:
+    return said == ("NULL" if value is None else shown(value))
+
+
+def check_numbers(page: Page, con: Any) -> int:
+    """Every number that has a query is what the query gives; how many there are."""
+    checked = 0
+    for (section, item), (said, number) in page.facts.items():
+        if number is not None:
+            rows = con.execute(page.queries[number]).fetchall()
+            assert len(rows) == 1 and same(said, float(rows[0][0])), (section, item, said, rows)
+            checked += 1
+    for number, cells in page.tables:
+        rows = con.execute(page.queries[number]).fetchall()
+        if len(cells) == 2 and cells[1] == ["No rows."]:
+            assert not rows
+            continue
+        for line, row in zip(cells[1:], rows[: len(cells) - 1], strict=True):
+            assert len(line) == len(row) and all(map(same, line, row)), (page.queries[number], line, row)
+            checked += len(row)
+    return checked
