@@ -118,8 +118,11 @@ class Number(Axis):
         for lows, highs in ((first, np.maximum(ups, last)), (np.minimum(downs, first), last)):
             lows, highs = (np.broadcast_to(ends, more.shape) for ends in (lows, highs))
             lows, highs = np.maximum(lows, self.low[c]), np.minimum(highs, self.high[c])
-            for i, j in np.argwhere((more > 0) & (lows <= highs)):
-                yield self._span(lows[i, j], highs[i, j], int(j))
+            found = (more > 0) & (lows <= highs)
+            for moved in range(more.shape[1]):
+                chosen = found[:, moved]
+                for low, high in _widest(lows[chosen, moved], highs[chosen, moved]):
+                    yield self._span(low, high, moved)
 
     def told(self, c: int, program: Program) -> Iterator[tuple[float, float, int]]:
         places, most, anyway = program.places, program.most, program.anyway
@@ -212,14 +215,17 @@ class Tree(Axis):
             for i in np.flatnonzero((node == self.count) & (room > EPSILON).any(axis=1)):
                 yield Span(-1.0, 0.0, int(np.argmax(room[i] > EPSILON)))
         room, node = room[node < self.count], node[node < self.count]
+        least = np.full(self.count, room.shape[1])
         while len(node):
             width = self.last[node] + 1 - self.first[node]
             inside = (self.first[node] >= low) & (self.last[node] < high) & (width < high - max(low, 0))
-            room, node = room[inside], node[inside]
-            enough = room > self.height[node][:, None] + EPSILON
-            for i in np.flatnonzero(enough.any(axis=1) & self.shown[node]):
-                yield Span(float(self.first[node[i]]), self.last[node[i]] + 1, int(np.argmax(enough[i])))
-            room, node = room[enough.any(axis=1)], self.parent[node][enough.any(axis=1)]
+            enough = (room > self.height[node][:, None] + EPSILON) & inside[:, None]
+            some = enough.any(axis=1)
+            room, node = room[some], node[some]
+            np.minimum.at(least, node, np.argmax(enough[some], axis=1))
+            node = self.parent[node]
+        for i in np.flatnonzero((least < room.shape[1]) & self.shown[: self.count]):
+            yield Span(float(self.first[i]), float(self.last[i] + 1), int(least[i]))
 
     def told(self, c: int, program: Program) -> Iterator[tuple[float, float, int]]:
         low, high = self.whole(c)
@@ -237,6 +243,14 @@ class Tree(Axis):
                 best = share - most / size, span, most
         if best is not None and best[0] > gained:
             yield best[1].low, best[1].high - 1, best[2]
+
+
+def _widest(lows: Floats, highs: Floats) -> Iterator[tuple[float, float]]:
+    """The intervals that lie in no other one."""
+    order = np.lexsort((-highs, lows))
+    lows, highs = lows[order], highs[order]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(highs)[:-1]])[: len(highs)]
+    yield from zip(lows[highs > before].tolist(), highs[highs > before].tolist(), strict=True)
 
 
 def axis_of(column: Column, low: Floats, high: Floats, leaves: bool) -> Axis:

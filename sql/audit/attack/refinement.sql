@@ -181,8 +181,8 @@ found AS MATERIALIZED (
     {% for c in attributes if c.is_number or c.rows %}
     SELECT
         {{ c.i }} AS number, {{ c.label }} AS attribute, g.class_id, g.records, g.guess, 1 - g.most / g.records AS confidence, 1 - g.share AS prior,
-        CASE WHEN t.unsure = 0 THEN 1 - t.wrong / g.records END AS observed, g.records AS tried, coalesce(t.who, []) AS who,
-        CASE WHEN g.most = 0 THEN 'a' ELSE 'more than ' || g.most END || ' record' || CASE WHEN g.most = 0 THEN '' ELSE 's' END || ' of these values would lose less in another class' AS note
+        CASE WHEN t.unsure = 0 THEN greatest(1 - t.wrong / g.records, 0) END AS observed, g.records AS tried, coalesce(t.who, []) AS who,
+        CASE WHEN g.most = 0 THEN 'a' ELSE 'more than ' || g.most END || ' record' || CASE WHEN g.most < 2 THEN '' ELSE 's' END || ' of these values would lose less in another class' AS note
     FROM {{ 'guess'|of(c) }} AS g
     LEFT JOIN {{ 'truth'|of(c) }} AS t USING (class_id, most)
     WHERE round(1 - g.most / g.records, 9) >= {{ threshold }}
