@@ -132,6 +132,14 @@ def test_nothing_is_inferred_where_nothing_was_cheaper(clinic: Any) -> None:
     assert attack(clinic, "refinement", more=QI.replace("k=3", "k=4")) == [], "no class can spare a record"
 
 
+def test_values_without_a_hierarchy_tell_nothing_by_themselves(clinic: Any) -> None:
+    publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("*", "[25, 30]", (25, 27, 30)), MEN)
+    for kind in ("refinement", "downcoding"):
+        assert attack(clinic, kind, more="qi=['sex'], threshold=0") == []
+        assert summary(clinic, kind, more="qi=['sex']")["guesses"]["value"] == 0
+    assert attack(clinic, "refinement", more="qi=['sex'], sensitive=['id'], threshold=0") == []
+
+
 def test_a_guess_that_is_wrong_is_shown_to_be(clinic: Any) -> None:
     publish(clinic, ("F", "[20, 40]", (20, 26, 29, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
     (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")

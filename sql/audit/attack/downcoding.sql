@@ -71,7 +71,10 @@ found AS MATERIALIZED (
     WHERE y.is_tight AND round(g.confidence - g.prior, 9) > 0 AND round(g.confidence, 9) >= {{ threshold }}
     UNION ALL
     {% endfor %}
-    SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL WHERE false
+    SELECT
+        NULL::BIGINT AS number, NULL::VARCHAR AS attribute, NULL::BIGINT AS class_id, NULL::BIGINT AS records, NULL::VARCHAR AS guess, NULL::DOUBLE AS confidence,
+        NULL::DOUBLE AS prior, NULL::DOUBLE AS observed, NULL::BIGINT AS tried, NULL::VARCHAR[] AS who, NULL::VARCHAR AS note
+    WHERE false
 ),
 -- A row a number that sums the attack up.
 totals AS MATERIALIZED (
@@ -84,5 +87,8 @@ totals AS MATERIALIZED (
     ) AS v (place, name, value, description)
     UNION ALL
     {% endfor %}
-    SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL WHERE false
+    SELECT
+        NULL::BIGINT AS place, NULL::VARCHAR AS name, NULL::VARCHAR AS attribute, NULL::DOUBLE AS value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw,
+        NULL::VARCHAR AS description
+    WHERE false
 )

@@ -178,7 +178,12 @@ left_over AS MATERIALIZED (
 {% endfor %}
 -- A row a guess that is shown.
 found AS MATERIALIZED (
+    SELECT
+        NULL::BIGINT AS number, NULL::VARCHAR AS attribute, NULL::BIGINT AS class_id, NULL::BIGINT AS records, NULL::VARCHAR AS guess, NULL::DOUBLE AS confidence,
+        NULL::DOUBLE AS prior, NULL::DOUBLE AS observed, NULL::BIGINT AS tried, NULL::VARCHAR[] AS who, NULL::VARCHAR AS note
+    WHERE false
     {% for c in attributes if c.is_number or c.rows %}
+    UNION ALL
     SELECT
         {{ c.i }} AS number, {{ c.label }} AS attribute, g.class_id, g.records, g.guess, 1 - g.most / g.records AS confidence, 1 - g.share AS prior,
         CASE WHEN t.unsure = 0 THEN greatest(1 - t.wrong / g.records, 0) END AS observed, g.records AS tried, coalesce(t.who, []) AS who,
@@ -186,9 +191,9 @@ found AS MATERIALIZED (
     FROM {{ 'guess'|of(c) }} AS g
     LEFT JOIN {{ 'truth'|of(c) }} AS t USING (class_id, most)
     WHERE round(1 - g.most / g.records, 9) >= {{ threshold }}
-    UNION ALL
     {% endfor %}
     {% for s in sensitive %}
+    UNION ALL
     SELECT
         {{ quasi|length + s.i }}, {{ s.label }}, t.class_id, t.people, g.value, g.size / k.records, t.prior, t.hits / t.people, t.people, coalesce(t.who, []),
         'they fit other classes too, and would have left these for this one'
@@ -196,9 +201,7 @@ found AS MATERIALIZED (
     JOIN {{ 'guess'|of(s) }} AS g USING (class_id)
     JOIN classes AS k USING (class_id)
     WHERE round(g.size / k.records, 9) >= {{ threshold }}
-    UNION ALL
     {% endfor %}
-    SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL WHERE false
 ),
 -- One row: the error of the computation, or NULL.
 failed AS MATERIALIZED (SELECT (answer).error AS message FROM answer),
