@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dbanon import errors
 from dbanon.audit import ledgered, pairing, released
 from dbanon.audit.attack_kinds import KINDS, Attack
-from dbanon.audit.pairing import Pair
+from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
 from dbanon.audit.released import Tables
 from dbanon.functions.call import Call
@@ -38,10 +38,10 @@ def statement(call: Call) -> Sql:
     function, options = call.function.name, call.options
     kind = KINDS[str(options["kind"])]
     _check(function, kind, options)
-    judges = kind.guesses == "sensitive"
+    judges = kind.guesses in ("sensitive", "both")
     tables = released.resolved(call, judges=judges, counts_persons=False, needs_source=True)
     bounds = _bounds(call, tables, kind)
-    if judges and not tables.sensitive:
+    if kind.guesses == "sensitive" and not tables.sensitive:
         raise errors.NoSensitive(function, tables.release.shown, kind.name)
     own = released.hierarchies(call, tables, others=tables.sensitive)
     attributes = [
@@ -67,6 +67,7 @@ def statement(call: Call) -> Sql:
         "train": literal(options.number("train")),
         "request": as_json(
             {"kind": kind.name, "function": function, "session": call.session.token, "seed": options["seed"]}
+            | _loss(tables, attributes)
         ),
         "facts": options["facts"],
         "targets": _targets(tables, kind),
@@ -83,10 +84,13 @@ def statement(call: Call) -> Sql:
 
 
 def _targets(tables: Tables, kind: Attack) -> list[dict[str, object]]:
-    """What is guessed: sensitive columns, quasi-identifiers, or whose record it is."""
+    """What is guessed: sensitive columns, quasi-identifiers (both of them in this order), or whose record it is."""
     if kind.guesses == "person":
         return [{"number": 0, "label": Sql("NULL")}]
-    guessed = tables.qi if kind.guesses == "quasi" else tables.sensitive
+    guessed = (
+        *(tables.qi if kind.guesses != "sensitive" else ()),
+        *(tables.sensitive if kind.guesses != "quasi" else ()),
+    )
     return [{"number": i, "label": text(name)} for i, name in enumerate(guessed)]
 
 
@@ -131,6 +135,28 @@ def _threshold(kind: Attack, options: Options, alpha: float) -> float:
     return alpha if kind.name == "minimality" else kind.threshold
 
 
+def _loss(tables: Tables, attributes: Sequence[PairedColumn]) -> dict[str, object]:
+    """What a refinement takes for granted of the loss: weights, by the call of the ledger or declared, and whether a
+    node loses its share of leaves."""
+    options = {} if tables.entry is None else tables.entry.options
+    given = options.get("weights")
+    weights = {row.column.lower(): row.settings.weight for row in tables.declared}
+    if isinstance(given, Mapping):
+        weights |= {str(name).lower(): float(weight) for name, weight in given.items()}
+    return {
+        "leaves": options.get("objective") == "ncp",
+        "columns": [
+            {
+                "is_number": a.is_number,
+                "is_tree": a.rows is not None,
+                "step": a.step,
+                "weight": weights.get(a.plain.lower(), 1.0),
+            }
+            for a in attributes
+        ],
+    }
+
+
 class _Bounds(NamedTuple):
     """What the algorithm of a release kept to: least records in a class (None: those of its smallest), and the greatest
     share of a value in a class."""
@@ -140,13 +166,15 @@ class _Bounds(NamedTuple):
 
 
 def _bounds(call: Call, tables: Tables, kind: Attack) -> _Bounds:
-    """What a minimality attack takes for granted, by the call and the ledger; l: one in l, as the paper counts.
+    """What an attack takes for granted, by the call and the ledger; l: one in l, as Wong et al. count.
 
     Raises MissingArgument, ContradictsLedger.
     """
-    if kind.name != "minimality":
+    if "k" not in kind.uses:
         return _Bounds()
     k, least = ledgered.made_with(call, tables.entry, "k"), call.options.number("l")
+    if kind.name == "refinement":
+        return _Bounds(None if k is None else int(k))
     alpha = 1 / least if least is not None else ledgered.made_with(call, tables.entry, "alpha")
     if alpha is None:
         accepts = "a number above 0 and at most 1, or l"
@@ -256,7 +284,11 @@ _PARAMETERS = (
         "alpha for minimality, exclusive; else 0.5. skewness: least gain over the whole table, default 0.2.",
     ),
     Parameter("facts", Integer(0), "background: how many sensitive values the attacker can rule out.", 1),
-    Parameter("k", Integer(1), "minimality: the k of the release; default: that of the ledger, or its smallest class."),
+    Parameter(
+        "k",
+        Integer(1),
+        "minimality, refinement: the k of the release; default: that of the ledger, or its smallest class.",
+    ),
     Parameter("l", Integer(2), "minimality: the release lets no value have a share above 1 / l in a class."),
     Parameter(
         "alpha",

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 class Attack:
     """One attack: what sets it apart beside its SQL.
 
-    `guesses` is what is guessed: 'sensitive' values, 'quasi' values, or 'person', whose record it is. `template` is its
-    file in sql/audit/attack/, by default of its name; `threshold` the confidence from which on somebody counts as
-    exposed where the call does not say (of skewness: the gain in confidence); `uses` are parameters that are about it
-    and not about all attacks. `calls_python`: its SQL asks dbanon_attack, whose error is `message` of a CTE `failed`;
-    `weighs_people`: a guess counts as often as people were tried, not as its class has records.
+    `guesses` is what is guessed: 'sensitive' values, 'quasi' values, 'both', where sensitive columns may be missing, or
+    'person', whose record it is. `template` is its file in sql/audit/attack/, by default of its name; `threshold` the
+    confidence from which on somebody counts as exposed where the call does not say (of skewness: the gain in
+    confidence); `uses` are parameters that are about it and not about all attacks. `calls_python`: its SQL asks a
+    function of ours, whose error is `message` of a CTE `failed`; `weighs_people`: a guess counts as often as people
+    were tried, not as its class has records.
     """
 
     name: str
@@ -45,6 +46,7 @@ KINDS = {
         Attack("reconstruction"),
         Attack("minimality", uses=("k", "l", "alpha"), calls_python=True),
         Attack("downcoding", guesses="quasi"),
+        Attack("refinement", guesses="both", uses=("k",), calls_python=True),
     )
 }
 """All attacks by name."""

@@ -36,6 +36,13 @@ def dbanon_attack(request: Any, given: Any) -> Any:
     return udf_attack.dbanon_attack(request, given)
 
 
+def dbanon_refine(request: Any, given: Any) -> Any:
+    """See dbanon.engine.udf_refine."""
+    from dbanon.engine import udf_refine
+
+    return udf_refine.dbanon_refine(request, given)
+
+
 def dbanon_utility(request: Any, given: Any) -> Any:
     """See dbanon.engine.udf_utility."""
     from dbanon.engine import udf_utility

@@ -122,6 +122,11 @@ _ARROW = (
         "STRUCT(rows STRUCT(id BIGINT, place BIGINT, confidence DOUBLE)[], error VARCHAR)",
     ),
     (
+        called.dbanon_refine,
+        "STRUCT(rows STRUCT(id BIGINT, place BIGINT, low DOUBLE, high DOUBLE, most BIGINT)[], "
+        "losses STRUCT(id BIGINT, own DOUBLE, freed DOUBLE)[], examined BIGINT, error VARCHAR)",
+    ),
+    (
         called.dbanon_utility,
         "STRUCT(rows STRUCT(trained_on VARCHAR, accuracy DOUBLE, balanced_accuracy DOUBLE, kept DOUBLE, "
         "learned BIGINT, tested BIGINT)[], error VARCHAR)",

@@ -108,12 +108,15 @@ def test_records_are_counted_where_the_ledger_tells_of_others(con: Any) -> None:
     assert rows(con, "reidentification('safe')") == of_records
 
 
-KINDS = ("homogeneity", "skewness", "background", "reconstruction", "downcoding", "minimality", "prediction")
+KINDS = (
+    *("homogeneity", "skewness", "background", "reconstruction", "downcoding", "refinement", "minimality"),
+    "prediction",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_attack_on_a_release_needs_its_kind_alone(shared: Any, kind: str) -> None:
-    more = ", k = 5, alpha = 0.9" if kind == "minimality" else ""
+    more = {"minimality": ", k = 5, alpha = 0.9", "refinement": ", k = 5"}.get(kind, "")
     for function in ("attack", "attack_summary"):
         found = rows(shared, f"{function}('safe', kind = '{kind}')")
         assert found == rows(shared, f"{function}('safe', kind = '{kind}', source = 'visits'{more})")

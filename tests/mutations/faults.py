@@ -175,6 +175,18 @@ FAULTS = {
         "l.candidates",
         ("tests/audit/test_attack.py",),
     ),
+    "refinement takes a record of a class that has none to spare": Fault(
+        "dbanon/learn/refinement.py",
+        "self.records - self.k, TOGETHER",
+        "self.records - self.k + 1, TOGETHER",
+        ("tests/audit/test_attack_refinement.py",),
+    ),
+    "refinement grows classes too far": Fault(
+        "dbanon/learn/refinement_axes.py",
+        "self.scale - (last - first)",
+        "self.scale",
+        ("tests/audit/test_attack_refinement.py",),
+    ),
     # Versions and files
     "a version is held against no other": Fault(
         "dbanon/views/version.py",

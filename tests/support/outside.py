@@ -72,7 +72,8 @@ STATEMENTS = {
     **{
         f"attack {kind}": f"FROM attack_summary('{MADE}, sensitive := ['disease'], kind := '{kind}'{more})"
         for kind, more in {
-            **dict.fromkeys(("homogeneity", "skewness", "reconstruction", "downcoding", "prediction"), ""),
+            **dict.fromkeys(("homogeneity", "skewness", "reconstruction", "downcoding"), ""),
+            **dict.fromkeys(("refinement", "prediction"), ""),
             "linkage": ", register := 'stays'",
             "minimality": ", alpha := 0.5",
         }.items()

@@ -117,7 +117,7 @@ OWN = {
 MEASURES = ("k_anonymity", "l_diversity", "t_closeness", "alpha_k", "p_sensitive", "beta_likeness", "anonymity")
 RISKS = ("risk", "reidentification", "uniqueness", "disclosure", "exposure", "distortion", "infeasible_classes")
 SENSITIVE = ["disease", "score"]
-ATTACKS = ("homogeneity", "skewness", "similarity", "background", "downcoding", "reconstruction")
+ATTACKS = ("homogeneity", "skewness", "similarity", "background", "downcoding", "refinement", "reconstruction")
 
 
 def six(algorithms: list[str]) -> Iterator[str]:

@@ -74,6 +74,13 @@ WORKS = (
         "USENIX Security Symposium 2022",
     ),
     Work(
+        "Chhillar et al. 2025",
+        "Chhillar, S., Righi, M. K., Sutter, R. E. and Kornaropoulos, E. M.",
+        "Exposing privacy risks in anonymizing clinical data: combinatorial refinement attacks on k-anonymity without "
+        "auxiliary information",
+        "arXiv:2509.03350",
+    ),
+    Work(
         "Minka 2000",
         "Minka, T. P.",
         "Estimating a Dirichlet distribution",

@@ -2,31 +2,15 @@
     somebody has each end, and that two children are occupied. A column is attacked only if that is so of all its classes.
     Confidence is the posterior of one record where the records of a class were drawn alike from what is published. -#}
 {%- import 'functions/form.sql' as form -%}
+{%- from 'audit/attack/tight.sql' import tight -%}
 {% macro hit(c) -%}
     {% if c.is_number %}e.v{{ c.i }} IN (g.low, g.high){% else %}e.v{{ c.i }} BETWEEN g.low AND g.high{% endif %}
 {%- endmacro %}
 -- A row a combination of quasi-identifiers that fits one class alone.
 alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GROUP BY tid HAVING count(*) = 1),
 {% for c in attributes %}
+{{ tight(c) }}
 {% if c.is_number %}
--- A row a published value and a part of it.
-{{ 'part'|of(c) }} AS MATERIALIZED (
-    SELECT k.class_id, k.records, e.low{{ c.i }} AS low, e.high{{ c.i }} AS high, k.q{{ c.i }} AS published
-    FROM class_ends AS e
-    JOIN classes AS k USING (class_id)
-    WHERE e.low{{ c.i }} < e.high{{ c.i }} AND e.low{{ c.i }} > '-1e308'::DOUBLE AND e.high{{ c.i }} < '1e308'::DOUBLE
-),
--- One row: whether every published value is as narrow as it could be.
-{{ 'tight'|of(c) }} AS MATERIALIZED (
-    SELECT coalesce(bool_and(has_low AND has_high), false) AS is_tight
-    FROM (
-        SELECT g.class_id, coalesce(bool_or(t.v{{ c.i }} = g.low), false) AS has_low, coalesce(bool_or(t.v{{ c.i }} = g.high), false) AS has_high
-        FROM {{ 'part'|of(c) }} AS g
-        LEFT JOIN pairs AS p USING (class_id)
-        LEFT JOIN tuples AS t USING (tid)
-        GROUP BY g.class_id
-    )
-),
 -- A row a class and a guess about its people. d values of which each record has one; where they are very many, an end
 -- is nobody's but those who must have it.
 {{ 'guess'|of(c) }} AS MATERIALIZED (
@@ -46,30 +30,6 @@ alone AS MATERIALIZED (SELECT tid, any_value(class_id) AS class_id FROM pairs GR
     )
 ),
 {% elif c.rows %}
--- A row a published value and a part of it.
-{{ 'part'|of(c) }} AS MATERIALIZED (
-    SELECT g.name AS published, x.label, b.low, b.high, (b.high - b.low + 1) / sum(b.high - b.low + 1) OVER (PARTITION BY g.name) AS share, count(*) OVER (PARTITION BY g.name) AS children
-    FROM (
-        SELECT unnest([label, array_to_string(labels[2:], ' > ')]) AS name, node, count(*) OVER (PARTITION BY label) AS same
-        FROM {{ 'node'|of(c) }} WHERE NOT is_leaf
-    ) AS g
-    JOIN {{ 'node'|of(c) }} AS x ON x.parent = g.node
-    JOIN {{ 'below'|of(c) }} AS b ON b.node = x.node
-    WHERE g.name IN (SELECT p{{ c.i }} FROM told_cells)
-    QUALIFY dense_rank() OVER (PARTITION BY g.name ORDER BY g.node ASC) = 1
-),
--- One row: whether every published value is as narrow as it could be.
-{{ 'tight'|of(c) }} AS MATERIALIZED (
-    SELECT coalesce(bool_and(occupied > 1), false) AS is_tight
-    FROM (
-        SELECT k.class_id, count(DISTINCT g.low) FILTER (WHERE t.v{{ c.i }} BETWEEN g.low AND g.high) AS occupied
-        FROM classes AS k
-        JOIN {{ 'part'|of(c) }} AS g ON g.published = k.q{{ c.i }}
-        LEFT JOIN pairs AS p USING (class_id)
-        LEFT JOIN tuples AS t USING (tid)
-        GROUP BY k.class_id
-    )
-),
 -- A row a class and a guess about its people.
 {{ 'guess'|of(c) }} AS MATERIALIZED (
     SELECT
@@ -111,7 +71,10 @@ found AS MATERIALIZED (
     WHERE y.is_tight AND round(g.confidence - g.prior, 9) > 0 AND round(g.confidence, 9) >= {{ threshold }}
     UNION ALL
     {% endfor %}
-    SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL WHERE false
+    SELECT
+        NULL::BIGINT AS number, NULL::VARCHAR AS attribute, NULL::BIGINT AS class_id, NULL::BIGINT AS records, NULL::VARCHAR AS guess, NULL::DOUBLE AS confidence,
+        NULL::DOUBLE AS prior, NULL::DOUBLE AS observed, NULL::BIGINT AS tried, NULL::VARCHAR[] AS who, NULL::VARCHAR AS note
+    WHERE false
 ),
 -- A row a number that sums the attack up.
 totals AS MATERIALIZED (
@@ -124,5 +87,8 @@ totals AS MATERIALIZED (
     ) AS v (place, name, value, description)
     UNION ALL
     {% endfor %}
-    SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL WHERE false
+    SELECT
+        NULL::BIGINT AS place, NULL::VARCHAR AS name, NULL::VARCHAR AS attribute, NULL::DOUBLE AS value, NULL::DOUBLE AS by_mode, NULL::DOUBLE AS on_raw,
+        NULL::VARCHAR AS description
+    WHERE false
 )

@@ -1,0 +1,421 @@
+"""Refinement: planted classes, nothing planted, releases at a least, hostile ones."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from support.attacking import attack, summary
+
+import dbanon
+from dbanon.learn import refinement
+from dbanon.learn.interval_program import Program, Span
+from dbanon.learn.refinement_axes import Column
+
+pytestmark = pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
+
+QI = "qi=['sex', 'age'], sensitive=['id'], k=3"
+
+
+@pytest.fixture
+def clinic(con: Any) -> Any:
+    con.execute("CREATE TABLE people (id INTEGER, sex VARCHAR, age INTEGER)")
+    con.execute("CREATE TABLE safe (id INTEGER, sex VARCHAR, age VARCHAR)")
+    return con
+
+
+def publish(con: Any, *classes: tuple[str, str, Sequence[int | None]]) -> None:
+    """Tables people and safe of classes: sex and age as they are published, and the ages."""
+    con.execute("DELETE FROM people")
+    con.execute("DELETE FROM safe")
+    number = itertools.count()
+    for sex, age, ages in classes:
+        for each in ages:
+            i = next(number)
+            con.execute("INSERT INTO people VALUES (?, ?, ?)", [i, sex, each])
+            con.execute("INSERT INTO safe VALUES (?, ?, ?)", [i, sex, age])
+
+
+MEN = ("M", "[20, 60]", (20, 41, 60))
+"""They make the range of ages 40, and fit nobody else."""
+
+
+def told(con: Any, more: str = QI) -> dict[str, float]:
+    """The numbers of the summary that are no attribute's."""
+    rows = con.execute(
+        f"FROM attack_summary('safe', kind='refinement', source='people', {more}) WHERE attribute IS NULL"
+    ).fetchall()
+    return {row[0]: row[2] for row in rows}
+
+
+# --- planted, and nothing planted --------------------------------------------------------------------------------
+
+
+def test_values_of_a_cheaper_class_are_ruled_out(clinic: Any) -> None:
+    """A woman of 25 to 30 loses 5/40 in the one class and 20/40 in the other, which can spare one."""
+    publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
+    (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
+    assert (row["class"], row["guess"]) == ({"sex": "F", "age": "[20, 40]"}, "not 25 to 30")
+    assert (row["records"], row["confidence"], row["observed"]) == (4, 1, 1)
+    assert row["prior"] == pytest.approx(15 / 21)
+    assert row["note"] == "a record of these values would lose less in another class"
+    assert told(clinic) == {
+        "examined": 1, "contradicted": 0, "several": 3, "fewer": 3, "placed": 3, "placed_right": 1,
+    }  # fmt: skip
+    by_column = summary(clinic, "refinement", more=f"{QI}, threshold=0")
+    assert by_column["narrowed"]["value"] == 4
+    assert by_column["ruled_out"]["value"] == pytest.approx(6 / 21)
+
+
+def test_a_class_grows_as_far_as_that_loses_less_and_another_ends(clinic: Any) -> None:
+    """With one record more, the class of 5/40 may lose below (30 + 3 * 5) / 4 / 40, which is from 25 to 36 and from 19
+    on; with two more below (2 * 30 + 3 * 5) / 5 / 40, which is just not from 25 to 40. Others end at 31 and 39."""
+    others = [("M", f"[20, {end}]", (20, 21, end)) for end in (31, 39)]
+    publish(clinic, ("F", "[10, 40]", (10, 12, 15, 35, 40)), ("F", "[25, 30]", (25, 27, 30)), *others, MEN)
+    clinic.execute("UPDATE safe SET age = '[20, 50]' WHERE age = '[20, 60]'")
+    clinic.execute("UPDATE people SET age = 50 WHERE age = 60")
+    rows = [r for r in attack(clinic, "refinement", more=QI) if r["class"]["sex"] == "F"]
+    assert [(r["guess"], r["confidence"], r["observed"]) for r in rows] == [
+        ("not 20 to 31", 1, 1),
+        ("not 20 to 39", 0.8, 0.8),
+    ]
+    assert rows[1]["prior"] == pytest.approx(11 / 31)
+    assert rows[1]["note"] == "more than 1 record of these values would lose less in another class"
+
+
+def test_bounds_are_taken_together(clinic: Any) -> None:
+    """From 20 to 30 there is one record at most, and somebody is 20: so nobody is 21 to 30."""
+    men = ("M", "[20, 33]", (20, 21, 33))
+    publish(clinic, ("F", "[20, 40]", (20, 35, 38, 39, 40)), ("F", "[25, 30]", (25, 27, 30)), men, MEN)
+    (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["sex"] == "F")
+    assert (row["guess"], row["confidence"], row["observed"]) == ("not 21 to 33", 1, 1)
+
+
+def test_a_class_without_a_spare_record_is_filled_up_from_one_within_it(clinic: Any) -> None:
+    wide, cheap = ("F", "[20, 40]", (20, 38, 40)), ("F", "[25, 30]", (25, 27, 30))
+    publish(clinic, wide, cheap, MEN)
+    assert attack(clinic, "refinement", more=QI) == []
+    assert told(clinic)["examined"] == told(clinic)["fewer"] == 0
+    publish(clinic, wide, cheap, ("F", "[32, 39]", (32, 33, 36, 39)), MEN)
+    (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["class"]["age"] == "[20, 40]")
+    # What goes out saves 7/40, the loss of what comes in: less than that is lost from 25 to 30 alone.
+    assert (row["guess"], row["observed"]) == ("not 25 to 30", 1)
+    # Whoever fits the class that can spare a record may as well be in the wide one.
+    assert told(clinic) | {"several": 8, "fewer": 3, "placed": 3, "placed_right": 1} == told(clinic)
+
+
+def test_a_sensitive_value_is_read_off_the_class_that_is_left(clinic: Any) -> None:
+    publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
+    for table in ("people", "safe"):
+        clinic.execute(f"ALTER TABLE {table} ADD COLUMN disease VARCHAR")
+        clinic.execute(f"UPDATE {table} SET disease = CASE WHEN id IN (0, 1, 4, 5, 6) THEN 'HIV' ELSE 'Flu' END")
+    more = "qi=['sex', 'age'], sensitive=['disease'], person='id', k=3"
+    (row,) = (r for r in attack(clinic, "refinement", more=more) if r["attribute"] == "disease")
+    assert (row["guess"], row["confidence"], row["observed"]) == ("HIV", 1, 1)
+    assert (row["class"]["age"], row["who"], row["records"]) == ("[25, 30]", ["4", "5", "6"], 3)
+    assert row["prior"] == pytest.approx(5 / 7)
+    # Nobody tells which class the three with HIV are in: both have it.
+    (row,) = (r for r in attack(clinic, "refinement", more=more) if r["attribute"] == "age")
+    assert row["observed"] is None
+    assert told(clinic, more)["placed_right"] is None
+
+
+def test_nothing_is_inferred_where_nothing_was_cheaper(clinic: Any) -> None:
+    publish(clinic, ("F", "[20, 30]", (20, 22, 25, 30)), ("F", "[40, 50]", (40, 41, 45, 50)), MEN)
+    assert attack(clinic, "refinement", more=f"{QI}, threshold=0") == []
+    assert told(clinic)["several"] == told(clinic)["contradicted"] == 0
+    publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
+    assert attack(clinic, "refinement", more=QI.replace("k=3", "k=4")) == [], "no class can spare a record"
+
+
+def test_values_without_a_hierarchy_tell_nothing_by_themselves(clinic: Any) -> None:
+    publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("*", "[25, 30]", (25, 27, 30)), MEN)
+    for kind in ("refinement", "downcoding"):
+        assert attack(clinic, kind, more="qi=['sex'], threshold=0") == []
+        assert summary(clinic, kind, more="qi=['sex']")["guesses"]["value"] == 0
+    assert attack(clinic, "refinement", more="qi=['sex'], sensitive=['id'], threshold=0") == []
+
+
+def test_a_guess_that_is_wrong_is_shown_to_be(clinic: Any) -> None:
+    publish(clinic, ("F", "[20, 40]", (20, 26, 29, 40)), ("F", "[25, 30]", (25, 27, 30)), MEN)
+    (row,) = (r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age")
+    assert (row["guess"], row["confidence"], row["observed"]) == ("not 25 to 30", 1, 0.5)
+    assert told(clinic)["placed_right"] == pytest.approx(3 / 5)
+
+
+def test_nothing_is_told_of_a_class_that_contradicts_what_is_assumed(clinic: Any) -> None:
+    """Somebody is 25 for sure, and nobody should be."""
+    publish(clinic, ("F", "[25, 45]", (25, 33, 38, 45)), ("F", "[22, 30]", (22, 27, 30)), MEN)
+    assert [r for r in attack(clinic, "refinement", more=QI) if r["attribute"] == "age"] == []
+    assert told(clinic)["contradicted"] == 1
+
+
+def test_nodes_and_missing_values_are_ruled_out(con: Any) -> None:
+    tree = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"], ["c1", "C", "*"]]
+    dbanon.load_hierarchy(con, "wards", tree)
+    wards = ["a1", "b1", "b2", "c1", *["a1", "a2", "a1"], *[None] * 3]
+    published = [*["*"] * 4, *["A"] * 3, *[None] * 3]
+    con.execute("CREATE TABLE people AS SELECT unnest(range(10)) AS id, unnest(?) AS ward", [wards])
+    con.execute("CREATE TABLE safe AS SELECT unnest(range(10)) AS id, unnest(?) AS ward", [published])
+    more = "qi=['ward'], sensitive=['id'], hierarchies={'ward': 'wards'}, k=3"
+    (row,) = (r for r in attack(con, "refinement", more=more) if r["attribute"] == "ward")
+    assert (row["guess"], row["confidence"], row["prior"], row["observed"]) == ("not missing, A", 1, 0.6, 0.75)
+    con.execute("UPDATE people SET ward = 'b1' WHERE id = 0")
+    (row,) = (r for r in attack(con, "refinement", more=more) if r["attribute"] == "ward")
+    assert row["observed"] == 1
+
+
+# --- what is so of every release at a least ----------------------------------------------------------------------
+
+
+def by_counting(size: int, low: int, high: int, spans: Sequence[Span]) -> np.ndarray[Any, Any] | None:
+    """The most records between two places by looking at every way to have so many at the values."""
+    width, most = high - low, None
+    for counts in itertools.product(range(size + 1), repeat=width):
+        if sum(counts) != size:
+            continue
+        sums = [sum(counts[int(s.low) - low : int(s.high) - low]) for s in spans]
+        if all(n <= s.most if s.most >= 0 else n >= -s.most for n, s in zip(sums, spans, strict=True)):
+            found = np.array([[sum(counts[i:j]) for j in range(width + 1)] for i in range(width + 1)])
+            most = found if most is None else np.maximum(most, found)
+    return most
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_optimum_of_the_program_is_that_of_counting(seed: int) -> None:
+    rng = random.Random(seed)
+    size, low, width = rng.randint(1, 5), rng.randint(-3, 3), rng.randint(1, 5)
+    spans = []
+    for _ in range(rng.randint(0, 4)):
+        first = rng.randrange(width)
+        spans.append(Span(low + first, low + rng.randint(first + 1, width), rng.choice([-1, -1, 0, 1, 2])))
+    known, bounds = [s for s in spans if s.most < 0], [s for s in spans if s.most >= 0]
+    expected = by_counting(size, low, low + width, spans)
+    if by_counting(size, low, low + width, known) is None:
+        return
+    found = Program.of((low, low + width), size, known, bounds)
+    if expected is None:
+        assert found is None
+        return
+    assert found is not None
+    for (i, a), (j, b) in itertools.combinations(enumerate(found.places), 2):
+        assert found.most[i, j] == expected[int(a) - low, int(b) - low]
+
+
+TREE = [["a1", "A", "*"], ["a2", "A", "*"], ["b1", "B", "*"], ["b2", "B", "*"], ["b3", "B", "*"]]
+Person = tuple[int, str, int]
+
+
+def published(people: Sequence[Person]) -> tuple[str, str]:
+    """What a class publishes of ages and wards."""
+    ages, wards = {p[0] for p in people}, {p[1] for p in people}
+    nodes = {w[0].upper() for w in wards}
+    ward = wards.pop() if len(wards) == 1 else nodes.pop() if len(nodes) == 1 else "*"
+    return (str(ages.pop()) if len(ages) == 1 else f"[{min(ages)}, {max(ages)}]"), ward
+
+
+def lost(people: Sequence[Person], range_: int) -> float:
+    """What all records of a class lose."""
+    ages = [p[0] for p in people]
+    ward = published(people)[1]
+    return len(people) * ((max(ages) - min(ages)) / range_ + {"*": 1.0, "A": 0.5, "B": 0.5}.get(ward, 0.0))
+
+
+def moves(classes: list[list[Person]], k: int) -> Iterator[dict[int, list[Person]]]:
+    """Every change that is looked at: records go over, and a third class fills up what they left."""
+    for c, d in itertools.permutations(range(len(classes)), 2):
+        for size in range(1, len(classes[c]) - k + 3):
+            for gone in itertools.combinations(classes[c], size):
+                left = [p for p in classes[c] if p not in gone]
+                grown = [*classes[d], *gone]
+                if len(left) >= k:
+                    yield {c: left, d: grown}
+                for e in set(range(len(classes))) - {c, d}:
+                    for back in itertools.combinations(classes[e], size) if len(classes[e]) - size >= k else ():
+                        yield {c: [*left, *back], d: grown, e: [p for p in classes[e] if p not in back]}
+
+
+def at_a_least(seed: int, k: int, size: int) -> list[list[Person]]:
+    """Classes of random people, of which no such change lowers the loss."""
+    rng = random.Random(seed)
+    people = [(rng.randrange(rng.choice([3, 12, 12])), rng.choice(TREE)[0], i) for i in range(size)]
+    classes = [people[i : i + k] for i in range(0, size - k + 1, k)]
+    classes[-1] = people[(len(classes) - 1) * k :]
+    range_ = max(p[0] for p in people) - min(p[0] for p in people)
+    better = True
+    while better:
+        better = False
+        merged: dict[tuple[str, str], list[Person]] = {}
+        for each in classes:
+            merged.setdefault(published(each), []).extend(each)
+        classes = list(merged.values())
+        for change in moves(classes, k):
+            before = sum(lost(classes[i], range_) for i in change)
+            if sum(lost(each, range_) for each in change.values()) < before - 1e-9:
+                classes = [change.get(i, each) for i, each in enumerate(classes)]
+                better = True
+                break
+    return classes
+
+
+NODES = np.array([[0, 4, 0], [0, 1, 1], [2, 4, 1], *([i, i, 2] for i in range(5))], float)
+LEAVES = [line[0] for line in TREE]
+ENDS = {"*": (-np.inf, np.inf), "A": (0, 1), "B": (2, 4)} | {leaf: (i, i) for i, leaf in enumerate(LEAVES)}
+
+
+def test_all_that_is_inferred_is_so_where_nothing_could_be_cheaper() -> None:
+    """The search of the test shares nothing with the attack, and knows of every change that it thinks of."""
+    columns = [Column(is_number=True), Column(is_number=False, nodes=NODES)]
+    told, ruled_out = 0, 0
+    for seed in range(70):
+        classes = at_a_least(seed, 3, 14 + seed % 4)
+        ages = [[p[0] for p in each] for each in classes]
+        ends = [ENDS[published(each)[1]] for each in classes]
+        low = np.array([[min(a), e[0]] for a, e in zip(ages, ends, strict=True)], float)
+        high = np.array([[max(a), e[1]] for a, e in zip(ages, ends, strict=True)], float)
+        records = np.array([len(each) for each in classes])
+        found = refinement.refined(columns, low, high, records, 3, False, lambda: None)
+        values = [np.array([[p[0], LEAVES.index(p[1])] for p in each]) for each in classes]
+        for bound in found.bounds:
+            assert bound.most >= 0, "nothing is contradicted"
+            inside = values[bound.place][:, bound.column]
+            assert np.sum((inside >= bound.low) & (inside <= bound.high)) <= bound.most, (seed, bound)
+            told += 1
+        for c, d in itertools.permutations(range(len(classes)), 2):
+            fitting = ((values[c] >= low[d]) & (values[c] <= high[d])).all(axis=1)
+            if found.own[d] + 1e-9 < found.freed[c]:
+                assert not fitting.any(), (seed, c, d)
+                ruled_out += bool((low[c] <= high[d]).all() and (low[d] <= high[c]).all())
+    assert told > 4 and ruled_out > 4, (told, ruled_out)
+
+
+# --- releases ----------------------------------------------------------------------------------------------------
+
+CLINIC = (
+    "CREATE OR REPLACE TABLE visits AS SELECT i AS pid, i AS uid, 20 + (u * u * 50)::INTEGER AS age, "
+    "['F', 'M'][1 + (v * v * 2)::INTEGER % 2] AS sex, 'w' || (v * 7919 % 1 * 30 % 5)::INTEGER AS ward, "
+    "['02138', '02139', '03010', '03011'][1 + (u * 104729 % 1 * v * 4)::INTEGER % 4] AS zip FROM ("
+    "SELECT i, (i * 7907 + 13) % 10007 / 10007 AS u, (i * i * 31 + i * 4241) % 9973 / 9973 AS v "
+    "FROM range(600) AS r (i))"
+)
+ZIPS = [["02138", "021**", "*"], ["02139", "021**", "*"], ["03010", "030**", "*"], ["03011", "030**", "*"]]
+
+
+@pytest.fixture(scope="module")
+def visits() -> Iterator[Any]:
+    with dbanon.connect() as con:
+        con.execute(CLINIC)
+        dbanon.load_hierarchy(con, "zips", ZIPS)
+        dbanon.declare(
+            con, "visits", pid="person", uid="sensitive", age="quasi", sex="quasi", ward="quasi", zip=("quasi", "zips")
+        )
+        for name in ("best", "mondrian"):
+            dbanon.materialize(con, name, name, "visits", k=10)
+        yield con
+
+
+def test_releases_of_the_ledger_are_attacked_by_their_k(visits: Any) -> None:
+    numbers = {}
+    for name in ("best", "mondrian"):
+        found = visits.execute(f"FROM attack_summary('{name}', kind='refinement')").fetchall()
+        assert found == visits.execute(f"FROM attack_summary('{name}', kind='refinement', k=10)").fetchall()
+        numbers[name] = {row[0]: row[2] for row in found if row[1] is None}
+        for row in visits.execute(f"FROM attack('{name}', kind='refinement', threshold=0)").fetchall():
+            assert 0 <= row[4] <= 1 and 0 <= row[5] <= 1 and (row[6] is None or 0 <= row[6] <= 1)
+    # Classes of best overlap, and its search left little that was cheaper; those of Mondrian never overlap.
+    assert numbers["best"]["several"] > numbers["best"]["placed"] > 0
+    assert numbers["best"]["placed_right"] > 0.9
+    assert numbers["mondrian"]["several"] == 0
+    assert numbers["mondrian"]["placed_right"] is None
+
+
+def test_guesses_do_not_depend_on_the_records_behind_a_release(visits: Any) -> None:
+    """Of the same release, another table of people that it covers as tightly."""
+    columns = "attribute, class, records, guess, confidence, prior"
+    call = "attack('{}', kind='refinement', source='{}', qi=['age', 'sex', 'ward', 'zip'], sensitive=[], k=3, "
+    call += "hierarchies={{'zip': 'zips'}})"
+    visits.execute("CREATE OR REPLACE TABLE free AS FROM visits")
+    visits.execute(
+        "CREATE OR REPLACE TABLE copied AS "
+        "FROM mondrian('free', k=3, qi=['age', 'sex', 'ward', 'zip'], hierarchies={'zip': 'zips'})"
+    )
+    visits.execute(
+        "CREATE OR REPLACE TABLE others AS SELECT DISTINCT a.age, s.sex, w.ward, z.zip FROM copied AS c "
+        "JOIN (SELECT DISTINCT age FROM visits) AS a ON a.age IN (lower_of(c.age), upper_of(c.age)) "
+        "JOIN (SELECT DISTINCT sex FROM visits) AS s ON c.sex IN (s.sex, '*') "
+        "JOIN (SELECT DISTINCT ward FROM visits) AS w ON c.ward IN (w.ward, '*') "
+        "JOIN (SELECT DISTINCT zip FROM visits) AS z ON c.zip IN (z.zip, z.zip[:3] || '**', '*')"
+    )
+    found = [
+        visits.execute(f"SELECT {columns} FROM {call.format('copied', source)} ORDER BY ALL").fetchall()
+        for source in ("visits", "others")
+    ]
+    assert found[0] == found[1]
+    assert {row[0] for row in found[0]} == {"age", "zip"}
+
+
+HOSTILE = {
+    "one class": "SELECT '[20, 70]' AS age, '*' AS sex, '*' AS ward, '*' AS zip, uid FROM visits",
+    "all suppressed": "SELECT '*' AS age, '*' AS sex, '*' AS ward, '*' AS zip, uid FROM visits",
+    "nothing but missing": "SELECT NULL::VARCHAR AS age, NULL::VARCHAR AS sex, NULL::VARCHAR AS ward, "
+    "NULL::VARCHAR AS zip, uid FROM visits",
+    "as it is": "SELECT age::VARCHAR AS age, sex, ward, zip, uid FROM visits",
+    "open ends": "SELECT CASE WHEN age < 40 THEN '<=39' WHEN age > 60 THEN '[61, >=65]' ELSE '[40, 60]' END AS age, "
+    "sex, ward, zip, uid FROM visits",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_releases_are_attacked_or_tell_nothing(visits: Any, name: str) -> None:
+    visits.execute(f"CREATE OR REPLACE TABLE odd AS {HOSTILE[name]}")
+    for more in ("", ", sensitive=[], k=1", ", k=1000, qi=['age']"):
+        call = f"('odd', kind='refinement', source='visits'{more})"
+        rows = visits.execute(f"FROM attack{call}").fetchall()
+        if name in ("one class", "all suppressed", "nothing but missing") or "1000" in more:
+            assert rows == []
+        assert visits.execute(f"FROM attack_summary{call}").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "guess"),
+    [
+        ("DOUBLE", "(20 + {} / 4)::DOUBLE", "not 21.25 to 22.5"),
+        ("DECIMAL(6,2)", "(20 + {} / 4)::DECIMAL(6,2)", "not 21.25 to 22.5"),
+        ("DATE", "DATE '1969-12-01' + {}", "not 1969-12-06 to 1969-12-11"),
+        ("TIMESTAMP", "TIMESTAMP '1969-12-31 23:00:00' + {} * INTERVAL 1 MINUTE",
+         "not 1969-12-31 23:05:00 to 1969-12-31 23:10:00"),
+        ("TIME", "TIME '10:00:00' + {} * INTERVAL 1 MINUTE", "not 10:05:00 to 10:10:00"),
+        ("BIGINT", "-{}::BIGINT", "not -10 to -5"),
+    ],
+)  # fmt: skip
+def test_values_of_every_type_are_shown_as_they_are(con: Any, type_: str, value: str, guess: str) -> None:
+    ages = [0, 13, 18, 20, 5, 7, 10, *[0, 21, 40]]
+    raw = ", ".join(f"({i}, {i // 4 if i < 7 else 2}, {value.format(age)})" for i, age in enumerate(ages))
+    con.execute(
+        f"CREATE TABLE people AS SELECT id, g::VARCHAR AS g, v::{type_} AS v FROM (VALUES {raw}) AS t (id, g, v)"
+    )
+    con.execute("UPDATE people SET g = 'F' WHERE g <> '2'")
+    con.execute(
+        "CREATE TABLE safe AS SELECT p.id, p.g, '[' || e.low || ', ' || e.high || ']' AS v FROM people AS p JOIN ("
+        "SELECT CASE WHEN id < 4 THEN 0 WHEN id < 7 THEN 1 ELSE 2 END AS class, min(v)::VARCHAR AS low, "
+        "max(v)::VARCHAR AS high FROM people GROUP BY class) AS e "
+        "ON e.class = CASE WHEN p.id < 4 THEN 0 WHEN p.id < 7 THEN 1 ELSE 2 END"
+    )
+    (row,) = (
+        r for r in attack(con, "refinement", more="qi=['g', 'v'], sensitive=['id'], k=3") if r["attribute"] == "v"
+    )
+    assert (row["guess"], row["confidence"], row["observed"]) == (guess, 1, 1)
+
+
+def test_weights_are_part_of_the_loss(clinic: Any) -> None:
+    """A class of both sexes is cheaper than one of twenty years where sex weighs little."""
+    publish(clinic, ("F", "[20, 40]", (20, 33, 38, 40)), ("*", "[25, 30]", (25, 27, 30)), MEN)
+    clinic.execute("UPDATE people SET sex = 'F' WHERE sex = '*'")
+    dbanon.declare(clinic, "people", sex="quasi", age="quasi", id="sensitive")
+    assert [r for r in attack(clinic, "refinement") if r["attribute"] == "age"] == []
+    clinic.execute("UPDATE dbanon.policy SET weight = 0.1 WHERE column_name = 'sex'")
+    assert [r["guess"] for r in attack(clinic, "refinement") if r["attribute"] == "age"] == ["not 25 to 30"]
