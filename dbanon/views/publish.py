@@ -155,7 +155,7 @@ class _Handout:
             with self._transaction() as certificate:
                 lines = certificate.lines(certificate.handed_out(classes=self.files.classes))
                 for ending in self._endings():
-                    types[ending] = self._columns(ending)
+                    types[ending] = self._types(ending)
                     storage.check("publish", types[ending], storage_version)
                     columns = joined(f"{_carried(n, t)} AS {identifier(n)}" for n, t in types[ending].items())
                     self._copy(Sql(f"SELECT {columns} FROM {self._in_order(ending)}"), parts[ending])
@@ -215,7 +215,7 @@ class _Handout:
         name = text(names.pattern(self.files.final[ending].name))
         if self.files.form == ".parquet":
             return Sql(f"read_parquet({name})")
-        columns = joined(f"{text(n)}: {text(t)}" for n, t in self._columns(ending).items())
+        columns = joined(f"{text(n)}: {text(t)}" for n, t in self._types(ending).items())
         return Sql(
             f"read_csv({name}, header = true, delim = ',', quote = '\"', escape = '\"', allow_quoted_nulls = false, "
             f"columns = {{{columns}}})"
@@ -225,6 +225,21 @@ class _Handout:
         """Names and types of one of the tables."""
         place = (self.entry.database, self.entry.schema, self.entry.name + ending)
         return catalog.columns_of(self.cursor, place)
+
+    def _types(self, ending: str) -> dict[str, str]:
+        """Names and types of a table as it goes out: an enumeration lists the values that rows have, in its order, and
+        no others; within other types it is text."""
+        found = self._columns(ending)
+        return {n: self._listed(n, ending) if _LIST.fullmatch(t) else _without_lists(t) for n, t in found.items()}
+
+    def _listed(self, column: str, ending: str) -> str:
+        """The type of a column that is an enumeration; of one without a value, text."""
+        name = identifier(column)
+        values = self.cursor.execute(
+            f"SELECT CAST(value AS VARCHAR) FROM (SELECT DISTINCT {name} AS value FROM {self.entry.table(ending)} "
+            f"WHERE {name} IS NOT NULL) ORDER BY value ASC"
+        ).fetchall()
+        return f"ENUM({joined(text(v) for (v,) in values)})" if values else "VARCHAR"
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[Certificate]:
@@ -244,6 +259,18 @@ class _Handout:
 
 _LOSSY = re.compile(r"HUGEINT|\bBIT\b|ENUM|INTERVAL|\bTIME\b")
 """Types that Parquet does not give back as they were."""
+
+_LIST = re.compile(r"""("(?:[^"]|"")*")|\bENUM\((?:'(?:[^']|'')*'(?:, )?)*\)""")
+"""A quoted name, or an enumeration."""
+
+
+def _without_lists(type_: str) -> str:
+    """A type with text for the enumerations in it.
+
+    >>> _without_lists("STRUCT(b ENUM('a', 'it''s'), c MAP(VARCHAR, ENUM(')')))[]")
+    'STRUCT(b VARCHAR, c MAP(VARCHAR, VARCHAR))[]'
+    """
+    return _LIST.sub(lambda match: match[1] or "VARCHAR", type_)
 
 
 def _carried(name: str, type_: str) -> Sql:
