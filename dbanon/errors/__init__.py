@@ -58,6 +58,7 @@ from dbanon.errors.hierarchies import (
     Uncovered,
     UnknownHierarchy,
 )
+from dbanon.errors.pseudonyms import InvalidForm, KeyMissing, UnreadableKeyReference, WeakKey
 from dbanon.errors.releases import (
     Busy,
     CompositionRefused,
@@ -173,9 +174,11 @@ __all__ = [
     "InAPart",
     "Interrupted",
     "InvalidArgument",
+    "InvalidForm",
     "IsStream",
     "KOutOfRange",
     "KeepRefused",
+    "KeyMissing",
     "LoosensPolicy",
     "MalformedHierarchy",
     "ManyValues",
@@ -273,6 +276,7 @@ __all__ = [
     "UnreadableArgument",
     "UnreadableCommand",
     "UnreadableFile",
+    "UnreadableKeyReference",
     "UnreadableLines",
     "UnreadableScript",
     "UnreadableStatement",
@@ -283,6 +287,7 @@ __all__ = [
     "UnsupportedType",
     "UnusedArgument",
     "ViewOverPolicy",
+    "WeakKey",
     "listed",
     "near",
 ]
