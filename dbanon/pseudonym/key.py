@@ -62,13 +62,15 @@ def find(reference: str | None = None) -> Key:
 
 
 def checked(reference: str) -> tuple[str, str]:
-    """The kind (env or file) and the name of a reference; UnreadableKeyReference."""
+    """The kind (env or file) and the name of a reference; UnreadableKeyReference, which repeats nothing: what stands in
+    place of a reference may be a key."""
     kind, colon, name = reference.partition(":")
-    if kind == "env" and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+    looks_like_key = len(name) >= LEAST_BYTES and _HEX.fullmatch(name) is not None
+    if kind == "env" and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,39}", name) and not looks_like_key:
         return kind, name
     if kind == "file" and colon and "\0" not in name and (name.startswith("~") or Path(name).is_absolute()):
         return kind, name
-    raise errors.UnreadableKeyReference(_named(reference))
+    raise errors.UnreadableKeyReference
 
 
 def open_to_others(reference: str) -> str | None:
@@ -82,11 +84,6 @@ def open_to_others(reference: str) -> str | None:
     except OSError:
         return None
     return oct(mode) if mode & 0o077 else None
-
-
-def _named(reference: str) -> str:
-    """A reference as a message may show it: one that is no reference might be a key."""
-    return reference if len(reference) < LEAST_BYTES and re.fullmatch(r"[\w:./~-]*", reference) else "something else"
 
 
 def _shown(kind: str, name: str) -> str:
