@@ -38,9 +38,9 @@ class WeakKey(DbanonError):
 class UnreadableKeyReference(DbanonError):
     """A reference to a key that says neither an environment variable nor a file."""
 
-    def __init__(self) -> None:
+    def __init__(self, setting: str) -> None:
         super().__init__(
-            "key must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. Hint: the key "
+            f"{setting} must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. Hint: the key "
             "itself stands in neither a statement nor dbanon.policy."
         )
 

@@ -70,7 +70,7 @@ def checked(reference: str) -> tuple[str, str]:
         return kind, name
     if kind == "file" and colon and "\0" not in name and (name.startswith("~") or Path(name).is_absolute()):
         return kind, name
-    raise errors.UnreadableKeyReference
+    raise errors.UnreadableKeyReference("key")
 
 
 def open_to_others(reference: str) -> str | None:

@@ -15,7 +15,7 @@ MISTAKES: tuple[Mistake, ...] = (
         when="It comes where the key of pseudonyms is too short or was made up by somebody.",
     ),
     Mistake(
-        errors.UnreadableKeyReference(),
+        errors.UnreadableKeyReference("key"),
         when="It comes where the policy or a call gives something other than where the key is.",
     ),
     Mistake(
