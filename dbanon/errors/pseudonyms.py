@@ -40,8 +40,8 @@ class UnreadableKeyReference(DbanonError):
 
     def __init__(self, setting: str) -> None:
         super().__init__(
-            f"{setting} must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. Hint: the key "
-            "itself stands in neither a statement nor dbanon.policy."
+            f"{setting} must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. "
+            "Hint: the key itself stands in neither a statement nor dbanon.policy."
         )
 
 
