@@ -13,7 +13,7 @@ pytestmark = pytest.mark.whole
 PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
 
 RULES = {
-    "session": "", "vocabulary": "", "sqltext": "jinja2", "errors": "", "files": "", "source": "",
+    "session": "", "vocabulary": "", "sqltext": "jinja2", "errors": "", "files": "", "pseudonym": "", "source": "",
     "kernels": "numba numpy", "space": "numpy", "functions": "", "models": "numpy", "hierarchy": "", "policy": "",
     "learn": "numpy sklearn", "cluster": "numpy", "stream": "numpy", "release": "", "engine": "duckdb numpy pyarrow",
     "views": "duckdb",

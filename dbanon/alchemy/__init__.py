@@ -16,7 +16,18 @@ except ModuleNotFoundError as missing:
     raise errors.MissingExtra("dbanon.alchemy", str(missing.name), "sqlalchemy") from None
 
 from dbanon.alchemy.engine import install
-from dbanon.alchemy.info import Role, identifier, other, person, quasi, role_of, sensitive
+from dbanon.alchemy.info import (
+    Role,
+    identifier,
+    mask,
+    other,
+    person,
+    pseudonym,
+    quasi,
+    role_of,
+    sensitive,
+    shift,
+)
 from dbanon.alchemy.policy import Drift, declare_models, policy_from_reflection
 from dbanon.alchemy.selectable import anonymized, classes, metrics
 from dbanon.alchemy.view import AnonymizedView, Status
@@ -31,13 +42,16 @@ __all__ = [
     "declare_models",
     "identifier",
     "install",
+    "mask",
     "metrics",
     "other",
     "person",
     "policy_from_reflection",
+    "pseudonym",
     "quasi",
     "role_of",
     "sensitive",
+    "shift",
 ]
 
 # When Python ends it empties only modules that something still holds. pandas, which pyarrow never lets go, leads to

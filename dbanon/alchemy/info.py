@@ -7,7 +7,7 @@ Zip = Annotated[str, mapped_column(info=quasi("zip5", weight=2))]
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, cast
@@ -18,6 +18,8 @@ from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions import parameters
 from dbanon.functions.parameter_types import ForColumns, PerColumn
+from dbanon.pseudonym import settings
+from dbanon.source import stored_policy
 from dbanon.source.stored_policy import Declared, Settings
 
 Info = dict[Any, Any]
@@ -87,6 +89,36 @@ def person(*, missing: Any = None) -> Info:
 def other(*, missing: Any = None) -> Info:
     """`info` of a column that is neither: published as it is where values are common enough."""
     return _info(Role("other", _settings({} if missing is None else {"missing": missing})))
+
+
+def pseudonym(
+    *,
+    format: str | None = None,
+    length: int | None = None,
+    prefix: str | None = None,
+    key: str | None = None,
+    scope: str | None = None,
+    missing: Any = None,
+) -> Info:
+    """`info` of an identifier that is published as its pseudonym; it is the person where no other column is."""
+    return _made("pseudonym", missing, format=format, length=length, prefix=prefix, key=key, scope=scope)
+
+
+def mask(*, first: int = 0, last: int = 0, character: str = "*", missing: Any = None) -> Info:
+    """`info` of a text of which the first and the last characters are published."""
+    return _made("mask", missing, first=first, last=last, character=character)
+
+
+def shift(days: int, *, key: str | None = None, scope: str | None = None, missing: Any = None) -> Info:
+    """`info` of dates that are published shifted by up to `days` either way, those of a person all alike."""
+    return _made("shift", missing, days=days, key=key, scope=scope)
+
+
+def _made(role: str, missing: Any, **given: object) -> Info:
+    """InvalidForm, UnreadableKeyReference where a setting does not fit."""
+    form = stored_policy.form(given)
+    settings.made("info", role, dict(form))
+    return _info(Role(role, replace(_settings({} if missing is None else {"missing": missing}), form=form)))
 
 
 def role_of(column: Column[Any]) -> Role | None:

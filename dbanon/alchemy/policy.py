@@ -113,7 +113,7 @@ def _write(
             values = [source.schema, source.table, column, role.role, *_cells(role.settings)]
             cursor.execute(
                 f"INSERT INTO {_policy(source)} (schema_name, table_name, column_name, role, {', '.join(STORED)}) "
-                f"VALUES ({', '.join('?' * len(values))})",
+                f"VALUES ({', '.join('?' * (len(values) - 1))}, ?::MAP(VARCHAR, VARCHAR))",
                 values,
             )
         cursor.execute("COMMIT")
@@ -189,6 +189,7 @@ def _role(row: PolicyRow) -> Role:
 
 
 def _cells(settings: Settings) -> list[object]:
-    """The cells of a row of the policy after its role; no codes are NULL."""
-    found = (getattr(settings, name) for name in STORED)
-    return [(list(value) or None) if isinstance(value, tuple) else value for value in found]
+    """The cells of a row of the policy after its role; no codes and no form are NULL."""
+    found = {name: getattr(settings, name) for name in STORED}
+    found |= {"missing": list(settings.missing) or None, "form": dict(settings.form) or None}
+    return list(found.values())

@@ -14,6 +14,7 @@ from duckdb_sqlalchemy.datatypes import Struct
 from sqlalchemy.sql.expression import ColumnClause
 from sqlalchemy.types import TypeEngine
 
+from dbanon import errors
 from dbanon.alchemy.info import Role
 from dbanon.cluster import Noise
 from dbanon.functions.options import Options
@@ -63,11 +64,15 @@ class Shape:
     @property
     def _kept(self) -> list[str]:
         """Columns that are published as they are."""
-        return [n for n in self.relation.types if n in (*self.roles.sensitive, *self.roles.other)]
+        return [n for n in self.relation.types if n in (*self.roles.sensitive, *self.roles.other, *self.roles.made)]
+
+    def _type(self, column: str) -> Type:
+        """The type of a column that is published as it is, or as what is made of it."""
+        return sa.String() if self.roles.made.get(column) in ("pseudonym", "mask") else self.relation.types[column]
 
     def _release(self) -> list[tuple[str, Type]]:
         schema = self._schema
-        types = {n: self.relation.types[n] for n in self._kept} | dict(self._quasi(schema))
+        types = {n: self._type(n) for n in self._kept} | dict(self._quasi(schema))
         return [*((name, types[name]) for name in schema.rows), (schema.class_id, sa.BigInteger())]
 
     def _classes(self) -> list[tuple[str, Type]]:
@@ -135,7 +140,11 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
 
 
 def parameters(made: Shape) -> dict[str, object]:
-    """The call's parameters with all that the model says in them, for a source that has no policy."""
+    """The call's parameters with all that the model says in them, for a source that has no policy. NoKeyedColumns where
+    it says what no parameter can."""
+    if made.roles.made:
+        where = "a source without a policy in the database (declare_models writes it)"
+        raise errors.NoKeyedColumns("anonymized", made.relation.shown, made.roles.made, where)
     found: dict[str, Any] = {
         "qi": [q.column for q in made.roles.quasi],
         "sensitive": list(made.roles.sensitive),

@@ -131,7 +131,7 @@ def _columns(function: str, source: Source, declared: Iterable[Declared], option
         return tuple(name for name in source.columns if roles.get(name) == role and name not in asked)
 
     qi, sensitive = found("qi", "quasi"), found("sensitive", "sensitive") if judges else ()
-    persons = [name for name in source.columns if roles.get(name) == "person"]
+    persons = [name for name in source.columns if roles.get(name) == stored_policy.person_role(roles.values())]
     if options.get("person") is not None:
         persons = list(found("person", "person"))
     if len(persons) > 1:

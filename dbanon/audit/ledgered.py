@@ -18,6 +18,7 @@ from dbanon.functions.call import Call
 from dbanon.hierarchy import lookup
 from dbanon.models import demand
 from dbanon.policy.column_roles import ROLES
+from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.passthrough_column import UnchangedColumn
 from dbanon.source import catalog, stored_policy
@@ -29,7 +30,7 @@ from dbanon.sqltext.template import fill
 from dbanon.views import ledger, seal
 from dbanon.views.ledger import Entry
 
-_PUBLISHED = ("quasi", "sensitive", "other")
+_PUBLISHED = ("quasi", "sensitive", "other", *KNOWN)
 """Roles of the columns of a release."""
 
 
@@ -79,7 +80,7 @@ PERSON = "dbanon person"
 def with_persons(call: Call, entry: Entry, release: Source) -> Source | None:
     """The release with a column PERSON, where its call declared who records are about; None where it did not, or where
     the ledger tells it of other rows. O(rows) time."""
-    if "person" not in entry.roles.values():
+    if not entry.counts_persons:
         return None
     rows = Sql(
         fill(

@@ -79,7 +79,8 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
     person = options.text("person")
     persons: tuple[str, ...] = ()
     if counts_persons:
-        persons = _released(function, release, source, declared, "person", None if person is None else (person,))
+        role = stored_policy.person_role(row.role for row in declared)
+        persons = _released(function, release, source, declared, role, None if person is None else (person,))
     roles: dict[str, str] = {}
     for role, names in (("qi", tuple(qi)), ("sensitive", sensitive), ("person", persons[:1])):
         for name in names:

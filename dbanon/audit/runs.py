@@ -57,7 +57,7 @@ def whole(call: Call, asked: Mapping[str, object]) -> Publication:
     usual = {p.name: p.default for p in COMMON}
     given = {name: call.options[name] for name in usual if call.options.get(name) is not None}
     publication = prepare.prepared(call, Options({**usual, **given, **asked, "k": 2}), call.function.name, "release")
-    return replace(publication, roles=replace(publication.roles, other=()))
+    return replace(publication, roles=replace(publication.roles, other=(), made={}))
 
 
 def run(call: Call, base: Publication, algorithm: cluster.Algorithm, asked: Mapping[str, object], repeat: int) -> Run:

@@ -69,3 +69,38 @@ def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
     from dbanon.engine import udf_stream
 
     return udf_stream.dbanon_stream(request, rows, *rest)
+
+
+def dbanon_pseudonym(values: Any, how: Any) -> Any:
+    """See dbanon.engine.udf_pseudonym."""
+    from dbanon.engine import udf_pseudonym
+
+    return udf_pseudonym.dbanon_pseudonym(values, how)
+
+
+def dbanon_pseudonym_again(values: Any, how: Any) -> Any:
+    """See dbanon.engine.udf_pseudonym."""
+    from dbanon.engine import udf_pseudonym
+
+    return udf_pseudonym.dbanon_pseudonym_again(values, how)
+
+
+def dbanon_shift(persons: Any, how: Any) -> Any:
+    """See dbanon.engine.udf_pseudonym."""
+    from dbanon.engine import udf_pseudonym
+
+    return udf_pseudonym.dbanon_shift(persons, how)
+
+
+def dbanon_shift_again(persons: Any, how: Any) -> Any:
+    """See dbanon.engine.udf_pseudonym."""
+    from dbanon.engine import udf_pseudonym
+
+    return udf_pseudonym.dbanon_shift_again(persons, how)
+
+
+def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
+    """See dbanon.engine.udf_pseudonym."""
+    from dbanon.engine import udf_pseudonym
+
+    return udf_pseudonym.dbanon_pseudonym_length(lists, how)

@@ -136,6 +136,11 @@ _ARROW = (
         "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT, again BIGINT)[], "
         "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], error VARCHAR)",
     ),
+    (called.dbanon_pseudonym, "VARCHAR"),
+    (called.dbanon_pseudonym_again, "VARCHAR"),
+    (called.dbanon_pseudonym_length, "INTEGER"),
+    (called.dbanon_shift, "INTEGER"),
+    (called.dbanon_shift_again, "INTEGER"),
 )
 """The functions that are given Arrow, and the type of what each gives."""
 

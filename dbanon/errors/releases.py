@@ -188,6 +188,20 @@ class CompositionRefused(DbanonError):
         )
 
 
+class LinkedVersions(DbanonError):
+    """A version with the pseudonyms of others, by which people can be followed to sets of too few."""
+
+    outcome = "refused"
+    words = "by the same pseudonyms readers follow people through"
+
+    def __init__(self, release: str, others: Iterable[str], why: str) -> None:
+        super().__init__(
+            f"{release}: by the same pseudonyms readers follow people through {', '.join(others)} and this version, "
+            f"and {why}. Nothing was changed. Hint: keep classes (refresh = 'keep', or 'hold' where too few came), "
+            "publish under another name, whose pseudonyms are others, or withhold the pseudonym."
+        )
+
+
 class CompositionUnchecked(DbanonError):
     """composition = 'refuse' where it cannot be known who is in two releases."""
 

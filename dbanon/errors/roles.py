@@ -163,12 +163,15 @@ class RareTogether(DbanonError):
     """Several `other` columns would single people out together."""
 
     outcome = "refused"
-    words = r"have the role other \(published unchanged\), and "
+    words = r"have the role other \(published unchanged\)( or are made of columns)?, and "
 
-    def __init__(self, function: str, table: str, columns: Iterable[str], count: object, k: int) -> None:
+    def __init__(
+        self, function: str, table: str, columns: Iterable[str], count: object, k: int, made: bool = False
+    ) -> None:
         columns = list(columns) or [""]
         super().__init__(
-            f"{function}: {listed(columns)} of {table} have the role other (published unchanged), and {count} "
+            f"{function}: {listed(columns)} of {table} have the role other (published unchanged)"
+            f"{' or are made of columns' if made else ''}, and {count} "
             f"combinations of their values belong to fewer than k = {k} records (persons). Hint: make some quasi, "
             f"withhold some, or accept what a column adds with allow_rare = ['{columns[-1]}']."
         )
@@ -185,11 +188,13 @@ class RareOther(DbanonError):
     """An `other` column would single people out."""
 
     outcome = "refused"
-    words = r"has the role other \(published unchanged\) and "
+    words = r"has the role (other \(published unchanged\)|mask|shift) and "
 
-    def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
+    def __init__(self, function: str, table: str, column: str, count: object, k: int, role: str = "other") -> None:
+        known = "other (published unchanged)" if role == "other" else role
+        what = "of its values" if role == "other" else "of the values that it publishes"
         super().__init__(
-            f"{function}: {table}.{column} has the role other (published unchanged) and {count} of its values "
+            f"{function}: {table}.{column} has the role {known} and {count} {what} "
             f"belong to fewer than k = {k} records (persons). Hint: make it quasi, withhold it, or accept it "
             f"with allow_rare = ['{column}']."
         )

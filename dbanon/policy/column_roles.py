@@ -6,23 +6,25 @@ Safe by default: a column without a role is withheld. A call may only tighten th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dbanon import errors
 from dbanon.functions.options import Options
 from dbanon.models import demand
+from dbanon.pseudonym.settings import KNOWN
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Settings
 
-ROLES = ("identifier", "person", "quasi", "sensitive", "other")
-"""Roles of dbanon.policy. identifier and person are withheld; person also tells data subjects apart."""
+ROLES = ("identifier", "person", "quasi", "sensitive", "other", *KNOWN)
+"""Roles of dbanon.policy. identifier and person are withheld; person also tells data subjects apart, and so does
+pseudonym where there is no person."""
 
 WITHHELD = "withheld"
 
 SETTINGS = ("hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid")
 """How a quasi-identifier is generalized: the columns of dbanon.policy after the role."""
 
-STORED = (*SETTINGS, "missing")
+STORED = (*SETTINGS, "missing", "form")
 """What the policy says of a column beside its role."""
 
 
@@ -39,7 +41,9 @@ class Quasi:
 class Roles:
     """What each published column of one call is. Orders: quasi as declared or asked, others as in the table.
 
-    `orders` names the hierarchies of sensitive columns: how far their values are apart for t-closeness.
+    `orders` names the hierarchies of sensitive columns: how far their values are apart for t-closeness. `made` are the
+    columns that are published as something made of them, with their roles (pseudonym, mask, shift); the pseudonym is
+    the `person` where no other column is.
     """
 
     quasi: tuple[Quasi, ...]
@@ -47,6 +51,7 @@ class Roles:
     other: tuple[str, ...]
     person: str | None
     orders: Mapping[str, str]
+    made: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -117,22 +122,29 @@ def resolve(
     persons = [name for name, role in roles.items() if role == "person"]
     if len(persons) > 1:
         raise errors.TwoRoles(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
+    made = {name: role for name, role in roles.items() if role in KNOWN}
+    pseudonyms = [name for name, role in made.items() if role == "pseudonym"]
+    if len(pseudonyms) > 1:
+        raise errors.TwoPseudonyms(function, source.shown, pseudonyms)
+    persons += pseudonyms
     return Roles(
         quasi=quasi,
         sensitive=tuple(name for name in source.columns if roles[name] == "sensitive"),
         other=tuple(name for name in source.columns if roles[name] == "other"),
         person=persons[0] if persons else None,
         orders=orders,
+        made=made,
     )
 
 
 def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
     """The role of each column; Undeclared where the call publishes one that the policy does not name."""
     wanted = _request(asked)
+    known = {row.role: name for name, row in policy.items()}
     roles: dict[str, str] = {}
     for name in asked.source.columns:
         before = policy[name].role if name in policy else None
-        roles[name] = _allowed(asked, name, before, wanted.get(name))
+        roles[name] = _allowed(asked, name, before, wanted.get(name), known)
         if policy and before is None and roles[name] in _PUBLISHED:
             raise errors.Undeclared(asked.function, asked.table, name, roles[name])
     return roles
@@ -195,6 +207,9 @@ _TIGHTER: dict[str, tuple[str, ...]] = {
     "quasi": ("quasi", "identifier", "person", WITHHELD),
     "sensitive": ("sensitive", "identifier", "person", WITHHELD),
     "other": ("other", "quasi", "sensitive", "identifier", "person", WITHHELD),
+    "pseudonym": ("identifier", "person", WITHHELD),
+    "mask": ("identifier", WITHHELD),
+    "shift": ("identifier", WITHHELD),
 }
 """What a call may make of a declared role: the same or what tells a reader less."""
 
@@ -203,8 +218,12 @@ _PUBLISHED = ("quasi", "sensitive", "other")
 _LISTS = {"quasi": "qi", "sensitive": "sensitive", "other": "other", "person": "person"}
 
 
-def _allowed(asked: _Asked, name: str, declared: str | None, wanted: str | None) -> str:
-    """The role of one column in this call."""
+def _allowed(asked: _Asked, name: str, declared: str | None, wanted: str | None, known: Mapping[str, str]) -> str:
+    """The role of one column in this call; `known` has a column for each role of the policy."""
+    if wanted == "person" and declared not in ("person", "pseudonym") and "pseudonym" in known:
+        raise errors.LoosensPolicy(
+            asked.function, asked.table, known["pseudonym"], "pseudonym", "another person column"
+        )
     if declared is None:
         return wanted or WITHHELD
     if wanted is None:
@@ -214,6 +233,8 @@ def _allowed(asked: _Asked, name: str, declared: str | None, wanted: str | None)
         return WITHHELD if given else declared
     if wanted not in _TIGHTER[declared] or (declared == "person" and wanted == WITHHELD):
         raise errors.LoosensPolicy(asked.function, asked.table, name, declared, wanted)
+    if declared == "pseudonym" and "person" not in known:
+        return "person"  # withheld, it still tells persons apart
     return wanted
 
 

@@ -14,6 +14,8 @@ from dbanon.functions.parameter_types import Codes
 from dbanon.hierarchy import relation, storage
 from dbanon.hierarchy.storage import Inline
 from dbanon.policy import column_roles
+from dbanon.pseudonym import settings
+from dbanon.pseudonym.settings import KNOWN
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.sqltext import template
 from dbanon.sqltext.builtin import bound
@@ -24,11 +26,12 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
     """Writes the roles of a table's columns to `dbanon.policy`, replacing what these columns had.
 
     A column's value is its role, `(role, hierarchy)`, or a dict with role and any of hierarchy, weight, min_level,
-    max_level, top, bottom, grid, missing:
+    max_level, top, bottom, grid, missing, form:
 
         declare(con, "patients", name="identifier", zip=("quasi", "zip5"), age={"role": "quasi", "missing": [999]})
 
-    Raises UnknownTable, UnknownColumn, UnknownRole, UnknownParameter, InvalidArgument; nothing is written then.
+    Raises UnknownTable, UnknownColumn, UnknownRole, UnknownParameter, InvalidArgument, InvalidForm,
+    UnreadableKeyReference; nothing is written then.
     """
     with session.own_cursor(connection) as cursor:
         path = _path(connection)
@@ -81,6 +84,8 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
     given = {n: v for n, v in spelled.items() if v is not None}
     if "missing" in given:
         given["missing"] = _codes(given["missing"])
+    if "form" in given:
+        given["form"] = _form(f"{source.shown}.{name}", role, given["form"])
     return {
         "table_name": source.table,
         "column_name": name,
@@ -98,8 +103,21 @@ def _codes(given: object) -> tuple[str, ...]:
         raise errors.InvalidArgument("declare", "missing", str(Codes()), parameters.shown(given)) from None
 
 
+def _form(column: str, role: str, given: object) -> dict[str, str]:
+    """Settings of a pseudonym, mask or shift, as they are stored; a key in place of a reference never is."""
+    given = dict(given) if isinstance(given, Sequence) and not isinstance(given, str) else given
+    if not isinstance(given, Mapping) or role not in KNOWN:
+        accepts = f"a dict of settings of one of the roles {', '.join(KNOWN)}"
+        raise errors.InvalidArgument("declare", "form", accepts, f"what is none, for {column}")
+    stored = dict(stored_policy.form(given))
+    settings.made(column, role, stored)
+    return stored
+
+
 def _literal(value: Any) -> Sql:
     """A cell of dbanon.policy."""
+    if isinstance(value, dict):
+        return Sql(f"MAP {{{joined(Sql(f'{text(k)}: {text(v)}') for k, v in value.items())}}}::MAP(VARCHAR, VARCHAR)")
     return Sql(f"[{joined(map(text, value))}]::VARCHAR[]") if isinstance(value, tuple) else literal(value)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-_SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid", "missing")
+_SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid", "missing", "form")
 
 
 def read(path: Path, missing: Callable[[str], Any]) -> dict[str, dict[str, Any]]:
@@ -30,8 +31,17 @@ def read(path: Path, missing: Callable[[str], Any]) -> dict[str, dict[str, Any]]
         "min_level": int,
         "max_level": int,
         "missing": missing,
+        "form": form,
     }
     return of_rows({s: kinds.get(s, str)(v) for s, v in row.items() if v} for row in rows)
+
+
+def form(cell: str) -> dict[str, str]:
+    """A cell of settings as DuckDB writes a MAP to CSV, `{length=12, prefix=P-}`, or with colons; ValueError."""
+    pairs = [re.split("[=:]", pair, maxsplit=1) for pair in cell.strip().removeprefix("{").removesuffix("}").split(",")]
+    if not cell.strip().startswith("{") or any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"{cell!r:.60} is no settings of a form, such as {{length=12, prefix=P-}}.")
+    return {name.strip().strip("'\""): value.strip().strip("'\"") for name, value in pairs}
 
 
 def of_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -15,6 +15,8 @@ from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import lookup
 from dbanon.policy import column_roles, missing_codes, repeated_identifiers, singling_out
 from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
+from dbanon.pseudonym import settings
+from dbanon.pseudonym.settings import KNOWN
 from dbanon.source import catalog, missing, stored_policy
 from dbanon.sqltext import names, template
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -79,6 +81,7 @@ def _stored(call: Call, database: str) -> list[tuple[Declared, str | None]]:
                 row["column_name"],
                 row["role"],
                 stored_policy.codes(row.get("missing")),
+                stored_policy.form(row.get("form")),
             ),
             row["hierarchy"],
         )
@@ -94,7 +97,12 @@ def _reported(row: Declared, problem: str) -> tuple[str | None, ...]:
 def _role_problems(call: Call, row: Declared, hierarchy: str | None) -> list[str]:
     """What is wrong with the role and the hierarchy of a row."""
     problems = []
-    if row.role.lower() not in column_roles.ROLES:
+    if row.role.lower() in KNOWN:
+        try:
+            settings.made(f"{row.table}.{row.column}", row.role.lower(), dict(row.form))
+        except errors.DbanonError as error:
+            problems.append(str(error))
+    elif row.role.lower() not in column_roles.ROLES:
         problems.append(str(errors.UnknownRole(row.table, row.column, row.role, column_roles.ROLES)))
     if hierarchy is not None and row.role.lower() == "quasi":
         there = replace(call, path=catalog.SearchPath(row.database, row.schema))

@@ -23,6 +23,7 @@ class Declared:
     column: str
     role: str
     missing: tuple[str, ...] = ()
+    form: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def candidates(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> 
     """Identifiers of a relation, as its rows declare them; none where one declares a person."""
     rows = list(rows)
     identifiers = [row for row in rows if row.role.lower() == "identifier"]
-    if not identifiers or any(row.role.lower() == "person" for row in rows):
+    if not identifiers or any(row.role.lower() in ("person", "pseudonym") for row in rows):
         return
     columns = {name.lower(): (name, type_) for name, type_ in relation.columns().items()}
     for row in identifiers:

@@ -11,6 +11,7 @@ from dbanon.hierarchy import relation
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.models.demand import Demand
 from dbanon.policy.attribute import Attribute
+from dbanon.release import made_columns
 from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.release.named_column import NamedColumn
 from dbanon.release.number_column import NumberColumn, number_column
@@ -180,20 +181,31 @@ def unchanged(call: Publication) -> list[PassthroughColumn]:
     """The columns that are published as they are, in the table's order."""
     roles, function, table = call.roles, call.function, call.source.shown
     allowed = {n.lower() for n in call.options.columns("allow_rare")}
-    names = [c for c in call.source.columns if c in roles.sensitive or c in roles.other]
+    names = call.unchanged
     return [
         PassthroughColumn(
             plain=name,
-            type=call.source.columns[name],
+            type=call.made[name].type if name in call.made else call.source.columns[name],
             i=i,
-            read=call.read(name),
+            read=_made(call, name) if name in call.made else call.read(name),
             is_sensitive=name in roles.sensitive,
-            check_rare=name in roles.other and name.lower() not in allowed and call.larger is None,
-            say_rare=message(errors.RareOther(function, table, name, later("count(*)"), call.k)),
+            check_rare=(name in roles.other or (name in call.made and name != call.link))
+            and name.lower() not in allowed
+            and call.larger is None,
+            links=name == call.link,
+            say_rare=message(
+                errors.RareOther(function, table, name, later("count(*)"), call.k, roles.made.get(name, "other"))
+            ),
             say_rare_left=message(errors.RareLeft(function, table, name, later(f"rare_{i}.values"), call.k)),
         )
         for i, name in enumerate(names)
     ]
+
+
+def _made(call: Publication, name: str) -> Sql:
+    """What is published in place of a column."""
+    shown, type_ = f"{call.source.shown}.{name}", call.source.columns[name]
+    return made_columns.sql(call.function, shown, call.made[name], call.read(name), type_, person(call))
 
 
 def tested(call: Publication, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumn]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import ClassVar
 
+from dbanon.release import gate_made
 from dbanon.release.gate_codes import DAYS, DECIMAL, FLOATS, LARGE, WHOLE, column
 from dbanon.release.publication import Publication
 from dbanon.source.stored_policy import Settings
@@ -99,13 +100,22 @@ Rule = CategoryRule | NumberRule
 
 
 @dataclass(frozen=True)
+class LinkRule:
+    """How the gate reads the column whose pseudonyms leave: its text, what is made of it, and what tells how."""
+
+    told: Sql
+    made: Sql
+    how: Sql
+
+
+@dataclass(frozen=True)
 class GateRules:
     """What the gate reads by itself.
 
     `rules` has one of each quasi-identifier of the call; `loses` and `varies` say whether the gate has a formula for
     losses and square errors. `leave` are the names of the columns that may leave, in order. `source_columns` are what
     is read of the source, twice where `source_twice`; `read_unchanged` and `read_person` read those that are no
-    quasi-identifiers.
+    quasi-identifiers, and `read_link` the one whose pseudonyms leave.
     """
 
     rules: tuple[Rule, ...]
@@ -114,6 +124,7 @@ class GateRules:
     leave: Sql
     read_unchanged: tuple[Sql, ...]
     read_person: Sql | None
+    read_link: LinkRule | None
     source_twice: bool
     source_columns: tuple[Sql, ...]
 
@@ -125,7 +136,7 @@ def rules(call: Publication) -> GateRules:
     pairs = _pairs(call, roles)
     found = tuple(_rule(call, i, name, pairs) for i, name in enumerate(quasi))
     exact = call.run.noise is None and all(r.is_exact for r in found if isinstance(r, NumberRule))
-    shown = {*call.roles.sensitive, *call.roles.other}
+    shown = {*call.roles.sensitive, *call.roles.other, *(n for n, of in roles.items() if of in gate_made.ROLES)}
     read = _read(call, roles)
     return GateRules(
         rules=found,
@@ -134,6 +145,7 @@ def rules(call: Publication) -> GateRules:
         leave=Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
         read_unchanged=tuple(_as_it_is(call, name) for name in call.source.columns if name in shown),
         read_person=_person(call),
+        read_link=_link(call),
         source_twice=call.source.is_table and not call.continuity.leaves_out,
         source_columns=tuple(identifier(name) for name in call.source.columns if name.lower() in read),
     )
@@ -165,6 +177,8 @@ def role(call: Publication, name: str) -> str | None:
     if lowered in asked["identifier"] or lowered in asked["withheld"] or lowered == person:
         return None
     was = declared.get(lowered)
+    if was in gate_made.ROLES:
+        return was
     if declared and was not in _PUBLISHED:
         return None
     wanted = next((role_ for role_ in _PUBLISHED if lowered in asked[role_]), None)
@@ -366,7 +380,14 @@ def _limits(ends: str, scale: int) -> tuple[Sql | None, Sql | None]:
 
 def _as_it_is(call: Publication, name: str) -> Sql:
     """The gate's own reading of a column: of a text, byte by byte. From DuckDB 2.0.1 on hash() goes by collations, that
-    of a session too."""
+    of a session too. What is made of a column is made again."""
+    if role(call, name) in gate_made.ROLES:
+        made = gate_made.read(call, name)
+        return made if role(call, name) == "shift" else Sql(f"({made}) COLLATE POSIX")
+    return _plain(call, name)
+
+
+def _plain(call: Publication, name: str) -> Sql:
     return Sql(f"{column(call, name)} COLLATE POSIX") if call.source.columns[name] == "VARCHAR" else column(call, name)
 
 
@@ -374,5 +395,13 @@ def _person(call: Publication) -> Sql | None:
     """The gate's own reading of the person."""
     if call.roles.person is None:
         return None
-    name, type_ = _as_it_is(call, call.roles.person), call.source.columns[call.roles.person]
+    name, type_ = _plain(call, call.roles.person), call.source.columns[call.roles.person]
     return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in FLOATS else name
+
+
+def _link(call: Publication) -> LinkRule | None:
+    """How the gate reads the pseudonym that leaves; None where none does."""
+    name = gate_made.link(call)
+    if name is None or name not in call.made:  # not made where nothing is released
+        return None
+    return LinkRule(gate_made.told(call, name), gate_made.read(call, name), call.made[name].told)

@@ -20,13 +20,14 @@ def problems(call: Publication, unchanged: Sequence[PassthroughColumn]) -> dict[
     without = f"{table} without its outliers"
     records, persons = later("kept_facts.records"), later("kept_facts.persons")
     rare = [u.plain for u in unchanged if u.check_rare]
+    made = any(name in call.made for name in rare)
     said = {
         "policy_changed": errors.PolicyChanged(function, table),
         "shadowed": errors.ShadowedTable(function, table, str(call.source.sql)),
         "empty": errors.EmptySource(function, left),
         "nothing_left": errors.NothingLeft(function, left),
-        "rare_together": errors.RareTogether(function, table, rare, later("count(*)"), call.k),
-        "rare_together_left": errors.RareTogether(function, without, rare, later("rare_together.values"), call.k),
+        "rare_together": errors.RareTogether(function, table, rare, later("count(*)"), call.k, made),
+        "rare_together_left": errors.RareTogether(function, without, rare, later("rare_together.values"), call.k, made),
         "k_records": errors.KOutOfRange(function, left, call.k, records, "rows"),
         "k_persons": errors.KOutOfRange(function, left, call.k, persons, "persons"),
         "few_records": errors.TooFew(function, left, records, "row"),
@@ -64,6 +65,26 @@ def refusals(call: Publication, quasi: Sequence[QuasiColumn], sensitive: Sequenc
     for q in quasi:
         what = f"classes with published values of {q.plain} that none of their records may have"
         refused[f"strange{q.i}"] = what, f"strange_{q.i}.classes"
-    return {
+    said = {
         name: message(errors.GateRefused(call.function, what, later(count))) for name, (what, count) in refused.items()
     }
+    return said | ({} if call.link is None else _of_links(call, call.link, sensitive))
+
+
+def _of_links(call: Publication, link: str, sensitive: Sequence[SensitiveColumn]) -> dict[str, Sql]:
+    """What the gate says of the pseudonym that links rows."""
+    function, table = call.function, call.source.shown
+    length, least = int(str(call.made[link].how["length"])), later("(SELECT coalesce(least, 0) FROM merged)")
+    allowed = {n.lower() for n in call.options.columns("allow_rare")}
+    rare = [n for n in call.unchanged if n not in (*call.roles.sensitive, link) and n.lower() not in allowed]
+    alone, rarely = (later(f"(SELECT persons FROM {of})") for of in ("alone", "rarely"))
+    merged = later("(SELECT texts FROM merged)")
+    said: dict[str, Exception] = {
+        "merged": errors.SharedPseudonym(function, f"{table}.{link}", merged, length, least),
+        "alone": errors.LinkedAlone(function, table, link, alone, call.k),
+        "rarely": errors.LinkedRare(function, table, link, rare, rarely, call.k),
+    }
+    for model in (model for of in sensitive for model in of.models):
+        count = later(f"followed_{model.number}.classes")
+        said[f"followed{model.number}"] = errors.LinkedModel(function, table, link, model.parameter, model.plain, count)
+    return {name: message(error) for name, error in said.items()}

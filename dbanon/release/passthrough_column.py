@@ -24,6 +24,11 @@ class UnchangedColumn(NamedColumn):
     type: str
 
     @property
+    def is_link(self) -> bool:
+        """Whether it is the pseudonym of a person, which tells who a record is about and nothing else of it."""
+        return False
+
+    @property
     def is_zoned(self) -> bool:
         """Whether its text depends on the session's time zone."""
         return self.type == "TIMESTAMP WITH TIME ZONE"
@@ -36,9 +41,11 @@ class UnchangedColumn(NamedColumn):
 
 @dataclass(frozen=True)
 class PassthroughColumn(UnchangedColumn):
-    """A column that is published as it is, sensitive or other; `check_rare` where values of few records are refused.
+    """A column that is published as it is, sensitive or other, or as something made of it; `check_rare` where values of
+    few records are refused.
 
-    `read` is the column of the source with NULL in place of codes for missing values.
+    `read` is the column of the source with NULL in place of codes for missing values, or what is made of that.
+    `links` where it is the pseudonym of a person.
     """
 
     i: int
@@ -47,6 +54,11 @@ class PassthroughColumn(UnchangedColumn):
     check_rare: bool
     say_rare: Sql
     say_rare_left: Sql
+    links: bool = False
+
+    @property
+    def is_link(self) -> bool:
+        return self.links
 
     @property
     def value(self) -> Sql:

@@ -95,6 +95,7 @@ class Columns:
     check_together: bool
     tying: tuple[PassthroughColumn, ...]
     tie_by: str
+    link: PassthroughColumn | None
     flat_count: int
     built_count: int
 
@@ -106,6 +107,7 @@ class Columns:
             self,
             unchanged=unchanged,
             tested=tuple(s for s in self.tested if s.u in left),
+            link=next((u for u in unchanged if u.is_link), None),
             quasi_output=tuple(c for c in self.quasi_output if c.plain in names),
         )
 
@@ -187,7 +189,7 @@ def plan(call: Publication) -> Plan:
 def statement(call: Publication) -> str:
     """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
     of = plan(call)
-    values = of.values
+    values = of.values | {"follows": of.columns.link is not None}
     if call.kind == "metrics":
         values["metrics"] = _metrics(of, values, bool(call.options.get("divergence")))
     if call.kind == "inference":
@@ -221,6 +223,7 @@ def roles(call: Publication) -> dict[str, str]:
     known |= dict.fromkeys(call.roles.sensitive, "sensitive") | dict.fromkeys(call.roles.other, "other")
     if call.roles.person is not None:
         known[call.roles.person] = "person"
+    known |= call.roles.made
     return {column: known.get(column, "withheld") for column in call.source.columns}
 
 
@@ -244,6 +247,7 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
         check_together=sum(u.check_rare for u in unchanged) > 1,
         tying=tying,
         tie_by=column_views.tie_by(call, tying),
+        link=next((u for u in unchanged if u.is_link), None),
         flat_count=sum(not a.is_number and a.hierarchy is None for a in call.attributes),
         built_count=sum(a.is_number for a in call.attributes) if call.run.levels else 0,
     )
@@ -326,7 +330,8 @@ def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[M
         "sensitive": any(u.is_sensitive for u in columns.unchanged),
         "person": person,
         "number": any(q.is_number for q in columns.quasi),
-        "unchanged": bool(columns.unchanged),
+        "unchanged": any(not u.is_link for u in columns.unchanged),
+        "link": columns.link is not None,
         "divergence": divergence,
         "missing": bool(of.reading.coded),
         "prepared": bool(of.reading.bounds or of.reading.distinct),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,7 @@ from dbanon.learn.forest import ForestRequest
 from dbanon.models import demand
 from dbanon.policy import attribute, column_roles, missing_codes
 from dbanon.policy.attribute import Attribute
+from dbanon.release import made_columns
 from dbanon.release.number_column import value_type
 from dbanon.release.publication import Cleaning, Publication, Run
 from dbanon.source import base_tables, catalog, column_types, stored_policy
@@ -39,7 +41,8 @@ def publication(call: Call) -> Publication:
     noise = noise_of(call.function, call.options)
     publication = running(publication, algorithm)
     cleaning = _cleaning(call, publication, algorithm.ability(Exclusion), publication.run.options)
-    return replace(publication, run=replace(publication.run, noise=noise, cleaning=cleaning))
+    publication = replace(publication, run=replace(publication.run, noise=noise, cleaning=cleaning))
+    return with_made(publication)
 
 
 def running(publication: Publication, algorithm: cluster.Algorithm) -> Publication:
@@ -181,11 +184,30 @@ def prepared(
             source,
             policy.declared,
             options,
-            [*(q.column for q in roles.quasi), *roles.sensitive, *roles.other],
+            [
+                *(q.column for q in roles.quasi),
+                *roles.sensitive,
+                *roles.other,
+                *(m for m in roles.made if m != roles.person),
+            ],
             roles.person,
             call.holds,
         ),
     )
+
+
+def with_made(publication: Publication, scope: str | None = None) -> Publication:
+    """The publication with what is made of its columns; `scope` is whose pseudonyms are equal (None: of this call, with
+    these parameters). See `made_columns.resolve` for what it raises."""
+    function, source, roles = publication.function, publication.source, publication.roles
+    if publication.run.noise is not None and roles.made:
+        raise errors.NoKeyedColumns(function, source.shown, roles.made, "a release with noise")
+    asked = (
+        scope
+        or f"call {json.dumps([publication.algorithm, source.shown.lower(), dict(publication.options)], default=str)}"
+    )
+    made = made_columns.resolve(function, source, publication.policy.declared, roles, asked)
+    return replace(publication, made=made, scope=asked)
 
 
 def order(call: Call, source: catalog.Source, column: str, name: str) -> Hierarchy:

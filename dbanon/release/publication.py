@@ -12,6 +12,7 @@ from dbanon.learn.forest import ForestRequest
 from dbanon.models.demand import Demand
 from dbanon.policy.attribute import Attribute
 from dbanon.policy.column_roles import Roles
+from dbanon.release.made_columns import MadeColumn
 from dbanon.source import missing
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Policy
@@ -96,7 +97,8 @@ class Publication:
     columns and `orders` hierarchies of these, by column; `policy` is what was declared when the call was planned;
     `missing` are codes that are read as NULL, by column, as SQL values. `order` are the columns by which the records
     of a stream arrive; a table has none. `weight` is the column that says how many records a row of the source stands
-    for (None: each for one), `larger` the table that the source is a part of.
+    for (None: each for one), `larger` the table that the source is a part of. `made` are the columns that are published
+    as something made of them; `scope` is whose pseudonyms are equal unless the policy names another.
     """
 
     function: str
@@ -116,6 +118,19 @@ class Publication:
     order: tuple[str, ...] = ()
     weight: Sql | None = None
     larger: Larger | None = None
+    made: Mapping[str, MadeColumn] = field(default_factory=dict)
+    scope: str = ""
+
+    @property
+    def link(self) -> str | None:
+        """The column whose pseudonyms show which rows are of one person; None where none is published."""
+        return next((name for name, of in self.made.items() if of.role == "pseudonym"), None)
+
+    @property
+    def unchanged(self) -> tuple[str, ...]:
+        """The columns that leave without being generalized, in the table's order."""
+        shown = {*self.roles.sensitive, *self.roles.other, *self.made}
+        return tuple(name for name in self.source.columns if name in shown)
 
     def read(self, column: str) -> Sql:
         """A column of the source as it is read: NULL in place of codes for missing values."""

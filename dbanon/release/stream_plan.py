@@ -97,6 +97,8 @@ def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
     """What a call publishes."""
     ontology = call.options.per_column("ontology") if system.looks_up else None
     found = prepare.prepared(call, as_of_table(call.options), system.name, kind, ontology=ontology)
+    if found.roles.made:
+        raise errors.NoKeyedColumns(found.function, found.source.shown, found.roles.made, "a stream")
     return running(found, system, call.options)
 
 

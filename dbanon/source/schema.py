@@ -33,7 +33,7 @@ def create(connection: Any, database: str | None = None) -> None:
 
 _LAST_COLUMNS = """
 PREPARE present AS
-SELECT a.refused, q.most, p.missing, h.ord, n.leaf, r.hashes, r.waiting_persons, m.waiting, s.state
+SELECT a.refused, q.most, p.missing, p.form, h.ord, n.leaf, r.hashes, r.waiting_persons, r.keys, m.waiting, s.state
 FROM {database}.dbanon.asked AS a, {database}.dbanon.permission AS q,
     {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h,
     {database}.dbanon.hierarchy_path AS n,

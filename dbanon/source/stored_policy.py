@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,7 +16,8 @@ from dbanon.sqltext.quote import Sql, qualified, text
 class Settings:
     """Generalization settings of one quasi-identifier; None where nothing was said. `round` is a call's alone.
 
-    `missing` are codes that are read as NULL, of a column of any role.
+    `missing` are codes that are read as NULL, of a column of any role; `form` are the settings of a pseudonym, mask or
+    shift, by lower-case name.
     """
 
     hierarchy: str | None = None
@@ -28,6 +29,7 @@ class Settings:
     grid: str | None = None
     round: str | None = None
     missing: tuple[str, ...] = ()
+    form: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,16 +86,27 @@ def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRo
 
 
 def _row(cells: Mapping[str, Any]) -> PolicyRow:
-    """A row from its cells by their names; a policy that was made before `missing` has none."""
+    """A row from its cells by their names; a policy that was made before `missing` or `form` has none."""
     plain = {name: cells[name] for name in ("hierarchy", "min_level", "max_level", "top", "bottom", "grid")}
     weight = 1.0 if cells["weight"] is None else cells["weight"]
-    settings = Settings(weight=weight, missing=codes(cells.get("missing")), **plain)
+    settings = Settings(weight=weight, missing=codes(cells.get("missing")), form=form(cells.get("form")), **plain)
     return PolicyRow(cells["schema_name"], cells["table_name"], Declared(cells["column_name"], cells["role"], settings))
 
 
 def codes(stored: Sequence[str | None] | None) -> tuple[str, ...]:
     """Codes for missing values as they are stored, each once; NULL is missing anyway."""
     return tuple(dict.fromkeys(code for code in stored or () if code is not None))
+
+
+def form(stored: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
+    """Settings of a pseudonym, mask or shift as they are stored, in the order of their names; NULL says nothing."""
+    given = {name.lower(): str(value) for name, value in (stored or {}).items() if value is not None}
+    return tuple(sorted(given.items()))
+
+
+def person_role(roles: Iterable[str]) -> str:
+    """The role of the column that tells persons apart, where there is one: person, else the pseudonym of one."""
+    return "person" if "person" in {role.lower() for role in roles} else "pseudonym"
 
 
 class Policy(NamedTuple):
@@ -112,14 +125,15 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     return Policy(tuple(row.declared for row in policy_rows(source, cursor)), sql, fingerprint)
 
 
-_NO_CODES = r", 'missing': NULL\}$"
-"""How a row ends that has no codes for missing values."""
+_LATER = r"(, 'missing': NULL)?(, 'form': NULL)?\}$"
+"""How a row ends that says nothing in columns that came later."""
 
 
 def _fingerprint_sql(source: catalog.Source, exists: bool) -> Sql:
     """A scalar subquery that changes when the policy of the source does.
 
-    A row without codes has the text that it had before there was a column for them: making one changes no policy.
+    A row without codes and form has the text that it had before there were columns for them: making these changes no
+    policy.
     """
     if not exists:
         return bound(
@@ -128,6 +142,6 @@ def _fingerprint_sql(source: catalog.Source, exists: bool) -> Sql:
         )
     return bound(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
-        f"regexp_replace(p::VARCHAR, {text(_NO_CODES)}, '}}') AS line "
+        f"regexp_replace(p::VARCHAR, {text(_LATER)}, '}}') AS line "
         f"FROM {qualified(source.database, catalog.SCHEMA, 'policy')} AS p WHERE {_near(source)}) AS rows)"
     )

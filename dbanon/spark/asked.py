@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dbanon import session
+from dbanon import errors, session
 from dbanon.client.connection import connect
 from dbanon.engine import cells
 from dbanon.functions.call import Call
@@ -90,6 +90,8 @@ class Planned:
             made = prepare.publication(
                 Call.of(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
             )
+        if made.roles.made:
+            raise errors.NoKeyedColumns(self.asked.function, self.asked.name, made.roles.made, "Spark")
         read = replace(made.source, shown=self.asked.name, sql=_PART, is_table=True, bare=False)
         return replace(made, kind="release", source=read, weight=identifier(self.weight))
 

@@ -16,6 +16,7 @@ from dbanon.functions.example import SAFE, Example
 from dbanon.functions.table_function import TableFunction
 from dbanon.models import demand, registry
 from dbanon.models.demand import Demand
+from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import plan, prepare
 from dbanon.release.publication import Publication
 from dbanon.session import Session
@@ -117,6 +118,11 @@ _VERIFIED = (
     "value is finer than the policy lets out, published values cover the original ones, and the classes of equal "
     "published values meet the model; of what the algorithm says, the gate takes only which record is in which class"
 )
+_MADE = {
+    "pseudonym": "HMAC-SHA-256 of the value by a key that is not in here; it protects nobody",
+    "mask": "a part of the text; judged as a value that is published as it is",
+    "shift": "dates shifted by days that follow from the person and a key that is not in here; judged likewise",
+}
 _RECORDS = "records; no person column is declared: a person with several records counts several times"
 _LIMITS = {
     "homogeneity": "where all records of a class share a sensitive value, nobody needs to be singled out to learn it",
@@ -196,6 +202,7 @@ class Certificate:
             *(Line("roles", c, r) for c, r in self.roles.items() if not outside or c in self.shown),
             *self._given(outside),
             *self._model(),
+            *self._made_columns(outside),
             *self._numbers(self.recompute(at or self.home)),
             *self._waiting(outside),
             *self._withheld(outside),
@@ -221,7 +228,7 @@ class Certificate:
     @property
     def shown(self) -> set[str]:
         """The columns of the source that are published, by whose names a recipient knows them."""
-        return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other")}
+        return {c for c, role in self.roles.items() if role in ("quasi", "sensitive", "other", *KNOWN)}
 
     def _release(self, outside: bool) -> Iterator[Line]:
         row = self.row
@@ -256,6 +263,15 @@ class Certificate:
             yield say(f"{d.parameter} of {self.shape.sensitive[d.sensitive][0]}", d.sentence)
         yield say("counted", "distinct persons of the declared person column" if self.shape.persons else _RECORDS)
         yield say("verified", _VERIFIED)
+
+    def _made_columns(self, outside: bool) -> Iterator[Line]:
+        """What is published in place of columns. Which key was used is the custodian's."""
+        for column, role in self.roles.items():
+            if role in KNOWN:
+                key = "" if outside or column not in self.entry.keys else f"; key and scope: {self.entry.keys[column]}"
+                yield Line("made", f"{role} of {column}", _MADE[role] + key)
+        if self.entry.link is not None:
+            yield Line("not protected", "pseudonyms", "readers see which records are of one person")
 
     def _numbers(self, by: Recompute) -> Iterator[Line]:
         """The lines that have SQL."""

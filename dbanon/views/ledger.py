@@ -11,6 +11,7 @@ from dbanon import errors
 from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.table_function import TableFunction
+from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.publication import Publication
 from dbanon.session import Session
@@ -47,6 +48,8 @@ class Entry:
     """Every parameter of its call, those that were not given too."""
     waiting: int = 0
     """Records that came and wait until enough have come, by the last refresh."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """What the values of each column that is made follow from; of a key its id, and the scope of its pseudonyms."""
 
     @property
     def keeps(self) -> bool:
@@ -64,9 +67,24 @@ class Entry:
         return f"{self.shown} version {self.version}"
 
     @property
+    def link(self) -> str | None:
+        """The key's id and the scope of its pseudonyms: versions that have the same ones can be linked by them."""
+        return next((self.keys.get(c) for c, role in self.roles.items() if role == "pseudonym"), None)
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether it counts distinct persons."""
+        return bool({"person", "pseudonym"} & set(self.roles.values()))
+
+    @property
     def values(self) -> tuple[str, ...]:
-        """The columns that are published as they are, in the order of their hashes."""
-        return tuple(c for c, role in self.roles.items() if role in ("sensitive", "other"))
+        """The columns that are not generalized, without pseudonyms, in the order of their hashes."""
+        return tuple(c for c, role in self.roles.items() if role in ("sensitive", "other", "mask", "shift"))
+
+    def alike(self, other: Entry, column: str) -> bool:
+        """Whether equal values of a column are published as equal ones here and in another version."""
+        mine, theirs = ({c.lower(): basis for c, basis in e.keys.items()} for e in (self, other))
+        return mine.get(column.lower()) == theirs.get(column.lower())
 
     @property
     def shown(self) -> str:
@@ -145,6 +163,7 @@ def _entry(database: str, row: Mapping[str, Any]) -> Entry:
         None if bases is None else tuple(bases),
         options,
         row.get("waiting") or 0,
+        dict(row.get("keys") or {}),
     )
 
 
@@ -171,7 +190,13 @@ def publication(entry: Entry, session: Session, cursor: Any, kind: str = "releas
         entry.call["parameters"],
         (entry.database, entry.call["schema"], ""),
     )
-    return prepare.keyed(prepare.publication(call), entry.person_key, kind)
+    made = prepare.with_made(prepare.publication(call), scope(entry.schema, entry.name))
+    return prepare.keyed(made, entry.person_key, kind)
+
+
+def scope(schema: str, name: str) -> str:
+    """Whose pseudonyms are equal: those of all versions of a release."""
+    return f"release {json.dumps([schema.lower(), name.lower()])}"
 
 
 def changed_roles(entry: Entry, now: Mapping[str, str]) -> list[str]:
@@ -190,7 +215,7 @@ def same_roles(entry: Entry, now: Mapping[str, str]) -> bool:
     return sorted(was) == sorted(known)
 
 
-ROLES = ("quasi", "sensitive", "other", "person")
+ROLES = ("quasi", "sensitive", "other", "person", *KNOWN)
 """Roles of columns that a record is known by."""
 
 

@@ -15,7 +15,7 @@ import duckdb
 from dbanon import errors, session
 from dbanon.functions.call import Call
 from dbanon.functions.registry import check_algorithm
-from dbanon.release import plan, prepare, timed_search
+from dbanon.release import made_columns, plan, prepare, timed_search
 from dbanon.release.publication import Publication
 from dbanon.source import catalog, schema
 from dbanon.source.catalog import SCHEMA
@@ -77,6 +77,7 @@ def materialize(
             current.reviewed(first_release.lines(Call.of(*asked), publication, name))
         given = timed_search.counted("materialize", current, cursor, publication, given)
         publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, here))
+        publication = prepare.with_made(publication, ledger.scope(*target[1:]))
         of, kept = publication.source, place.durable(publication.source, source)
         call = {"function": algorithm, "source": kept, "schema": of.schema, "parameters": given}
         version = max((e.version for e in earlier), default=0) + 1
@@ -142,7 +143,7 @@ def refresh(
         if refresh != "hold" or erase:
             return _next(cursor, entry, publication, old, making)
         for who in holding.WHO[:-1]:
-            with contextlib.suppress(errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, _NothingNew):
+            with contextlib.suppress(*_WAITS, _NothingNew):
                 return _next(cursor, entry, publication, old, replace_(making, wait=who))
         return _next(cursor, entry, publication, old, replace_(making, wait=holding.WHO[-1]))
 
@@ -153,6 +154,10 @@ def _first(cursor: Any, entry: Entry, publication: Publication, name: str, makin
         if place.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
             raise errors.Busy(making.function, name, "its tables were made meanwhile")
         return build(cursor, entry, publication, making)
+
+
+_WAITS = (errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, errors.LinkedVersions)
+"""What newcomers wait for, where they may."""
 
 
 class _NothingNew(Exception):
@@ -274,6 +279,7 @@ def _entry(
         how=how,
         bases=related.bases(publication.source, cursor),
         options=publication.options,
+        keys=made_columns.keyed(publication.made),
     )
 
 

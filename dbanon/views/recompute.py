@@ -22,6 +22,7 @@ class Shape:
     quasi: Columns
     sensitive: Columns
     other: Columns
+    links: Columns
     class_id: str
     size: str
     persons: str | None
@@ -36,12 +37,12 @@ class Shape:
     @property
     def published(self) -> set[str]:
         """The columns of the release."""
-        return {n for n, _ in (*self.quasi, *self.unchanged)} | {self.class_id}
+        return {n for n, _ in (*self.quasi, *self.unchanged, *self.links)} | {self.class_id}
 
 
 def shape(classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping[str, str], suppress: bool) -> Shape:
     """From the columns of both tables in their order, the roles in the ledger, and whether outliers were left out."""
-    by_person = "person" in roles.values()
+    by_person = bool({"person", "pseudonym"} & set(roles.values()))
     sensitive = [n for n, role in roles.items() if role == "sensitive"]
     others = len(classes_order(0, len(sensitive), persons=by_person, suppressed=suppress))
     order = classes_order(len(classes) - others, len(sensitive), persons=by_person, suppressed=suppress)
@@ -52,7 +53,8 @@ def shape(classes: Mapping[str, str], release: Mapping[str, str], roles: Mapping
     return Shape(
         quasi=columns["quasi"],
         sensitive=[(n, release.get(n, "VARCHAR")) for n in sensitive],
-        other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role == "other"],
+        other=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role in ("other", "mask", "shift")],
+        links=[(n, release.get(n, "VARCHAR")) for n, role in roles.items() if role == "pseudonym"],
         class_id=class_id,
         size=size,
         persons=columns["persons"][0][0] if by_person else None,

@@ -138,7 +138,7 @@ class _Group:
 def _groups(entry: Entry, others: Sequence[Entry]) -> Iterator[_Group]:
     known = [o for o in others if comparable(entry, o)]
     yield from _by_columns(entry, known, Sql("person_key"), True)
-    elsewhere = [o for o in known if o.call["source"] != entry.call["source"] or o.values != entry.values]
+    elsewhere = [o for o in known if o.call["source"] != entry.call["source"] or not same_values(entry, o)]
     if elsewhere and entry.values:  # another view may publish something else under the same name
         yield _Group(Sql("person_key"), (), tuple(known), True, False)
     unknown = [o for o in others if not comparable(entry, o)]
@@ -149,6 +149,7 @@ def _groups(entry: Entry, others: Sequence[Entry]) -> Iterator[_Group]:
         if not (entry.person_key or o.person_key)
         and o.call["source"] == entry.call["source"]
         and ledger.same_roles(o, entry.roles)
+        and same_values(entry, o)
     ]
     if alike:
         yield _Group(Sql("row_hash::VARCHAR"), entry.values, tuple(alike), False, True)
@@ -158,7 +159,7 @@ def _groups(entry: Entry, others: Sequence[Entry]) -> Iterator[_Group]:
 
 def _by_columns(entry: Entry, others: Sequence[Entry], who: Sql, known: bool) -> Iterator[_Group]:
     """A group for each set of columns that versions have in common with the new one."""
-    exact = [o for o in others if o.values == entry.values]
+    exact = [o for o in others if same_values(entry, o)]
     if exact:
         yield _Group(who, entry.values, tuple(exact), known, True)
     shared = {_shared(entry, o) for o in others if o not in exact}
@@ -167,10 +168,15 @@ def _by_columns(entry: Entry, others: Sequence[Entry], who: Sql, known: bool) ->
         yield _Group(who, columns, tuple(having), known, False)
 
 
+def same_values(entry: Entry, other: Entry) -> bool:
+    """Whether both publish the same columns, in which equal values are equal."""
+    return other.values == entry.values and all(entry.alike(other, c) for c in entry.values)
+
+
 def _shared(entry: Entry, other: Entry) -> tuple[str, ...]:
     """The columns that both publish as they are; none where the ledger has no hashes of single columns."""
     theirs = {c.lower() for c in other.values} if other.bases is not None else set()
-    return tuple(c for c in entry.values if c.lower() in theirs)
+    return tuple(c for c in entry.values if c.lower() in theirs and entry.alike(other, c))
 
 
 def _judged(
@@ -204,7 +210,7 @@ def _judged(
         query = plan.filled(
             "views/apart.sql",
             wanted.publication,
-            None if group.columns == entry.values else group.columns,
+            None if group.columns == entry.values and entry.link is None else group.columns,
             versions=versions,
             who=group.who,
             alike=group.who if by_who else _alike(entry, publication, group),
@@ -246,7 +252,10 @@ def _had(places: Sequence[int]) -> Sql:
 
 def _alike(entry: Entry, publication: Publication, group: _Group) -> Sql:
     """What a record is known by within classes: all that counts of it if that can be compared, else who it is about."""
-    same = all(o.call["source"] == entry.call["source"] and ledger.same_roles(o, entry.roles) for o in group.others)
+    same = all(
+        o.call["source"] == entry.call["source"] and ledger.same_roles(o, entry.roles) and same_values(entry, o)
+        for o in group.others
+    )
     return Sql("row_hash::VARCHAR") if same and group.exact and publication.roles.person is None else group.who
 
 
@@ -275,6 +284,11 @@ def _lineages(entry: Entry, others: Sequence[Entry]) -> dict[tuple[str, str, str
         found[version.place] = found[before.place] if kept and before is not None else version.version
         before = version
     return found
+
+
+def live(cursor: Any, entry: Entry, others: Sequence[Entry], moved: str) -> list[Sql]:
+    """Tables of these versions, which all publish the same columns, as far as they still stand."""
+    return _live(cursor, entry, _Group(Sql("person_key"), entry.values, tuple(others), True, True), moved)
 
 
 def _live(cursor: Any, entry: Entry, group: _Group, moved: str) -> list[Sql]:

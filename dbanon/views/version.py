@@ -19,7 +19,7 @@ from dbanon.release.glance import ROWS, Glance
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.views import composition, erasure, holding, ledger, related, seal, sequence, warned
+from dbanon.views import composition, erasure, holding, ledger, linked, related, seal, sequence, warned
 from dbanon.views.ledger import Entry
 
 OLD = " before refresh"
@@ -116,6 +116,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     others = related.related(entry, cursor)
     mine = sequence.same_name(entry, others)
+    linked.check(cursor, entry, publication, others, OLD)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
     if entry.keeps:
         differences += sequence.came_back(cursor, entry, publication, mine, moved=OLD)
@@ -282,7 +283,8 @@ def _delta(cursor: Any, entry: Entry, old: Entry, publication: Publication) -> i
     alike = ledger.same_roles(old, entry.roles)
     by_person = alike and publication.roles.person is not None and old.person_key == entry.person_key
     shown, shown_before = ledger.columns(entry, "", cursor), ledger.columns(old, OLD, cursor)
-    only = None if alike else {name for name, type_ in shown.items() if shown_before.get(name) == type_}
+    of_both = {name for name, type_ in shown.items() if shown_before.get(name) == type_ and entry.alike(old, name)}
+    only = None if alike and of_both == shown.keys() else of_both
     total = 0
     for is_new, version, other, members, other_members in (
         (True, entry.table(), before, entry.members, old.members),
@@ -384,6 +386,7 @@ def _insert(
         if together is None
         else _map({k: literal(v) for k, v in together.items()}, "BIGINT"),
         "bases": _list(entry.bases or ()),
+        "keys": _map({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
         "unchecked": _list(unchecked),
         "held_back": literal(_held_back(cursor, entry)),
     }

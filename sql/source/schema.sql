@@ -5,7 +5,7 @@ CREATE SCHEMA IF NOT EXISTS dbanon;
 CREATE TABLE IF NOT EXISTS dbanon.policy (
     table_name   VARCHAR NOT NULL,
     column_name  VARCHAR NOT NULL,
-    role         VARCHAR NOT NULL,                -- identifier, person, quasi, sensitive, other
+    role         VARCHAR NOT NULL,                -- identifier, person, quasi, sensitive, other, pseudonym, mask, shift
     hierarchy    VARCHAR,                         -- of a quasi-identifier: a stored or shipped hierarchy
     weight       DOUBLE NOT NULL DEFAULT 1 CHECK (weight BETWEEN 0.000001 AND 1000000),
     min_level    INTEGER CHECK (min_level >= 0),  -- steps up the hierarchy: at least, at most
@@ -176,12 +176,14 @@ CREATE TABLE IF NOT EXISTS dbanon.asked (
 
 -- What came later. Rows that were made before have NULL there.
 ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS missing VARCHAR[];       -- codes that are read as NULL
+ALTER TABLE dbanon.policy ADD COLUMN IF NOT EXISTS form MAP(VARCHAR, VARCHAR); -- settings of a pseudonym, mask or shift
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS hashes MAP(VARCHAR, VARCHAR);  -- of its tables by their endings, of this row
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS bases VARCHAR[];        -- tables and files behind the source
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS unchecked VARCHAR[];    -- versions compared by published counts only
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS held_back BIGINT;       -- records left out since an erasure
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting BIGINT;         -- records that came and wait (refresh = 'hold')
 ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS waiting_persons BIGINT; -- the people behind them, where a column tells
+ALTER TABLE dbanon.release ADD COLUMN IF NOT EXISTS keys MAP(VARCHAR, VARCHAR); -- of made columns: what values follow from, id of the key
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS label_hash UBIGINT;  -- of the published quasi-identifiers
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS cells UBIGINT[];     -- of what is published as it is, by column
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS held BOOLEAN;        -- left out since an erasure

@@ -61,9 +61,22 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
         {% endif %}
         {% endif %}
 {%- endmacro %}
+{#- What pseudonyms would tell of persons. -#}
+{% macro refuse_links() -%}
+{% if follows is defined and follows %}
+        WHEN (SELECT texts FROM merged) > 0 THEN error({{ gate_say.merged }})
+        WHEN (SELECT persons FROM alone) > 0 THEN error({{ gate_say.alone }})
+        {% if unchanged|selectattr('check_rare')|list %}
+        WHEN (SELECT persons FROM rarely) > 0 THEN error({{ gate_say.rarely }})
+        {% endif %}
+        {% endif %}
+{%- endmacro %}
 {% macro refuse_models() -%}
 {% for s in tested %}{% for m in s.models %}
         WHEN judged_{{ m.number }}.classes > 0 THEN error({{ gate_say['model' ~ m.number] }})
+        {% if follows is defined and follows %}
+        WHEN followed_{{ m.number }}.classes > 0 THEN error({{ gate_say['followed' ~ m.number] }})
+        {% endif %}
         {% endfor %}{% endfor %}
 {%- endmacro %}
 {#- Records that are left out, unchanged values that are rare then, and classes that do not meet a model. -#}
@@ -99,5 +112,11 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
         SELECT (SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
         FROM {{ ('measured ' ~ m.parameter)|of(m) }}
     ) AS judged_{{ m.number }}
+    {% if follows is defined and follows %}
+    , (
+        SELECT (SELECT count(*) FROM {{ 'followed sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }}) AS classes
+        FROM {{ ('followed ' ~ m.parameter)|of(m) }}
+    ) AS followed_{{ m.number }}
+    {% endif %}
     {% endfor %}{% endfor %}
 {%- endmacro %}

@@ -4,7 +4,7 @@
     is which record is in which class; that the records are those of the source, and that each may be in its class, it
     checks. `passed` is read where rows leave, so none does before all have been checked. -#}
 {%- from 'release/part/assignment.sql' import records with context -%}
-{%- from 'release/part/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_models, refuse_rows, sizes, untrue with context -%}
+{%- from 'release/part/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes, untrue with context -%}
 {%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
 {%- from 'release/part/keeps.sql' import keeps_typed with context -%}
 {%- from 'release/part/second.sql' import reread with context -%}
@@ -21,6 +21,9 @@ visible AS MATERIALIZED (
     GROUP BY ALL
 ),
 {% include 'release/part/parsed.sql' %}
+{% if follows is defined and follows %}
+{% include 'release/part/linked.sql' %}
+{% endif %}
 {% include 'release/part/judged.sql' %}
 -- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
 -- read.
@@ -32,6 +35,7 @@ gate AS MATERIALIZED (
         {{ refuse_left_out() }}
         WHEN untrue.classes > 0 THEN error({{ gate_say.untrue }})
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
+        {{ refuse_links() }}
         WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
         WHEN counted.uncovered > 0 THEN error({{ gate_say.uncovered }})
         WHEN classes.finer > 0 THEN error({{ gate_say.finer }})

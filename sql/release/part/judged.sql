@@ -31,6 +31,24 @@
     SELECT class_id, sum(size)::BIGINT AS size FROM {{ 'by class'|of(s) }} GROUP BY class_id
     {% endif %}
 ),
+{% if follows is defined and follows %}
+{# The same of the persons whose rows are in the same classes, by their linked rows. #}
+{% macro trailed() -%}
+    row(s.class_id, s.trail{% if joint and tested|length > 1 %}{% for o in tested if o.i != s.i %}, s.u{{ o.u }}{% endfor %}{% endif %})
+{%- endmacro %}
+{{ 'followed values'|of(s) }} AS MATERIALIZED (
+    SELECT {{ trailed() }} AS class_id, s.u{{ s.u }} AS value, count(DISTINCT s.person) AS size
+    FROM followed AS s
+    GROUP BY ALL
+    HAVING count(DISTINCT s.person) > 0
+),
+{{ 'followed sizes'|of(s) }} AS MATERIALIZED (
+    SELECT {{ trailed() }} AS class_id, count(DISTINCT s.person) AS size
+    FROM followed AS s
+    GROUP BY ALL
+    HAVING count(DISTINCT s.person) > 0
+),
+{% endif %}
 -- A row a sensitive value: how many records (persons) have it in all classes (a refresh: in the whole source).
 {{ 'in all'|of(s) }} AS MATERIALIZED (
     {% if larger %}
@@ -59,5 +77,10 @@
 {% endif %}
 -- A row a class: what the privacy model measures of it.
 {{ ('measured ' ~ m.parameter)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of, m.settings) }}),
+{% if follows is defined and follows %}
+-- The same of linked rows: for each class and trail, and for each trail (class -2).
+{% set of_links = {'held': 'followed values'|of(s), 'body': 'followed sizes'|of(s), 'overall': of.overall, 'places': of.places} %}
+{{ ('followed ' ~ m.parameter)|of(m) }} AS MATERIALIZED ({{ model.measure(m.form, of_links, m.settings) }}),
+{% endif %}
 {% endfor %}
 {% endfor %}

@@ -1,7 +1,8 @@
 {#- What tells whether a record is the one that was there before: a hash of all that counts of it, and who it is about.
-    The hashes are versioned: DuckDB's own may change. -#}
+    The hashes are versioned: DuckDB's own may change. A pseudonym is no part of them: it follows from who it is about, and
+    is another one in another release of the same record. -#}
 {% macro unchanged_values(from, named) -%}
-    {% for u in unchanged %}, {% set value = u.name if named else sql('u', u.i) %}{% if u.is_zoned %}epoch_us({{ from }}{{ value }}){% else %}{{ from }}{{ value }}{% endif %}{% if u.is_tagged %}, hash({{ from }}{{ value }}){% endif %}{% endfor %}
+    {% for u in unchanged if not u.is_link %}, {% set value = u.name if named else sql('u', u.i) %}{% if u.is_zoned %}epoch_us({{ from }}{{ value }}){% else %}{{ from }}{{ value }}{% endif %}{% if u.is_tagged %}, hash({{ from }}{{ value }}){% endif %}{% endfor %}
 {%- endmacro %}
 {% macro row_hash(from) -%}
     md5_number_lower(row('dbanon 1'{% for q in quasi %}, {{ from }}q{{ q.i }}{% endfor %}{{ unchanged_values(from, false) }}{% if person %}, {{ from }}person{% endif %})::VARCHAR)
@@ -12,7 +13,7 @@
 {%- endmacro %}
 {#- The same column by column: versions that publish other columns can be compared by those that both have. -#}
 {% macro cells(from, named) -%}
-    [{% for u in unchanged %}{% if not loop.first %}, {% endif %}{% set value = u.name if named else sql('u', u.i) %}CASE WHEN {{ from }}{{ value }} IS NOT NULL THEN md5_number_lower(row('dbanon 1', {% if u.is_zoned %}epoch_us({{ from }}{{ value }}){% else %}{{ from }}{{ value }}{% endif %})::VARCHAR) END{% endfor %}]::UBIGINT[]
+    [{% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}{% set value = u.name if named else sql('u', u.i) %}CASE WHEN {{ from }}{{ value }} IS NOT NULL THEN md5_number_lower(row('dbanon 1', {% if u.is_zoned %}epoch_us({{ from }}{{ value }}){% else %}{{ from }}{{ value }}{% endif %})::VARCHAR) END{% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {% macro person_key(from) -%}
     {% if person %}{{ from }}person::VARCHAR{% elif key %}{{ from }}key::VARCHAR{% else %}NULL::VARCHAR{% endif %}

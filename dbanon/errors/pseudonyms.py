@@ -1,0 +1,156 @@
+"""Keys, pseudonyms, masks and shifted dates. No message has anything of a key but where it was looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, listed
+
+_MAKE = "make one with `openssl rand -hex 32`"
+
+
+class KeyMissing(DbanonError):
+    """The key of pseudonyms is not where it is looked for."""
+
+    words = "the key of pseudonyms was looked for in"
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(
+            f"the key of pseudonyms was looked for in {where}, which {why}. Hint: {_MAKE} and put it there, or say "
+            "where it is in dbanon.policy, form = {'key': 'env:NAME'} or {'key': 'file:/path'}; with another key "
+            "everybody has another pseudonym."
+        )
+
+
+class WeakKey(DbanonError):
+    """A key of pseudonyms that somebody could guess."""
+
+    outcome = "refused"
+    words = "cannot be the key of pseudonyms"
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(
+            f"what is in {where} cannot be the key of pseudonyms: {why}. Accepted: 32 random bytes or more, in "
+            f"hexadecimal digits or Base64. Whoever guesses the key has every identifier back. Hint: {_MAKE}."
+        )
+
+
+class UnreadableKeyReference(DbanonError):
+    """A reference to a key that says neither an environment variable nor a file."""
+
+    def __init__(self, setting: str) -> None:
+        super().__init__(
+            f"{setting} must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. "
+            "Hint: the key itself stands in neither a statement nor dbanon.policy."
+        )
+
+
+class TwoPseudonyms(DbanonError):
+    """Several columns of one release with the role pseudonym."""
+
+    outcome = "refused"
+    words = "have the role pseudonym, and a release has one"
+
+    def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
+        columns = list(columns)
+        super().__init__(
+            f"{function}: {listed(columns)} of {table} have the role pseudonym, and a release has one: rows that are "
+            "linked by several chains of pseudonyms cannot be judged by person. Hint: withhold all but the one of the "
+            f"data subject, withhold = ['{columns[-1]}'], or give it the role identifier."
+        )
+
+
+class NotMade(DbanonError):
+    """A column of which no pseudonym, mask or shifted date can be made."""
+
+    def __init__(self, function: str, column: str, role: str, why: str, accepted: str) -> None:
+        super().__init__(f"{function}: {column} cannot have the role {role}: {why}. Accepted: {accepted}.")
+
+
+class NoKeyedColumns(DbanonError):
+    """Pseudonyms, masks and shifted dates where they are not published."""
+
+    def __init__(self, function: str, table: str, columns: Iterable[str], where: str) -> None:
+        columns = list(columns)
+        super().__init__(
+            f"{function}: {listed(columns)} of {table} have the role pseudonym, mask or shift, which {where} does not "
+            f"publish. Hint: leave them out, withhold = [{', '.join(repr(c) for c in columns)}]."
+        )
+
+
+class ShiftedTooFar(DbanonError):
+    """A date at the end of its type, which cannot be shifted."""
+
+    words = "at the end of its type"
+
+    def __init__(self, function: str, column: str, type_: str, days: int) -> None:
+        super().__init__(
+            f"{function}: {column} has a {type_} at the end of its type, less than {days} days from it, which cannot "
+            "be shifted. Hint: name such a code in `missing`, or withhold the column."
+        )
+
+
+class SharedPseudonym(DbanonError):
+    """A length at which two values of a column would have one pseudonym."""
+
+    outcome = "refused"
+    words = "would have a pseudonym that another"
+
+    def __init__(self, function: str, column: str, count: object, length: int, least: object) -> None:
+        super().__init__(
+            f"{function}: {count} values of {column} would have a pseudonym that another value has too, at length = "
+            f"{length}: two persons would become one. The least length that holds is {least} (0: none of this format "
+            "does). Hint: set it in dbanon.policy, form = {'length': ...}; longer is better, for those who come later."
+        )
+
+
+class LinkedAlone(DbanonError):
+    """Persons whose rows, linked by their pseudonym, single them out."""
+
+    outcome = "refused"
+    words = "alone by their linked rows"
+
+    def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
+        super().__init__(
+            f"{function}: {count} persons of {table} are alone by their linked rows: the pseudonym {column} shows "
+            f"which rows are of one person, and fewer than k = {k} persons have rows in the same classes, as often. "
+            f"Hint: withhold the pseudonym, withhold = ['{column}'], generalize more (min_level, grid, fewer columns "
+            "in qi), try an algorithm that leaves equal records together (mondrian, datafly), or publish one row a "
+            "person."
+        )
+
+
+class LinkedModel(DbanonError):
+    """Linked rows of persons who together miss a privacy model."""
+
+    outcome = "refused"
+    words = "do not meet .* by the linked rows of their persons"
+
+    def __init__(self, function: str, table: str, column: str, parameter: str, sensitive: str, count: object) -> None:
+        super().__init__(
+            f"{function}: {count} groups of persons of {table} do not meet {parameter} of {sensitive} by the linked "
+            f"rows of their persons: the pseudonym {column} shows which rows are of one person. Hint: withhold the "
+            f"pseudonym, withhold = ['{column}'], or generalize more."
+        )
+
+
+class LinkedRare(DbanonError):
+    """Values published as they are that single persons out where their rows are linked."""
+
+    outcome = "refused"
+    words = "values that their linked rows have together"
+
+    def __init__(self, function: str, table: str, column: str, values: Iterable[str], count: object, k: int) -> None:
+        values = list(values) or [""]
+        super().__init__(
+            f"{function}: {count} persons of {table} have values that their linked rows have together with fewer than "
+            f"k = {k} persons, in {listed(values)}; the pseudonym {column} links them. Hint: withhold the pseudonym or "
+            f"these columns, or accept what a column adds with allow_rare = ['{values[-1]}']."
+        )
+
+
+class InvalidForm(DbanonError):
+    """A setting of a pseudonym, mask or shift that is none."""
+
+    def __init__(self, column: str, setting: str, given: object, accepted: str) -> None:
+        super().__init__(f"{column}: {setting} must be {accepted}, got {given!r}.")

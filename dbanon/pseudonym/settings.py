@@ -1,0 +1,84 @@
+"""What the policy's `form` says of a column that is published as something made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbanon import errors
+from dbanon.pseudonym import form, key
+from dbanon.pseudonym.form import Form
+
+MOST_DAYS = 36_500
+
+
+@dataclass(frozen=True)
+class Pseudonym:
+    """A pseudonym: its form, where the key is, and the scope that several releases share (None: each has its own)."""
+
+    form: Form
+    key: str
+    scope: str | None
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A text of which the first and the last characters are kept, and the others are `character`."""
+
+    first: int
+    last: int
+    character: str
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Dates that are shifted by up to `days` either way, all dates of a person by the same."""
+
+    days: int
+    key: str
+    scope: str | None
+
+
+Made = Pseudonym | Mask | Shift
+
+KNOWN = {
+    "pseudonym": ("format", "length", "prefix", "key", "scope"),
+    "mask": ("first", "last", "character"),
+    "shift": ("days", "key", "scope"),
+}
+"""The roles of columns that are published as something made of them, with the settings of each."""
+
+
+def made(column: str, role: str, given: Mapping[str, str]) -> Made:
+    """What is made of a column (its name as messages show it) in one of these roles. InvalidForm where a setting is
+    unknown or does not fit; UnreadableKeyReference."""
+    for name in given:
+        if name not in KNOWN[role]:
+            raise errors.InvalidForm(column, f"form of the role {role}", name, f"of {', '.join(KNOWN[role])}")
+    if role == "mask":
+        first, last = (_whole(column, name, given.get(name, "0"), 0, 1000) for name in ("first", "last"))
+        character = given.get("character", "*")
+        if len(character) != 1 or not character.isprintable():
+            raise errors.InvalidForm(column, "character", character[:40], "one printable character")
+        return Mask(first, last, character)
+    reference = given.get("key", key.DEFAULT)
+    key.checked(reference)
+    scope = given.get("scope")
+    if scope is not None and not 0 < len(scope) <= 200:
+        raise errors.InvalidForm(column, "scope", scope[:40], "a name of 1 to 200 characters")
+    if role == "pseudonym":
+        of = form.form(column, given.get("format"), given.get("length"), given.get("prefix"))
+        return Pseudonym(of, reference, scope)
+    if "days" not in given:
+        raise errors.InvalidForm(column, "days", None, f"an integer from 1 to {MOST_DAYS} (form = {{'days': 30}})")
+    return Shift(_whole(column, "days", given["days"], 1, MOST_DAYS), reference, scope)
+
+
+def _whole(column: str, name: str, given: str, low: int, high: int) -> int:
+    try:
+        found = int(given)
+    except ValueError:
+        found = low - 1
+    if not low <= found <= high:
+        raise errors.InvalidForm(column, name, given, f"an integer from {low} to {high}")
+    return found

@@ -1,0 +1,139 @@
+"""Columns that are published as something made of them (pseudonyms, masks, shifted dates), as SQL."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbanon import errors
+from dbanon.policy.column_roles import Roles
+from dbanon.pseudonym import key as keys
+from dbanon.pseudonym import settings
+from dbanon.pseudonym.settings import Made, Mask, Pseudonym, Shift
+from dbanon.source.catalog import Source
+from dbanon.source.column_types import person_value
+from dbanon.source.stored_policy import Declared
+from dbanon.sqltext.quote import Sql, text
+from dbanon.sqltext.template import message
+
+SHIFTED = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+"""Types of dates that are shifted."""
+
+
+class KeyFileWarning(UserWarning):
+    """Others than the owner may read the file of a key."""
+
+
+@dataclass(frozen=True)
+class MadeColumn:
+    """A column that is published as something made of it: its role and settings, the type that is published, and how it
+    is made. `how` is what the functions are told, as JSON: of a key where it is, not what it is; `key_id` is its id
+    and `scope` whose pseudonyms are equal (both None for a mask)."""
+
+    role: str
+    of: Made
+    type: str
+    how: Mapping[str, object]
+    key_id: str | None = None
+
+    @property
+    def scope(self) -> str | None:
+        return None if self.key_id is None else str(self.how["scope"])
+
+    @property
+    def told(self) -> Sql:
+        """What the functions are told, as SQL."""
+        return text(json.dumps(self.how, sort_keys=True))
+
+
+def resolve(
+    function: str, source: Source, declared: tuple[Declared, ...], roles: Roles, scope: str
+) -> dict[str, MadeColumn]:
+    """The columns of one call that are made; `scope` is whose pseudonyms are equal unless the policy names another.
+
+    The keys are looked for here, so that what is wrong with one is said before anything is read. Raises InvalidForm,
+    UnreadableKeyReference, KeyMissing, WeakKey, NotMade (a type or a person that does not fit).
+    """
+    forms = {row.column.lower(): dict(row.settings.form) for row in declared}
+    found = {}
+    for name, role in roles.made.items():
+        shown, type_ = f"{source.shown}.{name}", source.columns[name]
+        of = settings.made(shown, role, forms.get(name.lower(), {}))
+        if role == "shift" and type_ not in SHIFTED:
+            raise errors.NotMade(function, shown, role, f"it has the type {type_}", f"one of {', '.join(SHIFTED)}")
+        if role == "shift" and roles.person is None:
+            accepted = "a table whose policy says who a person is (role person or pseudonym)"
+            raise errors.NotMade(function, shown, role, "all dates of a person are shifted alike", accepted)
+        if role != "shift" and person_value(Sql("NULL"), type_) is None:
+            accepted = "numbers, dates, times, text, booleans, enums or UUIDs"
+            raise errors.NotMade(function, shown, role, f"it has the type {type_}", accepted)
+        key = keys.find(of.key) if isinstance(of, Pseudonym | Shift) else None
+        if key is not None:
+            _warn_of_file(key.reference)
+        found[name] = MadeColumn(
+            role,
+            of,
+            type_ if role == "shift" else "VARCHAR",
+            _how(of, scope),
+            None if key is None else key.id,
+        )
+    return found
+
+
+def _how(of: Made, scope: str) -> dict[str, object]:
+    if isinstance(of, Mask):
+        return {}
+    keyed: dict[str, object] = {"key": of.key, "scope": scope if of.scope is None else f"scope {of.scope}"}
+    if isinstance(of, Shift):
+        return keyed | {"days": of.days}
+    return keyed | {"format": of.form.format, "length": of.form.length, "prefix": of.form.prefix}
+
+
+def _warn_of_file(reference: str) -> None:
+    mode = keys.open_to_others(reference)
+    if mode is not None:
+        said = f"{reference} has the mode {mode}: others than its owner may read the key. Hint: chmod 600."
+        warnings.warn(said, KeyFileWarning, stacklevel=2)
+
+
+def sql(function: str, shown: str, made: MadeColumn, value: Sql, type_: str, person: Sql | None) -> Sql:
+    """What is published of a column: `value` is how it is read, `person` the person of the record."""
+    of = made.of
+    if isinstance(of, Pseudonym):
+        return Sql(f"dbanon_pseudonym({as_text(value, type_)}, {made.told})")
+    if isinstance(of, Mask):
+        plain, n = as_text(value, type_), f"length_grapheme({as_text(value, type_)})"
+        masked = f"repeat({text(of.character)}, {n} - {of.first + of.last})"
+        kept = f"left_grapheme({plain}, {of.first}) || {masked} || right_grapheme({plain}, {of.last})"
+        return Sql(f"(CASE WHEN {n} <= {of.first + of.last} THEN repeat({text(of.character)}, {n}) ELSE {kept} END)")
+    days = f"dbanon_shift(CAST({person} AS VARCHAR), {made.told})"
+    moved = {
+        "DATE": f"{value} + {days}",
+        "TIMESTAMP": f"{value} + to_days({days})",
+        "TIMESTAMP WITH TIME ZONE": f"({value} AT TIME ZONE 'UTC' + to_days({days})) AT TIME ZONE 'UTC'",
+    }[type_]
+    beyond = message(errors.ShiftedTooFar(function, shown, type_, of.days))
+    return Sql(
+        f"(CASE WHEN isfinite({value}) THEN coalesce(TRY({moved}), "
+        f"CASE WHEN {days} IS NOT NULL THEN error({beyond}) END) "
+        f"WHEN {days} IS NOT NULL THEN {value} END)"
+    )
+
+
+def as_text(value: Sql, type_: str) -> Sql:
+    """The text of a value, such that equal values have equal texts: the integer 1 and the text '1' are alike."""
+    return Sql(f"CAST({person_value(value, type_)} AS VARCHAR)")
+
+
+def keyed(made: Mapping[str, MadeColumn]) -> dict[str, str]:
+    """For the ledger: what the values of each column follow from, beside its own; of a key its id, and the scope."""
+    return {name: _basis(of) for name, of in made.items()}
+
+
+def _basis(made: MadeColumn) -> str:
+    if isinstance(made.of, Mask):
+        return f"first {made.of.first}, last {made.of.last}, character {made.of.character}"
+    basis = f"key {made.key_id}, {made.scope}"
+    return f"{basis}, {made.of.days} days" if isinstance(made.of, Shift) else basis

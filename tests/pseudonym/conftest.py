@@ -1,0 +1,34 @@
+"""One database for the tests of pseudonyms: 300 patients and their policy, and the key in the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support.pseudonyms import PATIENTS, SECRET
+
+import dbanon
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("DBANON_KEY", SECRET)
+    return SECRET
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Any]:
+    con = dbanon.connect()
+    yield con
+    con.close()
+
+
+@pytest.fixture
+def con(opened: Any) -> Any:
+    """The patients, with pseudonyms, ages and diseases published."""
+    opened.execute(PATIENTS)
+    opened.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(opened, "patients", patient={"role": "pseudonym", "form": {"length": 12, "prefix": "P-"}},
+                   age="quasi", disease="sensitive")  # fmt: skip
+    return opened

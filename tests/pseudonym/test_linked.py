@@ -1,0 +1,117 @@
+"""Rows that a pseudonym links are judged by person: by the classes of all of them, and by all of their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.pseudonyms import refused
+
+import dbanon
+
+VISITS = "SELECT * FROM mondrian('visits', k=10)"
+
+
+@pytest.fixture
+def visits(opened: Any) -> Any:
+    """Two visits of each of 200 persons, both at one age."""
+    opened.execute("""CREATE OR REPLACE TABLE visits AS SELECT i AS patient, j AS visit, 20 + i % 4 AS age,
+        ['Flu', 'HIV', 'Cold'][1 + (i // 4 + j) % 3] AS disease, 'w' || i % 2 AS ward
+        FROM range(200) AS r (i), range(2) AS s (j)""")
+    opened.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(opened, "visits", patient="pseudonym", age="quasi", disease="sensitive")
+    return opened
+
+
+def test_linked_rows_that_enough_persons_share_are_published(visits: Any) -> None:
+    assert len(visits.sql(VISITS).fetchall()) == 400
+    found = visits.sql(f"SELECT patient, list(class_id ORDER BY class_id) AS seen FROM ({VISITS}) GROUP BY patient")
+    assert min(n for (n,) in found.aggregate("count(*)", "seen").fetchall()) >= 10
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE visits SET age = 23 WHERE patient = 0 AND visit = 1",
+        "INSERT INTO visits SELECT 0, 3, 20, 'Flu', 'w0'",
+        "DELETE FROM visits WHERE patient = 0 AND visit = 1",
+    ],
+)
+def test_a_person_who_is_alone_by_linked_rows_stops_the_release(visits: Any, change: str) -> None:
+    visits.execute(change)
+    for kind in ("", "_classes", "_metrics"):
+        refused(visits, f"FROM mondrian{kind}('visits', k=10)", "1 persons of visits are alone by their linked rows")
+    assert visits.sql("FROM mondrian('visits', k=10, withhold=['patient'])").fetchall()
+
+
+def test_records_without_a_pseudonym_are_linked_to_nothing_and_stand_out_where_they_are_few(visits: Any) -> None:
+    visits.execute("INSERT INTO visits SELECT NULL, 1, 20, 'Flu', 'w0' FROM range(9)")
+    refused(visits, VISITS, "9 persons of visits are alone by their linked rows")
+    visits.execute("INSERT INTO visits SELECT NULL, 1, 20, 'Flu', 'w0'")
+    assert len(visits.sql(VISITS).fetchall()) == 410
+
+
+def test_the_model_holds_for_linked_rows(visits: Any) -> None:
+    """Twenty persons who alone have three visits share a trail and are told apart by it from others of their class."""
+    assert visits.sql("FROM mondrian('visits', k=10, l=2)").fetchall()
+    visits.execute(
+        "INSERT INTO visits SELECT patient, 3, age, disease, ward FROM visits "
+        "WHERE age = 20 AND visit = 0 AND patient < 80"
+    )
+    assert visits.sql(VISITS).fetchall()
+    visits.execute("UPDATE visits SET disease = 'HIV' WHERE age = 20 AND patient < 80")
+    refused(
+        visits, "FROM mondrian('visits', k=10, l=2)", "do not meet l of disease by the linked rows of their persons"
+    )
+    assert visits.sql("FROM mondrian('visits', k=10, l=2, withhold=['patient'])").fetchall()
+
+
+def test_a_share_is_bounded_over_all_rows_of_a_person(visits: Any) -> None:
+    """The first hundred have HIV at one of their visits, half of them in each class; of all two hundred half have."""
+    visits.execute("""UPDATE visits SET age = CASE WHEN visit = 0 THEN 20 WHEN patient < 100 THEN 21 ELSE 22 END,
+        disease = CASE WHEN patient < 100 AND patient % 2 = visit THEN 'HIV'
+                       WHEN patient % 2 = 0 THEN 'Flu' ELSE 'Cold' END""")
+    assert visits.sql("FROM mondrian('visits', k=50, alpha=0.5, withhold=['patient'])").fetchall()
+    refused(visits, "FROM mondrian('visits', k=50, alpha=0.5)", "1 groups of persons .* do not meet alpha of disease")
+    assert visits.sql("FROM mondrian('visits', k=50)").fetchall()
+
+
+def test_values_that_linked_rows_have_together_count_as_one_value(visits: Any) -> None:
+    dbanon.declare(visits, "visits", ward="other")
+    assert visits.sql(VISITS).fetchall()
+    visits.execute("UPDATE visits SET ward = 'w1' WHERE patient = 0 AND visit = 1")
+    refused(visits, VISITS, "1 persons of visits have values that their linked rows have together")
+    assert visits.sql("FROM mondrian('visits', k=10, withhold=['patient'])").fetchall()
+    assert visits.sql("FROM mondrian('visits', k=10, allow_rare=['ward'])").fetchall()
+
+
+def test_pseudonyms_that_several_values_would_share_are_refused_with_the_least_length(con: Any) -> None:
+    con.execute("CREATE OR REPLACE TABLE many AS SELECT i AS patient, 1 AS age FROM range(2000) AS r (i)")
+    dbanon.declare(
+        con, "many", patient={"role": "pseudonym", "form": {"format": "digits", "length": 4, "scope": "s"}}, age="quasi"
+    )
+    with pytest.raises(Exception, match=r"values of many.patient would have a pseudonym that another") as caught:
+        con.sql("FROM mondrian('many', k=10)").fetchall()
+    least = int(str(caught.value).split("The least length that holds is ")[1].split()[0])
+    for length in (least - 1, least):
+        con.execute(
+            f"UPDATE dbanon.policy SET form = {{'format': 'digits', 'length': {length}, 'scope': 's'}} "
+            "WHERE role = 'pseudonym'"
+        )
+        if length < least:
+            refused(con, "FROM mondrian('many', k=10)", "would have a pseudonym that another")
+    assert con.sql("SELECT count(DISTINCT patient) FROM mondrian('many', k=10)").fetchall() == [(2000,)]
+
+
+def test_a_pseudonym_is_no_quasi_identifier_and_no_value_that_makes_records_unique(con: Any) -> None:
+    found = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
+    assert found["unique_unchanged"] == 0 and found["k_all"] > 1 and found["linked"] == 0
+
+
+def test_measures_and_comparisons_of_the_table_count_its_persons_and_need_no_key(
+    visits: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DBANON_KEY")
+    assert visits.sql("SELECT achieved FROM anonymity('visits') WHERE model = 'k_anonymity'").fetchall() == [(50,)]
+    assert visits.sql("FROM compare('visits', k=[10], algorithms=['mondrian'])").fetchall()
+    assert visits.sql("SELECT column_name FROM policy_review('visits')").fetchall()

@@ -1,0 +1,127 @@
+"""Versions of a view have the same pseudonyms, two views have not; who can be followed through them is judged so."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.pseudonyms import PATIENTS, SECRET
+
+import dbanon
+from dbanon import errors
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Any:
+    con = dbanon.connect(str(tmp_path / "clinic.duckdb"))
+    con.execute(PATIENTS)
+    dbanon.declare(con, "patients", patient="pseudonym", age="quasi", sex="quasi", disease="sensitive")
+    yield con
+    con.close()
+
+
+def come(con: Any, first: int, many: int) -> None:
+    con.execute(
+        f"INSERT INTO patients BY NAME SELECT {first} + i AS patient, 20 + i % 7 AS age, ['F', 'M'][1 + i % 2] AS sex, "
+        f"['Flu', 'HIV', 'Cold'][1 + i % 3] AS disease FROM range({many}) AS r (i)"
+    )
+
+
+def pseudonyms(con: Any, name: str) -> set[str]:
+    return {p for (p,) in con.sql(f"SELECT patient FROM {name}").fetchall()}
+
+
+def test_versions_of_one_view_keep_pseudonyms_and_views_have_their_own(own: Any) -> None:
+    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    first = pseudonyms(own, "safe")
+    come(own, 5000, 40)
+    dbanon.refresh(own, "safe")
+    assert first < pseudonyms(own, "safe") and len(pseudonyms(own, "safe")) == 340
+    with pytest.warns(dbanon.DisclosureWarning):
+        dbanon.materialize(own, "two", "mondrian", "patients", k=10)
+    assert not pseudonyms(own, "two") & pseudonyms(own, "safe")
+    assert own.sql("SELECT status FROM release_status()").fetchall() == [("fresh",)] * 2
+
+
+@pytest.mark.exhaustive
+def test_the_ledger_tells_that_two_releases_used_one_key_and_not_which(
+    own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    come(own, 5000, 40)
+    dbanon.refresh(own, "safe")
+    monkeypatch.setenv("DBANON_KEY", SECRET[::-1])
+    come(own, 6000, 40)
+    dbanon.refresh(own, "safe")
+    keys = [k["patient"] for (k,) in own.sql("SELECT keys FROM releases() ORDER BY version").fetchall()]
+    assert keys[0] == keys[1] != keys[2] and SECRET not in str(keys)
+
+
+def test_people_cannot_be_followed_to_classes_of_too_few(own: Any) -> None:
+    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    own.execute("UPDATE patients SET age = 20 + (patient * 7919) % 11")  # new classes overlap the old ones
+    with pytest.raises(errors.LinkedVersions, match=r"safe version 1 and this version, and \d+ persons miss k"):
+        dbanon.refresh(own, "safe", refresh="recluster", allow_delta=True)
+    assert own.sql("SELECT max(version) FROM releases()").fetchall() == [(1,)]
+
+
+@pytest.mark.exhaustive
+def test_a_scope_that_views_share_is_held_against_all_of_them(own: Any) -> None:
+    dbanon.declare(own, "patients", patient={"role": "pseudonym", "form": {"scope": "study"}})
+    dbanon.materialize(own, "one", "kacpc", "patients", k=10)
+    with pytest.raises(errors.LinkedVersions, match="one version 1"):
+        dbanon.materialize(own, "two", "mondrian", "patients", k=10)
+    dbanon.materialize(own, "three", "kacpc", "patients", k=10)
+    assert pseudonyms(own, "one") == pseudonyms(own, "three")
+
+
+@pytest.mark.exhaustive
+def test_values_of_linked_versions_count_together(own: Any) -> None:
+    """Both values of a ward are those of many; who alone went from one to the other is followed by that."""
+    own.execute("ALTER TABLE patients ADD COLUMN ward VARCHAR")
+    own.execute("UPDATE patients SET ward = IF(patient % 2 = 0, 'a', 'b')")
+    dbanon.declare(own, "patients", ward="other")
+    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    own.execute("UPDATE patients SET ward = 'b' WHERE patient = 1000")
+    with pytest.raises(errors.LinkedVersions, match="1 persons miss values"):
+        dbanon.refresh(own, "safe", refresh="recluster", allow_delta=True)
+
+
+@pytest.mark.parametrize("change", ["scope", "view"])
+def test_other_pseudonyms_hide_no_difference(own: Any, change: str) -> None:
+    """Pseudonyms are no part of what a record is known by: without one person another view would tell who went."""
+    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    own.execute("DELETE FROM patients WHERE patient = 1000")
+    if change == "scope":
+        dbanon.declare(own, "patients", patient={"role": "pseudonym", "form": {"scope": "other"}})
+    with pytest.raises(errors.CompositionRefused):
+        dbanon.materialize(own, "two", "kacpc", "patients", k=10, composition="refuse")
+
+
+@pytest.mark.exhaustive
+def test_an_erasure_goes_through(own: Any) -> None:
+    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    own.execute("DELETE FROM patients WHERE patient = 1000")
+    with pytest.warns(dbanon.DisclosureWarning):
+        dbanon.refresh(own, "safe", erase=True)
+    assert len(pseudonyms(own, "safe")) < 300
+
+
+def test_neither_database_nor_files_nor_certificates_have_the_key(own: Any, tmp_path: Path) -> None:
+    dbanon.declare(own, "patients", phone={"role": "mask", "form": {"last": 1}})
+    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    own_certificate = dbanon.certificate(own, "safe", "text")
+    assert "pseudonym of patient" in own_certificate and "mask of phone" in own_certificate
+    assert "key and scope: key " in own_certificate
+    dbanon.publish(own, "safe", tmp_path / "out.parquet")
+    assert not dbanon.verify(tmp_path / "out.parquet")
+    told = (tmp_path / "out_certificate.parquet.txt").read_text()
+    assert "pseudonym of patient" in told and "key and scope" not in told
+    own.execute("CHECKPOINT")
+    shutil.copy(tmp_path / "clinic.duckdb", tmp_path / "copy.duckdb")
+    for file in tmp_path.iterdir():
+        content = file.read_bytes()
+        assert SECRET.encode() not in content and bytes.fromhex(SECRET) not in content, file
+    assert own.sql("FROM risk('safe') LIMIT 1").fetchall()

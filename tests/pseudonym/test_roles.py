@@ -1,0 +1,262 @@
+"""Pseudonyms, masks and shifted dates as roles of the policy: what leaves, what a call may change, what is refused."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+import pytest
+from support.pseudonyms import SECRET, refused
+
+import dbanon
+from dbanon import errors
+from dbanon.pseudonym import form, key, making, recomputed
+from dbanon.pseudonym.form import Form
+from dbanon.release import made_columns
+
+RELEASE = "SELECT * FROM mondrian('patients', k=10)"
+
+
+def test_everybody_has_one_pseudonym_and_the_identifier_does_not_leave(con: Any) -> None:
+    rows = con.sql(f"SELECT patient FROM ({RELEASE})").fetchall()
+    assert len({p for (p,) in rows}) == 300 and all(p.startswith("P-") and len(p) == 14 for (p,) in rows)
+    assert con.sql(RELEASE).columns == ["patient", "age", "disease", "class_id"]
+
+
+def test_the_same_call_gives_the_same_pseudonyms_and_another_call_others(con: Any) -> None:
+    def of(query: str) -> set[str]:
+        return {p for (p,) in con.sql(f"SELECT patient FROM ({query})").fetchall()}
+
+    assert of(RELEASE) == of(RELEASE)
+    assert not of(RELEASE) & of("FROM mondrian('patients', k=11)")
+    assert not of(RELEASE) & of("FROM datafly('patients', k=10)")
+
+
+def test_a_scope_in_the_policy_keeps_them_equal_across_tables_and_types(con: Any) -> None:
+    con.execute("CREATE OR REPLACE TABLE visits AS SELECT patient::VARCHAR AS who, age FROM patients")
+    scoped = {"role": "pseudonym", "form": {"scope": "study"}}
+    dbanon.declare(con, "patients", patient=scoped)
+    dbanon.declare(con, "visits", who=scoped, age="quasi")
+    both = (
+        "SELECT count(*) FROM mondrian('patients', k=10) AS p JOIN mondrian('visits', k=20) AS v ON p.patient = v.who"
+    )
+    assert con.sql(both).fetchall() == [(300,)]
+
+
+def test_trailing_blanks_differ_and_null_stays_null(con: Any) -> None:
+    con.execute(
+        "CREATE OR REPLACE TABLE blanks AS SELECT ['a', 'a ', NULL][1 + i % 3] AS who, 1 AS age FROM range(30) r(i)"
+    )
+    dbanon.declare(con, "blanks", who="pseudonym", age="quasi")
+    rows = con.sql("SELECT who, count(*) FROM mondrian('blanks', k=2) GROUP BY ALL").fetchall()
+    assert sorted(n for _, n in rows) == [10, 10, 10] and None in dict(rows) and len(rows) == 3
+
+
+def test_k_counts_persons_by_the_pseudonym(con: Any) -> None:
+    con.execute("INSERT INTO patients FROM patients")
+    found = dict(con.sql("SELECT metric, value FROM mondrian_metrics('patients', k=10)").fetchall())
+    assert found["persons"] == 300 and found["records"] == 600 and found["linked"] == 600
+    assert con.sql("SELECT min(persons) FROM mondrian_classes('patients', k=10)").fetchall()[0][0] >= 10
+    con.execute("DELETE FROM patients WHERE patient >= 1009")
+    refused(con, RELEASE, "k must be between 2 and 9")
+    refused(con, "FROM mondrian('patients', k=10, withhold=['patient'])", "k must be between 2 and 9")
+
+
+@pytest.mark.parametrize("asked", ["other", "sensitive", "qi"])
+def test_a_call_may_withhold_a_pseudonym_and_publishes_no_identifier_as_it_is(con: Any, asked: str) -> None:
+    refused(con, f"FROM mondrian('patients', k=10, {asked}=['patient'])", "patient is declared pseudonym")
+    refused(con, "FROM mondrian('patients', k=10, person='sex')", "patient is declared pseudonym")
+    for tighter in ("withhold=['patient']", "identifier=['patient']", "person='patient'"):
+        shown = con.sql(f"FROM mondrian('patients', k=10, {tighter})").columns
+        assert shown == ["age", "disease", "class_id"]
+
+
+def test_masks_keep_whole_graphemes_and_hide_short_values(con: Any) -> None:
+    family = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+    con.execute(
+        "CREATE OR REPLACE TABLE texts AS SELECT unnest([$1, 'é12', 'ab', '', NULL, '0123']) AS t, 1 AS age "
+        "FROM range(10)",
+        [f"{family}x{family}"],
+    )
+    dbanon.declare(con, "texts", t={"role": "mask", "form": {"first": 1, "last": 1, "character": "•"}}, age="quasi")
+    rows = con.sql("SELECT DISTINCT t FROM mondrian('texts', k=10) ORDER BY ALL").fetchall()
+    assert {t for (t,) in rows} == {f"{family}•{family}", "é•2", "••", "", None, "0••3"}
+
+
+def test_rare_masked_values_are_refused_as_published_ones_are(con: Any) -> None:
+    dbanon.declare(con, "patients", phone={"role": "mask", "form": {"last": 1}})
+    assert {p for (p,) in con.sql(f"SELECT phone FROM ({RELEASE})").fetchall()} == {"******0", "******1", "******2"}
+    con.execute("UPDATE patients SET phone = '555-009' WHERE patient = 1000")
+    refused(con, RELEASE, r"patients.phone has the role mask and 1 of the values that it publishes .* allow_rare")
+    assert len(con.sql("FROM mondrian('patients', k=10, allow_rare=['phone'])").fetchall()) == 300
+
+
+def test_dates_of_a_person_are_shifted_alike_and_never_stay(con: Any) -> None:
+    con.execute("""CREATE OR REPLACE TABLE events AS SELECT i AS who, 1 AS age, 'e' || i AS event, d AS day,
+        d::TIMESTAMP + INTERVAL 90 MINUTE AS moment, d::TIMESTAMPTZ AS zoned
+        FROM range(40) r(i), (SELECT unnest([DATE '1950-02-27', '2020-02-28', '2024-12-31']) AS d)""")
+    shift = {"role": "shift", "form": {"days": 20}}
+    dbanon.declare(con, "events", who="person", age="quasi", event="other", day=shift, moment=shift, zoned=shift)
+    query = (
+        "SELECT event, list(row(day, moment, zoned) ORDER BY day) "
+        "FROM mondrian('events', k=2, allow_rare=['event', 'day', 'moment', 'zoned']) GROUP BY event"
+    )
+    for event, days in con.sql(query).fetchall():
+        (moved,) = making.shifts([event[1:]], key.find(), _scope(con, query), 20)
+        for (day, at, zoned), was in zip(days, ("1950-02-27", "2020-02-28", "2024-12-31"), strict=True):
+            assert moved and day == datetime.date.fromisoformat(was) + datetime.timedelta(days=moved)
+            assert at == datetime.datetime.combine(day, datetime.time(1, 30))
+            assert zoned.astimezone(datetime.UTC).date() - day in (
+                datetime.timedelta(0),
+                datetime.timedelta(-1),
+                datetime.timedelta(1),
+            )
+    refused(con, "FROM mondrian('events', k=2)", "events.event has the role other|has the role shift")
+
+
+def _scope(con: Any, query: str) -> str:
+    """The scope that a plan names."""
+    plan = dbanon.explain(con, query)
+    return str(json.loads(plan.split("dbanon_shift(")[1].split(", '")[1].split("')")[0])["scope"])
+
+
+def test_dates_at_the_ends_of_the_type_are_said_and_infinite_ones_stay(con: Any) -> None:
+    con.execute(
+        "CREATE OR REPLACE TABLE ends AS SELECT i AS who, 1 AS age, 'infinity'::DATE AS day FROM range(20) r(i)"
+    )
+    dbanon.declare(con, "ends", who="person", age="quasi", day={"role": "shift", "form": {"days": 20}})
+    assert con.sql("SELECT DISTINCT day::VARCHAR FROM mondrian('ends', k=10)").fetchall() == [("infinity",)]
+    con.execute("UPDATE ends SET day = '5881580-07-10'::DATE")
+    refused(con, "FROM mondrian('ends', k=10)", "ends.day has a DATE at the end of its type")
+
+
+def test_what_cannot_be_made_is_said(con: Any) -> None:
+    con.execute("CREATE OR REPLACE TABLE bare AS SELECT 1 AS age, [1] AS list, DATE '2020-01-01' AS day FROM range(20)")
+    dbanon.declare(con, "bare", age="quasi", day={"role": "shift", "form": {"days": 20}})
+    refused(con, "FROM mondrian('bare', k=10)", "bare.day cannot have the role shift: all dates of a person")
+    dbanon.declare(con, "bare", day={"role": "mask"}, list="pseudonym")
+    refused(
+        con, "FROM mondrian('bare', k=10)", r"bare.list cannot have the role pseudonym: it has the type INTEGER\[\]"
+    )
+    dbanon.declare(con, "patients", phone="pseudonym")
+    refused(con, RELEASE, "'patient', 'phone' of patients have the role pseudonym, and a release has one")
+
+
+def test_streams_and_noise_publish_none(con: Any) -> None:
+    stream = "FROM castle('patients', k=10, delta=100, order_by=['seen'])"
+    refused(
+        con, stream, "'patient' of patients have the role pseudonym, mask or shift, which a stream does not publish"
+    )
+
+
+def test_what_a_declaration_may_say(con: Any) -> None:
+    for bad, error in (({"lenght": 9}, errors.InvalidForm), ({"key": SECRET}, errors.UnreadableKeyReference),
+                       ({"key": "env:" + "ab" * 32}, errors.UnreadableKeyReference)):  # fmt: skip
+        with pytest.raises(error) as caught:
+            dbanon.declare(con, "patients", patient={"role": "pseudonym", "form": bad})
+        assert SECRET not in str(caught.value) and "abab" not in str(caught.value)
+    with pytest.raises(errors.InvalidArgument, match="form must be a dict of settings"):
+        dbanon.declare(con, "patients", age={"role": "quasi", "form": {"length": 9}})
+    con.execute("UPDATE dbanon.policy SET form = {'days': 'x'}, role = 'shift' WHERE column_name = 'patient'")
+    problems = con.sql("SELECT problem FROM policy_problems()").fetchall()
+    assert any("days must be an integer from 1 to 36500" in p for (p,) in problems)
+
+
+def test_a_policy_of_an_earlier_version_has_the_fingerprint_that_it_had(con: Any) -> None:
+    """A column that says nothing changes no policy; releases are not stale by it."""
+    from dbanon.source import stored_policy
+
+    rows = con.sql("SELECT p::VARCHAR FROM dbanon.policy AS p WHERE form IS NULL").fetchall()
+    import re
+
+    for (row,) in rows:
+        assert re.sub(stored_policy._LATER, "}", row) == row.removesuffix(", 'missing': NULL, 'form': NULL}") + "}"
+
+
+# --- the gate -----------------------------------------------------------------------------------------------
+
+
+def test_the_gate_refuses_pseudonyms_that_are_not_what_the_policy_says(
+    con: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = making.pseudonyms
+
+    def wrong(values: Any, of: Any, scope: str, how: Form) -> Any:
+        return [p and p[:-1] + ("0" if p[-1] != "0" else "1") for p in real(values, of, scope, how)]
+
+    monkeypatch.setattr(making, "pseudonyms", wrong)
+    refused(con, RELEASE, "release gate refused the result")
+    monkeypatch.setattr(making, "pseudonyms", lambda values, *_: list(values))
+    refused(con, RELEASE, "release gate refused the result")
+
+
+@pytest.mark.parametrize("kind", ["phone", "seen", "patient"])
+def test_the_gate_refuses_a_column_that_leaves_as_it_is(con: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dbanon.declare(con, "patients", phone={"role": "mask", "form": {"last": 1}},
+                   seen={"role": "shift", "form": {"days": 9}})  # fmt: skip
+    query = "FROM mondrian('patients', k=10, allow_rare=['phone', 'seen'])"
+    if kind != "phone":
+        query = "FROM mondrian('patients', k=10, allow_rare=['phone', 'seen'], withhold=['phone'])"
+    assert con.sql(query).fetchall()
+    real = made_columns.sql
+
+    def as_it_is(function: str, shown: str, made: Any, value: Any, type_: str, person: Any) -> Any:
+        raw = made_columns.as_text(value, type_) if made.type == "VARCHAR" else value
+        return raw if shown.endswith(kind) else real(function, shown, made, value, type_, person)
+
+    monkeypatch.setattr(made_columns, "sql", as_it_is)
+    refused(con, query, "release gate refused the result")
+
+
+def test_neither_macros_nor_settings_bend_a_pseudonym(con: Any) -> None:
+    before = con.sql(RELEASE).fetchall()
+    con.execute("CREATE MACRO dbanon_pseudonym(a, b) AS 'x'")
+    con.execute("CREATE MACRO dbanon_pseudonym_again(a, b) AS 'x'")
+    con.execute("SET default_collation = 'NOCASE'")
+    try:
+        assert con.sql(RELEASE).fetchall() == before
+    finally:
+        con.execute("RESET default_collation")
+        con.execute("DROP MACRO dbanon_pseudonym; DROP MACRO dbanon_pseudonym_again")
+
+
+def test_the_key_is_in_no_plan_and_no_cell(con: Any) -> None:
+    plan = dbanon.explain(con, RELEASE)
+    assert "env:DBANON_KEY" in plan
+    for said in (plan, str(con.sql(f"EXPLAIN (FORMAT json) {RELEASE}").fetchall()),
+                 str(con.sql("FROM explain_release('mondrian', 'patients', k=10)").fetchall())):  # fmt: skip
+        assert SECRET not in said and key.find().scoped("x").hex() not in said
+
+
+def test_a_missing_or_guessed_key_is_said_before_anything_is_read(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DBANON_KEY")
+    refused(con, RELEASE, "looked for in the environment variable DBANON_KEY, which is not set")
+    monkeypatch.setenv("DBANON_KEY", "hospital2026")
+    refused(con, RELEASE, "cannot be the key of pseudonyms")
+
+
+def test_a_file_that_others_may_read_is_warned_of(con: Any, tmp_path: Any) -> None:
+    file = tmp_path / "key"
+    file.write_text(SECRET)
+    file.chmod(0o644)
+    dbanon.declare(con, "patients", patient={"role": "pseudonym", "form": {"key": f"file:{file}"}})
+    with pytest.warns(UserWarning, match="has the mode 0o644: others than its owner may read the key"):
+        con.sql(RELEASE).fetchall()
+    file.chmod(0o600)
+    con.sql(RELEASE).fetchall()
+
+
+def test_an_attacker_who_has_the_release_and_the_list_of_numbers_finds_nobody(con: Any) -> None:
+    published = {p for (p,) in con.sql(f"SELECT patient FROM ({RELEASE})").fetchall()}
+    scope = "call anything"
+    for guess in (bytes(32), b"DBANON_KEY".ljust(32, b"0"), bytes(range(32))):
+        of = key.Key("", guess)
+        tried = making.pseudonyms(map(str, range(3000)), of, scope, form.form("t.c", "hex", 12, "P-"))
+        assert not published & set(tried)
+    assert (
+        recomputed.expected(
+            ["1000"], {"key": "env:DBANON_KEY", "scope": scope, "format": "hex", "length": 12, "prefix": "P-"}
+        )[0]
+        not in published
+    )
