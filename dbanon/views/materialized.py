@@ -17,7 +17,7 @@ from dbanon.functions.call import Call
 from dbanon.functions.registry import check_algorithm
 from dbanon.release import plan, prepare, timed_search
 from dbanon.release.publication import Publication
-from dbanon.source import catalog, schema
+from dbanon.source import catalog, foreign, schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.views import changes, erasure, first_release, holding, ledger, place, related, transactions
@@ -63,6 +63,7 @@ def materialize(
         asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), here)
         target = place.target("materialize", name, Call.of(*asked).source(), here, cursor)
         schema.create(connection, target[0])  # before planning: a policy table that is new is a change
+        _means(cursor, Call.of(*asked).source())
         publication = prepare.publication(Call.of(*asked))
         if publication.run.noise is not None:
             raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
@@ -78,7 +79,8 @@ def materialize(
         given = timed_search.counted("materialize", current, cursor, publication, given)
         publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, here))
         of, kept = publication.source, place.durable(publication.source, source)
-        call = {"function": algorithm, "source": kept, "schema": of.schema, "parameters": given}
+        schema_ = of.schema if of.foreign is None else "main"
+        call = {"function": algorithm, "source": kept, "schema": schema_, "parameters": given}
         version = max((e.version for e in earlier), default=0) + 1
         how = "recluster" if published else "first"
         entry = _entry(target, call, publication, columns, version, how, cursor)
@@ -245,6 +247,12 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
                         key,
                     )
         return len(gone)
+
+
+def _means(cursor: Any, source: catalog.Source) -> None:
+    """Keeps which database a source in another system is of, so that no refresh reads another one by its name."""
+    if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
+        foreign.remember(cursor, source.database, source.foreign)
 
 
 # --- names and transactions ----------------------------------------------------------------------------------
