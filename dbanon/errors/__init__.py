@@ -41,10 +41,12 @@ from dbanon.errors.data import (
     UnusedArgument,
 )
 from dbanon.errors.foreign import (
+    AlikeNames,
     ManyThreads,
     NoIdentity,
     NoPolicyPlace,
     NoScanner,
+    NotPostgres,
     OtherDatabase,
     PolicyInSeveral,
     UnknownDatabase,
@@ -161,6 +163,7 @@ from dbanon.errors.streams import (
 )
 
 __all__ = [
+    "AlikeNames",
     "AmbiguousTable",
     "AmbiguousValue",
     "BeyondLimit",
@@ -220,6 +223,7 @@ __all__ = [
     "NotOneCall",
     "NotPermitted",
     "NotPolicy",
+    "NotPostgres",
     "NotReleased",
     "NotServed",
     "NotSpark",

@@ -52,7 +52,8 @@ class NoIdentity(DbanonError):
             else "attach a database that is a file"
         )
         super().__init__(
-            f"{function}: {name} does not tell which database it is, so no policy can be about it ({why}). Hint: {hint}."
+            f"{function}: {name} does not tell which database it is, so no policy can be about it ({why}). "
+            f"Hint: {hint}."
         )
 
 
@@ -66,15 +67,36 @@ class PolicyInSeveral(DbanonError):
         )
 
 
+class AlikeNames(DbanonError):
+    """Tables of another system whose names differ by capitals alone."""
+
+    def __init__(self, function: str, alike: Sequence[str]) -> None:
+        super().__init__(
+            f"{function}: {' and '.join(alike)} differ by capitals alone, and a policy does not tell them apart. Hint: "
+            "CREATE VIEW there, of the one that you mean, with a name that no other table has but for capitals."
+        )
+
+
 class NoPolicyPlace(DbanonError):
     """A source in another system, and no DuckDB database that its policy and releases would be in."""
 
     def __init__(self, function: str, source: str, databases: Iterable[str]) -> None:
         known = ", ".join(databases)
         super().__init__(
-            f"{function}: {source} is in another system, and what dbanon keeps of it belongs into a DuckDB database, of "
-            f"which {'there are ' + known if known else 'none is attached'}. Hint: say which by USE "
+            f"{function}: {source} is in another system, and what dbanon keeps of it belongs into a DuckDB database, "
+            f"of which {'there are ' + known if known else 'none is attached'}. Hint: say which by USE "
             f"{known.split(', ')[0] if known else 'clinic'}, and write the whole name of the source."
+        )
+
+
+class NotPostgres(DbanonError):
+    """Labels are asked for of a table that has none."""
+
+    def __init__(self, function: str, source: str) -> None:
+        super().__init__(
+            f"{function}: {source} is no table of PostgreSQL, and only those have security labels. Hint: ATTACH "
+            "'dbname=clinic' AS pg (TYPE postgres), and name 'pg.public.patients'; profile() proposes roles of "
+            "any table."
         )
 
 
@@ -84,6 +106,6 @@ class ManyThreads(DbanonError):
     def __init__(self, source: str) -> None:
         super().__init__(
             f"{source} is in SQLite, which DuckDB reads on several threads, each in a transaction of its "
-            "own: while others write, that is a table that never was. Hint: SET "
+            "own: while others write, that is a table that never was. Hint: SET GLOBAL "
             "sqlite_disable_multithreaded_scans = true, then call again."
         )

@@ -1,4 +1,4 @@
-"""Which databases of other systems are attached, as dbanon.foreign_database keeps what a policy means by their names."""
+"""Which databases of other systems are attached, as rows for dbanon.foreign_database."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def _publishes(at: _Place, column: Reviewed) -> str | None:
     """What publishes a column that nobody has said anything about: generalized."""
     if column.changes or column.role is not None:
         return None
-    place = joined(text(part) for part in (at.source.schema, at.source.table, column.name))
+    place = joined(text(part) for part in (*stored_policy.key(at.source), column.name))
     return f"INSERT INTO {at.policy} (schema_name, table_name, column_name, role) VALUES ({place}, 'quasi')"
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbanon.source import catalog, foreign, stored_policy, view_text
+from dbanon.source import catalog, foreign, postgres, stored_policy, view_text
 from dbanon.source.catalog import Source
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier
@@ -56,7 +56,7 @@ def _has_policy(relation: tuple[str, str, str], cursor: Any, home: str) -> bool:
 
 def _read_by(view: tuple[str, str, str], cursor: Any, temporary: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """The stored tables and views that a view names; none for a table, unless PostgreSQL knows what it is a part of."""
-    if view[0] != _TEMPORARY and (read := foreign.reads(cursor, view, parents=True)):
+    if view[0] != _TEMPORARY and (read := postgres.reads(cursor, view, parents=True)):
         return read
     found = (
         [(temporary[view[2]],)]

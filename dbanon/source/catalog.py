@@ -185,6 +185,10 @@ def stored(
         ),
         [list(wanted)],
     ).fetchall()
+    databases = foreign.databases(cursor, "postgres")
+    for asked in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & databases.keys():
+        rows = [row for row in rows if row[0] != databases[asked]]
+        rows += foreign.relations(cursor, databases[asked], "postgres")
     by_name = {tuple(p.lower() for p in row): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
@@ -197,7 +201,8 @@ def stored(
         return pick([(parts[0], parts[1], parts[2])])
     if parts is not None and len(parts) == 2:
         in_schema = pick([(database, parts[0], parts[1]) for database, _ in path.places])
-        in_database = pick([(parts[0], "main", parts[1]), (parts[0], foreign.default_schema(cursor, parts[0]), parts[1])])
+        schemas = dict.fromkeys(("main", foreign.default_schema(cursor, parts[0])))
+        in_database = pick([(parts[0], schema, parts[1]) for schema in schemas])
         if in_schema and in_database and in_schema != in_database:
             shown = [str(qualified(*row)) for row in (in_schema, in_database)]
             raise errors.AmbiguousTable(function, given, shown)
@@ -235,6 +240,8 @@ def _described(cursor: Cursor, relation: Sql) -> dict[str, str]:
 
 def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
     """All tables and views of a database: (database, schema, table)."""
+    if database in foreign.databases(cursor, "postgres").values():
+        return foreign.relations(cursor, database, "postgres")
     rows: list[tuple[str, str, str]] = cursor.execute(
         f"SELECT * FROM ({_RELATIONS}) WHERE database_name = ?", [database]
     ).fetchall()

@@ -20,11 +20,13 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class _System:
-    """Another system: the schema that a bare name means, and SQL that gives one row, the identity of a database."""
+    """Another system: the schema that a bare name means, what asks it for something, and how it is asked for one row, the
+    identity of a database, and for schemas and names of all tables and views."""
 
     schema: str
     query: Sql
     identity: str
+    relations: str
 
 
 _SYSTEMS = {
@@ -34,11 +36,14 @@ _SYSTEMS = {
         Sql("system.main.postgres_query"),
         "SELECT 'postgres:' || (SELECT system_identifier FROM pg_catalog.pg_control_system()) || '/' || oid "
         "AS identity FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()",
+        "SELECT n.nspname::pg_catalog.text AS nspname, c.relname::pg_catalog.text AS relname FROM pg_catalog.pg_class "
+        "AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f')",
     ),
     "sqlite": _System(
         "main",
         Sql("system.main.sqlite_query"),
         "SELECT 'sqlite:' || file AS identity FROM pragma_database_list WHERE name = 'main' AND file <> ''",
+        "SELECT 'main' AS schema, name FROM sqlite_master WHERE type IN ('table', 'view')",
     ),
 }
 
@@ -63,6 +68,22 @@ def kind(cursor: Any, database: str) -> str | None:
         f"{text(database.lower())}"
     ).fetchall()
     return rows[0][0] if rows and rows[0][0] in _SYSTEMS else None
+
+
+def databases(cursor: Any, kind: str) -> dict[str, str]:
+    """The attached databases of another system, by lower-case name."""
+    rows = cursor.execute(
+        f"SELECT database_name FROM system.main.duckdb_databases() WHERE type = {text(kind)}"
+    ).fetchall()
+    return {row[0].lower(): row[0] for row in rows}
+
+
+def relations(cursor: Any, database: str, kind: str) -> list[Place]:
+    """All tables and views of a database of another system, as that tells now: what DuckDB lists of PostgreSQL is what
+    was there when it looked first."""
+    query = _SYSTEMS[kind].relations
+    rows = cursor.execute(f"SELECT * FROM {_SYSTEMS[kind].query}({text(database)}, {text(query)})").fetchall()
+    return [(database, schema, table) for schema, table in rows]
 
 
 def default_schema(cursor: Any, database: str) -> str:
@@ -100,13 +121,16 @@ def identity(function: str, cursor: Any, database: str, kind: str) -> str:
 def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = False) -> Foreign | None:
     """What is to be known of a source in another system; None where it is in a DuckDB database.
 
-    Its policy is where rows are about it, else where the session is (`current`). PolicyInSeveral, NoPolicyPlace,
-    NoIdentity; OtherDatabase where the policy means another database by this name; UnknownDatabase where it has rows
-    and does not say which it means, unless `trusting`: who is about to say so.
+    Its policy is where rows are about it, else where the session is (`current`). Raises AlikeNames, NoIdentity,
+    PolicyInSeveral and NoPolicyPlace; OtherDatabase where the policy means another database by this name;
+    UnknownDatabase where it has rows and does not say which it means, unless `trusting`: who is about to say so.
     """
     of = kind(cursor, place[0])
     if of is None:
         return None
+    alike = _alike(cursor, place, of)
+    if len(alike) > 1:
+        raise errors.AlikeNames(function, alike)
     alias, known = place[0].lower(), identity(function, cursor, place[0], of)
     holders = _holders(cursor)
     recorded = {holder: _recorded(cursor, holder) for holder in holders}
@@ -148,11 +172,7 @@ def named(cursor: Any, schema_name: str, table_name: str) -> list[Place]:
     of = kind(cursor, parts[0]) if len(parts) > 1 else None
     if of is None:
         return []
-    relations = cursor.execute(
-        "SELECT database_name, schema_name, table_name FROM system.main.duckdb_tables() UNION ALL "
-        "SELECT database_name, schema_name, view_name FROM system.main.duckdb_views()"
-    ).fetchall()
-    of_it = [p for p in relations if p[0].lower() == parts[0].lower()]
+    of_it = relations(cursor, databases(cursor, of)[parts[0].lower()], of)
     return [p for p in of_it if _names(p, of, (parts[0].lower(),), schema_name, table_name)]
 
 
@@ -162,51 +182,11 @@ def is_away(cursor: Any, holder: str, table_name: str) -> bool:
     return len(parts) > 1 and parts[0].lower() in _recorded(cursor, holder)
 
 
-def reads(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
-    """What a view of PostgreSQL reads, also through other views, and the parts of a table; `parents`: also the tables
-    that one is a part of. Itself is not among them; what functions and foreign tables read is not found."""
-    if kind(cursor, place[0]) != "postgres":
-        return []
-    asked = _READS.format(
-        parents=_PARENTS if parents else "", schema=_decoded(place[1]), table=_decoded(place[2])
-    )
-    rows = cursor.execute(
-        f"SELECT nspname, relname FROM system.main.postgres_query({text(place[0])}, {text(asked)})"
-    ).fetchall()
-    return [(place[0], schema, table) for schema, table in rows]
-
-
 def base(function: str, cursor: Any, place: Place) -> str:
     """How the ledger names a table of another system: by its database, whatever that is called here."""
     of = kind(cursor, place[0])
     database = place[0] if of is None else identity(function, cursor, place[0], of)
     return str(qualified(database, *place[1:]))
-
-
-_PARENTS = "UNION ALL SELECT inhrelid, inhparent FROM pg_catalog.pg_inherits"
-
-_READS = """
-WITH RECURSIVE edge (reader, read) AS (
-    SELECT r.ev_class, d.refobjid FROM pg_catalog.pg_rewrite AS r JOIN pg_catalog.pg_depend AS d ON d.objid = r.oid
-    WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
-        AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND r.ev_class <> d.refobjid
-    UNION ALL SELECT inhparent, inhrelid FROM pg_catalog.pg_inherits {parents}
-),
-found (oid) AS (
-    SELECT c.oid FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-    WHERE n.nspname = {schema} AND c.relname = {table}
-    UNION SELECT e.read FROM edge AS e JOIN found AS f ON e.reader = f.oid
-)
-SELECT n.nspname::pg_catalog.text AS nspname, c.relname::pg_catalog.text AS relname
-FROM found AS f JOIN pg_catalog.pg_class AS c USING (oid) JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-WHERE NOT (n.nspname = {schema} AND c.relname = {table})
-"""
-"""Rules of views depend on the relations that they read."""
-
-
-def _decoded(name: str) -> str:
-    """A text for PostgreSQL, whose literals depend on a setting of the server: as its bytes."""
-    return f"pg_catalog.convert_from(pg_catalog.decode('{name.encode().hex()}', 'hex'), 'UTF8')"
 
 
 def _table(home: str) -> Sql:
@@ -233,6 +213,13 @@ def _recorded(cursor: Any, holder: str) -> dict[str, str]:
     return {name.lower(): identity for name, identity in rows}
 
 
+def _alike(cursor: Any, place: Place, kind: str) -> list[str]:
+    """The tables whose names differ from this one's by capitals at most: a policy does not tell them apart."""
+    lower = [part.lower() for part in place]
+    found = (p for p in relations(cursor, place[0], kind) if [part.lower() for part in p] == lower)
+    return sorted(str(qualified(*p)) for p in found)
+
+
 def _has_rows(cursor: Any, holder: str, called: Iterable[str], place: Place, kind: str) -> bool:
     rows = cursor.execute(
         f"SELECT DISTINCT schema_name, table_name FROM {qualified(holder, 'dbanon', 'policy')}"
@@ -255,11 +242,9 @@ def _place(function: str, cursor: Any, place: Place, current: str) -> str:
         "SELECT database_name FROM system.main.duckdb_databases() "
         "WHERE NOT internal AND type = 'duckdb' ORDER BY ALL ASC"
     ).fetchall()
-    databases = [row[0] for row in rows]
+    databases = [str(row[0]) for row in rows]
     if current in databases:
         return current
     if len(databases) != 1:
         raise errors.NoPolicyPlace(function, str(qualified(*place)), databases)
     return databases[0]
-
-

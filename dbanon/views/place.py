@@ -20,7 +20,7 @@ def current(connection: Any) -> tuple[str, str, str]:
 
 
 def target(function: str, name: str, source: catalog.Source, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
-    """Database, schema and name of a release; it stands in the database of its source, or where the policy of that is."""
+    """Database, schema and name of a release; it stands in the database of its source, or with the policy of that."""
     parts = names.table_parts(name) or (name,)
     if source.sql == identifier(source.table):  # a temporary table or DataFrame, which no cursor sees
         raise errors.UnstableSource(name, source.shown, function)
