@@ -20,8 +20,8 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class _System:
-    """Another system: the schema that a bare name means, what asks it for something, and how it is asked for one row, the
-    identity of a database, and for schemas and names of all tables and views."""
+    """Another system: the schema that a bare name means, the function that asks it for something, and two questions: one
+    row, the identity of a database; and schemas and names of all its tables and views."""
 
     schema: str
     query: Sql

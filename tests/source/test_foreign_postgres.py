@@ -16,8 +16,6 @@ from support.postgres import Server
 import dbanon
 from dbanon import errors
 
-pytestmark = pytest.mark.whole
-
 PATIENTS = (
     "CREATE TABLE patients (id int PRIMARY KEY, name text, age int, sex char(4), disease text);"
     "INSERT INTO patients SELECT i, 'somebody ' || i, 20 + i % 50, (ARRAY['f', 'm'])[1 + i % 2], "
@@ -264,6 +262,7 @@ def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
 # --- views and parts -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("made", "read"),
     [
@@ -326,7 +325,16 @@ def test_a_release_is_put_into_postgres_by_a_statement_of_its_own(clinic: Any) -
         clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW pg.public.safe AS SELECT * FROM kacpc('pg.patients', k=10)")
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.patients', k=10)")
     clinic.execute("CREATE TABLE pg.public.safe AS FROM clinic.main.safe")
-    assert rows(clinic, "FROM pg.public.safe") == rows(clinic, "FROM clinic.main.safe")
+    first = rows(clinic, "FROM clinic.main.safe")
+    assert rows(clinic, "FROM pg.public.safe") == first
+    there(clinic, "INSERT INTO patients SELECT 1000 + i, 'new', 30, 'f', 'Flu' FROM generate_series(1, 20) AS i")
+    clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
+    for end, seen in (("ROLLBACK", first), ("COMMIT", rows(clinic, "FROM clinic.main.safe"))):
+        clinic.execute("BEGIN")
+        clinic.execute("DROP TABLE IF EXISTS pg.public.safe")
+        clinic.execute("CREATE TABLE pg.public.safe AS FROM clinic.main.safe")
+        clinic.execute(end)
+        assert rows(clinic, "FROM pg.public.safe") == seen
 
 
 # --- one moment ----------------------------------------------------------------------------------------------
