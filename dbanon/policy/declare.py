@@ -46,7 +46,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
         policies = qualified(source.home, catalog.SCHEMA, "policy")
         cursor.execute("BEGIN")
         if source.foreign is not None:
-            foreign.remember(cursor, source.database, source.foreign)
+            foreign.remember("declare", cursor, source.database, source.foreign)
         for old in stored_policy.policy_rows(source, cursor):
             if old.declared.column.lower() in {c.lower() for c in declared}:
                 cursor.execute(

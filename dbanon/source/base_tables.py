@@ -50,7 +50,7 @@ def _declared(
 
 def _has_policy(relation: tuple[str, str, str], cursor: Any, home: str) -> bool:
     shown = ".".join(relation)
-    found = foreign.of(shown, cursor, relation, home, trusting=True)
+    found = foreign.of(shown, cursor, relation, home)
     return bool(stored_policy.policy_rows(Source(shown, Sql(""), {}, *relation, foreign=found), cursor))
 
 

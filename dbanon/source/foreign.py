@@ -20,8 +20,8 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class _System:
-    """Another system: the schema that a bare name means, the function that asks it for something, and two questions: one
-    row, the identity of a database; and schemas and names of all its tables and views."""
+    """Another system: the schema that a bare name means, the function that asks it for something, and two questions:
+    one row, the identity of a database; and schemas and names of all its tables and views."""
 
     schema: str
     query: Sql
@@ -51,14 +51,15 @@ _SYSTEMS = {
 @dataclass(frozen=True)
 class Foreign:
     """Of a source in another system: the DuckDB database with its policy (`home`), which database its name stands for
-    (`identity`), and all names by which the policy may call that (lower case)."""
+    (`identity`; None where that does not tell, and has no policy), and all names by which the policy may call that
+    (lower case)."""
 
     kind: str
     home: str
-    identity: str
+    identity: str | None
     names: tuple[str, ...]
     others: tuple[str, ...] = ()
-    """Other DuckDB databases that have a policy, without rows about the source."""
+    """Databases that have a policy, without rows about the source."""
 
 
 def kind(cursor: Any, database: str) -> str | None:
@@ -131,8 +132,13 @@ def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = 
     alike = _alike(cursor, place, of)
     if len(alike) > 1:
         raise errors.AlikeNames(function, alike)
-    alias, known = place[0].lower(), identity(function, cursor, place[0], of)
-    holders = _holders(cursor)
+    alias, holders = place[0].lower(), _holders(cursor)
+    try:
+        known = identity(function, cursor, place[0], of)
+    except errors.NoIdentity:  # which only a policy needs
+        if trusting or any(_has_rows(cursor, holder, {alias}, place, of) for holder in holders):
+            raise
+        return Foreign(of, _place(function, cursor, place, current), None, (alias,), tuple(holders))
     recorded = {holder: _recorded(cursor, holder) for holder in holders}
     called = {h: {alias, *(name for name, means in recorded[h].items() if means == known)} for h in holders}
     having = [holder for holder in holders if _has_rows(cursor, holder, called[holder], place, of)]
@@ -148,12 +154,11 @@ def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = 
     return Foreign(of, home, known, tuple(sorted(called.get(home, {alias}))), rest)
 
 
-def remember(cursor: Any, database: str, foreign: Foreign) -> None:
-    """Writes which database the policy in `foreign.home` means by a name, where that is not said yet."""
+def remember(function: str, cursor: Any, database: str, foreign: Foreign) -> None:
+    """Writes which database the policy in `foreign.home` means by a name, where that is not said yet; NoIdentity."""
+    known = foreign.identity or identity(function, cursor, database, foreign.kind)
     if _recorded(cursor, foreign.home).get(database.lower()) is None:
-        cursor.execute(
-            f"INSERT INTO {_table(foreign.home)} VALUES (?, ?, ?)", [database.lower(), foreign.kind, foreign.identity]
-        )
+        cursor.execute(f"INSERT INTO {_table(foreign.home)} VALUES (?, ?, ?)", [database.lower(), foreign.kind, known])
 
 
 def is_about(place: Place, foreign: Foreign, schema_name: str, table_name: str) -> bool:
@@ -194,12 +199,13 @@ def _table(home: str) -> Sql:
 
 
 def _holders(cursor: Any) -> list[str]:
-    """The attached databases that have a policy, also one that is no DuckDB database."""
+    """The attached databases that have a policy; what another system calls so is none."""
     rows = cursor.execute(
-        "SELECT DISTINCT database_name FROM system.main.duckdb_tables() "
+        "SELECT DISTINCT database_name, type FROM system.main.duckdb_tables() "
+        "JOIN system.main.duckdb_databases() USING (database_name) "
         "WHERE (schema_name, table_name) = ('dbanon', 'policy') ORDER BY ALL ASC"
     ).fetchall()
-    return [row[0] for row in rows]
+    return [database for database, type_ in rows if type_ not in _SYSTEMS]
 
 
 def _recorded(cursor: Any, holder: str) -> dict[str, str]:

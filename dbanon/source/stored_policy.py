@@ -127,8 +127,9 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     if source.foreign is not None:
         near = Sql(f"{_near(source)} AND {_contained(source.foreign.names)}")
         others = [_fingerprint_sql(other, True, near) for other in source.foreign.others]
-        known = foreign.identity_sql(source.database, source.foreign.kind)
-        sql = Sql(f"({' || '.join([sql, known, *others])})")
+        if source.foreign.identity is not None:
+            others.append(foreign.identity_sql(source.database, source.foreign.kind))
+        sql = Sql(f"({' || '.join([sql, *others])})")
     fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
     if source.foreign is not None:
         sql = foreign.guarded(source.shown, source.foreign.kind, sql)

@@ -252,7 +252,7 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
 def _means(cursor: Any, source: catalog.Source) -> None:
     """Keeps which database a source in another system is of, so that no refresh reads another one by its name."""
     if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
-        foreign.remember(cursor, source.database, source.foreign)
+        foreign.remember("materialize", cursor, source.database, source.foreign)
 
 
 # --- names and transactions ----------------------------------------------------------------------------------

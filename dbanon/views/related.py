@@ -31,9 +31,11 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
     if source.foreign is not None:
         parts = postgres.reads(cursor, source.place)
         return tuple(sorted(foreign.base("materialize", cursor, place) for place in (source.place, *parts)))
+    read: set[str] = set()
     with contextlib.suppress(Exception):  # a view that cannot be bound here
-        for name in cursor.get_table_names(f"FROM {source.sql}", qualified=True):
-            found.update(_stored(name, source, cursor))
+        read = cursor.get_table_names(f"FROM {source.sql}", qualified=True)
+    for name in read:
+        found.update(_stored(name, source, cursor))
     return tuple(sorted(found)) or (str(qualified(source.schema, source.table)),)
 
 

@@ -286,6 +286,10 @@ def test_releases_of_a_view_and_of_its_table_are_of_the_same_people(clinic: Any)
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     dbanon.declare(clinic, "pg.public.seen", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW every AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    clinic.execute("CREATE VIEW seen_here AS SELECT * FROM pg.patients WHERE id > 100")
+    dbanon.declare(clinic, "seen_here", **ROLES)
+    with pytest.warns(dbanon.DisclosureWarning, match="every version 1"):
+        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW mine AS SELECT * FROM mondrian('seen_here', k=7)")
     with pytest.warns(dbanon.DisclosureWarning, match="every version 1"):
         clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW fewer AS SELECT * FROM mondrian('pg.public.seen', k=7)")
 

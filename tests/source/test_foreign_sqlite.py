@@ -182,7 +182,13 @@ def test_a_database_in_memory_tells_no_name(ward: Any) -> None:
     ward.execute("ATTACH ':memory:' AS passing (TYPE sqlite)")
     try:
         ward.execute("CREATE TABLE passing.t AS SELECT 1 AS a FROM range(20)")
-        assert "it is in memory" in refused(ward, "FROM kacpc('passing.t', k=2, qi=['a'])")
+        assert len(rows(ward, "FROM kacpc('passing.t', k=2, qi=['a'])")) == 20
+        with pytest.raises(errors.NoIdentity, match="it is in memory"):
+            dbanon.declare(ward, "passing.t", a="quasi")
+        with pytest.raises(errors.NoIdentity, match="it is in memory"):
+            ward.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('passing.t', k=2, qi=['a'])")
+        ward.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('passing.t', 'a', 'quasi')")
+        assert "it is in memory" in refused(ward, "FROM kacpc('passing.t', k=2)")
         assert [name for name, _, _ in rows(ward, "FROM foreign_databases()")] == ["ward"]
     finally:
         ward.execute("DETACH passing")
@@ -199,7 +205,7 @@ def test_a_release_is_refreshed(ward: Any, file: Path) -> None:
 
 def test_a_stream_needs_a_table_of_duckdb(ward: Any) -> None:
     with pytest.raises(errors.DbanonError, match="is no table of a DuckDB database"):
-        dbanon.create_stream(ward, "growing", "castle", "ward.patients", k=5, qi=["age"], order_by=["id"])
+        dbanon.create_stream(ward, "growing", "castle", "ward.patients", k=5, delta=50, qi=["age"], order_by=["id"])
 
 
 def test_labels_are_of_postgres(ward: Any) -> None:

@@ -11,8 +11,8 @@ _KNOWN = ("postgres:7411264587391234567/16384", "postgres:7411264587391234567/5"
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         errors.NoScanner("load_extension", "postgres", "1.5.5", "it is not installed"),
-        when="It comes from `dbanon.load_extension` where DuckDB's extension is missing, or is made for another version "
-        "of DuckDB than the one that is installed.",
+        when="It comes from `dbanon.load_extension` where DuckDB's extension is missing, or is made for another "
+        "version of DuckDB than the one that is installed.",
     ),
     Mistake(
         errors.UnknownDatabase("kacpc", "pg", "clinic", '"clinic"."dbanon"."foreign_database"'),
