@@ -27,7 +27,7 @@ class UnknownDatabase(DbanonError):
         super().__init__(
             f"{function}: the policy in {home} is about tables of {name}, and does not say which database that is: "
             f"another one can be attached by the same name. Hint: where the right one is attached now, say so once: "
-            f"{_RECORD.format(table=table, name=name.lower())};"
+            f"{_RECORD.format(table=table, name=name.lower())}."
         )
 
 

@@ -63,7 +63,6 @@ def materialize(
         asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), here)
         target = place.target("materialize", name, Call.of(*asked).source(), here, cursor)
         schema.create(connection, target[0])  # before planning: a policy table that is new is a change
-        _means(cursor, Call.of(*asked).source())
         publication = prepare.publication(Call.of(*asked))
         if publication.run.noise is not None:
             raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
@@ -79,8 +78,7 @@ def materialize(
         given = timed_search.counted("materialize", current, cursor, publication, given)
         publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, here))
         of, kept = publication.source, place.durable(publication.source, source)
-        schema_ = of.schema if of.foreign is None else "main"
-        call = {"function": algorithm, "source": kept, "schema": schema_, "parameters": given}
+        call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}
         version = max((e.version for e in earlier), default=0) + 1
         how = "recluster" if published else "first"
         entry = _entry(target, call, publication, columns, version, how, cursor)
@@ -267,6 +265,7 @@ def _entry(
     how: str,
     cursor: Any,
 ) -> Entry:
+    _means(cursor, publication.source)
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call["parameters"].items())
     return Entry(
         *target,

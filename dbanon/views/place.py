@@ -41,6 +41,11 @@ def durable(source: catalog.Source, given: str) -> str:
     return given if names.is_file(given) and source.table == given else qualified(source.schema, source.table)
 
 
+def home_schema(source: catalog.Source) -> str:
+    """From which schema of the source's home the ledger looks the source up."""
+    return source.schema if source.foreign is None else "main"
+
+
 def taken(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> list[str]:
     """Names with these endings that tables or views have already."""
     rows = cursor.execute(

@@ -44,7 +44,7 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
     the catalog itself is asked, and has no labels."""
     with postgres.running() as server, dbanon.connect() as con:
         dbanon.load_extension(con, "postgres")
-        con.execute(f"ATTACH '{server.conninfo('postgres')}' AS pg (TYPE postgres)")
+        con.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
         con.execute("CALL postgres_execute('pg', 'CREATE TABLE people (name text, birth date, zip text, ward text)')")
         assert rows(con, "FROM policy_from_labels('pg.public.people')") == []
         asked = labels.postgres.labels

@@ -35,16 +35,18 @@ def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """The clinic's DuckDB file; as a connection that was only attached, which costs the same."""
     with dbanon.connect(tmp_path_factory.mktemp("clinic") / "clinic.duckdb") as con:
         dbanon.load_extension(con, "postgres")
-        con.execute(f"ATTACH '{server.conninfo('postgres')}' AS maintenance (TYPE postgres)")
         yield con
 
 
 @pytest.fixture
 def clinic(opened: Any, server: Server) -> Iterator[Any]:
-    """The same with a new database of PostgreSQL as `pg`, with patients, and nothing in the schema dbanon."""
-    name = server.database(opened)
-    opened.execute(f"ATTACH '{server.conninfo(name)}' AS pg (TYPE postgres)")
-    there(opened, PATIENTS)
+    """The same with a database of PostgreSQL as `pg`, which has patients alone, and nothing in the schema dbanon."""
+    opened.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
+    there(
+        opened,
+        f"DROP SCHEMA IF EXISTS ward CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public; "
+        f"GRANT USAGE ON SCHEMA public TO PUBLIC; {PATIENTS}",
+    )
     yield opened
     opened.execute("USE clinic")
     for (table,) in opened.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'").fetchall():
@@ -57,18 +59,13 @@ def clinic(opened: Any, server: Server) -> Iterator[Any]:
         opened.execute(f'DROP {kind} clinic.main."{name}"')
     attached = opened.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
     for (database,) in attached:
-        if database not in ("clinic", "maintenance"):
+        if database != "clinic":
             opened.execute(f"DETACH {database}")
 
 
 def there(con: Any, statements: str, database: str = "pg") -> None:
     """Runs statements in PostgreSQL."""
     con.execute("CALL postgres_execute(?, ?)", [database, statements])
-
-
-def current(con: Any) -> str:
-    """The name of the database behind `pg`."""
-    return str(rows(con, "FROM postgres_query('pg', 'SELECT current_database()')")[0][0])
 
 
 def rows(con: Any, query: str) -> list[Any]:
@@ -119,7 +116,7 @@ def test_nothing_is_made_in_postgres(clinic: Any, server: Server) -> None:
     clinic.execute("USE pg")
     with duckdb.connect() as other:
         dbanon.load_extension(other, "postgres")
-        other.execute(f"ATTACH '{server.conninfo(current(clinic))}' AS pg (TYPE postgres)")
+        other.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
         other.execute("USE pg")
         dbanon.attach(other)
         other.execute("FROM kacpc('patients', k=10, qi=['age'])").fetchall()
@@ -156,8 +153,8 @@ def test_another_database_under_the_same_name_is_refused(clinic: Any, server: Se
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
     clinic.execute("PREPARE asked AS SELECT * FROM kacpc('pg.public.patients', k=10)")
     clinic.execute("DETACH pg")
-    clinic.execute(f"ATTACH '{server.conninfo(server.database(clinic))}' AS pg (TYPE postgres)")
-    there(clinic, PATIENTS)
+    clinic.execute(f"ATTACH '{server.conninfo('template1')}' AS pg (TYPE postgres)")
+    there(clinic, f"DROP TABLE IF EXISTS patients CASCADE; {PATIENTS}")
     for query in (
         "FROM kacpc('pg.public.patients', k=10)",
         "FROM kacpc('pg.public.patients', k=10, qi=['age'])",
@@ -173,7 +170,7 @@ def test_another_database_under_the_same_name_is_refused(clinic: Any, server: Se
 def test_the_policy_is_found_by_whichever_name_the_database_is_attached(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     want = rows(clinic, "FROM kacpc('pg.public.patients', k=10)")
-    conninfo = server.conninfo(current(clinic))
+    conninfo = server.conninfo()
     clinic.execute(f"ATTACH '{conninfo}' AS warehouse (TYPE postgres)")
     assert rows(clinic, "FROM kacpc('warehouse.public.patients', k=10)") == want
     assert "would loosen the policy" in refused(clinic, "FROM kacpc('warehouse.public.patients', k=10, other=['name'])")
@@ -317,7 +314,7 @@ def test_a_release_is_refreshed_and_held_against_the_others(clinic: Any) -> None
 def test_the_same_people_are_known_again_under_another_name_of_their_database(clinic: Any, server: Server) -> None:
     dbanon.declare(clinic, "pg.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
-    conninfo = server.conninfo(current(clinic))
+    conninfo = server.conninfo()
     clinic.execute(f"ATTACH '{conninfo}' AS warehouse (TYPE postgres)")
     with pytest.warns(dbanon.DisclosureWarning, match="safe version 1"):
         clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW too AS SELECT * FROM mondrian('warehouse.patients', k=7)")
@@ -357,7 +354,7 @@ def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Serv
     clinic.execute("SET pg_pages_per_task = 20")
     stopped = threading.Event()
 
-    conninfo = server.conninfo(current(clinic))
+    conninfo = server.conninfo()
 
     def write() -> None:
         with duckdb.connect() as other:
@@ -466,7 +463,7 @@ def test_no_error_of_postgres_quotes_a_cell(clinic: Any, made: str) -> None:
 
 def test_a_table_that_may_not_be_read_is_said_to_be_one(clinic: Any, server: Server) -> None:
     there(clinic, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
-    conninfo = server.conninfo(current(clinic)).replace("user=postgres", "user=plain")
+    conninfo = server.conninfo().replace("user=postgres", "user=plain")
     clinic.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
     assert "permission denied" in refused(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")
     there(clinic, "GRANT SELECT ON patients TO plain")
@@ -474,7 +471,7 @@ def test_a_table_that_may_not_be_read_is_said_to_be_one(clinic: Any, server: Ser
 
 
 def test_no_password_is_kept_or_said(clinic: Any, server: Server) -> None:
-    clinic.execute(f"ATTACH '{server.conninfo(current(clinic))} password=swordfish' AS secret (TYPE postgres)")
+    clinic.execute(f"ATTACH '{server.conninfo()} password=swordfish' AS secret (TYPE postgres)")
     dbanon.declare(clinic, "secret.public.patients", **ROLES)
     clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('secret.public.patients', k=10)")
     for (table,) in rows(clinic, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import pwd
 import shutil
@@ -12,7 +11,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -35,19 +33,13 @@ def needs_scanner(name: str) -> None:
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs; its databases are made one by one."""
+    """A server that runs, in its folder."""
 
     folder: Path
-    numbers: Iterator[int]
 
-    def conninfo(self, database: str) -> str:
+    def conninfo(self, database: str = "postgres") -> str:
+        """What ATTACH takes for one of its databases."""
         return f"host={self.folder} port={_PORT} user=postgres dbname={database}"
-
-    def database(self, con: Any) -> str:
-        """Makes a database, over a connection of DuckDB that has another one attached as `maintenance`; its name."""
-        name = f"d{next(self.numbers)}"
-        con.execute(f"CALL postgres_execute('maintenance', 'CREATE DATABASE {name}', use_transaction = false)")
-        return name
 
 
 @contextlib.contextmanager
@@ -71,7 +63,7 @@ def running() -> Iterator[Server]:
         subprocess.run([*as_owner, *made], cwd=folder, check=True, capture_output=True)
         subprocess.run([*control, "-o", options, "start"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         try:
-            yield Server(folder, itertools.count(1))
+            yield Server(folder)
         finally:
             subprocess.run([*control, "-m", "immediate", "stop"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     finally:
