@@ -50,7 +50,8 @@ def test_rows_of_labels_become_a_policy(monkeypatch: pytest.MonkeyPatch) -> None
         asked = labels.postgres.labels
 
         def labelled(cursor: Any, place: tuple[str, str, str]) -> list[tuple[str, str, str]]:
-            return asked(cursor, place) + [
+            return [
+                *asked(cursor, place),
                 ("name", "anon", "MASKED WITH FUNCTION anon.fake_last_name()"),
                 ("birth", "k_anonymity", "QUASI IDENTIFIER"),
                 ("zip", "k_anonymity", "QUASI IDENTIFIER"),

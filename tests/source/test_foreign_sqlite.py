@@ -71,7 +71,7 @@ def rows(con: Any, query: str) -> list[Any]:
 
 
 def refused(con: Any, query: str) -> str:
-    with pytest.raises(Exception) as caught:  # noqa: PT011, B017
+    with pytest.raises(Exception) as caught:
         con.execute(query).fetchall()
     return str(caught.value)
 
