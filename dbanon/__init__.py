@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dbanon.client.explain import explain
     from dbanon.client.frame import Anonymized, anonymize
     from dbanon.client.pipe import anonymize_stream
+    from dbanon.client.scanner import load_extension
     from dbanon.client.warmup import Warmed, warmup
     from dbanon.client.with_metrics import with_metrics
     from dbanon.engine.install import attach
@@ -61,6 +62,7 @@ _HOMES = {
     "drop_stream": "views.streaming",
     "explain": "client.explain",
     "forget_release": "views.materialized",
+    "load_extension": "client.scanner",
     "load_hierarchy": "policy.declare",
     "materialize": "views.materialized",
     "plot": "plots.plot",
@@ -103,6 +105,7 @@ __all__ = [
     "drop_stream",
     "explain",
     "forget_release",
+    "load_extension",
     "load_hierarchy",
     "materialize",
     "plot",

@@ -21,7 +21,7 @@ from dbanon.policy.column_roles import ROLES
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.passthrough_column import UnchangedColumn
-from dbanon.source import catalog, stored_policy
+from dbanon.source import catalog, foreign, stored_policy
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.stored_policy import Declared, Settings
 from dbanon.sqltext import names
@@ -121,7 +121,7 @@ def _source(call: Call, entry: Entry) -> Source | None:
     with contextlib.suppress(errors.UnknownTable, errors.UnreadableFile, errors.AmbiguousTable):
         now = catalog.resolve(call.function.name, str(entry.call["source"]), call.cursor, path, {})
         if all(map(now.spelled, _published(entry))):
-            return replace(now, shown=_shown(now.schema, now.table), bare=False)
+            return replace(now, shown=now.shown if now.foreign else _shown(now.schema, now.table), bare=False)
     return None
 
 
@@ -146,6 +146,8 @@ def _home(entry: Entry) -> Source:
     """Where the source of a release was."""
     given = str(entry.call["source"])
     parts = names.table_parts(given)
+    if parts is not None and len(parts) == 3:  # in another system
+        return Source(given, Sql(""), {}, entry.database, *foreign.key((parts[0], parts[1], parts[2])))
     schema, table = (str(entry.call["schema"]), given) if parts is None or len(parts) < 2 else parts[-2:]
     return Source(given, Sql(""), {}, entry.database, schema, table)
 

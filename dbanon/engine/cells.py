@@ -13,7 +13,15 @@ import duckdb
 
 from dbanon import errors
 
-_QUOTING = (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.ConstraintException)
+_QUOTING = (
+    duckdb.ConversionException,
+    duckdb.OutOfRangeException,
+    duckdb.ConstraintException,
+    duckdb.TypeMismatchException,  # a value of SQLite that its column does not have
+)
+
+_SERVER = re.compile(r"ERROR:  (?!permission denied)")
+"""What PostgreSQL says, in whichever error DuckDB passes it on: a cast in a view of its own quotes the value."""
 
 _LINE = re.compile(r"CSV Error on Line: \d+")
 
@@ -27,6 +35,8 @@ def quoted(error: BaseException) -> str | None:
     text = str(error)
     if isinstance(error, duckdb.Error) and (line := _LINE.search(text)):
         return line[0]
+    if isinstance(error, duckdb.Error) and _SERVER.search(text):
+        return "an error of PostgreSQL"
     if isinstance(error, _QUOTING):
         return text.partition(":")[0]
     if isinstance(error, duckdb.InvalidInputException) and (said := _INPUT.match(text)):

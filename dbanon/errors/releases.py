@@ -78,8 +78,9 @@ class ForeignRelease(DbanonError):
 
     def __init__(self, function: str, name: str, database: str) -> None:
         super().__init__(
-            f"{function}: {name} would stand outside of {database}, the database of its source. "
-            "Hint: materialize there and give the result out with dbanon publish."
+            f"{function}: {name} would stand outside of {database}, where its source is, or the policy of that. "
+            f"Hint: materialize it there and give the result out with dbanon publish; to put it into another attached "
+            f"database, CREATE TABLE {name} AS FROM the release."
         )
 
 

@@ -56,9 +56,10 @@ class Call:
             raise errors.InvalidArgument(self.function.name, name, "a text", parameters.shown(value))
         return value
 
-    def source(self) -> catalog.Source:
-        """The relation that the argument `tbl` names."""
-        return catalog.resolve(self.function.name, self.text("tbl"), self.cursor, self.path, self.session.local)
+    def source(self, trusting: bool = False) -> catalog.Source:
+        """The relation that the argument `tbl` names; `trusting` as in `catalog.resolve`."""
+        given, local = self.text("tbl"), self.session.local
+        return catalog.resolve(self.function.name, given, self.cursor, self.path, local, trusting)
 
     def column(self, source: catalog.Source) -> str:
         """The column that the argument `col` names, as the table spells it; UnknownColumn."""

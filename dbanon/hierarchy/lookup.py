@@ -26,5 +26,5 @@ def known(call: Call, source: catalog.Source | None) -> list[str]:
 
 
 def _databases(call: Call, source: catalog.Source | None) -> list[str]:
-    """Where hierarchies are looked up: the source's database, then the session's."""
-    return list(dict.fromkeys([*([source.database] if source else []), call.path.database]))
+    """Where hierarchies are looked up: where the source's policy is, then the session's database."""
+    return list(dict.fromkeys([*([source.home] if source else []), call.path.database]))

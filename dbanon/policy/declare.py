@@ -16,7 +16,7 @@ from dbanon.hierarchy.storage import Inline
 from dbanon.policy import column_roles
 from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import KNOWN
-from dbanon.source import catalog, schema, stored_policy
+from dbanon.source import catalog, foreign, schema, stored_policy
 from dbanon.sqltext import template
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
@@ -35,7 +35,7 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
     """
     with session.own_cursor(connection) as cursor:
         path = _path(connection)
-        source = catalog.resolve("declare", table, cursor, path, {})
+        source = catalog.resolve("declare", table, cursor, path, {}, trusting=True)
         rows = [_row(source, column, value) for column, value in columns.items()]
         declared = [row["column_name"] for row in rows]
         for column in declared:
@@ -43,11 +43,13 @@ def declare(connection: Any, table: str, /, **columns: Any) -> None:
                 raise errors.TwoRoles(
                     "declare", source.shown, column, [r["role"] for r in rows if r["column_name"] == column]
                 )
-        schema.create(connection, source.database)
-        if not catalog.has_table(cursor, source.database, "policy"):
-            raise errors.ReadOnly("declare", source.database)
-        policies = qualified(source.database, catalog.SCHEMA, "policy")
+        schema.create(connection, source.home)
+        if not catalog.has_table(cursor, source.home, "policy"):
+            raise errors.ReadOnly("declare", source.home)
+        policies = qualified(source.home, catalog.SCHEMA, "policy")
         cursor.execute("BEGIN")
+        if source.foreign is not None:
+            foreign.remember("declare", cursor, source.database, source.foreign)
         for old in stored_policy.policy_rows(source, cursor):
             if old.declared.column.lower() in {c.lower() for c in declared}:
                 cursor.execute(
@@ -86,11 +88,12 @@ def _row(source: catalog.Source, column: str, value: Any) -> dict[str, Any]:
         given["missing"] = _codes(given["missing"])
     if "form" in given:
         given["form"] = _form(f"{source.shown}.{name}", role, given["form"])
+    schema_name, table_name = stored_policy.key(source)
     return {
-        "table_name": source.table,
+        "table_name": table_name,
         "column_name": name,
         "role": role,
-        "schema_name": source.schema,
+        "schema_name": schema_name,
         **given,
     }
 

@@ -189,7 +189,7 @@ def _declared(source: Source, row: PolicyRow) -> list[str | None]:
     """What adds codes to a row of the policy, before and after them; its own codes, and what takes them back."""
     key = joined(text(part) for part in (row.schema_name, row.table_name, row.declared.column))
     codes = [text(code) for code in row.declared.settings.missing]
-    update = f"UPDATE {qualified(source.database, catalog.SCHEMA, 'policy')} SET missing = "
+    update = f"UPDATE {qualified(source.home, catalog.SCHEMA, 'policy')} SET missing = "
     where = f" WHERE (schema_name, table_name, column_name) = ({key})"
     has = [joined(codes), f"; {update}NULL{where}"] if codes else [None, None]
     return [f"{update}[{''.join(f'{code}, ' for code in codes)}", f"]{where}", *has]
@@ -201,5 +201,6 @@ def view(source: Source) -> dict[str, Sql]:
     is_local = source.sql == identifier(source.table)  # which a view of a database cannot read
     made = f"CREATE TEMP VIEW IF NOT EXISTS {identifier(name)}"
     if not is_local:
-        made = f"CREATE VIEW IF NOT EXISTS {qualified(source.database, source.schema, name)}"
+        place = (source.database, source.schema) if source.foreign is None else (source.home, "main")
+        made = f"CREATE VIEW IF NOT EXISTS {qualified(*place, name)}"
     return {"head": text(f"{made} AS SELECT * REPLACE ("), "tail": text(f") FROM {source.sql}")}

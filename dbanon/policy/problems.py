@@ -17,7 +17,7 @@ from dbanon.policy import column_roles, missing_codes, repeated_identifiers, sin
 from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
 from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import KNOWN
-from dbanon.source import catalog, missing, stored_policy
+from dbanon.source import catalog, foreign, missing, stored_policy
 from dbanon.sqltext import names, template
 from dbanon.sqltext.quote import Sql, identifier, qualified
 
@@ -27,7 +27,7 @@ Place = tuple[str, str, str]
 """Database, schema and name of a table or view."""
 
 
-def statement(call: Call, only: Place | None = None) -> Sql:
+def statement(call: Call, only: catalog.Source | None = None) -> Sql:
     """The SQL of policy_problems(): every attached database's policy as committed; values are counted when it runs.
 
     `only` is a table, for problems of its rows alone.
@@ -39,10 +39,16 @@ def statement(call: Call, only: Place | None = None) -> Sql:
             continue
         places = catalog.relations(call.cursor, database)
         seen: dict[tuple[str, ...], str] = {}
+        told: set[str] = set()
         for row, hierarchy in _stored(call, database):
-            if only is not None and (database != only[0] or not stored_policy.applies(only, row.schema, row.table)):
+            if only is not None and (database != only.home or not stored_policy.is_about(only, row.schema, row.table)):
                 continue
             about = [place for place in places if stored_policy.applies(place, row.schema, row.table)]
+            elsewhere = foreign.named(call.cursor, row.schema, row.table)
+            if elsewhere and elsewhere[0][0] not in told:
+                told.add(elsewhere[0][0])
+                known += [_reported(row, problem) for problem in _database_problems(call, elsewhere[0])]
+            about += elsewhere
             found = [*_role_problems(call, row, hierarchy), *_place_problems(call, about, row)]
             for place in about:
                 key = (*place, row.column.lower())
@@ -116,11 +122,25 @@ def _role_problems(call: Call, row: Declared, hierarchy: str | None) -> list[str
     return problems
 
 
+def _database_problems(call: Call, place: Place) -> list[str]:
+    """What is wrong with the database of a table in another system."""
+    try:
+        foreign.of("policy_problems", call.cursor, place, call.path.database)
+    except errors.DbanonError as error:
+        return [str(error)]
+    return []
+
+
 def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[str]:
     """What is wrong with the table and the column of a row; `about` are the relations that it names."""
     if not about:
         if names.is_file(row.table) or row.table.lower() in call.session.local:
             return []
+        if foreign.is_away(call.cursor, row.database, row.table):
+            return [
+                f"not checked: '{row.table}' is in a database that is not attached now, or it is gone from there. "
+                "Hint: ATTACH it by the name that the policy has for it."
+            ]
         return [
             f"orphan: there is no table or view '{row.table}' (schema_name '{row.schema}') in this database. "
             "Hint: DELETE the row, or correct table_name or schema_name."

@@ -91,7 +91,7 @@ def statement(call: Call) -> Sql:
             views=None if source.is_table else mending.view(source),
             where=text(source.sql),
             insert=text(f"INSERT INTO {_policy(source)} (schema_name, table_name, column_name, role"),
-            place=text(f"{text(source.schema)}, {text(source.table)}, "),
+            place=text("".join(f"{text(part)}, " for part in stored_policy.key(source))),
             bare=text(source.table.lower()) if source.bare else None,
             shadowed=message(errors.ShadowedTable(function, source.shown, str(source.sql))),
         )
@@ -99,7 +99,7 @@ def statement(call: Call) -> Sql:
 
 
 def _policy(source: Source) -> Sql:
-    return qualified(source.database, catalog.SCHEMA, "policy")
+    return qualified(source.home, catalog.SCHEMA, "policy")
 
 
 # --- columns ---------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def _number(kind: str | None, type_: str) -> Sql | None:
 def _hierarchies(call: Call, source: Source) -> list[tuple[str | None, str]]:
     """(database, name) of what a policy of the source can name, stored hierarchies first; None: shipped."""
     found: dict[str, str | None] = {}
-    for database in dict.fromkeys([source.database, call.path.database]):
+    for database in dict.fromkeys([source.home, call.path.database]):
         for name in catalog.stored_hierarchies(call.cursor, database):
             found.setdefault(name, database)
     for name in resources.shipped_hierarchies():

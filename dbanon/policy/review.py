@@ -66,7 +66,7 @@ class _Place:
 
     @classmethod
     def of(cls, call: Call, source: Source) -> _Place:
-        parts = (catalog.SCHEMA,) if source.database == call.path.database else (source.database, catalog.SCHEMA)
+        parts = (catalog.SCHEMA,) if source.home == call.path.database else (source.home, catalog.SCHEMA)
         tables = (Sql(".".join([*map(_bare, parts), name])) for name in ("policy", "hierarchy"))
         return cls(source, *tables)
 
@@ -86,7 +86,7 @@ def statement(call: Call) -> Sql:
         for name, type_ in source.columns.items()
     ]
     source = missing.cleaned(source, (row.declared for row in rows.values()), call.holds)
-    return reviewed(call, source, columns, problems.statement(call, (source.database, source.schema, source.table)))
+    return reviewed(call, source, columns, problems.statement(call, source))
 
 
 def reviewed(call: Call, source: Source, columns: Sequence[Reviewed], known: Sql | None = None) -> Sql:
@@ -221,7 +221,7 @@ def _publishes(at: _Place, column: Reviewed) -> str | None:
     """What publishes a column that nobody has said anything about: generalized."""
     if column.changes or column.role is not None:
         return None
-    place = joined(text(part) for part in (at.source.schema, at.source.table, column.name))
+    place = joined(text(part) for part in (*stored_policy.key(at.source), column.name))
     return f"INSERT INTO {at.policy} (schema_name, table_name, column_name, role) VALUES ({place}, 'quasi')"
 
 

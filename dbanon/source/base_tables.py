@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbanon.source import catalog, stored_policy, view_text
+from dbanon.source import catalog, foreign, postgres, stored_policy, view_text
 from dbanon.source.catalog import Source
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier
@@ -24,7 +24,7 @@ def declared_table(source: Source, cursor: Any, temporary: Mapping[str, str]) ->
     view = (source.database, source.schema, source.table)
     if source.sql == identifier(source.table) and source.table.lower() in temporary:
         view = (_TEMPORARY, "main", source.table.lower())
-    return next(_declared(view, cursor, set(), temporary), None)
+    return next(_declared(view, cursor, set(), temporary, source.home), None)
 
 
 _TEMPORARY = "temp"
@@ -32,20 +32,32 @@ _TEMPORARY = "temp"
 
 
 def _declared(
-    view: tuple[str, str, str], cursor: Any, seen: set[tuple[str, str, str]], temporary: Mapping[str, str]
+    view: tuple[str, str, str],
+    cursor: Any,
+    seen: set[tuple[str, str, str]],
+    temporary: Mapping[str, str],
+    home: str,
 ) -> Iterator[str]:
     for relation in _read_by(view, cursor, temporary):
         if relation in seen:
             continue
         seen.add(relation)
         shown = ".".join(relation)
-        if relation[0] != _TEMPORARY and stored_policy.policy_rows(Source(shown, Sql(""), {}, *relation), cursor):
+        if relation[0] != _TEMPORARY and _has_policy(relation, cursor, home):
             yield shown
-        yield from _declared(relation, cursor, seen, temporary)
+        yield from _declared(relation, cursor, seen, temporary, home)
+
+
+def _has_policy(relation: tuple[str, str, str], cursor: Any, home: str) -> bool:
+    shown = ".".join(relation)
+    found = foreign.of(shown, cursor, relation, home)
+    return bool(stored_policy.policy_rows(Source(shown, Sql(""), {}, *relation, foreign=found), cursor))
 
 
 def _read_by(view: tuple[str, str, str], cursor: Any, temporary: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """The stored tables and views that a view names; none for a table."""
+    """The stored tables and views that a view names; none for a table, unless PostgreSQL knows what it is a part of."""
+    if view[0] != _TEMPORARY and (read := postgres.reads(cursor, view, parents=True)):
+        return read
     found = (
         [(temporary[view[2]],)]
         if view[0] == _TEMPORARY
@@ -97,4 +109,4 @@ def _may_be(parts: tuple[str, ...], relation: tuple[str, str, str]) -> bool:
     if parts[-1] != table:
         return False
     before = parts[:-1]
-    return before in ((), (schema,), (database, schema)) or (before == (database,) and schema == "main")
+    return before in ((), (schema,), (database, schema)) or (before == (database,) and schema in ("main", "public"))

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dbanon import errors
 from dbanon.files import reading
-from dbanon.source import view_text
+from dbanon.source import foreign, view_text
 from dbanon.sqltext import names
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -79,8 +79,20 @@ class Source:
     bare: bool = False
     is_table: bool = False
     """Whether it is a table of a DuckDB database: read twice in a statement, it has the same rows."""
+    foreign: foreign.Foreign | None = None
+    """What is to be known of a source in another system."""
     cleaned: Sql | None = None
     """SQL of the source with NULL in place of codes for missing values, where it has any (see source.missing)."""
+
+    @property
+    def home(self) -> str:
+        """The database with its policy, its hierarchies and its releases: its own, or what `foreign` says."""
+        return self.database if self.foreign is None else self.foreign.home
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Database, schema and name."""
+        return self.database, self.schema, self.table
 
     @property
     def rows(self) -> Sql:
@@ -104,13 +116,18 @@ class Source:
 
 
 def resolve(
-    function: str, given: str, cursor: Cursor, path: SearchPath, local: Mapping[str, Mapping[str, str]]
+    function: str,
+    given: str,
+    cursor: Cursor,
+    path: SearchPath,
+    local: Mapping[str, Mapping[str, str]],
+    trusting: bool = False,
 ) -> Source:
     """The table, view, file or known temporary relation that a source argument names.
 
     `local` holds relations that only the caller's connection sees by lower-case name, where they are known: temporary
     ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, AmbiguousTable,
-    UnreadableFile or RemoteFile.
+    UnreadableFile or RemoteFile; of a source in another system what `foreign.of` raises, which has `trusting`, too.
     """
     parts = names.table_parts(given)
     single = parts[0] if parts and len(parts) == 1 else given
@@ -136,6 +153,7 @@ def resolve(
             table=table,
             bare=bare,
             is_table=_is_table(cursor, found),
+            foreign=foreign.of(function, cursor, found, path.database, trusting),
         )
     if names.is_file(given):
         reading.allowed(function, given, cursor)
@@ -167,6 +185,10 @@ def stored(
         ),
         [list(wanted)],
     ).fetchall()
+    databases = foreign.databases(cursor, "postgres")
+    for asked in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & databases.keys():
+        rows = [row for row in rows if row[0] != databases[asked]]
+        rows += foreign.relations(cursor, databases[asked], "postgres")
     by_name = {tuple(p.lower() for p in row): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
@@ -179,7 +201,8 @@ def stored(
         return pick([(parts[0], parts[1], parts[2])])
     if parts is not None and len(parts) == 2:
         in_schema = pick([(database, parts[0], parts[1]) for database, _ in path.places])
-        in_database = pick([(parts[0], "main", parts[1])])
+        schemas = dict.fromkeys(("main", foreign.default_schema(cursor, parts[0])))
+        in_database = pick([(parts[0], schema, parts[1]) for schema in schemas])
         if in_schema and in_database and in_schema != in_database:
             shown = [str(qualified(*row)) for row in (in_schema, in_database)]
             raise errors.AmbiguousTable(function, given, shown)
@@ -217,6 +240,8 @@ def _described(cursor: Cursor, relation: Sql) -> dict[str, str]:
 
 def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
     """All tables and views of a database: (database, schema, table)."""
+    if database in foreign.databases(cursor, "postgres").values():
+        return foreign.relations(cursor, database, "postgres")
     rows: list[tuple[str, str, str]] = cursor.execute(
         f"SELECT * FROM ({_RELATIONS}) WHERE database_name = ?", [database]
     ).fetchall()

@@ -6,13 +6,15 @@ import re
 from typing import Any
 
 from dbanon import session
+from dbanon.source import foreign
 from dbanon.sqltext import resources
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import identifier
 
 
 def create(connection: Any, database: str | None = None) -> None:
-    """Creates the schema `dbanon` in a database (default: the current one), where it is missing and can be written.
+    """Creates the schema `dbanon` in a database (default: the current one), where it is missing and can be written;
+    in one of another system never.
 
     It is created on a cursor, so the caller's transaction neither sees the work nor can undo it.
     """
@@ -22,7 +24,7 @@ def create(connection: Any, database: str | None = None) -> None:
         row = cursor.execute(
             "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
         ).fetchall()[0]
-        if row is None or row[0]:
+        if row is None or row[0] or foreign.kind(cursor, database) is not None:
             return
         try:
             cursor.execute(_LAST_COLUMNS.format(database=identifier(database)))
@@ -33,8 +35,9 @@ def create(connection: Any, database: str | None = None) -> None:
 
 _LAST_COLUMNS = """
 PREPARE present AS
-SELECT a.refused, q.most, p.missing, p.form, h.ord, n.leaf, r.hashes, r.waiting_persons, r.keys, m.waiting, s.state
-FROM {database}.dbanon.asked AS a, {database}.dbanon.permission AS q,
+SELECT f.identity, a.refused, q.most, p.missing, p.form, h.ord, n.leaf, r.hashes, r.waiting_persons, r.keys, m.waiting,
+    s.state
+FROM {database}.dbanon.foreign_database AS f, {database}.dbanon.asked AS a, {database}.dbanon.permission AS q,
     {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h,
     {database}.dbanon.hierarchy_path AS n,
     {database}.dbanon.release AS r, {database}.dbanon.membership AS m

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dbanon.source import catalog
+from dbanon.source import catalog, foreign
 from dbanon.sqltext import names
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, qualified, text
@@ -55,10 +55,26 @@ def applies(source: tuple[str, str, str], schema_name: str, table_name: str) -> 
     return parts in ((schema, table), (database, schema, table)) or (parts == (database, table) and schema == "main")
 
 
+def is_about(source: catalog.Source, schema_name: str, table_name: str) -> bool:
+    """Whether a row of the policy at the source's home is about the source."""
+    if source.foreign is not None:
+        return foreign.is_about(source.place, source.foreign, schema_name, table_name)
+    return applies(source.place, schema_name, table_name)
+
+
+def key(source: catalog.Source) -> tuple[str, str]:
+    """schema_name and table_name of the rows about a source."""
+    return (source.schema, source.table) if source.foreign is None else foreign.key(source.place)
+
+
 def _near(source: catalog.Source) -> Sql:
     """SQL condition that holds for every policy row about the source, and for few others."""
-    name = source.table.lower()
-    spelled = {name, name.replace('"', '""')}
+    return _contained((source.table.lower(),))
+
+
+def _contained(words: Sequence[str]) -> Sql:
+    """SQL condition: a table_name has one of the names in it, however that is quoted."""
+    spelled = {spelled for word in words for spelled in (word, word.replace('"', '""'))}
     return bound("(" + " OR ".join(f"contains(lower(table_name), {text(n)})" for n in sorted(spelled)) + ")")
 
 
@@ -73,16 +89,15 @@ class PolicyRow:
 
 def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
     """The stored rows about a source."""
-    if not catalog.has_table(cursor, source.database, "policy"):
+    if not catalog.has_table(cursor, source.home, "policy"):
         return []
     found = cursor.execute(
-        f"SELECT * FROM {qualified(source.database, catalog.SCHEMA, 'policy')} WHERE {_near(source)} "
+        f"SELECT * FROM {qualified(source.home, catalog.SCHEMA, 'policy')} WHERE {_near(source)} "
         "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
     )
     names = [column[0] for column in found.description]
-    whole = (source.database, source.schema, source.table)
     rows = [_row(dict(zip(names, cells, strict=True))) for cells in found.fetchall()]
-    return [row for row in rows if applies(whole, row.schema_name, row.table_name)]
+    return [row for row in rows if is_about(source, row.schema_name, row.table_name)]
 
 
 def _row(cells: Mapping[str, Any]) -> PolicyRow:
@@ -119,9 +134,18 @@ class Policy(NamedTuple):
 
 
 def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
-    """What is declared of a source now."""
-    sql = _fingerprint_sql(source, catalog.has_table(cursor, source.database, "policy"))
+    """What is declared of a source now. That of one in another system changes, too, where its name stands for another
+    database, and where a second policy is about it: both can happen after the call was planned."""
+    sql = _fingerprint_sql(source.home, catalog.has_table(cursor, source.home, "policy"), _near(source))
+    if source.foreign is not None:
+        near = Sql(f"{_near(source)} AND {_contained(source.foreign.names)}")
+        others = [_fingerprint_sql(other, True, near) for other in source.foreign.others]
+        if source.foreign.identity is not None:
+            others.append(foreign.identity_sql(source.database, source.foreign.kind))
+        sql = Sql(f"({' || '.join([sql, *others])})")
     fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
+    if source.foreign is not None:
+        sql = foreign.guarded(source.shown, source.foreign.kind, sql)
     return Policy(tuple(row.declared for row in policy_rows(source, cursor)), sql, fingerprint)
 
 
@@ -129,8 +153,8 @@ _LATER = r"(, 'missing': NULL)?(, 'form': NULL)?\}$"
 """How a row ends that says nothing in columns that came later."""
 
 
-def _fingerprint_sql(source: catalog.Source, exists: bool) -> Sql:
-    """A scalar subquery that changes when the policy of the source does.
+def _fingerprint_sql(home: str, exists: bool, near: Sql) -> Sql:
+    """A scalar subquery that changes when the rows of a database's policy do for which `near` holds.
 
     A row without codes and form has the text that it had before there were columns for them: making these changes no
     policy.
@@ -138,10 +162,10 @@ def _fingerprint_sql(source: catalog.Source, exists: bool) -> Sql:
     if not exists:
         return bound(
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
-            f"({text(source.database)}, {text(catalog.SCHEMA)}, 'policy'))"
+            f"({text(home)}, {text(catalog.SCHEMA)}, 'policy'))"
         )
     return bound(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
         f"regexp_replace(p::VARCHAR, {text(_LATER)}, '}}') AS line "
-        f"FROM {qualified(source.database, catalog.SCHEMA, 'policy')} AS p WHERE {_near(source)}) AS rows)"
+        f"FROM {qualified(home, catalog.SCHEMA, 'policy')} AS p WHERE {near}) AS rows)"
     )

@@ -17,7 +17,7 @@ from dbanon.functions.call import Call
 from dbanon.functions.registry import check_algorithm
 from dbanon.release import made_columns, plan, prepare, timed_search
 from dbanon.release.publication import Publication
-from dbanon.source import catalog, schema
+from dbanon.source import catalog, foreign, schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.views import changes, erasure, first_release, holding, ledger, place, related, transactions
@@ -79,7 +79,7 @@ def materialize(
         publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, here))
         publication = prepare.with_made(publication, ledger.scope(*target[1:]))
         of, kept = publication.source, place.durable(publication.source, source)
-        call = {"function": algorithm, "source": kept, "schema": of.schema, "parameters": given}
+        call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}
         version = max((e.version for e in earlier), default=0) + 1
         how = "recluster" if published else "first"
         entry = _entry(target, call, publication, columns, version, how, cursor)
@@ -252,6 +252,12 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
         return len(gone)
 
 
+def _means(cursor: Any, source: catalog.Source) -> None:
+    """Keeps which database a source in another system is of, so that no refresh reads another one by its name."""
+    if source.foreign is not None and catalog.has_table(cursor, source.home, "foreign_database"):
+        foreign.remember("materialize", cursor, source.database, source.foreign)
+
+
 # --- names and transactions ----------------------------------------------------------------------------------
 
 
@@ -264,6 +270,7 @@ def _entry(
     how: str,
     cursor: Any,
 ) -> Entry:
+    _means(cursor, publication.source)
     arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in call["parameters"].items())
     return Entry(
         *target,

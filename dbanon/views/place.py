@@ -20,11 +20,11 @@ def current(connection: Any) -> tuple[str, str, str]:
 
 
 def target(function: str, name: str, source: catalog.Source, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
-    """Database, schema and name of a release; it stands in the database of its source."""
+    """Database, schema and name of a release; it stands in the database of its source, or with the policy of that."""
     parts = names.table_parts(name) or (name,)
     if source.sql == identifier(source.table):  # a temporary table or DataFrame, which no cursor sees
         raise errors.UnstableSource(name, source.shown, function)
-    database = source.database
+    database = source.home
     if len(parts) == 3 and parts[0].lower() != database.lower():
         raise errors.ForeignRelease(function, name, database)
     schema = parts[-2] if len(parts) > 1 else (here[1] if here[0] == database else "main")
@@ -34,8 +34,16 @@ def target(function: str, name: str, source: catalog.Source, here: Sequence[str]
 
 
 def durable(source: catalog.Source, given: str) -> str:
-    """The source as the ledger keeps it: without the database, whose name is that of the file it is in."""
+    """The source as the ledger keeps it: without the database, whose name is that of the file it is in; one in another
+    system with the name that the policy has for it."""
+    if source.foreign is not None:
+        return qualified(*source.place)
     return given if names.is_file(given) and source.table == given else qualified(source.schema, source.table)
+
+
+def home_schema(source: catalog.Source) -> str:
+    """From which schema of the source's home the ledger looks the source up."""
+    return source.schema if source.foreign is None else "main"
 
 
 def taken(cursor: Any, target: tuple[str, str, str], endings: Sequence[str]) -> list[str]:

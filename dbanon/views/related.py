@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import errors
-from dbanon.source import catalog
+from dbanon.source import catalog, foreign, postgres
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified
@@ -28,21 +28,28 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
     if names.is_file(source.shown) and source.table == source.shown:
         return (str(Path(source.shown).resolve()),)
     found: set[str] = set()
+    if source.foreign is not None:
+        parts = postgres.reads(cursor, source.place)
+        return tuple(sorted(foreign.base("materialize", cursor, place) for place in (source.place, *parts)))
+    read: set[str] = set()
     with contextlib.suppress(Exception):  # a view that cannot be bound here
-        for name in cursor.get_table_names(f"FROM {source.sql}", qualified=True):
-            found.add(_stored(name, source, cursor))
+        read = cursor.get_table_names(f"FROM {source.sql}", qualified=True)
+    for name in read:
+        found.update(_stored(name, source, cursor))
     return tuple(sorted(found)) or (str(qualified(source.schema, source.table)),)
 
 
-def _stored(name: str, source: Source, cursor: Any) -> str:
-    """One table that a view names, found from where the view stands."""
+def _stored(name: str, source: Source, cursor: Any) -> list[str]:
+    """One table that a view names, found from where the view stands; of one in another system also what it reads."""
     parts = names.table_parts(name) or (name,)
     place = None
     with contextlib.suppress(errors.AmbiguousTable):
         place = catalog.stored("materialize", cursor, name, parts, SearchPath(source.database, source.schema))
     if place is None:
-        return str(Path(name).resolve()) if names.is_file(name) else identifier(name)
-    return str(qualified(*place[1:]) if place[0] == source.database else qualified(*place))
+        return [str(Path(name).resolve()) if names.is_file(name) else identifier(name)]
+    if place[0] == source.database:
+        return [str(qualified(*place[1:]))]
+    return [foreign.base("materialize", cursor, one) for one in (place, *postgres.reads(cursor, place))]
 
 
 def related(entry: Entry, cursor: Any) -> list[Entry]:

@@ -17,6 +17,13 @@ CREATE TABLE IF NOT EXISTS dbanon.policy (
     PRIMARY KEY (schema_name, table_name, column_name)
 );
 
+-- Which database of another system the policy means by a name: any can be attached by it (see foreign_databases()).
+CREATE TABLE IF NOT EXISTS dbanon.foreign_database (
+    name      VARCHAR NOT NULL PRIMARY KEY,  -- as it is attached, in lower case
+    type      VARCHAR NOT NULL,              -- postgres or sqlite
+    identity  VARCHAR NOT NULL               -- what the database says of itself
+);
+
 -- One row a node. parent is NULL for the root; ord is the order among siblings (and so of the leaves).
 CREATE TABLE IF NOT EXISTS dbanon.hierarchy (
     name    VARCHAR NOT NULL,

@@ -1,0 +1,30 @@
+"""DuckDB's extensions that read other databases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+
+from dbanon import errors
+from dbanon.files import packaged
+
+_SCANNERS = {"postgres": "postgres_scanner", "sqlite": "sqlite_scanner"}
+"""Extensions by the type that ATTACH has for them."""
+
+
+def load_extension(connection: Any, name: str) -> None:
+    """Loads the extension of DuckDB with which `ATTACH ... (TYPE postgres)` (or `sqlite`) reads another database.
+
+    It comes with `pip install 'dbanon[postgres]'` (or `[sqlite]`); where it does not, one that DuckDB itself installed
+    is taken. It stays loaded in the connection's instance. Raises InvalidArgument, NoScanner.
+    """
+    if name not in _SCANNERS:
+        accepts = " or ".join(f"'{known}'" for known in _SCANNERS)
+        raise errors.InvalidArgument("load_extension", "name", accepts, repr(name))
+    scanner = _SCANNERS[name]
+    try:
+        connection.execute(packaged.statement(scanner, duckdb.__version__))
+    except duckdb.Error as error:
+        why = packaged.why(scanner, duckdb.__version__, error)
+        raise errors.NoScanner("load_extension", name, duckdb.__version__, why) from None

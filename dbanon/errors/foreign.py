@@ -1,0 +1,111 @@
+"""Sources in other databases that are attached to DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dbanon.errors.base import DbanonError
+
+_RECORD = "INSERT INTO {table} FROM foreign_databases() WHERE name = '{name}'"
+
+
+class NoScanner(DbanonError):
+    """DuckDB's extension that reads another system is missing, or is of another DuckDB."""
+
+    def __init__(self, function: str, extension: str, duckdb: str, why: str) -> None:
+        super().__init__(
+            f"{function}: DuckDB {duckdb} needs its extension {extension}, and {why}. An extension works with the one "
+            f"DuckDB that it is made for. Hint: pip install 'dbanon[{extension}]', or, with access to the internet, "
+            f"INSTALL {extension} in DuckDB {duckdb}."
+        )
+
+
+class UnknownDatabase(DbanonError):
+    """A policy that names an attached database without saying which one it means by that."""
+
+    def __init__(self, function: str, name: str, home: str, table: str) -> None:
+        super().__init__(
+            f"{function}: the policy in {home} is about tables of {name}, and does not say which database that is: "
+            f"another one can be attached by the same name. Hint: where the right one is attached now, say so once: "
+            f"{_RECORD.format(table=table, name=name.lower())}."
+        )
+
+
+class OtherDatabase(DbanonError):
+    """Another database than the policy means is attached by its name."""
+
+    def __init__(self, function: str, name: str, home: str, meant: str, found: str) -> None:
+        super().__init__(
+            f"{function}: the policy in {home} means the database {meant} by {name}, and {found} is attached so. Hint: "
+            f"attach the other one, or this one by another name; where it has taken the other's place (restored, "
+            f"moved), DELETE its row from dbanon.foreign_database of {home} and insert it anew."
+        )
+
+
+class NoIdentity(DbanonError):
+    """An attached database that does not tell which one it is."""
+
+    def __init__(self, function: str, name: str, kind: str, why: str) -> None:
+        hint = (
+            "the role that reads it needs EXECUTE on pg_control_system()"
+            if kind == "postgres"
+            else "attach a database that is a file"
+        )
+        super().__init__(
+            f"{function}: {name} does not tell which database it is, so no policy can be about it ({why}). "
+            f"Hint: {hint}."
+        )
+
+
+class PolicyInSeveral(DbanonError):
+    """Two databases have a policy of one source."""
+
+    def __init__(self, function: str, source: str, homes: Sequence[str]) -> None:
+        super().__init__(
+            f"{function}: {' and '.join(homes)} both have a policy of {source}, and only one can count. Hint: DELETE "
+            "its rows in one of them, or DETACH that database."
+        )
+
+
+class AlikeNames(DbanonError):
+    """Tables of another system whose names differ by capitals alone."""
+
+    def __init__(self, function: str, alike: Sequence[str]) -> None:
+        super().__init__(
+            f"{function}: {' and '.join(alike)} differ by capitals alone, and a policy does not tell them apart. Hint: "
+            "CREATE VIEW there, of the one that you mean, with a name that no other table has but for capitals."
+        )
+
+
+class NoPolicyPlace(DbanonError):
+    """A source in another system, and no DuckDB database that its policy and releases would be in."""
+
+    def __init__(self, function: str, source: str, databases: Iterable[str]) -> None:
+        known = ", ".join(databases)
+        super().__init__(
+            f"{function}: {source} is in another system, and what dbanon keeps of it belongs into a DuckDB database, "
+            f"of which {'there are ' + known if known else 'none is attached'}. Hint: say which by USE "
+            f"{known.split(', ')[0] if known else 'clinic'}, and write the whole name of the source."
+        )
+
+
+class NotPostgres(DbanonError):
+    """Labels are asked for of a table that has none."""
+
+    def __init__(self, function: str, source: str) -> None:
+        super().__init__(
+            f"{function}: {source} is no table of PostgreSQL, and only those have security labels. Hint: ATTACH "
+            "'dbname=clinic' AS pg (TYPE postgres), and name 'pg.public.patients'; profile() proposes roles of "
+            "any table."
+        )
+
+
+class ManyThreads(DbanonError):
+    """A table of SQLite that several threads would read, each as it is at another moment."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source} is in SQLite, which DuckDB reads on several threads, each in a transaction of its "
+            "own: while others write, that is a table that never was. Hint: SET GLOBAL "
+            "sqlite_disable_multithreaded_scans = true, then call again."
+        )

@@ -1,0 +1,49 @@
+"""Mistakes with sources in other databases, which an example could only make where those are."""
+
+from __future__ import annotations
+
+from dbanon import errors
+from dbanon.manual.mistakes.mistake import Mistake, sql
+
+_SOURCE = "It comes from a call whose source is in PostgreSQL or SQLite, "
+_KNOWN = ("postgres:7411264587391234567/16384", "postgres:7411264587391234567/5")
+
+MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        errors.NoScanner("load_extension", "postgres", "1.5.5", "it is not installed"),
+        when="It comes from `dbanon.load_extension` where DuckDB's extension is missing, or is made for another "
+        "version of DuckDB than the one that is installed.",
+    ),
+    Mistake(
+        errors.UnknownDatabase("kacpc", "pg", "clinic", '"clinic"."dbanon"."foreign_database"'),
+        when=_SOURCE + "where rows of `dbanon.policy` name its database, and `dbanon.foreign_database` does not say "
+        "which one that is. `dbanon.declare` writes both.",
+    ),
+    Mistake(
+        errors.OtherDatabase("kacpc", "pg", "clinic", *_KNOWN),
+        when=_SOURCE + "where another database is attached by the name that the policy has for one.",
+    ),
+    Mistake(
+        errors.NoIdentity("kacpc", "passing", "sqlite", "it is in memory"),
+        when=_SOURCE + "where that is in memory, or where a role may not ask which server it is on.",
+    ),
+    Mistake(
+        errors.PolicyInSeveral("kacpc", '"pg"."public"."patients"', ["clinic", "second"]),
+        when=_SOURCE + "where two of the attached DuckDB databases have rows about it.",
+    ),
+    Mistake(
+        errors.NoPolicyPlace("kacpc", '"pg"."public"."patients"', ["clinic", "second"]),
+        when=_SOURCE
+        + "in a session that uses that database (`USE pg`), where several DuckDB databases are attached and "
+        "none has rows about it.",
+    ),
+    Mistake(
+        errors.AlikeNames("kacpc", ['"pg"."public"."Patients"', '"pg"."public"."patients"']),
+        when=_SOURCE + "where another table there has the same name but for capitals.",
+    ),
+    Mistake(
+        errors.ManyThreads("ward.patients"),
+        when="It comes from a call whose source is in SQLite, where DuckDB would read that on several threads.",
+    ),
+    sql(errors.NotPostgres("policy_from_labels", "patients"), "FROM policy_from_labels('patients');"),
+)

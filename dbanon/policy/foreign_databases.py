@@ -1,0 +1,37 @@
+"""Which databases of other systems are attached, as rows for dbanon.foreign_database."""
+
+from __future__ import annotations
+
+from dbanon import errors
+from dbanon.functions.call import Call, literal_rows
+from dbanon.functions.example import Example
+from dbanon.functions.table_function import TableFunction
+from dbanon.source import foreign
+from dbanon.sqltext.quote import Sql
+
+
+def statement(call: Call) -> Sql:
+    """foreign_databases(): a row a database of PostgreSQL or SQLite that is attached and tells which one it is."""
+    rows: list[list[object]] = []
+    for database in call.attached():
+        kind = foreign.kind(call.cursor, database)
+        if kind is None:
+            continue
+        try:
+            identity = foreign.identity(call.function.name, call.cursor, database, kind)
+        except errors.NoIdentity:
+            continue
+        rows.append([database.lower(), kind, identity])
+    return literal_rows(dict.fromkeys(("name", "type", "identity"), "VARCHAR"), rows)
+
+
+FUNCTIONS = (
+    TableFunction(
+        "foreign_databases",
+        (),
+        (),
+        "Attached databases of PostgreSQL and SQLite, and which ones they are: rows for dbanon.foreign_database.",
+        handler=statement,
+        example=Example("SELECT * FROM foreign_databases();"),
+    ),
+)

@@ -1,0 +1,69 @@
+"""Masking rules of PostgreSQL Anonymizer as rows for dbanon.policy: what its security labels say of a table's columns.
+
+Nothing is proposed to be published as it is: a label says what is done to a column there, not what it tells here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dbanon import errors
+from dbanon.functions.call import Call, literal_rows
+from dbanon.functions.example import Example
+from dbanon.functions.table_function import TableFunction
+from dbanon.source import postgres, stored_policy
+from dbanon.sqltext.quote import Sql
+
+_QUASI = re.compile(r"\s*(quasi|indirect)\s+identifier\s*", re.IGNORECASE)
+_MASKED = re.compile(r"\s*masked\s+with\s+(function|value)\s+(.*)", re.IGNORECASE | re.DOTALL)
+_GENERALIZED = re.compile(r'\s*(?:"?anon"?\s*\.\s*)?"?generalize_\w+"?\s*\(.*', re.IGNORECASE | re.DOTALL)
+
+
+def role(provider: str, label: str) -> str | None:
+    """The role of a column with a label; None where it says nothing about publishing it generalized or not at all.
+
+    >>> role("k_anonymity", "QUASI IDENTIFIER"), role("anon", "MASKED WITH FUNCTION anon.fake_last_name()")
+    ('quasi', 'identifier')
+    >>> role("anon", "MASKED WITH FUNCTION anon.generalize_daterange(birth, 'decade')")
+    'quasi'
+    """
+    if provider == "k_anonymity" and _QUASI.fullmatch(label):
+        return "quasi"
+    masked = _MASKED.fullmatch(label)
+    if masked is None:
+        return None
+    is_generalized = masked[1].lower() == "function" and _GENERALIZED.fullmatch(masked[2])
+    return "quasi" if is_generalized else "identifier"
+
+
+def statement(call: Call) -> Sql:
+    """policy_from_labels(table): a row a column that is labelled; NotPostgres."""
+    source = call.source(trusting=True)
+    if source.foreign is None or source.foreign.kind != "postgres":
+        raise errors.NotPostgres(call.function.name, source.shown)
+    roles: dict[str, set[str]] = {}
+    for column, provider, label in postgres.labels(call.cursor, source.place):
+        found = role(provider, label)
+        if found is not None:
+            roles.setdefault(column, set()).add(found)
+    schema_name, table_name = stored_policy.key(source)
+    rows = [
+        [schema_name, table_name, column, "identifier" if "identifier" in found else "quasi"]
+        for column, found in roles.items()
+        if source.spelled(column) == column  # DuckDB renames those whose names differ by capitals alone
+    ]
+    types = dict.fromkeys(("schema_name", "table_name", "column_name", "role"), "VARCHAR")
+    return literal_rows(types, rows)
+
+
+FUNCTIONS = (
+    TableFunction(
+        "policy_from_labels",
+        ("tbl",),
+        (),
+        "Rows for dbanon.policy from the labels of PostgreSQL Anonymizer: quasi-identifiers and columns that it "
+        "generalizes are generalized, other masked ones withheld.",
+        handler=statement,
+        example=Example("INSERT INTO dbanon.policy BY NAME FROM policy_from_labels('pg.public.patients');"),
+    ),
+)

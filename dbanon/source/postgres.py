@@ -1,0 +1,70 @@
+"""What PostgreSQL's own catalog says of a table: what a view of it reads, and how its columns are labelled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon.source import foreign
+from dbanon.source.foreign import Place
+from dbanon.sqltext.quote import text
+
+
+def reads(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
+    """What a view of PostgreSQL reads, also through other views, and the parts of a table; `parents`: also the tables
+    that one is a part of. Itself is not among them, nor what functions and foreign tables read; of tables of other
+    systems there is nothing."""
+    if foreign.kind(cursor, place[0]) != "postgres":
+        return []
+    edges = _PARENTS if parents else ""
+    rows = _asked(cursor, place, _READS.format(parents=edges, schema=_decoded(place[1]), table=_decoded(place[2])))
+    return [(place[0], schema, table) for schema, table in rows]
+
+
+def labels(cursor: Any, place: Place) -> list[tuple[str, str, str]]:
+    """(column, provider, label) of the security labels of a table's columns."""
+    return _asked(cursor, place, _LABELS.format(schema=_decoded(place[1]), table=_decoded(place[2])))
+
+
+def _asked(cursor: Any, place: Place, query: str) -> list[Any]:
+    rows: list[Any] = cursor.execute(
+        f"SELECT * FROM system.main.postgres_query({text(place[0])}, {text(query)})"
+    ).fetchall()
+    return rows
+
+
+_PARENTS = "UNION ALL SELECT inhrelid, inhparent FROM pg_catalog.pg_inherits"
+
+_READS = """
+WITH RECURSIVE edge (reader, read) AS (
+    SELECT r.ev_class, d.refobjid FROM pg_catalog.pg_rewrite AS r JOIN pg_catalog.pg_depend AS d ON d.objid = r.oid
+    WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+        AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND r.ev_class <> d.refobjid
+    UNION ALL SELECT inhparent, inhrelid FROM pg_catalog.pg_inherits {parents}
+),
+found (oid) AS (
+    SELECT c.oid FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema} AND c.relname = {table}
+    UNION SELECT e.read FROM edge AS e JOIN found AS f ON e.reader = f.oid
+)
+SELECT n.nspname::pg_catalog.text AS nspname, c.relname::pg_catalog.text AS relname
+FROM found AS f JOIN pg_catalog.pg_class AS c USING (oid) JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE NOT (n.nspname = {schema} AND c.relname = {table})
+"""
+"""Rules of views depend on the relations that they read."""
+
+
+_LABELS = """
+SELECT a.attname::pg_catalog.text AS name, l.provider::pg_catalog.text AS provider, l.label::pg_catalog.text AS label
+FROM pg_catalog.pg_seclabel AS l
+JOIN pg_catalog.pg_class AS c ON c.oid = l.objoid
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = l.objsubid
+WHERE l.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass AND l.objsubid > 0
+    AND n.nspname = {schema} AND c.relname = {table}
+ORDER BY a.attnum, provider
+"""
+
+
+def _decoded(name: str) -> str:
+    """A text for PostgreSQL, whose literals depend on a setting of the server: as its bytes."""
+    return f"pg_catalog.convert_from(pg_catalog.decode('{name.encode().hex()}', 'hex'), 'UTF8')"

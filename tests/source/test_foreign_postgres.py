@@ -1,0 +1,484 @@
+"""Tables of PostgreSQL as sources: the policy in DuckDB is about one database, whatever that is called here."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support import postgres
+from support.postgres import Server
+
+import dbanon
+from dbanon import errors
+
+PATIENTS = (
+    "CREATE TABLE patients (id int PRIMARY KEY, name text, age int, sex char(4), disease text);"
+    "INSERT INTO patients SELECT i, 'somebody ' || i, 20 + i % 50, (ARRAY['f', 'm'])[1 + i % 2], "
+    "(ARRAY['Flu', 'Cold', 'Ulcer'])[1 + i % 3] FROM generate_series(1, 300) AS i;"
+)
+ROLES = {"id": "person", "name": "identifier", "age": "quasi", "sex": "quasi", "disease": "sensitive"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with postgres.running() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The clinic's DuckDB file; as a connection that was only attached, which costs the same."""
+    with dbanon.connect(tmp_path_factory.mktemp("clinic") / "clinic.duckdb") as con:
+        dbanon.load_extension(con, "postgres")
+        yield con
+
+
+@pytest.fixture
+def clinic(opened: Any, server: Server) -> Iterator[Any]:
+    """The same with a database of PostgreSQL as `pg`, which has patients alone, and nothing in the schema dbanon."""
+    opened.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
+    there(
+        opened,
+        f"DROP SCHEMA IF EXISTS ward CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public; "
+        f"GRANT USAGE ON SCHEMA public TO PUBLIC; {PATIENTS}",
+    )
+    yield opened
+    opened.execute("USE clinic")
+    for (table,) in opened.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'").fetchall():
+        opened.execute(f"DELETE FROM clinic.dbanon.{table}")
+    for kind, name in opened.execute(
+        "SELECT 'TABLE', table_name FROM duckdb_tables() WHERE (database_name, schema_name) = ('clinic', 'main') "
+        "UNION ALL SELECT 'VIEW', view_name FROM duckdb_views() "
+        "WHERE (database_name, schema_name) = ('clinic', 'main') AND NOT internal"
+    ).fetchall():
+        opened.execute(f'DROP {kind} clinic.main."{name}"')
+    attached = opened.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+    for (database,) in attached:
+        if database != "clinic":
+            opened.execute(f"DETACH {database}")
+
+
+def there(con: Any, statements: str, database: str = "pg") -> None:
+    """Runs statements in PostgreSQL."""
+    con.execute("CALL postgres_execute(?, ?)", [database, statements])
+
+
+def rows(con: Any, query: str) -> list[Any]:
+    found: list[Any] = con.execute(query).fetchall()
+    return found
+
+
+def refused(con: Any, query: str) -> str:
+    with pytest.raises(Exception) as caught:
+        con.execute(query).fetchall()
+    return str(caught.value)
+
+
+# --- a release -----------------------------------------------------------------------------------------------
+
+
+def test_a_table_of_postgres_is_released_as_its_copy_in_duckdb_is(clinic: Any) -> None:
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    clinic.execute("CREATE TABLE copied AS FROM pg.public.patients")
+    dbanon.declare(clinic, "copied", **ROLES)
+    for ending in ("", "_classes"):
+        want = rows(clinic, f"FROM kacpc{ending}('copied', k=10, l=2)")
+        assert want and len(want[0]) > 2
+        for name in ("pg.public.patients", "pg.patients", 'PG."public".PATIENTS'):
+            assert rows(clinic, f"FROM kacpc{ending}('{name}', k = 10, l = 2)") == want
+    clinic.execute("USE pg")
+    assert rows(clinic, "FROM kacpc_classes('patients', k=10, l=2)") == want
+
+
+def test_a_plain_attached_connection_a_view_and_a_prepared_statement_read_it(clinic: Any) -> None:
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    want = rows(clinic, "FROM kacpc('pg.public.patients', k=10)")
+    plain = dbanon.attach(clinic.raw.cursor())
+    assert rows(plain, "FROM kacpc('pg.public.patients', k=10)") == want
+    plain.execute("CREATE VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    assert rows(plain, "FROM safe") == want
+    plain.execute("PREPARE asked AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    assert rows(plain, "EXECUTE asked") == want
+
+
+def test_roles_may_be_given_in_the_call_where_there_is_no_policy(clinic: Any) -> None:
+    found = clinic.execute("FROM kacpc('pg.public.patients', k=10, qi=['age'])")
+    assert [column[0] for column in found.description] == ["age", "class_id"]
+    assert len(found.fetchall()) == 300
+
+
+def test_nothing_is_made_in_postgres(clinic: Any, server: Server) -> None:
+    clinic.execute("USE pg")
+    with duckdb.connect() as other:
+        dbanon.load_extension(other, "postgres")
+        other.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
+        other.execute("USE pg")
+        dbanon.attach(other)
+        other.execute("FROM kacpc('patients', k=10, qi=['age'])").fetchall()
+        assert rows(other, "SELECT schema_name FROM duckdb_schemas() WHERE schema_name = 'dbanon'") == []
+        assert rows(other, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'public'") == [("patients",)]
+
+
+# --- whose policy it is --------------------------------------------------------------------------------------
+
+
+def insert_policy(con: Any, table: str = "pg.public.patients") -> None:
+    con.executemany(
+        "INSERT INTO clinic.dbanon.policy (table_name, column_name, role) VALUES (?, ?, ?)",
+        [(table, column, role) for column, role in ROLES.items()],
+    )
+
+
+def test_a_policy_that_does_not_say_which_database_it_means_is_refused_with_the_statement_that_says_it(
+    clinic: Any,
+) -> None:
+    insert_policy(clinic)
+    said = refused(clinic, "FROM kacpc('pg.public.patients', k=10)")
+    assert "does not say which database that is" in said
+    assert "does not say which database" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
+    statement = re.search(r"INSERT INTO .*'pg'", said)
+    assert statement is not None
+    clinic.execute(statement[0])
+    assert len(rows(clinic, "FROM kacpc('pg.public.patients', k=10)")) == 300
+    assert rows(clinic, "FROM policy_problems()") == []
+
+
+def test_another_database_under_the_same_name_is_refused(clinic: Any, server: Server) -> None:
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    clinic.execute("PREPARE asked AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    clinic.execute("DETACH pg")
+    clinic.execute(f"ATTACH '{server.conninfo('template1')}' AS pg (TYPE postgres)")
+    there(clinic, f"DROP TABLE IF EXISTS patients CASCADE; {PATIENTS}")
+    for query in (
+        "FROM kacpc('pg.public.patients', k=10)",
+        "FROM kacpc('pg.public.patients', k=10, qi=['age'])",
+        "EXECUTE asked",
+        "REFRESH MATERIALIZED ANONYMIZED VIEW safe",
+        "FROM policy_review('pg.public.patients')",
+    ):
+        assert "is attached so" in refused(clinic, query), query
+    assert "is attached so" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
+    assert rows(clinic, "SELECT problem FROM release_status()")[0][0] is not None
+
+
+def test_the_policy_is_found_by_whichever_name_the_database_is_attached(clinic: Any, server: Server) -> None:
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    want = rows(clinic, "FROM kacpc('pg.public.patients', k=10)")
+    conninfo = server.conninfo()
+    clinic.execute(f"ATTACH '{conninfo}' AS warehouse (TYPE postgres)")
+    assert rows(clinic, "FROM kacpc('warehouse.public.patients', k=10)") == want
+    assert "would loosen the policy" in refused(clinic, "FROM kacpc('warehouse.public.patients', k=10, other=['name'])")
+
+
+def test_two_policies_of_one_table_are_refused(clinic: Any) -> None:
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    clinic.execute("ATTACH ':memory:' AS second")
+    clinic.execute("USE second")
+    dbanon.attach(clinic.raw.cursor().execute("USE second"))
+    assert len(rows(clinic, "FROM kacpc('pg.public.patients', k=10)")) == 300  # where the session is changes nothing
+    clinic.execute(
+        "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'other')"
+    )
+    said = refused(clinic, "FROM kacpc('pg.public.patients', k=10)")
+    assert "clinic and second both have a policy" in said
+
+
+def test_a_second_policy_in_the_open_transaction_is_noticed(clinic: Any) -> None:
+    clinic.execute("ATTACH ':memory:' AS second")
+    dbanon.attach(clinic.raw.cursor().execute("USE second"))
+    plain = dbanon.attach(clinic.raw.cursor())
+    plain.execute("BEGIN")
+    plain.execute(
+        "INSERT INTO second.dbanon.policy (table_name, column_name, role) VALUES ('pg.patients', 'age', 'other')"
+    )
+    said = refused(plain, "FROM kacpc('pg.public.patients', k=10, qi=['age'])")
+    plain.execute("ROLLBACK")
+    assert "commit" in said
+
+
+def test_where_the_policy_would_be_must_be_clear(clinic: Any) -> None:
+    clinic.execute("ATTACH ':memory:' AS second")
+    clinic.execute("USE pg")
+    assert "USE clinic" in refused(clinic, "FROM kacpc('patients', k=10, qi=['age'])")
+
+
+def test_a_policy_of_an_own_table_is_not_that_of_a_foreign_one(clinic: Any) -> None:
+    clinic.execute("CREATE TABLE patients AS FROM pg.public.patients")
+    dbanon.declare(clinic, "patients", **ROLES)
+    clinic.execute("CREATE SCHEMA IF NOT EXISTS public")
+    clinic.execute("INSERT INTO dbanon.policy (schema_name, table_name, column_name, role) "
+                   "VALUES ('public', 'patients', 'name', 'other')")  # fmt: skip
+    dbanon.declare(clinic, "pg.public.patients", age="quasi")
+    assert {row[:2] for row in rows(clinic, "SELECT table_name, schema_name FROM dbanon.policy")} == {
+        ("patients", "main"),
+        ("patients", "public"),
+        ("pg.public.patients", "main"),
+    }
+    columns = clinic.execute("FROM kacpc('pg.public.patients', k=10)").description
+    assert [c[0] for c in columns] == ["age", "class_id"]
+
+
+def test_tables_of_one_name_in_two_schemas_have_policies_of_their_own(clinic: Any) -> None:
+    there(clinic, "CREATE SCHEMA ward; CREATE TABLE ward.patients AS SELECT * FROM patients WHERE id <= 100")
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    dbanon.declare(clinic, "pg.ward.patients", sex="quasi")
+    assert len(clinic.execute("FROM kacpc('pg.public.patients', k=10)").description) == 4
+    found = clinic.execute("FROM kacpc('pg.ward.patients', k=10)")
+    assert [c[0] for c in found.description] == ["sex", "class_id"] and len(found.fetchall()) == 100
+
+
+def test_names_that_differ_by_capitals_alone_are_refused(clinic: Any) -> None:
+    there(clinic, 'CREATE TABLE "Patients" (age int); CREATE TABLE "Odd "" name" ("Age" int, age int)')
+    for name in ("pg.public.patients", 'pg.public."Patients"'):
+        assert "differ by capitals alone" in refused(clinic, f"FROM kacpc('{name}', k=10, qi=['age'])")
+    there(clinic, """INSERT INTO "Odd "" name" SELECT i % 3, i FROM generate_series(1, 60) AS i""")
+    found = rows(clinic, """FROM kacpc('pg.public."Odd "" name"', k=10, qi=['Age'])""")
+    assert [row[0] for row in found] == ["0"] * 20 + ["1"] * 20 + ["2"] * 20
+
+
+@pytest.mark.parametrize(
+    "hostile", ["x'); DROP TABLE patients; --", "x\\'; DROP TABLE patients; --", "名 前 🩺", '"', "$$"]
+)
+def test_hostile_names_are_names(clinic: Any, hostile: str) -> None:
+    quoted = '"' + hostile.replace('"', '""') + '"'
+    there(clinic, f"CREATE TABLE {quoted} AS SELECT 1 + i % 2 AS {quoted} FROM generate_series(1, 40) AS i")
+    there(clinic, f"CREATE VIEW over AS SELECT * FROM {quoted}")
+    name = f"pg.public.{quoted}"
+    dbanon.declare(clinic, name, **{hostile: "quasi"})
+    assert len(rows(clinic, f"FROM kacpc('{name.replace(chr(39), chr(39) * 2)}', k=10)")) == 40
+    assert "no policy of its own" in refused(clinic, "FROM kacpc('pg.public.over', k=10, qi=['class_id'])")
+    assert rows(clinic, "SELECT count(*) FROM pg.public.patients") == [(300,)]
+
+
+# --- views and parts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("made", "read"),
+    [
+        ("CREATE VIEW seen AS SELECT * FROM patients", "pg.public.seen"),
+        ("CREATE VIEW deeper AS SELECT * FROM patients; CREATE VIEW seen AS SELECT * FROM deeper", "pg.public.seen"),
+        ("CREATE MATERIALIZED VIEW seen AS SELECT * FROM patients", "pg.public.seen"),
+        ("CREATE TABLE older () INHERITS (patients)", "pg.public.older"),
+        ("SELECT 1", "seen_here"),
+    ],
+)
+def test_what_reads_a_table_with_a_policy_needs_one_of_its_own(clinic: Any, made: str, read: str) -> None:
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    there(clinic, made)
+    clinic.execute("CREATE VIEW seen_here AS FROM pg.patients")
+    said = refused(clinic, f"FROM kacpc('{read}', k=10, qi=['name'])")
+    assert "no policy of its own" in said and "pg.public.patients" in said
+
+
+def test_releases_of_a_view_and_of_its_table_are_of_the_same_people(clinic: Any) -> None:
+    there(clinic, "CREATE VIEW seen AS SELECT * FROM patients WHERE id <= 200")
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    dbanon.declare(clinic, "pg.public.seen", **ROLES)
+    clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW every AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    clinic.execute("CREATE VIEW seen_here AS SELECT * FROM pg.patients WHERE id > 100")
+    dbanon.declare(clinic, "seen_here", **ROLES)
+    with pytest.warns(dbanon.DisclosureWarning, match="every version 1"):
+        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW mine AS SELECT * FROM mondrian('seen_here', k=7)")
+    with pytest.warns(dbanon.DisclosureWarning, match="every version 1"):
+        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW fewer AS SELECT * FROM mondrian('pg.public.seen', k=7)")
+
+
+# --- materialized views --------------------------------------------------------------------------------------
+
+
+def test_a_release_is_refreshed_and_held_against_the_others(clinic: Any) -> None:
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    assert rows(clinic, "SELECT status FROM release_status()") == [("fresh",)]
+    there(clinic, "INSERT INTO patients SELECT 1000 + i, 'new', 30, 'f', 'Flu' FROM generate_series(1, 20) AS i")
+    assert rows(clinic, "SELECT status, came, went FROM release_status()") == [("stale", 20, 0)]
+    clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
+    assert rows(clinic, "SELECT count(*) FROM safe") == [(320,)]
+    there(clinic, "DELETE FROM patients WHERE id = 1")
+    with pytest.raises(errors.DeltaRefused):
+        clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
+    (bases,) = rows(clinic, "SELECT bases FROM releases() WHERE version = 2")[0]
+    assert re.fullmatch(r'"postgres:\d+/\d+"\."public"\."patients"', bases[0]) and len(bases) == 1
+    assert rows(clinic, "SELECT value FROM risk('safe', source='pg.public.patients') LIMIT 1")
+    assert dbanon.certificate(clinic, "safe")
+
+
+def test_the_same_people_are_known_again_under_another_name_of_their_database(clinic: Any, server: Server) -> None:
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.public.patients', k=10)")
+    conninfo = server.conninfo()
+    clinic.execute(f"ATTACH '{conninfo}' AS warehouse (TYPE postgres)")
+    with pytest.warns(dbanon.DisclosureWarning, match="safe version 1"):
+        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW too AS SELECT * FROM mondrian('warehouse.patients', k=7)")
+
+
+def test_a_release_is_put_into_postgres_by_a_statement_of_its_own(clinic: Any) -> None:
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    with pytest.raises(errors.ForeignRelease, match=r"CREATE TABLE pg\.public\.safe AS FROM"):
+        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW pg.public.safe AS SELECT * FROM kacpc('pg.patients', k=10)")
+    clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.patients', k=10)")
+    clinic.execute("CREATE TABLE pg.public.safe AS FROM clinic.main.safe")
+    first = rows(clinic, "FROM clinic.main.safe")
+    assert rows(clinic, "FROM pg.public.safe") == first
+    there(clinic, "INSERT INTO patients SELECT 1000 + i, 'new', 30, 'f', 'Flu' FROM generate_series(1, 20) AS i")
+    clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
+    for end, seen in (("ROLLBACK", first), ("COMMIT", rows(clinic, "FROM clinic.main.safe"))):
+        clinic.execute("BEGIN")
+        clinic.execute("DROP TABLE IF EXISTS pg.public.safe")
+        clinic.execute("CREATE TABLE pg.public.safe AS FROM clinic.main.safe")
+        clinic.execute(end)
+        assert rows(clinic, "FROM pg.public.safe") == seen
+
+
+# --- one moment ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_release_is_of_one_moment_while_others_write(clinic: Any, server: Server, threads: int) -> None:
+    """Every change moves all of a record's versions to other pages and keeps the number of records of each age."""
+    there(
+        clinic,
+        "CREATE TABLE moving AS SELECT i AS id, i % 2 AS age, repeat('x', 500) AS pad "
+        "FROM generate_series(1, 6000) AS i; ANALYZE moving",
+    )
+    dbanon.declare(clinic, "pg.public.moving", id="person", age="quasi")
+    clinic.execute(f"SET threads = {threads}")
+    clinic.execute("SET pg_pages_per_task = 20")
+    stopped = threading.Event()
+
+    conninfo = server.conninfo()
+
+    def write() -> None:
+        with duckdb.connect() as other:
+            dbanon.load_extension(other, "postgres")
+            other.execute(f"ATTACH '{conninfo}' AS pg (TYPE postgres)")
+            while not stopped.is_set():
+                there(other, "UPDATE moving SET age = 1 - age WHERE id % 7 < 4")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(4):
+            sizes = rows(clinic, "SELECT age, count(*) FROM kacpc('pg.public.moving', k=10) GROUP BY ALL ORDER BY ALL")
+            assert sum(size for _, size in sizes) == 6000
+    finally:
+        stopped.set()
+        writer.join()
+        clinic.execute("RESET threads")
+
+
+def test_the_source_is_read_once_and_whole(clinic: Any, server: Server) -> None:
+    """Two readings in one statement can be of two moments, and PostgreSQL compares texts in another way than DuckDB."""
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    log = Path(server.folder / "log")
+    before = log.stat().st_size
+    query = "FROM mondrian_metrics('pg.public.patients', k=10, nulls='drop', missing=['m'], suppress=0.1)"
+    assert rows(clinic, query)
+    with log.open(encoding="utf-8") as file:
+        file.seek(before)
+        copies = [line for line in file if "COPY" in line and '"patients"' in line]
+    assert len(copies) == 1
+    assert "ctid BETWEEN" in copies[0].replace("WHERE ctid", "ctid") or "WHERE" not in copies[0], copies
+
+
+# --- types ---------------------------------------------------------------------------------------------------
+
+TYPES = {
+    "uuid": "('00000000-0000-0000-0000-00000000000' || i % 2)::uuid",
+    "jsonb": "'{\"a\": 1}'::jsonb",
+    "int[]": "ARRAY[i % 2]",
+    "numeric": "i % 2 + 0.1234567890123456789",
+    "numeric(8, 2)": "i % 2",
+    "timestamptz": "'1969-07-20 20:17:40+00'::timestamptz",
+    "money": "(i % 2)::money",
+    "inet": "'10.0.0.1'::inet",
+    "char(5)": "'ab'::char(5)",
+    "bytea": "'x'::bytea",
+    "interval": "'1 day'::interval",
+    "time": "'10:00'::time",
+    "date": "'1969-01-01'::date",
+    "int4range": "'[1,5)'::int4range",
+    "boolean": "i % 2 = 0",
+    "real": "i % 2 + 0.5",
+    "double precision": "'NaN'::float8",
+    "bit(3)": "B'101'",
+    "text": "'😀'",
+}
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_a_column_of_any_type_is_released_as_its_copy_is_or_refused_by_its_name(clinic: Any, type_: str) -> None:
+    there(
+        clinic,
+        f"CREATE TABLE typed AS SELECT i % 3 AS n, ({TYPES[type_]})::{type_} AS v FROM generate_series(1, 60) AS i",
+    )
+    clinic.execute("CREATE TABLE typed AS FROM pg.public.typed")
+    for roles in ("qi=['v']", "qi=['n'], other=['v']"):
+        answers = []
+        for source in ("typed", "pg.public.typed"):
+            try:
+                answers.append(str(rows(clinic, f"FROM kacpc('{source}', k=10, {roles})")))
+            except duckdb.Error as error:
+                answers.append(str(error).replace(source, "typed").split("LINE")[0])
+        assert answers[0] == answers[1]
+        assert re.search(r"\[\(|cannot be a quasi-identifier|is NaN or infinite", answers[0])
+
+
+def test_generated_columns_domains_and_enums_are_columns(clinic: Any) -> None:
+    there(
+        clinic,
+        "CREATE TYPE mood AS ENUM ('ok', 'sad'); CREATE DOMAIN years AS int CHECK (VALUE >= 0); "
+        "CREATE TABLE odd (id int, m mood, y years, twice int GENERATED ALWAYS AS (id % 2 * 2) STORED); "
+        "INSERT INTO odd SELECT i, (ARRAY['ok', 'sad']::mood[])[1 + i % 2], i % 2 FROM generate_series(1, 40) AS i",
+    )
+    found = rows(clinic, "FROM kacpc('pg.public.odd', k=10, qi=['m', 'y', 'twice'])")
+    assert {row[:3] for row in found} == {("ok", "0", "0"), ("sad", "1", "2")}
+
+
+def test_blanks_at_the_end_of_char_are_no_part_of_it(clinic: Any) -> None:
+    dbanon.declare(clinic, "pg.public.patients", sex="other", age="quasi")
+    assert {row[0] for row in rows(clinic, "SELECT sex FROM kacpc('pg.public.patients', k=10)")} == {"f", "m"}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE VIEW broken AS SELECT name::int AS age FROM patients",
+        "CREATE VIEW broken AS SELECT 1 / (id - 7) AS age, name FROM patients",
+    ],
+)
+def test_no_error_of_postgres_quotes_a_cell(clinic: Any, made: str) -> None:
+    there(clinic, made)
+    said = refused(clinic, "FROM kacpc('pg.public.broken', k=10, qi=['age'])")
+    assert "an error of PostgreSQL" in said and "somebody" not in said
+
+
+def test_a_table_that_may_not_be_read_is_said_to_be_one(clinic: Any, server: Server) -> None:
+    there(clinic, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN")
+    conninfo = server.conninfo().replace("user=postgres", "user=plain")
+    clinic.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
+    assert "permission denied" in refused(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")
+    there(clinic, "GRANT SELECT ON patients TO plain")
+    assert len(rows(clinic, "FROM kacpc('mine.public.patients', k=10, qi=['age'])")) == 300
+
+
+def test_no_password_is_kept_or_said(clinic: Any, server: Server) -> None:
+    clinic.execute(f"ATTACH '{server.conninfo()} password=swordfish' AS secret (TYPE postgres)")
+    dbanon.declare(clinic, "secret.public.patients", **ROLES)
+    clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('secret.public.patients', k=10)")
+    for (table,) in rows(clinic, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'"):
+        assert "swordfish" not in str(rows(clinic, f"FROM clinic.dbanon.{table}"))
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_table_with_no_row_or_one_is_said_to_be_one(clinic: Any, count: int) -> None:
+    there(clinic, f"DELETE FROM patients WHERE id > {count}")
+    assert re.search("has no rows|1 row", refused(clinic, "FROM kacpc('pg.public.patients', k=10, qi=['age'])"))

@@ -1,0 +1,221 @@
+"""Tables of SQLite as sources: its types bind no value, and DuckDB reads it on several threads unless told not to."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support.postgres import needs_scanner
+
+import dbanon
+from dbanon import errors
+
+pytestmark = pytest.mark.whole
+
+ONE_THREAD = "SET GLOBAL sqlite_disable_multithreaded_scans = true"
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    needs_scanner("sqlite")
+    with dbanon.connect(tmp_path_factory.mktemp("clinic") / "clinic.duckdb") as con:
+        dbanon.load_extension(con, "sqlite")
+        yield con
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A database of SQLite with patients, and a view of them."""
+    path = tmp_path / "ward.sqlite"
+    write(
+        path,
+        "CREATE TABLE patients (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, sex TEXT, born DATE)",
+        "INSERT INTO patients WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 119) "
+        "SELECT i, 'somebody ' || i, 20 + i % 40, CASE i % 2 WHEN 0 THEN 'f' ELSE 'm' END, '1969-07-20' FROM n",
+        "CREATE VIEW seen AS SELECT * FROM patients",
+    )
+    return path
+
+
+@pytest.fixture
+def ward(opened: Any, file: Path) -> Iterator[Any]:
+    """The clinic's DuckDB file with that database attached as `ward`, read on one thread."""
+    opened.execute(ONE_THREAD)
+    opened.execute(f"ATTACH '{file}' AS ward (TYPE sqlite)")
+    yield opened
+    opened.execute("DETACH ward")
+    for (table,) in opened.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'").fetchall():
+        opened.execute(f"DELETE FROM clinic.dbanon.{table}")
+    for (table,) in opened.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE (database_name, schema_name) = ('clinic', 'main')"
+    ).fetchall():
+        opened.execute(f"DROP TABLE clinic.main.{table}")
+
+
+def write(path: Path, *statements: str) -> None:
+    with sqlite3.connect(path, timeout=30) as con:
+        for statement in statements:
+            con.execute(statement)
+    con.close()
+
+
+def rows(con: Any, query: str) -> list[Any]:
+    found: list[Any] = con.execute(query).fetchall()
+    return found
+
+
+def refused(con: Any, query: str) -> str:
+    with pytest.raises(Exception) as caught:
+        con.execute(query).fetchall()
+    return str(caught.value)
+
+
+def test_a_table_of_sqlite_is_released_as_its_copy_in_duckdb_is(ward: Any) -> None:
+    roles = {"id": "person", "name": "identifier", "age": "quasi", "sex": "quasi", "born": "other"}
+    dbanon.declare(ward, "ward.patients", **roles)
+    ward.execute("CREATE TABLE copied AS FROM ward.patients")
+    dbanon.declare(ward, "copied", **roles)
+    want = rows(ward, "FROM kacpc('copied', k=10)")
+    assert len(want) == 120
+    for name in ("ward.patients", "ward.main.patients", "WARD.Patients"):
+        assert rows(ward, f"FROM kacpc('{name}', k=10)") == want
+    assert "no policy of its own" in refused(ward, "FROM kacpc('ward.seen', k=10, qi=['name'])")
+
+
+def test_on_several_threads_a_source_is_refused(ward: Any) -> None:
+    dbanon.declare(ward, "ward.patients", age="quasi")
+    ward.execute("SET GLOBAL sqlite_disable_multithreaded_scans = false")
+    for query in (
+        "FROM kacpc('ward.patients', k=10)",
+        "FROM kacpc_metrics('ward.patients', k=10)",
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10)",
+    ):
+        assert ONE_THREAD in refused(ward, query), query
+    ward.execute(ONE_THREAD)
+    assert len(rows(ward, "FROM kacpc('ward.patients', k=10)")) == 120
+
+
+def test_a_release_is_of_one_moment_while_others_write(ward: Any, file: Path) -> None:
+    """A writer changes the first and the last record at once. Read on several threads they differ: that is what is
+    refused."""
+    write(
+        file,
+        "PRAGMA journal_mode = wal",
+        "CREATE TABLE large (id INTEGER PRIMARY KEY, age INTEGER)",
+        "INSERT INTO large WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 299999) "
+        "SELECT i, 50 FROM n",
+    )
+    with subprocess.Popen([sys.executable, "-c", _WRITER, str(file)], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        try:
+            for _ in range(3):
+                query = "SELECT age, count(*) FROM kacpc('ward.large', k=2, qi=['age']) WHERE age <> '50' GROUP BY ALL"
+                assert [size for _, size in rows(ward, query)] == [2]
+        finally:
+            writer.kill()
+
+
+_WRITER = """
+import sqlite3, sys
+con = sqlite3.connect(sys.argv[1], timeout=30)
+for i in range(100000):
+    con.execute("UPDATE large SET age = 100 + ? WHERE id IN (1, 299998)", [i])
+    con.commit()
+    if i == 0:
+        print("writes", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "UPDATE patients SET age = 'somebody else' WHERE id = 7",
+        "UPDATE patients SET born = 'somebody else' WHERE id = 7",
+        "UPDATE patients SET age = 99999999999999999999999.5 WHERE id = 7",
+    ],
+)
+def test_a_value_that_its_column_does_not_have_is_one_error_that_quotes_no_cell(
+    ward: Any, file: Path, made: str
+) -> None:
+    write(file, made)
+    for query in (
+        "FROM kacpc('ward.patients', k=10, qi=['age'], other=['born'])",
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10, qi=['age', 'born'])",
+        "FROM profile('ward.patients')",
+    ):
+        said = refused(ward, query)
+        assert "could not read or convert a value of" in said, (query, said)
+        assert "else" not in said and "99999" not in said
+    assert len(rows(ward, "FROM kacpc('ward.patients', k=10, qi=['sex'])")) == 120
+
+
+def test_a_text_of_broken_characters_leaves_nowhere(ward: Any, file: Path) -> None:
+    write(file, "UPDATE patients SET sex = CAST(x'ff' AS TEXT) WHERE id < 30")
+    for roles in ("qi=['sex']", "qi=['age'], other=['sex']", "qi=['age'], sensitive=['sex']"):
+        refused(ward, f"FROM kacpc('ward.patients', k=10, {roles})")
+
+
+def test_the_policy_is_that_of_the_file(ward: Any, file: Path, tmp_path: Path) -> None:
+    dbanon.declare(ward, "ward.patients", age="quasi", sex="quasi")
+    assert rows(ward, "FROM foreign_databases()") == [("ward", "sqlite", f"sqlite:{file}")]
+    assert rows(ward, "FROM dbanon.foreign_database") == [("ward", "sqlite", f"sqlite:{file}")]
+    other = tmp_path / "other.sqlite"
+    other.write_bytes(file.read_bytes())
+    ward.execute("DETACH ward")
+    ward.execute(f"ATTACH '{other}' AS ward (TYPE sqlite)")
+    assert "is attached so" in refused(ward, "FROM kacpc('ward.patients', k=10)")
+    ward.execute(f"ATTACH '{file}' AS first (TYPE sqlite)")
+    try:
+        assert len(rows(ward, "FROM kacpc('first.patients', k=10)")) == 120
+    finally:
+        ward.execute("DETACH first")
+
+
+def test_a_database_in_memory_tells_no_name(ward: Any) -> None:
+    ward.execute("ATTACH ':memory:' AS passing (TYPE sqlite)")
+    try:
+        ward.execute("CREATE TABLE passing.t AS SELECT 1 AS a FROM range(20)")
+        assert len(rows(ward, "FROM kacpc('passing.t', k=2, qi=['a'])")) == 20
+        with pytest.raises(errors.NoIdentity, match="it is in memory"):
+            dbanon.declare(ward, "passing.t", a="quasi")
+        with pytest.raises(errors.NoIdentity, match="it is in memory"):
+            ward.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('passing.t', k=2, qi=['a'])")
+        ward.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('passing.t', 'a', 'quasi')")
+        assert "it is in memory" in refused(ward, "FROM kacpc('passing.t', k=2)")
+        assert [name for name, _, _ in rows(ward, "FROM foreign_databases()")] == ["ward"]
+    finally:
+        ward.execute("DETACH passing")
+
+
+def test_a_release_is_refreshed(ward: Any, file: Path) -> None:
+    dbanon.declare(ward, "ward.patients", id="person", age="quasi", sex="quasi")
+    ward.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10)")
+    write(file, "INSERT INTO patients SELECT id + 1000, name, 30, 'f', born FROM patients LIMIT 20")
+    assert rows(ward, "SELECT status, came FROM release_status()") == [("stale", 20)]
+    ward.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
+    assert rows(ward, "SELECT count(*) FROM safe") == [(140,)]
+
+
+def test_a_stream_needs_a_table_of_duckdb(ward: Any) -> None:
+    with pytest.raises(errors.DbanonError, match="is no table of a DuckDB database"):
+        dbanon.create_stream(ward, "growing", "castle", "ward.patients", k=5, delta=50, qi=["age"], order_by=["id"])
+
+
+def test_labels_are_of_postgres(ward: Any) -> None:
+    assert "is no table of PostgreSQL" in refused(ward, "FROM policy_from_labels('ward.patients')")
+
+
+def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbanon.files.packaged._folder", lambda name: None)
+    with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
+        with pytest.raises(errors.NoScanner, match=r"pip install 'dbanon\[sqlite\]'"):
+            dbanon.load_extension(con, "sqlite")
+        with pytest.raises(errors.InvalidArgument, match="'postgres' or 'sqlite'"):
+            dbanon.load_extension(con, "oracle")

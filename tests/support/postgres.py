@@ -1,0 +1,79 @@
+"""A PostgreSQL server of the tests' own, and DuckDB connections that have one of its databases attached."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+
+_PORT = "5499"
+"""A name of the socket: the server listens on no address."""
+
+
+def needs_scanner(name: str) -> None:
+    """Skips a test where DuckDB has no extension for another system."""
+    with duckdb.connect(config={"autoinstall_known_extensions": False}) as con:
+        try:
+            dbanon.load_extension(con, name)
+        except errors.NoScanner as error:
+            pytest.skip(str(error))
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs, in its folder."""
+
+    folder: Path
+
+    def conninfo(self, database: str = "postgres") -> str:
+        """What ATTACH takes for one of its databases."""
+        return f"host={self.folder} port={_PORT} user=postgres dbname={database}"
+
+
+@contextlib.contextmanager
+def running() -> Iterator[Server]:
+    """A server in a folder of its own, as long as it is needed. Skips the test where PostgreSQL is not installed."""
+    needs_scanner("postgres")
+    initdb = _program("initdb")
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    data = folder / "data"
+    as_owner: list[str] = []
+    if os.geteuid() == 0:  # which PostgreSQL does not run as
+        owner = next((n for n in ("postgres", "nobody") if n in {u.pw_name for u in pwd.getpwall()}), None)
+        if owner is None or shutil.which("runuser") is None:
+            pytest.skip("PostgreSQL does not run as root, and there is no other user to run it as")
+        shutil.chown(folder, owner)
+        as_owner = ["runuser", "-u", owner, "--"]
+    control = [*as_owner, str(initdb.with_name("pg_ctl")), "-w", "-D", str(data), "-l", str(folder / "log")]
+    options = f"-p {_PORT} -k {folder} -c listen_addresses='' -c fsync=off -c log_statement=all"
+    try:
+        made = [str(initdb), "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run([*as_owner, *made], cwd=folder, check=True, capture_output=True)
+        subprocess.run([*control, "-o", options, "start"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        try:
+            yield Server(folder)
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _program(name: str) -> Path:
+    """A program of PostgreSQL; Debian keeps those of the server out of the way."""
+    found = shutil.which(name)
+    places = [Path(found)] if found else sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    if not places:
+        pytest.skip(f"no PostgreSQL server is installed: there is no {name}")
+    return places[-1]
