@@ -27,6 +27,12 @@ WORTH = {
 }
 """Shares of all that can be lost that a covered record is worth, at first: a cover is made with each in turn."""
 
+JUDGED = {"fast": 1, "normal": 2, "high": 4}
+"""Covers where a model judges more than the number of records, which makes a cut of their order dear."""
+
+LARGER = 4
+"""Groups have so many times as many records then: the smallest often miss the model."""
+
 DEARER = 1.3
 """By so much the worth rises where levels cover too few of the records that are left."""
 
@@ -43,14 +49,18 @@ is more. A cover that looks twice as often leaves the rest as one group."""
 
 def covers(space: Space, problem: Layout, effort: str, heights: str, check: Check) -> Iterator[Codes]:
     """Orders of the items in which the groups of a cover stay together: within these along a line that has the
-    attributes of few values first, and along one that has them last. O(looks) time, O(items) memory."""
+    attributes of few values first, and along one that has them last, where that costs little. O(looks) time, O(items)
+    memory."""
     looks, each = LOOKS[effort]
     lattice = Lattice.of(space, problem, heights, max(looks, each * len(problem.codes)), check)
     if lattice.whole <= 0:
         return
     line = tuple((j, 0) for j in sorted(range(len(space.attributes)), key=lambda j: (space.attributes[j].values, j)))
     places = [np.argsort(ordered(problem, of)) for of in (line, line[::-1])]
-    for share in WORTH[effort]:
+    shares = WORTH[effort]
+    if problem.mode:
+        shares, places = shares[: JUDGED[effort]], places[:1]
+    for share in shares:
         if lattice.looks > lattice.most:
             return
         turn, key = _cover(lattice, int(share * lattice.whole))
@@ -124,8 +134,9 @@ class Lattice:
                 np.maximum.at(high, block, present)
                 keys[j].append(_by_code(attribute.values, present, _mixed(block, j, level)))
                 losses[j].append(_by_code(attribute.values, present, term.losses(low, high)[block]))
+        least = problem.least * (LARGER if problem.mode else 1)
         whole = sum(int(lost[-1].max(initial=0)) for lost in losses)
-        return cls(columns, keys, losses, problem.sizes, problem.least, whole, most, check)
+        return cls(columns, keys, losses, problem.sizes, least, whole, most, check)
 
     @property
     def top(self) -> Node:
