@@ -1,5 +1,5 @@
 """best: the least loss that there is time for. All records in one line are cut where the whole loss is least, along
-several lines; the search of dbanon.cluster.after.improve goes on from the best of them."""
+several lines and covers; the search of dbanon.cluster.after.improve goes on from the best of them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from dbanon.cluster.schemes.search.lines import ordered
 from dbanon.space.space import Codes, Ints, Space
 
 WORTH = {
-    "fast": (0.17, 0.1, 0.3),
+    "fast": (0.17, 0.1),
     "normal": (0.17, 0.1, 0.3, 0.06, 0.5),
     "high": (0.17, 0.1, 0.3, 0.06, 0.5, 0.04, 0.23, 0.13),
 }
