@@ -1,5 +1,5 @@
 """best: the least loss that there is time for. All records in one line are cut where the whole loss is least, along
-several lines; the search of dbanon.cluster.after.improve goes on from the best of them."""
+several lines and covers; the search of dbanon.cluster.after.improve goes on from the best of them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ import numpy as np
 from dbanon.cluster import progress
 from dbanon.cluster.abilities import OwnSearch
 from dbanon.cluster.entries import Classes
-from dbanon.cluster.layout import Layout, layout
+from dbanon.cluster.layout import layout
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
-from dbanon.cluster.runs import Runs, met
-from dbanon.cluster.schemes.search.grown import less_lost
+from dbanon.cluster.runs import Runs
+from dbanon.cluster.schemes.search.covered import covers
+from dbanon.cluster.schemes.search.grown import FEW, less_lost
+from dbanon.cluster.schemes.search.lines import Best, Line, ordered
 from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.cluster.squares import schedule
 from dbanon.cluster.squares.start import start
 from dbanon.functions.parameter_types import Choice
 from dbanon.functions.parameters import Parameter
 from dbanon.models.constraint import Constraint
-from dbanon.space.space import Codes, Ints, Number, Space
-
-Line = tuple[tuple[int, int], ...]
-"""Attributes, the first matters most, and by how many bits each is coarsened."""
+from dbanon.space.space import Number, Space
 
 MOVES = {"fast": 40_000, "normal": 400_000, "high": 3_000_000}
 """Moves of the search after the start, by effort."""
@@ -55,33 +54,52 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
 
     A line orders the tuples by one attribute after the other. The first has the attributes of few values in front;
     neighbours in it are exchanged while that loses less. Where several numbers have many values, lines of coarsened
-    numbers and Mondrian are tried too; where most tuples are alone, and with high effort, classes that grow (grown.py).
+    numbers and Mondrian are tried too; in tables of 5,000 tuples and more, and with high effort, groups of a few
+    full-domain generalizations (covered.py); where most tuples are alone, and with high effort, classes that grow
+    (grown.py). These and Mondrian are passed over where a cover loses less than all lines and few attributes are
+    numbers of many values.
     The search that follows takes 40,000 moves (`effort = 'fast'`), 400,000 or 3,000,000, or 2, 15 or 100 for each tuple
     where that is more; an eighth of them where a model judges more than the number of records, and fewer in proportion
     from k = 50 on. O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
     """
     if options.get("objective") == "sse":
         return start(space, constraint, check)
-    problem = layout(space, constraint, str(options.get("heights", "top")))
+    effort, heights = str(options["effort"]), str(options.get("heights", "top"))
+    problem = layout(space, constraint, heights)
     whole = progress.work(check)
-    tried: dict[Line, int] = {}
-    found, least = Runs.one(space), -1
-
-    def loss_of(line: Line) -> int:
-        nonlocal found, least
-        check()
-        if line not in tried:
-            tried[line], order, classes = _cut(problem, line)
-            if least < 0 or tried[line] < least:
-                least, found = tried[line], _along(problem, space, order, classes)
-            whole.come(len(tried) / lines * (LINES if many else 1))
-        return tried[line]
-
-    work = space.rows * problem.most * (1 if problem.mode == 0 else JUDGING)
-    lines = max(WORK[str(options["effort"])] // max(work, 1), 1)
     many = [j for j, a in enumerate(space.attributes) if isinstance(a, Number) and a.values > MANY]
     if len(many) < 2:
         many = []
+    so_far = Best(problem, space, Runs.one(space))
+    _along_lines(so_far, many, effort, whole.part(0, LINES if many else 1))
+    along_lines, thorough = so_far.loss, effort == "high"
+    if thorough or len(space.counts) >= FEW:
+        for order in covers(space, problem, effort, heights, whole):
+            so_far.offered(order)
+    found = so_far.runs
+    if not thorough and so_far.loss < along_lines and 2 * len(many) < len(space.attributes):
+        return found
+    if many:
+        split = mondrian(space, constraint, {}, whole.part(LINES, 1))
+        if Classes.of(problem, split).loss(problem) < so_far.loss:
+            found = split
+    return less_lost(space, constraint, problem, found, options, whole.part(1, 1))
+
+
+def _along_lines(so_far: Best, many: list[int], effort: str, whole: progress.Work) -> None:
+    """Tries lines while neighbours of the best one lose less and there is time."""
+    problem, space = so_far.problem, so_far.space
+    work = space.rows * problem.most * (1 if problem.mode == 0 else JUDGING)
+    lines = max(WORK[effort] // max(work, 1), 1)
+    tried: dict[Line, int] = {}
+
+    def loss_of(line: Line) -> int:
+        whole()
+        if line not in tried:
+            tried[line] = so_far.offered(ordered(problem, line))
+            whole.come(len(tried) / lines)
+        return tried[line]
+
     line = _first(space, many, max(space.rows // problem.least, 1))
     value = loss_of(line)
     better = True
@@ -90,11 +108,6 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
         for other in _neighbours(line, many):
             if len(tried) < lines and loss_of(other) < value:
                 line, value, better = other, tried[other], True
-    if many:
-        split = mondrian(space, constraint, {}, whole.part(LINES, 1))
-        if Classes.of(problem, split).loss(problem) < least:
-            found = split
-    return less_lost(space, constraint, problem, found, options, whole.part(1, 1))
 
 
 def _first(space: Space, many: list[int], classes: int) -> Line:
@@ -115,39 +128,6 @@ def _neighbours(line: Line, many: list[int]) -> Iterator[Line]:
         for other in (bits - 1, bits + 1):
             if j in many and other >= 0:
                 yield (*line[:i], (j, other), *line[i + 1 :])
-
-
-def _cut(problem: Layout, line: Line) -> tuple[int, Codes, Ints]:
-    """Loss, order of the items and sizes of the classes along a line. Of the last attribute every other run goes down,
-    so that what meets at the end of a run is alike."""
-    from dbanon import kernels
-
-    keys = [problem.codes[:, j] >> bits for j, bits in line]
-    front = np.lexsort(keys[-2::-1]) if len(keys) > 1 else np.arange(len(problem.codes))
-    new = np.zeros(len(front), bool)
-    for key in keys[:-1]:
-        new[1:] |= key[front[1:]] != key[front[:-1]]
-    run = np.empty(len(front), np.int64)
-    run[front] = np.cumsum(new)
-    last = keys[-1].astype(np.int64)
-    order = np.lexsort((np.where(run % 2 == 0, last, -last), run)).astype(np.int32)
-    records = np.repeat(order, problem.sizes[order])
-    labels = np.empty(len(records), np.int32)
-    penalty = int(problem.terms[:, 2].sum())
-    _, loss = kernels.cut_all(
-        records, problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch, labels
-    )
-    ends = np.flatnonzero(labels[1:] != labels[:-1]) + 1
-    return int(loss), order, np.diff(ends, prepend=0, append=len(labels))
-
-
-def _along(problem: Layout, space: Space, order: Codes, classes: Ints) -> Runs:
-    """Classes of so many records each along an order of the items; the last has the number 0."""
-    counts, place, which = met(problem.sizes[order], classes)
-    items = order[place]
-    by_item = np.argsort(items, kind="stable")
-    clusters = (len(classes) - 1 - which)[by_item]
-    return problem.dealt(space, Runs.one(space), items[by_item], clusters, counts[by_item])
 
 
 def _moves(space: Space, constraint: Constraint, options: Mapping[str, object]) -> int:

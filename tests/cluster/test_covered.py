@@ -1,0 +1,105 @@
+"""Covers, against a plain loop over records, on random small tables."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from oracle import covers
+
+from dbanon.cluster.layout import layout
+from dbanon.cluster.loss import Loss
+from dbanon.cluster.schemes.lattice.levels import Levels
+from dbanon.cluster.schemes.search import covered
+from dbanon.cluster.schemes.search.covered import Lattice
+from dbanon.models.constraint import AtLeast
+from dbanon.space import space
+
+
+def random_space(rng: random.Random) -> space.Space:
+    """Numbers and categories with NULLs, some records of which are equal."""
+    rows, attributes, columns = rng.randint(1, 120), [], []
+    for _ in range(rng.randint(1, 5)):
+        weight = rng.choice([1.0, 1.0, 2.5])
+        attribute: space.Attribute
+        if rng.random() < 0.4:
+            attribute = space.Number(np.cumsum(np.array([0.0, *(rng.randint(1, 9) for _ in range(11))])), True, weight)
+        else:
+            parent = np.array([-1, 0, 1, 1, 1, 0, 5, 5, 0, 8, 8, 8, 8], np.int32)
+            attribute = space.Tree(parent, np.array([2, 3, 4, 6, 7, 9, 10, 11, 12], np.int32), weight)
+        last = attribute.values - 1 + (rng.random() < 0.3)
+        columns.append(np.array([min(int(rng.expovariate(0.4)), last) for _ in range(rows)], np.int32))
+        attributes.append(attribute)
+    return space.build(attributes, columns, np.zeros(rows, np.uint64), None)[0]
+
+
+def table_of(made: space.Space, least: int, heights: str) -> covers.Table:
+    """The table as the oracle takes it: labels and losses of a level are those of what is equal there."""
+    tuple_of = made.tuple_of
+    levels = [Levels.of(a, made.codes[:, j]) for j, a in enumerate(made.attributes)]
+    terms = Loss(made, 1, heights).terms
+
+    def label(record: int, j: int, level: int) -> int:
+        code = made.codes[tuple_of[record], j]
+        return int(levels[j].up(0, level)[levels[j].steps[0][code]])
+
+    def lost(record: int, j: int, level: int) -> int:
+        alike = [
+            int(code)
+            for code in np.unique(made.codes[:, j])
+            if levels[j].up(0, level)[levels[j].steps[0][code]] == label(record, j, level)
+        ]
+        return int(terms[j].losses(np.array([min(alike)]), np.array([max(alike)]))[0])
+
+    top = tuple(len(of.numbers) - 1 for of in levels)
+    kept: dict[tuple[int, int, int], tuple[int, int]] = {}
+
+    def both(record: int, j: int, level: int) -> tuple[int, int]:
+        key = (int(made.codes[tuple_of[record], j]), j, level)
+        if key not in kept:
+            kept[key] = label(record, j, level), lost(record, j, level)
+        return kept[key]
+
+    return covers.Table(made.rows, top, lambda *at: both(*at)[0], lambda *at: both(*at)[1], least)
+
+
+@pytest.mark.parametrize("heights", ["top", "leaves"])
+@pytest.mark.parametrize("seed", range(30))
+def test_a_cover_is_that_of_a_plain_loop(seed: int, heights: str) -> None:
+    rng = random.Random(f"{seed} {heights}")
+    made, k = random_space(rng), rng.choice([2, 3, 5, 10])
+    problem = layout(made, AtLeast(k), heights)
+    lattice = Lattice.of(made, problem, heights, 10**9, lambda: None)
+    slow = table_of(made, k, heights)
+    whole = max(sum(slow.lost(r, j, level) for j, level in enumerate(slow.top)) for r in range(made.rows))
+    assert lattice.whole == whole
+    if whole == 0:
+        return
+    worth = int(rng.choice([0.05, 0.17, 0.5, 1.0]) * whole)
+    turn, key = covered._cover(lattice, worth)
+    tuple_of = made.tuple_of
+    expected = covers.cover(slow, worth, covered.DEARER, covered.FEW, covered.DEAREST)
+    for number, groups in enumerate(expected):
+        for group in groups:
+            tuples = np.unique(tuple_of[group])
+            assert {int(turn[t]) for t in tuples} == {number}
+            assert len({int(key[t]) for t in tuples}) == 1
+        assert len({int(key[tuple_of[group[0]]]) for group in groups}) == len(groups)
+
+
+def test_covers_are_orders_of_all_items() -> None:
+    rng = random.Random(3)
+    for _ in range(20):
+        made = random_space(rng)
+        problem = layout(made, AtLeast(3), "top")
+        for order in covered.covers(made, problem, "fast", "top", lambda: None):
+            assert np.sort(order).tolist() == list(range(len(problem.codes)))
+
+
+def test_no_cover_goes_on_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left after enough looks is one group; one cover is always made."""
+    monkeypatch.setattr(covered, "LOOKS", {"fast": (50, 0)})
+    made = random_space(random.Random(8))
+    problem = layout(made, AtLeast(2), "top")
+    assert len(list(covered.covers(made, problem, "fast", "top", lambda: None))) == 2
