@@ -142,10 +142,17 @@ def forest_of(publication: Publication, options: Mapping[str, object], weigh: bo
 
 
 def prepared(
-    call: Call, options: Options, algorithm: str, kind: str, *, ontology: Mapping[str, str] | None = None
+    call: Call,
+    options: Options,
+    algorithm: str,
+    kind: str,
+    *,
+    ontology: Mapping[str, str] | None = None,
+    alone: bool = True,
 ) -> Publication:
     """Source, roles, attributes and models of a call, with all common options; `ontology` has hierarchies of sensitive
-    columns, whose own are used whatever the models (None: where models do)."""
+    columns, whose own are used whatever the models (None: where models do). A table that is published `alone` has a
+    quasi-identifier."""
     name = call.function.name
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
@@ -163,6 +170,7 @@ def prepared(
         cuts,
         partial(missing_codes.is_value, call.holds),
         ontology=ontology,
+        alone=alone,
     )
     return Publication(
         function=name,
