@@ -26,8 +26,8 @@ class KeyTypes(DbanonError):
     def __init__(self, function: str, pair: Sequence[tuple[str, str, str]]) -> None:
         said = " and ".join(f"{table}.{column} is {type_}" for table, column, type_ in pair)
         super().__init__(
-            f"{function}: {said}, and cannot be compared as keys. Hint: a view that casts one of them, or other columns "
-            "in key = {'patient_id': 'id'}."
+            f"{function}: {said}, and cannot be compared as keys. Hint: a view that casts one of them, or other "
+            "columns in key = {'patient_id': 'id'}."
         )
 
 
@@ -62,7 +62,8 @@ class MissingKeys(DbanonError):
 
     def __init__(self, function: str, table: str, key: Sequence[str], count: object) -> None:
         super().__init__(
-            f"{function}: {table} has rows without a key ({', '.join(key)} is NULL): {count}. Hint: a view without them."
+            f"{function}: {table} has rows without a key ({', '.join(key)} is NULL): {count}. Hint: a view "
+            "without them."
         )
 
 

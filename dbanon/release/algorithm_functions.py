@@ -79,9 +79,7 @@ def _generic(name: str, algorithm: str | None) -> TableFunction:
     return _function(name, known, _DOC[kind], algorithm, kind)
 
 
-def _function(
-    name: str, known: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str
-) -> TableFunction:
+def _function(name: str, known: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str) -> TableFunction:
     given = [p.example for p in known if p.required]
     if name in _GENERIC:
         given.append("algorithm = 'mondrian'")

@@ -22,12 +22,14 @@ from dbanon.policy import attribute, column_roles, missing_codes
 from dbanon.policy.attribute import Attribute
 from dbanon.release.number_column import value_type
 from dbanon.release.publication import Cleaning, Publication, Run
+from dbanon.release.related import parameters as related
 from dbanon.source import base_tables, catalog, column_types, stored_policy
 from dbanon.sqltext.quote import Sql, text
 
 
 def publication(call: Call) -> Publication:
-    """What a call publishes."""
+    """What a call publishes; OneTableOnly or UnusedArgument where it is about several tables, or should be."""
+    related.refuse(call.function.name, call.options)
     algorithm = cluster.find(str(call.function.algorithm))
     looks_up = algorithm.looks_up is not None and call.options[algorithm.looks_up] is not None
     ontology: Mapping[str, str] | None = {} if looks_up else None

@@ -20,7 +20,6 @@ from dbanon.source.stored_policy import Settings
 from dbanon.source.type_families import FAMILIES
 from dbanon.sqltext.quote import Sql
 
-
 _NEVER = {problem: Sql("NULL") for problem in ("nulls", "wild", "no_values")}
 """What is said of a column of whole numbers without NULL."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dbanon.functions.options import Options
+from collections.abc import Mapping
+
+from dbanon import errors
 from dbanon.functions.parameter_types import Integer, Key, Tables, Text
 from dbanon.functions.parameters import Parameter
 
@@ -26,7 +28,7 @@ RELATED: tuple[Parameter, ...] = (
         "key",
         Key(),
         "With entity or children: the columns that say who a row is about, or {'patient_id': 'id'} where they have "
-        "other names in the table of people.",
+        "other names in the table of people; default: what a FOREIGN KEY of the table says.",
     ),
     Parameter(
         "max_children",
@@ -37,6 +39,24 @@ RELATED: tuple[Parameter, ...] = (
 )
 
 
-def asks(options: Options) -> bool:
+_PAIR = (
+    "a materialized view and its ledger hold one. Hint: in one transaction, CREATE TABLE safe_patients AS FROM "
+    "kacpc('patients', ..., children = 'visits') and CREATE TABLE safe_visits AS FROM kacpc('visits', ..., entity = "
+    "'patients')."
+)
+
+
+def asks(given: Mapping[str, object]) -> bool:
     """Whether a call is about related tables."""
-    return options.get("entity") is not None or options.get("children") is not None
+    return given.get("entity") is not None or given.get("children") is not None
+
+
+def refuse(function: str, given: Mapping[str, object]) -> None:
+    """OneTableOnly where a call is about related tables and only one will do, UnusedArgument where it says something
+    about several tables and is about one."""
+    if asks(given):
+        asked = "entity" if given.get("entity") is not None else "children"
+        raise errors.OneTableOnly(function, f"what is made with {asked}", _PAIR)
+    for name, usual in (("key", None), ("max_children", CAP)):
+        if given.get(name, usual) not in (usual, None):
+            raise errors.UnusedArgument(function, name, "there is neither entity nor children")

@@ -1,23 +1,30 @@
-"""From a call with `entity` or `children` to the tables that are published together: which, their keys, what is refused."""
+"""From a call with `entity` or `children` to the tables that are published together, and what is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dbanon import cluster, errors
 from dbanon.cluster.abilities import Exclusion, NoiseRelease, Suppression, Widening
 from dbanon.functions.call import Call
+from dbanon.models import registry
 from dbanon.release import prepare
 from dbanon.release.publication import Publication
+from dbanon.release.related import key
 from dbanon.release.related.parameters import RELATED
 from dbanon.source.column_types import INTEGERS, person_value
+from dbanon.sqltext.quote import Sql
 
 _SHARED = {"k", "improve", "objective", "cell", "escape", "eloss_height", *(p.name for p in RELATED)}
 """Common parameters that mean the same for all tables of a release."""
 
 _OWN_WAYS = (Exclusion, NoiseRelease, Suppression, Widening)
 """Algorithms with one of these do not publish, or not only, what the rows of a cluster span."""
+
+_MODELS = (
+    "l, t and other models are about one sensitive value a person, and there are several rows. Hint: leave it out, or "
+    "an algorithm without it."
+)
 
 _POLICY = (
     "with entity or children the policies of the tables say what their columns are, so that every call for a table of "
@@ -27,10 +34,12 @@ _POLICY = (
 
 @dataclass(frozen=True)
 class Related:
-    """One of the tables: what of it is published, and the columns that say who a row is about."""
+    """One of the tables: what of it is published, and the columns that say who a row is about, with how these are
+    read."""
 
     publication: Publication
     key: tuple[str, ...]
+    key_values: tuple[Sql, ...]
 
     @property
     def shown(self) -> str:
@@ -64,10 +73,6 @@ def relation(call: Call) -> Relation:
     _refuse_others(call, algorithm)
     own, entity, children = call.text("tbl"), call.options.text("entity"), call.options.listed("children")
     names = [entity or own, *(children or (own,))]
-    given: Sequence[tuple[str, str]] | None = call.options["key"]
-    if given is None:
-        accepts = "the columns that say who a row is about, in all tables"
-        raise errors.MissingArgument(call.function.name, "key", accepts, "key = 'patient_id'")
     of = [_publication(call, name, algorithm) for name in names]
     places = [str(publication.source.sql) for publication in of]
     asked = call.source().sql
@@ -75,7 +80,8 @@ def relation(call: Call) -> Relation:
         accepts = f"different tables with rows about the people of {of[0].source.shown}"
         accepts += "" if asked in places else f", {own} among them"
         raise errors.InvalidArgument(call.function.name, "children" if children else "entity", accepts, names[1:])
-    tables = [_related(call, publication, given, i) for i, publication in enumerate(of)]
+    keys = key.of_tables(call, [publication.source for publication in of])
+    tables = [_related(call, publication, keys[i], i) for i, publication in enumerate(of)]
     for child in tables[1:]:
         _refuse_unlike(call, tables[0], child)
     return Relation(tuple(tables), places.index(asked), int(call.options["max_children"]), algorithm)
@@ -84,10 +90,12 @@ def relation(call: Call) -> Relation:
 def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
     """OneTableOnly where a parameter or the algorithm does not go with several tables."""
     own = {p.name for p in algorithm.own} | {"algorithm"}
+    models = {p.name for p in registry.parameters()} | {"multi"}
     for parameter in call.function.parameters:
         name = parameter.name
         if name not in own and name not in _SHARED and call.options[name] != parameter.default:
-            raise errors.OneTableOnly(call.function.name, name, _POLICY)
+            why = _MODELS if name in models else _POLICY
+            raise errors.OneTableOnly(call.function.name, name, why)
     if any(algorithm.ability(kind) is not None for kind in _OWN_WAYS) or algorithm.looks_up is not None:
         why = "it leaves records out or publishes more than they span. Hint: kacpc, mondrian and best do neither."
         raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", why)
@@ -98,31 +106,29 @@ def _publication(call: Call, name: str, algorithm: cluster.Algorithm) -> Publica
     of = replace(call, positional={**call.positional, "tbl": name})
     found = prepare.prepared(of, call.options, algorithm.name, str(call.function.kind), alone=False)
     if found.demands:
-        why = (
-            "l, t and other models are about one sensitive value a person, and there are several rows. "
-            "Hint: an algorithm without them."
-        )
-        raise errors.OneTableOnly(call.function.name, found.demands[0].parameter, why)
+        raise errors.OneTableOnly(call.function.name, found.demands[0].parameter, _MODELS)
     return found
 
 
-def _related(call: Call, publication: Publication, given: Sequence[tuple[str, str]], i: int) -> Related:
+def _related(call: Call, publication: Publication, own: tuple[str, ...], i: int) -> Related:
     """A table with its key, which is none of what is published and no other than the person; KeyRole, RowsTellApart."""
     source, roles, function = publication.source, publication.roles, call.function.name
-    key = tuple(source.column(function, pair[1 if i == 0 else 0], "key") for pair in given)
     published = [q.column for q in roles.quasi] + [*roles.sensitive, *roles.other]
-    for name in key:
+    values = []
+    for name in own:
         if name in published:
             why = "the policy lets it out, and a key leaves as a pseudonym. Hint: declare it person or identifier."
             raise errors.KeyRole(function, source.shown, name, why)
-        if person_value(publication.read(name), source.columns[name]) is None:
+        value = person_value(publication.read(name), source.columns[name])
+        if value is None:
             raise errors.UnsupportedPerson(function, source.shown, name, source.columns[name])
-    if roles.person is not None and key != (roles.person,):
+        values.append(value)
+    if roles.person is not None and own != (roles.person,):
         why = f"the policy says that {roles.person} tells people apart. Hint: key = '{roles.person}'."
-        raise errors.KeyRole(function, source.shown, key[0], why)
+        raise errors.KeyRole(function, source.shown, own[0], why)
     if i > 0 and roles.other:
         raise errors.RowsTellApart(function, source.shown, roles.other[0])
-    return Related(replace(publication, roles=replace(roles, person=None)), key)
+    return Related(replace(publication, roles=replace(roles, person=None)), own, tuple(values))
 
 
 def _refuse_unlike(call: Call, entity: Related, child: Related) -> None:
@@ -132,11 +138,3 @@ def _refuse_unlike(call: Call, entity: Related, child: Related) -> None:
         if types[0] != types[1] and not set(types) <= set(INTEGERS):
             pair = [(child.shown, ours, types[0]), (entity.shown, theirs, types[1])]
             raise errors.KeyTypes(call.function.name, pair)
-
-
-def key_values(table: Related) -> Iterator[str]:
-    """The key of a row as the release reads it, column by column."""
-    for name in table.key:
-        value = person_value(table.publication.read(name), table.publication.source.columns[name])
-        assert value is not None
-        yield value

@@ -55,6 +55,7 @@ class TableView(NamedColumn):
     own_keys: tuple[Sql, ...]
     key_name: Sql
     class_id: Sql
+    size_name: Sql
     quasi: tuple[QuasiColumn, ...]
     ordered: tuple[QuasiColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
@@ -77,6 +78,23 @@ class TableView(NamedColumn):
         """How the gate reads what is published unchanged."""
         return self.gate.read_unchanged
 
+    @property
+    def loss_of(self) -> Sql:
+        """The name of a measure of it."""
+        return text(f"loss:{self.shown}")
+
+    @property
+    def rows_of(self) -> Sql:
+        return text(f"rows:{self.shown}")
+
+    @property
+    def surplus_of(self) -> Sql:
+        return text(f"rows_surplus:{self.shown}")
+
+    @property
+    def above_of(self) -> Sql:
+        return text(f"rows_above_cap:{self.shown}")
+
     def step(self, name: str) -> Sql:
         """A step that there is once for each table."""
         return identifier(f"{self.plain}: {name}")
@@ -94,6 +112,9 @@ def statement(call: Call) -> Sql:
         first += len(of)
         views.append(_view(found, i, plans[i], own, of))
     tables = [_filled(view, of, own) for view, of in zip(views, plans, strict=True)]
+    shown = [q.plain for q in tables[0].quasi] + [plans[0].names.class_name]
+    sizes = gate_rules.unlike(shown, ["size", *(f"{t.publication.source.table}_rows" for t in found.tables[1:])])
+    tables = [replace(t, size_name=identifier(size)) for t, size in zip(tables, sizes, strict=True)]
     values: dict[str, object] = {
         "tables": tables,
         "parent": tables[0],
@@ -102,6 +123,7 @@ def statement(call: Call) -> Sql:
         "row": own.row,
         "person": own.person,
         "place": own.place,
+        "size_name": tables[0].size_name,
         "cap": found.cap,
         "k": found.entity.publication.k,
         "clustered": _clustered(found, plans[0], views),
@@ -137,8 +159,11 @@ def _view(found: Relation, i: int, of: Plan, own: Own, its_features: Sequence[Fe
         own_keys=tuple(_own_key(name, source.columns[name]) for name in table.key),
         key_name=identifier(key_name),
         class_id=of.names.class_id,
+        size_name=Sql(""),
         quasi=of.columns.quasi,
-        ordered=tuple(sorted(of.columns.quasi, key=lambda q: 2 if not q.is_number else 0 if q.family.is_calendar else 1)),
+        ordered=tuple(
+            sorted(of.columns.quasi, key=lambda q: 2 if not q.is_number else 0 if q.family.is_calendar else 1)
+        ),
         unchanged=of.columns.unchanged,
         output=of.columns.output,
         features=tuple(its_features),
@@ -179,7 +204,9 @@ def _clustered(found: Relation, of: Plan, views: Sequence[TableView]) -> Sql:
     quasi = tuple(features.as_read(q, q.plain) for q in of.columns.quasi) + tuple(f.column for f in every)
     trees = tuple(q for q in quasi if not q.is_number)
     unchanged = tuple(replace(u, read=Sql(f"u{u.i}")) for u in own.columns.unchanged)
-    values = replace(own, columns=replace(own.columns, quasi=quasi, ranged=quasi, trees=trees, unchanged=unchanged)).values
+    values = replace(
+        own, columns=replace(own.columns, quasi=quasi, ranged=quasi, trees=trees, unchanged=unchanged)
+    ).values
     read = {
         "origin": Sql("persons"),
         "source_twice": True,

@@ -14,7 +14,7 @@ parts AS MATERIALIZED (
 {% include 'release/part/spanned.sql' %}
 -- A row a row of the table: what it publishes.
 generalized AS (
-    SELECT s.key AS number{% for q in quasi %}, v.p{{ q.i }}{% endfor %}{% for u in unchanged %}, s.u{{ u.i }}{% endfor +%}
+    SELECT s.key AS number{% for q in quasi %}, v.p{{ q.i }}{% endfor %}{% for u in unchanged %}, s.u{{ u.i }}{% endfor %}, {% if quasi %}({% for q in quasi %}{% if not loop.first %} + {% endif %}v.loss{{ q.i }}{% endfor %}) / {{ quasi|length }}{% else %}0.0{% endif %} AS loss
     FROM source AS s
     JOIN {{ assigned }} AS a ON a.number = s.key
     JOIN cluster_of AS c ON c.cluster = a.cluster
