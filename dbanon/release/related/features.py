@@ -6,7 +6,7 @@ date in them, and by the category that most of them have. None of this is publis
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dbanon.policy.attribute import Attribute
@@ -45,9 +45,13 @@ class Feature:
         return self.of is not None and self.aggregate is None
 
 
-def features(table: Related, first: int) -> list[Feature]:
-    """The features of a table; the first has the number `first`."""
-    return [replace(feature, i=i) for i, feature in enumerate(_features(table.publication, first), first)]
+def features(tables: Sequence[Related], first: int) -> list[list[Feature]]:
+    """The features of each table, of which that of people has none; the first of all has the number `first`."""
+    found: list[list[Feature]] = [[]]
+    for table in tables[1:]:
+        found.append(list(_features(table.publication, first)))
+        first += len(found[-1])
+    return found
 
 
 def _features(of: Publication, first: int) -> Iterator[Feature]:

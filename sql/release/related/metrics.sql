@@ -14,15 +14,15 @@ FROM (
     SELECT 5, 'risk_average', count(*)::DOUBLE / sum(size), 'lower', 'Average re-identification risk: classes / people.', true FROM alike
     {% for t in tables %}
     UNION ALL
-    SELECT {{ 10 + t.i }}, {{ t.loss_of }}, coalesce(avg(loss), 0), 'lower', 'Mean loss of a published cell of the table, from 0 to 1.', false FROM {{ 'made'|of(t) }}
+    SELECT {{ 10 + t.i }}, {{ t.measures.loss }}, coalesce(avg(loss), 0), 'lower', 'Mean loss of a published cell of the table, from 0 to 1.', false FROM {{ 'made'|of(t) }}
     {% endfor %}
     {% for t in children %}
     UNION ALL
-    SELECT {{ 100 * t.i }}, {{ t.rows_of }}, sum(size{{ t.i }}), 'higher', 'Rows of the table that are published.', true FROM reader
+    SELECT {{ 100 * t.i }}, {{ t.measures.rows }}, sum(size{{ t.i }}), 'higher', 'Rows of the table that are published.', true FROM reader
     UNION ALL
-    SELECT {{ 100 * t.i + 1 }}, {{ t.surplus_of }}, sum(least(held{{ t.i }}, {{ cap }}) - size{{ t.i }}), 'lower', 'Rows left out because others of the class have fewer.', false FROM reader
+    SELECT {{ 100 * t.i + 1 }}, {{ t.measures.rows_surplus }}, sum(least(held{{ t.i }}, {{ cap }}) - size{{ t.i }}), 'lower', 'Rows left out because others of the class have fewer.', false FROM reader
     UNION ALL
-    SELECT {{ 100 * t.i + 2 }}, {{ t.above_of }}, sum(held{{ t.i }} - least(held{{ t.i }}, {{ cap }})), 'lower', 'Rows left out because a person has more than max_children.', false FROM reader
+    SELECT {{ 100 * t.i + 2 }}, {{ t.measures.rows_above_cap }}, sum(held{{ t.i }} - least(held{{ t.i }}, {{ cap }})), 'lower', 'Rows left out because a person has more than max_children.', false FROM reader
     {% endfor %}
 )
 WHERE (SELECT passed FROM gate)
