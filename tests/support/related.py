@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-import dbanon
 from oracle.related import Kind, Row
+
+import dbanon
 
 ZIPS = {z: (z[:4] + "*", z[:3] + "**", "*") for z in ("02138", "02139", "02141", "10001", "10002")}
 CODES = {c: (c[0], "*") for c in ("J10", "J11", "I21", "I25", "K29")}
