@@ -524,6 +524,13 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 # --- all of them --------------------------------------------------------------------------------------------
 
 ELSEWHERE = {
+    "KeyRole": "test_mistakes.py",
+    "KeyTypes": "test_mistakes.py",
+    "MissingKeys": "test_mistakes.py",
+    "OneTableOnly": "test_mistakes.py",
+    "Orphans": "test_mistakes.py",
+    "RepeatedKeys": "test_mistakes.py",
+    "RowsTellApart": "test_mistakes.py",
     "FewRecords": "test_ml_utility.py",
     "ManyValues": "test_ml_utility.py",
     "InAPart": "test_frames.py",

@@ -54,7 +54,7 @@ RAISED = [
         f"kacpc('texts', k := 3, entity := 'p', {BY_ID})",
         "texts.id is VARCHAR and p.id is BIGINT, and cannot",
     ),
-    ("kacpc('lists', k := 3, entity := 'p', \"key\" := 'id')", r"lists.id is BIGINT\[\]"),
+    ("kacpc('lists', k := 3, entity := 'p', \"key\" := 'id')", r"lists.id has the type BIGINT\[\]"),
     (f"kacpc('hollow', k := 3, entity := 'p', {BY_ID})", "hollow has no rows"),
     (f"kacpc('v', k := 13, entity := 'p', {BY_ID})", r"k must be between 2 and 12 \(p has 12 rows\), got 13"),
     (f"kacpc('wild', k := 3, entity := 'p', {BY_ID})", "wild.cost"),
