@@ -20,6 +20,10 @@ from dbanon.source.stored_policy import Settings
 from dbanon.source.type_families import FAMILIES
 from dbanon.sqltext.quote import Sql
 
+_OF_SIZE = 4.0
+"""The weight of the number of rows: where people of a class have different numbers, rows are left out whole. Of 1,462
+people with 3,673 care plans, `best` with k = 10 published 67% of the plans by weight 1, 86% by this one."""
+
 _NEVER = {problem: Sql("NULL") for problem in ("nulls", "wild", "no_values")}
 """What is said of a column of whole numbers without NULL."""
 
@@ -55,7 +59,7 @@ def features(tables: Sequence[Related], first: int) -> list[list[Feature]]:
 
 
 def _features(of: Publication, first: int) -> Iterator[Feature]:
-    whole = Quasi(f"{of.source.shown}: rows", "INTEGER", Settings())
+    whole = Quasi(f"{of.source.shown}: rows", "INTEGER", Settings(weight=_OF_SIZE))
     kinds: list[tuple[int | None, str, str | None, Attribute]] = [(None, "rows", None, Attribute(whole, "integer"))]
     for i, attribute in enumerate(of.attributes):
         if attribute.is_number:
