@@ -13,8 +13,8 @@ class OneTableOnly(DbanonError):
     outcome = "usage"
     words = " goes with one table only: "
 
-    def __init__(self, function: str, what: str, why: str) -> None:
-        super().__init__(f"{function}: {what} goes with one table only: {why}")
+    def __init__(self, function: str, what: str, why: str, hint: str) -> None:
+        super().__init__(f"{function}: {what} goes with one table only: {why}. Hint: {hint}.")
 
 
 class KeyTypes(DbanonError):
@@ -23,11 +23,10 @@ class KeyTypes(DbanonError):
     outcome = "usage"
     words = " and cannot be compared as keys"
 
-    def __init__(self, function: str, pair: Sequence[tuple[str, str, str]]) -> None:
-        said = " and ".join(f"{table}.{column} is {type_}" for table, column, type_ in pair)
+    def __init__(self, function: str, own: str, type_: str, entity: str, key: str, key_type: str) -> None:
         super().__init__(
-            f"{function}: {said}, and cannot be compared as keys. Hint: a view that casts one of them, or other "
-            "columns in key = {'patient_id': 'id'}."
+            f"{function}: {own} is {type_} and {entity}.{key} is {key_type}, and cannot be compared as keys. "
+            "Hint: a view that casts one of them, or other columns in key = {'patient_id': 'id'}."
         )
 
 
@@ -37,8 +36,8 @@ class KeyRole(DbanonError):
     outcome = "refused"
     words = " cannot be the key: "
 
-    def __init__(self, function: str, table: str, column: str, why: str) -> None:
-        super().__init__(f"{function}: {table}.{column} cannot be the key: {why}")
+    def __init__(self, function: str, table: str, column: str, why: str, hint: str) -> None:
+        super().__init__(f"{function}: {table}.{column} cannot be the key: {why}. Hint: {hint}.")
 
 
 class RowsTellApart(DbanonError):

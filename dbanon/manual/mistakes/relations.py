@@ -18,13 +18,13 @@ _KEY = ("patient_number",)
 
 MISTAKES: tuple[Mistake, ...] = (
     sql(
-        errors.OneTableOnly("kacpc", "what is made with entity", parameters.PAIR),
+        errors.OneTableOnly("kacpc", "what is made with entity", *parameters.PAIR),
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * "
         "FROM kacpc('visits', k = 10, entity = 'people', key = 'patient_number');",
         *_TABLES,
     ),
     sql(
-        errors.KeyTypes("kacpc", [("visits", "zip", "VARCHAR"), ("people", "patient_number", "BIGINT")]),
+        errors.KeyTypes("kacpc", "visits.zip", "VARCHAR", "people", "patient_number", "BIGINT"),
         "FROM kacpc('visits', k = 10, entity = 'people', key = {'zip': 'patient_number'});",
         *_TABLES,
         "UPDATE dbanon.policy SET role = 'quasi' WHERE table_name = 'visits' AND column_name = 'patient_number';",
@@ -35,7 +35,8 @@ MISTAKES: tuple[Mistake, ...] = (
             "kacpc",
             "people",
             "sex",
-            "the policy lets it out, and a key leaves as a pseudonym. Hint: declare it person or identifier.",
+            "the policy lets it out, and a key leaves as a pseudonym",
+            "declare it person or identifier",
         ),
         "FROM kacpc('visits', k = 10, entity = 'people', key = {'patient_number': 'sex'});",
         *_TABLES,

@@ -40,10 +40,11 @@ RELATED: tuple[Parameter, ...] = (
 
 
 PAIR = (
-    "a materialized view and its ledger hold one. Hint: in one transaction, CREATE TABLE safe_patients AS FROM "
-    "kacpc('patients', ..., children = 'visits') and CREATE TABLE safe_visits AS FROM kacpc('visits', ..., entity = "
-    "'patients')."
+    "a materialized view and its ledger hold one",
+    "in one transaction, CREATE TABLE safe_patients AS FROM kacpc('patients', ..., children = 'visits') and CREATE "
+    "TABLE safe_visits AS FROM kacpc('visits', ..., entity = 'patients')",
 )
+"""Why several tables make no materialized view, and what to do."""
 
 
 def asks(given: Mapping[str, object]) -> bool:
@@ -56,7 +57,7 @@ def refuse(function: str, given: Mapping[str, object]) -> None:
     about several tables and is about one."""
     if asks(given):
         asked = "entity" if given.get("entity") is not None else "children"
-        raise errors.OneTableOnly(function, f"what is made with {asked}", PAIR)
+        raise errors.OneTableOnly(function, f"what is made with {asked}", *PAIR)
     for name, usual in (("key", None), ("max_children", CAP)):
         if given.get(name, usual) not in (usual, None):
             raise errors.UnusedArgument(function, name, "there is neither entity nor children")

@@ -13,7 +13,7 @@ from dbanon.release.publication import Publication
 from dbanon.release.related import key
 from dbanon.release.related.parameters import RELATED
 from dbanon.source.column_types import INTEGERS, person_value
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.quote import Sql, text
 
 _SHARED = {"k", "improve", "objective", "cell", "escape", "eloss_height", *(p.name for p in RELATED)}
 """Common parameters that mean the same for all tables of a release."""
@@ -22,14 +22,18 @@ _OWN_WAYS = (Exclusion, NoiseRelease, Suppression, Widening)
 """Algorithms with one of these do not publish, or not only, what the rows of a cluster span."""
 
 _MODELS = (
-    "l, t and other models are about one sensitive value a person, and there are several rows. Hint: leave it out, or "
-    "an algorithm without it."
+    "l, t and other models are about one sensitive value a person, and there are several rows",
+    "leave it out, or take an algorithm without it",
 )
 
 _POLICY = (
-    "with entity or children the policies of the tables say what their columns are, so that every call for a table of "
-    "the release means the same release. Hint: leave it out, or UPDATE dbanon.policy."
+    "with entity or children the policies alone say what columns are and how they are published, so that every call "
+    "for a table of the release means the same release",
+    "leave it out, or UPDATE dbanon.policy",
 )
+
+_WAYS = ("it leaves records out or publishes more than they span", "kacpc, mondrian and best do neither")
+"""Why something goes with one table only, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +99,9 @@ def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
         name = parameter.name
         if name not in own and name not in _SHARED and call.options[name] != parameter.default:
             why = _MODELS if name in models else _POLICY
-            raise errors.OneTableOnly(call.function.name, name, why)
+            raise errors.OneTableOnly(call.function.name, name, *why)
     if any(algorithm.ability(kind) is not None for kind in _OWN_WAYS) or algorithm.looks_up is not None:
-        why = "it leaves records out or publishes more than they span. Hint: kacpc, mondrian and best do neither."
-        raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", why)
+        raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", *_WAYS)
 
 
 def _publication(call: Call, name: str, algorithm: cluster.Algorithm) -> Publication:
@@ -106,7 +109,7 @@ def _publication(call: Call, name: str, algorithm: cluster.Algorithm) -> Publica
     of = replace(call, positional={**call.positional, "tbl": name})
     found = prepare.prepared(of, call.options, algorithm.name, str(call.function.kind), alone=False)
     if found.demands:
-        raise errors.OneTableOnly(call.function.name, found.demands[0].parameter, _MODELS)
+        raise errors.OneTableOnly(call.function.name, found.demands[0].parameter, *_MODELS)
     return found
 
 
@@ -117,15 +120,15 @@ def _related(call: Call, publication: Publication, own: tuple[str, ...], i: int)
     values = []
     for name in own:
         if name in published:
-            why = "the policy lets it out, and a key leaves as a pseudonym. Hint: declare it person or identifier."
-            raise errors.KeyRole(function, source.shown, name, why)
+            why = "the policy lets it out, and a key leaves as a pseudonym"
+            raise errors.KeyRole(function, source.shown, name, why, "declare it person or identifier")
         value = person_value(publication.read(name), source.columns[name])
         if value is None:
             raise errors.UnsupportedPerson(function, source.shown, name, source.columns[name])
         values.append(value)
     if roles.person is not None and own != (roles.person,):
-        why = f"the policy says that {roles.person} tells people apart. Hint: key = '{roles.person}'."
-        raise errors.KeyRole(function, source.shown, own[0], why)
+        why = f"the policy says that {roles.person} tells people apart"
+        raise errors.KeyRole(function, source.shown, own[0], why, f"key = {text(roles.person)}")
     if i > 0 and roles.other:
         raise errors.RowsTellApart(function, source.shown, roles.other[0])
     return Related(replace(publication, roles=replace(roles, person=None)), own, tuple(values))
@@ -136,5 +139,5 @@ def _refuse_unlike(call: Call, entity: Related, child: Related) -> None:
     for ours, theirs in zip(child.key, entity.key, strict=True):
         types = (child.publication.source.columns[ours], entity.publication.source.columns[theirs])
         if types[0] != types[1] and not set(types) <= set(INTEGERS):
-            pair = [(child.shown, ours, types[0]), (entity.shown, theirs, types[1])]
-            raise errors.KeyTypes(call.function.name, pair)
+            own = f"{child.shown}.{ours}"
+            raise errors.KeyTypes(call.function.name, own, types[0], entity.shown, theirs, types[1])
