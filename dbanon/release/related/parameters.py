@@ -40,7 +40,7 @@ RELATED: tuple[Parameter, ...] = (
 
 
 PAIR = (
-    "a materialized view and its ledger hold one",
+    "a materialized view, a version in the ledger and an element of SQLAlchemy are one table each",
     "in one transaction, CREATE TABLE safe_patients AS FROM kacpc('patients', ..., children = 'visits') and CREATE "
     "TABLE safe_visits AS FROM kacpc('visits', ..., entity = 'patients')",
 )

@@ -93,6 +93,15 @@ def test_a_mistake_is_one_error(opened: Any, call: str, said: str | None) -> Non
     assert "release gate" not in str(caught.value)
 
 
+def test_elements_of_sqlalchemy_refuse_several_tables() -> None:
+    sa = pytest.importorskip("sqlalchemy")
+    alchemy = pytest.importorskip("dbanon.alchemy")
+    day = sa.Column("day", sa.Integer, info=alchemy.quasi())
+    visits = sa.Table("visits", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), day)
+    with pytest.raises(dbanon.DbanonError, match="what is made with entity goes with one table only"):
+        alchemy.anonymized(visits, "kacpc", k=3, entity="people")
+
+
 def test_what_takes_one_table_refuses_several(opened: Any) -> None:
     called = "kacpc('v', k = 3, entity = 'p', key = 'id')"
     with dbanon.connect(":memory:") as con:
