@@ -14,7 +14,7 @@ import dbanon
 
 ZIPS = {z: (z[:4] + "*", z[:3] + "**", "*") for z in ("02138", "02139", "02141", "10001", "10002")}
 CODES = {c: (c[0], "*") for c in ("J10", "J11", "I21", "I25", "K29")}
-KEY = "\"key\" := {'patient_id': 'id'}"
+KEY = "key := {'patient_id': 'id'}"
 KINDS: tuple[tuple[Kind, ...], ...] = (("number", ZIPS), ("date", CODES), ("number",))
 """Of patients, visits and labs."""
 

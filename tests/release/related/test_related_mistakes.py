@@ -10,7 +10,7 @@ import pytest
 
 import dbanon
 
-BY_ID = "\"key\" := 'id'"
+BY_ID = "key := 'id'"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def opened() -> Iterator[Any]:
 RAISED = [
     ("kacpc('v', k := 3, entity := 'p')", r"key is missing; .*v has no FOREIGN KEY to p"),
     (f"kacpc('v', k := 3, entity := 'q', {BY_ID})", "no table, view or file 'q'"),
-    ("kacpc('v', k := 3, entity := 'p', \"key\" := 'who')", "p has no column 'who'"),
+    ("kacpc('v', k := 3, entity := 'p', key := 'who')", "p has no column 'who'"),
     (f"kacpc('v', k := 3, entity := 'twice', {BY_ID})", r"twice has keys of several rows \(id\): 1"),
     (f"kacpc('p', k := 3, entity := 'v', {BY_ID})", r"v has keys of several rows \(id\): 12"),
     (f"kacpc('v', k := 3, entity := 'nobody', {BY_ID})", r"nobody has rows without a key \(id is NULL\): 1"),
@@ -54,12 +54,12 @@ RAISED = [
         f"kacpc('texts', k := 3, entity := 'p', {BY_ID})",
         "texts.id is VARCHAR and p.id is BIGINT, and cannot",
     ),
-    ("kacpc('lists', k := 3, entity := 'p', \"key\" := 'id')", r"lists.id has the type BIGINT\[\]"),
+    ("kacpc('lists', k := 3, entity := 'p', key := 'id')", r"lists.id has the type BIGINT\[\]"),
     (f"kacpc('hollow', k := 3, entity := 'p', {BY_ID})", "hollow has no rows"),
     (f"kacpc('v', k := 13, entity := 'p', {BY_ID})", r"k must be between 2 and 12 \(p has 12 rows\), got 13"),
     (f"kacpc('wild', k := 3, entity := 'p', {BY_ID})", "wild.cost"),
-    ("kacpc('v', k := 3, entity := 'p', \"key\" := {'n': 'age'})", "p.age cannot be the key: the policy lets it out"),
-    ("kacpc('v', k := 3, entity := 'p', \"key\" := {'cost': 'id'})", "v.cost cannot be the key"),
+    ("kacpc('v', k := 3, entity := 'p', key := {'n': 'age'})", "p.age cannot be the key: the policy lets it out"),
+    ("kacpc('v', k := 3, entity := 'p', key := {'cost': 'id'})", "v.cost cannot be the key"),
     (f"kacpc('v', k := 3, entity := 'homes', {BY_ID})", "homes.id cannot be the key: the policy says that home tells"),
     (f"kacpc('open', k := 3, entity := 'p', {BY_ID})", "open.s is declared other: values of several rows"),
     (f"kacpc('v', k := 3, entity := 'v', {BY_ID})", "entity must be different tables"),
@@ -77,7 +77,7 @@ RAISED = [
     ("kacpc_metrics('v', k := 3, max_children := 3)", "max_children has no effect"),
     (f"kacpc('v', k := 3, max_children := 0, entity := 'p', {BY_ID})", "max_children must be an integer of at least 1"),
     (f"kacpc('v', k := 3, entity := 7, {BY_ID})", "entity must be a table's name"),
-    ("kacpc('v', k := 3, entity := 'p', \"key\" := {'id': 'id', 'n': 'ID'})", "key must be a column, a list"),
+    ("kacpc('v', k := 3, entity := 'p', key := {'id': 'id', 'n': 'ID'})", "key must be a column, a list"),
 ]
 
 

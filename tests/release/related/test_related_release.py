@@ -102,7 +102,7 @@ def test_names_with_an_equals_sign(opened: Any) -> None:
         clinic(other.raw, 3, 25)
         rows = other.execute("FROM kacpc('visits', k=3, entity='patients', key={'patient_id': 'id'})").fetchall()
     assert rows == con.execute(f"FROM {ROWS}").fetchall()
-    plain = "kacpc('visits', k = 3, entity = 'patients', \"key\" := {'patient_id': 'id'})"
+    plain = "kacpc('visits', k = 3, entity = 'patients', key := {'patient_id': 'id'})"
     assert con.execute(f"FROM {plain}").fetchall() == rows
 
 
@@ -148,13 +148,13 @@ def test_keys_of_several_columns_and_hostile_names() -> None:
         name = '"' + child.replace('"', '""') + '"'
         dbanon.declare(con, name, source="quasi", class_id="sensitive")
         quoted = name.replace("'", "''")
-        call = f"kacpc('{quoted}', k := 3, entity := '\"{parent}\"', \"key\" := ['b c', 'a'])"
+        call = f"kacpc('{quoted}', k := 3, entity := '\"{parent}\"', key := ['b c', 'a'])"
         rows = con.execute(f"FROM {call}").fetchall()
         assert len(rows) == 36
         assert columns(con, call) == [
             ("entity_id", "BIGINT"), ("source", "VARCHAR"), ("class_id", "VARCHAR"), ("class_id_", "BIGINT"),
         ]  # fmt: skip
-        people = f"kacpc('\"{parent}\"', k := 3, children := '{quoted}', \"key\" := ['b c', 'a'])"
+        people = f"kacpc('\"{parent}\"', k := 3, children := '{quoted}', key := ['b c', 'a'])"
         assert sorted(row[0] for row in con.execute(f"FROM {people}").fetchall()) == list(range(1, 13))
 
 
@@ -165,11 +165,9 @@ def test_tables_without_quasi_identifiers_are_told_apart_by_numbers_of_rows_alon
         con.execute("CREATE TABLE c AS SELECT i AS id FROM range(9) AS r (i), range(3) AS s (j) WHERE j <= i % 3")
         dbanon.declare(con, "p", id="person", s="sensitive")
         dbanon.declare(con, "c", id="person")
-        found = con.execute("FROM kacpc_classes('c', k := 3, entity := 'p', \"key\" := 'id')").fetchall()
+        found = con.execute("FROM kacpc_classes('c', k := 3, entity := 'p', key := 'id')").fetchall()
         assert found == [(1, 3, 1), (2, 3, 2), (3, 3, 3)]
-        assert con.execute("SELECT count(*) FROM kacpc('c', k := 3, entity := 'p', \"key\" := 'id')").fetchall() == [
-            (18,)
-        ]
+        assert con.execute("SELECT count(*) FROM kacpc('c', k := 3, entity := 'p', key := 'id')").fetchall() == [(18,)]
 
 
 def test_a_foreign_key_says_what_the_key_is() -> None:
