@@ -25,6 +25,7 @@ from dbanon.policy import attribute, column_roles
 from dbanon.policy.attribute import Attribute
 from dbanon.release import prepare
 from dbanon.release.published_schema import PublishedSchema, classes_order, published_schema
+from dbanon.release.related import parameters as related
 from dbanon.source import stored_policy
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql
@@ -116,7 +117,9 @@ class Shape:
 
 
 def shape(called: TableFunction, relation: Relation, options: Mapping[str, object]) -> Shape:
-    """The shape of a call, or the error that the call would be: of columns, roles, settings and privacy models."""
+    """The shape of a call, or the error that the call would be: of columns, roles, settings and privacy models, or of
+    what is made of several tables."""
+    related.refuse(called.name, options)
     function, noise = called.name, prepare.noise_of(called, options)
     types = {name: _duckdb(type_) for name, type_ in relation.types.items()}
     declared = [role.declared(name) for name, role in relation.roles.items() if role is not None]

@@ -70,11 +70,12 @@ class NotMade(DbanonError):
 class NoKeyedColumns(DbanonError):
     """Pseudonyms, masks and shifted dates where they are not published."""
 
-    def __init__(self, function: str, table: str, columns: Iterable[str], where: str) -> None:
+    def __init__(self, function: str, table: str, columns: Iterable[str], where: str, hint: str | None = None) -> None:
         columns = list(columns)
+        hint = hint or f"leave them out, withhold = [{', '.join(repr(c) for c in columns)}]."
         super().__init__(
             f"{function}: {listed(columns)} of {table} have the role pseudonym, mask or shift, which {where} does not "
-            f"publish. Hint: leave them out, withhold = [{', '.join(repr(c) for c in columns)}]."
+            f"publish. Hint: {hint}"
         )
 
 

@@ -380,3 +380,37 @@ class PerColumn:
 
     def __str__(self) -> str:
         return " or ".join([f"{self.example} ({self.kind} a column)", *(f"'{w}'" for w in self.words)])
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A list of different names of tables; a single one may stand alone."""
+
+    invalid: tuple[object, ...] = (1, [], [1], ["a", "A"], {"a": 1})
+
+    def check(self, value: object) -> tuple[str, ...]:
+        names = [value] if isinstance(value, str) else value
+        if not names:
+            raise ValueError
+        return Columns().check(names)
+
+    def __str__(self) -> str:
+        return "a list of different names of tables, such as ['visits', 'labs'], or one of them"
+
+
+@dataclass(frozen=True)
+class Key:
+    """Columns that two tables share, as pairs: of the table with many rows a person, and of that of people."""
+
+    invalid: tuple[object, ...] = (1, [], {}, ["a", "A"], {"a": 1}, {"a": "b", "c": "B"})
+
+    def check(self, value: object) -> tuple[tuple[str, str], ...]:
+        if not value:
+            raise ValueError
+        if not isinstance(value, Mapping):
+            return tuple((name, name) for name in Columns().check(value))
+        theirs = Columns().check([str(name) for name in value])
+        return tuple(zip(theirs, Columns().check(list(value.values())), strict=True))
+
+    def __str__(self) -> str:
+        return "a column, a list of different columns, or {'patient_id': 'id'}"

@@ -12,10 +12,12 @@ from dbanon.functions.example import Example
 from dbanon.functions.parameters import Parameter, shown
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import ENDINGS, TableFunction
+from dbanon.release.related.parameters import RELATED
 from dbanon.stream import Stream
 from dbanon.stream import find as find_stream
 
 _COMMON_TITLE = "Parameters of every algorithm"
+_COMMON = (*COMMON, *RELATED)
 
 SCALARS = {f.name: f for f in scalar_functions.FUNCTIONS}
 """The scalar functions by name."""
@@ -102,7 +104,7 @@ def _parameters(function: TableFunction, alone: bool) -> list[str]:
     """A function's own parameters, then those that every algorithm has, or a link to them."""
     if not function.kind:
         return ["## Parameters", _rows(function.parameters)] if function.parameters else []
-    own = [p for p in function.parameters if p.required or p not in COMMON]
+    own = [p for p in function.parameters if p.required or p not in _COMMON]
     rest = [p for p in function.parameters if p not in own]
     others = (
         [f"## {_COMMON_TITLE}", _rows(rest)]
@@ -118,7 +120,7 @@ def common() -> str:
         f"# {_COMMON_TITLE}",
         "All functions of all algorithms take them, with `:=` or `=`, in any order. The page of a function tells where "
         "its algorithm has another default.",
-        _rows(COMMON),
+        _rows(_COMMON),
         "[All functions](index.md), [errors](errors.md)",
     ]
     return "\n\n".join(parts) + "\n"

@@ -96,6 +96,7 @@ def resolve(
     is_value: IsValue,
     *,
     ontology: Mapping[str, str] | None = None,
+    alone: bool = True,
 ) -> Roles:
     """The roles of one call.
 
@@ -103,7 +104,7 @@ def resolve(
     declared one, `cuts` whether a top or bottom of the call lies within a cell of the grid, `is_value` whether a code
     can be a value of a type; `ontology` has hierarchies of sensitive columns, whose own are used whatever the models
     (None: where models do). Where the policy says anything of the table, a column it does not name is withheld whatever
-    the call asks.
+    the call asks. A table that is published `alone` has a quasi-identifier.
 
     Raises UnknownColumn, UnknownRole, TwoRoles, LoosensPolicy, CutsGrid, Undeclared or NoPolicy.
     """
@@ -113,7 +114,7 @@ def resolve(
     order = [asked.column(name, "qi") for name in asked.names("qi")]
     if options["qi"] is None:
         order = [name for name in source.columns if roles[name] == "quasi"]
-    if not order:
+    if not order and (alone or not policy):
         raise errors.NoPolicy(function, source.shown, source.columns)
     quasi = tuple(Quasi(name, source.columns[name], _settings(asked, name, policy.get(name))) for name in order)
     sensitive = {name: policy.get(name) for name, role in roles.items() if role == "sensitive"}

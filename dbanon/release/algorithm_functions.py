@@ -12,6 +12,8 @@ from dbanon.functions.parameter_types import Flag, Integer, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import ENDINGS, TableFunction
 from dbanon.release import plan, prepare
+from dbanon.release.related import parameters
+from dbanon.release.related import statement as related_tables
 from dbanon.sqltext.quote import Sql
 
 _DOC = {
@@ -51,6 +53,8 @@ _GENERIC = {f"anonymize{ending}": kind for ending, kind in ENDINGS.items()} | {"
 
 def statement(call: Call) -> Sql:
     """The SQL of a call that publishes; errors are those of the policy, the roles, the hierarchies and the models."""
+    if parameters.asks(call.options):
+        return related_tables.statement(call)
     publication = prepare.publication(call)
     if call.session.released is not None and publication.kind == "release":
         call.session.released.append(plan.published_names(publication))
@@ -61,8 +65,8 @@ def _functions(algorithm: str) -> Iterator[TableFunction]:
     """The three functions of an algorithm."""
     found = find(algorithm)
     for ending, kind in ENDINGS.items():
-        parameters = found.parameters + _OF_KIND.get(kind, ())
-        yield _function(algorithm + ending, parameters, f"{found.title}. {_DOC[kind]}", algorithm, kind)
+        known = found.parameters + _OF_KIND.get(kind, ()) + parameters.RELATED
+        yield _function(algorithm + ending, known, f"{found.title}. {_DOC[kind]}", algorithm, kind)
 
 
 def _generic(name: str, algorithm: str | None) -> TableFunction:
@@ -70,13 +74,13 @@ def _generic(name: str, algorithm: str | None) -> TableFunction:
     kind = _GENERIC[name]
     own = {p.name: p for a in algorithms() if algorithm in (None, a.name) for p in a.parameters}
     own |= {p.name: p for p in COMMON if algorithm is None}
-    return _function(name, (_ALGORITHM, *_OF_KIND.get(kind, ()), *own.values()), _DOC[kind], algorithm, kind)
+    related = parameters.RELATED if kind in ENDINGS.values() else ()
+    known = (_ALGORITHM, *_OF_KIND.get(kind, ()), *own.values(), *related)
+    return _function(name, known, _DOC[kind], algorithm, kind)
 
 
-def _function(
-    name: str, parameters: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str
-) -> TableFunction:
-    given = [p.example for p in parameters if p.required]
+def _function(name: str, known: tuple[Parameter, ...], doc: str, algorithm: str | None, kind: str) -> TableFunction:
+    given = [p.example for p in known if p.required]
     if name in _GENERIC:
         given.append("algorithm = 'mondrian'")
     example = Example(_EXAMPLES[kind].format(name, ", ".join(given)))
@@ -88,7 +92,7 @@ def _function(
     return TableFunction(
         name,
         ("tbl",),
-        parameters,
+        known,
         doc,
         statement,
         example,

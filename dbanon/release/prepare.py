@@ -24,12 +24,14 @@ from dbanon.policy.attribute import Attribute
 from dbanon.release import made_columns
 from dbanon.release.number_column import value_type
 from dbanon.release.publication import Cleaning, Publication, Run
+from dbanon.release.related import parameters as related
 from dbanon.source import base_tables, catalog, column_types, stored_policy
 from dbanon.sqltext.quote import Sql, text
 
 
 def publication(call: Call) -> Publication:
-    """What a call publishes."""
+    """What a call publishes; OneTableOnly or UnusedArgument where it is about several tables, or should be."""
+    related.refuse(call.function.name, call.options)
     algorithm = cluster.find(str(call.function.algorithm))
     looks_up = algorithm.looks_up is not None and call.options[algorithm.looks_up] is not None
     ontology: Mapping[str, str] | None = {} if looks_up else None
@@ -145,10 +147,17 @@ def forest_of(publication: Publication, options: Mapping[str, object], weigh: bo
 
 
 def prepared(
-    call: Call, options: Options, algorithm: str, kind: str, *, ontology: Mapping[str, str] | None = None
+    call: Call,
+    options: Options,
+    algorithm: str,
+    kind: str,
+    *,
+    ontology: Mapping[str, str] | None = None,
+    alone: bool = True,
 ) -> Publication:
     """Source, roles, attributes and models of a call, with all common options; `ontology` has hierarchies of sensitive
-    columns, whose own are used whatever the models (None: where models do)."""
+    columns, whose own are used whatever the models (None: where models do). A table that is published `alone` has a
+    quasi-identifier."""
     name = call.function.name
     source = call.source()
     policy = stored_policy.policy_of(source, call.cursor)
@@ -166,6 +175,7 @@ def prepared(
         cuts,
         partial(missing_codes.is_value, call.holds),
         ontology=ontology,
+        alone=alone,
     )
     return Publication(
         function=name,

@@ -17,6 +17,7 @@ import duckdb
 from dbanon import errors, session
 from dbanon.functions import arguments, literals
 from dbanon.functions.registry import table_functions
+from dbanon.release.related import parameters as related
 from dbanon.sqltext.quote import Sql, identifier, joined, literal
 from dbanon.views import materialized, streaming
 
@@ -364,6 +365,7 @@ def run(view: View, connection: Any, ready: Callable[[str], str], parameters: ob
             if view.exists and streaming.exists(connection, name):
                 return Sql(f"{_grown(streaming.Grown(name, 0, 0, 0, 0, 0))} WHERE false")
             raise
+    related.refuse(function, given)
     try:
         made = materialized.materialize(
             connection, name, function, source, key=view.key, replace=view.replace, **options, **given

@@ -525,6 +525,13 @@ def test_arguments_of_a_plain_connection_are_read_whole_or_refused(con: Any) -> 
 
 ELSEWHERE = {
     "ChangedModel": "test_releases.py",
+    "KeyRole": "test_related_mistakes.py",
+    "KeyTypes": "test_related_mistakes.py",
+    "MissingKeys": "test_related_mistakes.py",
+    "OneTableOnly": "test_related_mistakes.py",
+    "Orphans": "test_related_mistakes.py",
+    "RepeatedKeys": "test_related_mistakes.py",
+    "RowsTellApart": "test_related_mistakes.py",
     "FewRecords": "test_ml_utility.py",
     "ManyValues": "test_ml_utility.py",
     "InAPart": "test_frames.py",

@@ -31,6 +31,10 @@ PEOPLE = """
         'note ' || i AS note
     FROM range(16) AS r (i);
     CREATE TABLE guests AS FROM people;
+    CREATE TABLE hosts (id INTEGER PRIMARY KEY, age INTEGER);
+    CREATE TABLE stays (host INTEGER REFERENCES hosts (id), guest INTEGER, nights INTEGER);
+    INSERT INTO hosts SELECT i, 20 + i * 3 FROM range(12) AS r (i);
+    INSERT INTO stays SELECT i % 12, i % 5, i * 7 % 20 FROM range(40) AS r (i);
 """
 ROLES = {"rid": "identifier", "age": "quasi", "sex": "quasi", "disease": "sensitive", "region": "other"}
 WARDS = "E'a1;a;*\\na2;a;*\\nb1;b;*\\nb2;b;*'"
@@ -107,12 +111,20 @@ CASES = [
     free("prune_unused", "false", "qi := ['age', 'ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\nb1;b;*\\n"
          "b2;b;*\\nc1;c;d;e;*\\nc2;c;d;e;*'}"),
 ]  # fmt: skip
+CASES += [
+    Case("entity", "'hosts'", table="stays"),
+    Case("children", "['stays']", table="hosts"),
+    Case("key", "{'guest': 'id'}", "entity := 'hosts'", table="stays"),
+    Case("max_children", "1", "entity := 'hosts'", table="stays"),
+]
 BY_NAME = {case.parameter: case for case in CASES}
 
 
 def prepare(connection: Any) -> Any:
     connection.execute(PEOPLE)
     dbanon.declare(connection, "people", **ROLES)
+    dbanon.declare(connection, "hosts", age="quasi")
+    dbanon.declare(connection, "stays", nights="quasi")
     return connection
 
 

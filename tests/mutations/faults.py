@@ -310,4 +310,17 @@ FAULTS = {
         'storage_version or "latest"',
         ("tests/files/test_storage.py", "tests/views/test_publish.py"),
     ),
+    # Related tables
+    "nobody counts who is alone over several tables": Fault(
+        "sql/release/related/gate.sql",
+        "count(*) FILTER (WHERE size < {{ k }}) AS small",
+        "0 AS small",
+        ("tests/release/related/test_related_mutants.py",),
+    ),
+    "rows are published that only some of a class have": Fault(
+        "sql/release/related/path.sql",
+        "WHERE place <= size",
+        "WHERE place <= size + 1",
+        ("tests/release/related/test_related_attack.py", "tests/release/related/test_related_release.py"),
+    ),
 }

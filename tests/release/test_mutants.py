@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from functools import cache
+from functools import partial
 from typing import Any
 
 import duckdb
-import jinja2
 import pytest
+from support import broken_template
 
 import dbanon
 from dbanon.policy import attribute, column_roles
 from dbanon.release import column_views, measures, plan
-from dbanon.sqltext import resources, template
 from dbanon.sqltext.quote import Sql
 
 REFUSED = "release gate refused the result"
@@ -55,19 +54,7 @@ def people() -> Iterator[Any]:
 @pytest.fixture
 def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
     """Changes one text of one template."""
-
-    def change(name: str, old: str, new: str) -> None:
-        assert old in resources.sql(name), "the mutant no longer applies"
-        made = template._templates.__wrapped__()
-        real = resources.sql
-
-        def read(asked: str) -> str:
-            return template._whole_lines(real(asked).replace(old, new) if asked == name else real(asked))
-
-        made.loader = jinja2.FunctionLoader(read)
-        monkeypatch.setattr(template, "_templates", cache(lambda: made))
-
-    return change
+    return partial(broken_template.change, monkeypatch)
 
 
 def refused(con: Any, function: str, call: str = CALL) -> str:

@@ -100,6 +100,19 @@ WORKS = (
         "VLDB 2007, 758-769",
     ),
     Work(
+        "Nergiz et al. 2009",
+        "Nergiz, M. E., Clifton, C. and Nergiz, A. E.",
+        "Multirelational k-anonymity",
+        "IEEE Transactions on Knowledge and Data Engineering 21(8), 1104-1117",
+        "10.1109/TKDE.2008.210",
+    ),
+    Work(
+        "Terrovitis et al. 2008",
+        "Terrovitis, M., Mamoulis, N. and Kalnis, P.",
+        "Privacy-preserving anonymization of set-valued data",
+        "VLDB 2008",
+    ),
+    Work(
         "Rubner et al. 2000",
         "Rubner, Y., Tomasi, C. and Guibas, L. J.",
         "The earth mover's distance as a metric for image retrieval",

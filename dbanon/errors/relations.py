@@ -1,0 +1,90 @@
+"""Related tables: people, and the rows about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbanon.errors.base import DbanonError
+
+
+class OneTableOnly(DbanonError):
+    """What goes with a release of one table only."""
+
+    outcome = "usage"
+    words = " goes with one table only: "
+
+    def __init__(self, function: str, what: str, why: str, hint: str) -> None:
+        super().__init__(f"{function}: {what} goes with one table only: {why}. Hint: {hint}.")
+
+
+class KeyTypes(DbanonError):
+    """Keys of two tables that are of different types."""
+
+    outcome = "usage"
+    words = " and cannot be compared as keys"
+
+    def __init__(self, function: str, own: str, type_: str, entity: str, key: str, key_type: str) -> None:
+        super().__init__(
+            f"{function}: {own} is {type_} and {entity}.{key} is {key_type}, and cannot be compared as keys. "
+            "Hint: a view that casts one of them, or other columns in key = {'patient_id': 'id'}."
+        )
+
+
+class KeyRole(DbanonError):
+    """A key that is published, or not about the person that the policy names."""
+
+    outcome = "refused"
+    words = " cannot be the key: "
+
+    def __init__(self, function: str, table: str, column: str, why: str, hint: str) -> None:
+        super().__init__(f"{function}: {table}.{column} cannot be the key: {why}. Hint: {hint}.")
+
+
+class RowsTellApart(DbanonError):
+    """A column of role other in a table with many rows a person."""
+
+    outcome = "refused"
+    words = r" is declared other: values of several rows "
+
+    def __init__(self, function: str, table: str, column: str) -> None:
+        super().__init__(
+            f"{function}: {table}.{column} is declared other: values of several rows of a person together tell people "
+            f"apart where single ones do not. Hint: UPDATE dbanon.policy and declare it quasi or sensitive, or DELETE "
+            "its row there, which withholds it."
+        )
+
+
+class MissingKeys(DbanonError):
+    """Rows of the table of people without a key."""
+
+    words = " without a key"
+
+    def __init__(self, function: str, table: str, key: Sequence[str], count: object) -> None:
+        super().__init__(
+            f"{function}: {table} has rows without a key ({', '.join(key)} is NULL): {count}. Hint: a view "
+            "without them."
+        )
+
+
+class RepeatedKeys(DbanonError):
+    """Several rows of one person in the table of people."""
+
+    words = " has keys of several rows "
+
+    def __init__(self, function: str, table: str, key: Sequence[str], count: object) -> None:
+        super().__init__(
+            f"{function}: {table} has keys of several rows ({', '.join(key)}): {count}. Hint: a row is a person there; "
+            "name the table of people as entity and the one with many rows a person in children."
+        )
+
+
+class Orphans(DbanonError):
+    """Rows that are about nobody in the table of people."""
+
+    words = " about nobody in "
+
+    def __init__(self, function: str, table: str, entity: str, key: Sequence[str], count: object) -> None:
+        super().__init__(
+            f"{function}: {table} has rows about nobody in {entity} ({', '.join(key)} is NULL or not there): {count}. "
+            "Hint: a view without them."
+        )

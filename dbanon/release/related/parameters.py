@@ -1,0 +1,63 @@
+"""The parameters by which a call asks for related tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbanon import errors
+from dbanon.functions.parameter_types import Integer, Key, Tables, Text
+from dbanon.functions.parameters import Parameter
+
+CAP = 20
+"""Rows of one table that are published of a person, unless the call says otherwise."""
+
+RELATED: tuple[Parameter, ...] = (
+    Parameter(
+        "entity",
+        Text("a table's name"),
+        "The table with one row a person whom the rows of this one are about: both are anonymized together, so that "
+        "everybody shares a row there and all rows here with k people. The keys become pseudonyms.",
+    ),
+    Parameter(
+        "children",
+        Tables(),
+        "Tables with rows about the people of this one (with entity: all tables of the release), anonymized together "
+        "with it.",
+    ),
+    Parameter(
+        "key",
+        Key(),
+        "With entity or children: the columns that say who a row is about, or {'patient_id': 'id'} where they have "
+        "other names in the table of people; default: what a FOREIGN KEY of the table says.",
+    ),
+    Parameter(
+        "max_children",
+        Integer(1, 10**6),
+        "With entity or children: at most so many rows of one table are published of a person.",
+        CAP,
+    ),
+)
+
+
+PAIR = (
+    "a materialized view, a version in the ledger and an element of SQLAlchemy are one table each",
+    "in one transaction, CREATE TABLE safe_patients AS FROM kacpc('patients', ..., children = 'visits') and CREATE "
+    "TABLE safe_visits AS FROM kacpc('visits', ..., entity = 'patients')",
+)
+"""Why several tables make no materialized view, and what to do."""
+
+
+def asks(given: Mapping[str, object]) -> bool:
+    """Whether a call is about related tables."""
+    return given.get("entity") is not None or given.get("children") is not None
+
+
+def refuse(function: str, given: Mapping[str, object]) -> None:
+    """OneTableOnly where a call is about related tables and only one will do, UnusedArgument where it says something
+    about several tables and is about one."""
+    if asks(given):
+        asked = "entity" if given.get("entity") is not None else "children"
+        raise errors.OneTableOnly(function, f"what is made with {asked}", *PAIR)
+    for name, usual in (("key", None), ("max_children", CAP)):
+        if given.get(name, usual) not in (usual, None):
+            raise errors.UnusedArgument(function, name, "there is neither entity nor children")

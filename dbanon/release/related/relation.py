@@ -1,0 +1,147 @@
+"""From a call with `entity` or `children` to the tables that are published together, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dbanon import cluster, errors
+from dbanon.cluster.abilities import Exclusion, NoiseRelease, Suppression, Widening
+from dbanon.functions.call import Call
+from dbanon.models import registry
+from dbanon.release import prepare
+from dbanon.release.publication import Publication
+from dbanon.release.related import key
+from dbanon.release.related.parameters import RELATED
+from dbanon.source.column_types import INTEGERS, person_value
+from dbanon.sqltext.quote import Sql, text
+
+_SHARED = {"k", "improve", "objective", "cell", "escape", "eloss_height", *(p.name for p in RELATED)}
+"""Common parameters that mean the same for all tables of a release."""
+
+_OWN_WAYS = (Exclusion, NoiseRelease, Suppression, Widening)
+"""Algorithms with one of these do not publish, or not only, what the rows of a cluster span."""
+
+_MODELS = (
+    "l, t and other models are about one sensitive value a person, and there are several rows",
+    "leave it out, or take an algorithm without it",
+)
+
+_POLICY = (
+    "with entity or children the policies alone say what columns are and how they are published, so that every call "
+    "for a table of the release means the same release",
+    "leave it out, or UPDATE dbanon.policy",
+)
+
+_WAYS = ("it leaves records out or publishes more than they span", "kacpc, mondrian and best do neither")
+"""Why something goes with one table only, and what to do."""
+
+
+@dataclass(frozen=True)
+class Related:
+    """One of the tables: what of it is published, and the columns that say who a row is about, with how these are
+    read."""
+
+    publication: Publication
+    key: tuple[str, ...]
+    key_values: tuple[Sql, ...]
+
+    @property
+    def shown(self) -> str:
+        """The table as messages show it."""
+        return self.publication.source.shown
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The tables of a release, that of people first; `asked` is the place of the one whose rows are wanted, `cap` the
+    most rows of a table that are published of a person."""
+
+    tables: tuple[Related, ...]
+    asked: int
+    cap: int
+    algorithm: cluster.Algorithm
+
+    @property
+    def entity(self) -> Related:
+        """The table with a row a person."""
+        return self.tables[0]
+
+
+def relation(call: Call) -> Relation:
+    """The tables that a call is about.
+
+    Raises OneTableOnly, MissingArgument, InvalidArgument, UnknownColumn, KeyTypes, KeyRole, RowsTellApart, and what a
+    call for each table alone would.
+    """
+    algorithm = cluster.find(str(call.function.algorithm))
+    _refuse_others(call, algorithm)
+    own, entity, children = call.text("tbl"), call.options.text("entity"), call.options.listed("children")
+    names = [entity or own, *(children or (own,))]
+    of = [_publication(call, name, algorithm) for name in names]
+    places = [str(publication.source.sql) for publication in of]
+    asked = call.source().sql
+    if len(set(places)) < len(places) or asked not in places:
+        accepts = f"different tables with rows about the people of {of[0].source.shown}"
+        accepts += "" if asked in places else f", {own} among them"
+        raise errors.InvalidArgument(call.function.name, "children" if children else "entity", accepts, names[1:])
+    keys = key.of_tables(call, [publication.source for publication in of])
+    tables = [_related(call, publication, keys[i], i) for i, publication in enumerate(of)]
+    for child in tables[1:]:
+        _refuse_unlike(call, tables[0], child)
+    return Relation(tuple(tables), places.index(asked), int(call.options["max_children"]), algorithm)
+
+
+def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
+    """OneTableOnly where a parameter or the algorithm does not go with several tables."""
+    own = {p.name for p in algorithm.own} | {"algorithm"}
+    models = {p.name for p in registry.parameters()} | {"multi"}
+    for parameter in call.function.parameters:
+        name = parameter.name
+        if name not in own and name not in _SHARED and call.options[name] != parameter.default:
+            why = _MODELS if name in models else _POLICY
+            raise errors.OneTableOnly(call.function.name, name, *why)
+    if any(algorithm.ability(kind) is not None for kind in _OWN_WAYS) or algorithm.looks_up is not None:
+        raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", *_WAYS)
+
+
+def _publication(call: Call, name: str, algorithm: cluster.Algorithm) -> Publication:
+    """What is published of a table, by its policy; OneTableOnly where models are asked for."""
+    of = replace(call, positional={**call.positional, "tbl": name})
+    found = prepare.prepared(of, call.options, algorithm.name, str(call.function.kind), alone=False)
+    if found.demands:
+        raise errors.OneTableOnly(call.function.name, found.demands[0].parameter, *_MODELS)
+    return found
+
+
+def _related(call: Call, publication: Publication, own: tuple[str, ...], i: int) -> Related:
+    """A table with its key, which is none of what is published and no other than the person; KeyRole, NoKeyedColumns,
+    RowsTellApart."""
+    source, roles, function = publication.source, publication.roles, call.function.name
+    published = [q.column for q in roles.quasi] + [*roles.sensitive, *roles.other, *roles.made]
+    values = []
+    for name in own:
+        if name in published:
+            why = "the policy lets it out, and a key leaves as a pseudonym"
+            raise errors.KeyRole(function, source.shown, name, why, "declare it person or identifier")
+        value = person_value(publication.read(name), source.columns[name])
+        if value is None:
+            raise errors.UnsupportedPerson(function, source.shown, name, source.columns[name])
+        values.append(value)
+    if roles.person is not None and own != (roles.person,):
+        why = f"the policy says that {roles.person} tells people apart"
+        raise errors.KeyRole(function, source.shown, own[0], why, f"key = {text(roles.person)}")
+    if roles.made:
+        hint = "declare them identifier in the policy, or release the table alone."
+        raise errors.NoKeyedColumns(function, source.shown, roles.made, "a release of several tables", hint)
+    if i > 0 and roles.other:
+        raise errors.RowsTellApart(function, source.shown, roles.other[0])
+    return Related(replace(publication, roles=replace(roles, person=None)), own, tuple(values))
+
+
+def _refuse_unlike(call: Call, entity: Related, child: Related) -> None:
+    """KeyTypes where keys of two tables cannot be equal."""
+    for ours, theirs in zip(child.key, entity.key, strict=True):
+        types = (child.publication.source.columns[ours], entity.publication.source.columns[theirs])
+        if types[0] != types[1] and not set(types) <= set(INTEGERS):
+            own = f"{child.shown}.{ours}"
+            raise errors.KeyTypes(call.function.name, own, types[0], entity.shown, theirs, types[1])

@@ -1,0 +1,71 @@
+"""From related tables to the SQL text that publishes one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dbanon.functions.call import Call
+from dbanon.release import plan, prepare
+from dbanon.release.cluster_request import cluster_request
+from dbanon.release.column_views import TreeColumn
+from dbanon.release.plan import Plan
+from dbanon.release.related import features, refusals, table_view
+from dbanon.release.related.features import Feature
+from dbanon.release.related.relation import Relation, relation
+from dbanon.release.related.table_view import Own, TableView
+from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.template import fill
+
+
+def statement(call: Call) -> Sql:
+    """The SQL of a call with `entity` or `children`; errors are those of `relation`."""
+    found = relation(call)
+    own = Own.of(found)
+    plans = [plan.plan(table.publication) for table in found.tables]
+    of_children = features.features(found.tables, len(plans[0].columns.quasi))
+    views = table_view.views(found, plans, own, of_children)
+    tables = [_filled(view, of, own) for view, of in zip(views, plans, strict=True)]
+    values: dict[str, object] = {
+        "tables": tables,
+        "parent": tables[0],
+        "children": tables[1:],
+        "asked": tables[found.asked],
+        "row": own.row,
+        "person": own.person,
+        "place": own.place,
+        "cap": found.cap,
+        "k": found.entity.publication.k,
+        "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of]),
+        "gate_say": refusals.of_gate(call.function.name, refusals.TOGETHER, found.entity.shown),
+    }
+    return Sql(fill(f"release/related/{call.function.kind}.sql", **values))
+
+
+def _filled(view: TableView, of: Plan, own: Own) -> TableView:
+    """The table with its two statements: what its rows publish, and how the gate judges them."""
+    read = {"origin": view.step("rows"), "source_twice": True, "has_rowid": False, "key": own.row, "person": None}
+    made = fill("release/related/made.sql", **(of.values | read), assigned=view.step("assigned"))
+    names = {"row": own.row, "second": view.step("second"), "leaving": view.step("leaving")}
+    judged = fill("release/related/judged.sql", **of.values, **names)
+    return replace(view, made=Sql(made), judged=Sql(judged))
+
+
+def _clustered(found: Relation, of: Plan, more: Sequence[Feature]) -> Sql:
+    """The statement that clusters people, by what they are and by the features of their rows."""
+    people = found.entity.publication
+    wider = replace(people, attributes=(*people.attributes, *(feature.attribute for feature in more)))
+    running = prepare.running(wider, found.algorithm)
+    own = plan.plan(replace(running, attributes=people.attributes))
+    quasi = (*(features.as_read(q, q.plain) for q in of.columns.quasi), *(feature.column for feature in more))
+    trees = tuple(q for q in quasi if isinstance(q, TreeColumn))
+    unchanged = tuple(replace(u, read=Sql(f"u{u.i}")) for u in own.columns.unchanged)
+    columns = replace(own.columns, quasi=quasi, ranged=quasi, trees=trees, unchanged=unchanged)
+    read = {
+        "origin": Sql("persons"),
+        "source_twice": True,
+        "has_rowid": True,
+        "key": Sql("rowid"),
+        "request": cluster_request(running),
+    }
+    return Sql(fill("release/related/clustered.sql", **(replace(own, columns=columns).values | read)))

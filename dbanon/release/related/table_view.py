@@ -1,0 +1,154 @@
+"""The tables of a release as the templates see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dbanon.release import gate_rules
+from dbanon.release.column_views import QuasiColumn, TreeColumn
+from dbanon.release.gate_rules import GateRules
+from dbanon.release.named_column import NamedColumn
+from dbanon.release.passthrough_column import PassthroughColumn
+from dbanon.release.plan import Plan, PublishedColumn
+from dbanon.release.published_schema import free
+from dbanon.release.related import refusals
+from dbanon.release.related.features import Feature
+from dbanon.release.related.relation import Relation
+from dbanon.sqltext.quote import Sql, identifier, joined, text
+
+COMPOSITE = "entity_id"
+"""The name of the pseudonym of a key of several columns."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """Names of columns that no table has: the number of a row, the key of its person, its place."""
+
+    row: Sql
+    person: Sql
+    place: Sql
+
+    @classmethod
+    def of(cls, found: Relation) -> Own:
+        taken = [name for table in found.tables for name in table.publication.source.columns]
+        return cls(*(identifier(free(f"dbanon {word}", taken)) for word in ("number", "person", "place")))
+
+
+@dataclass(frozen=True)
+class TableView(NamedColumn):
+    """One table. `plain` tells it from the others in names of steps.
+
+    `source` names it, `origin` is what is read, twice where `read_twice`; `number_of_row` tells its rows apart there.
+    `key` is how the key is read for the release, `own_keys` how the gate reads it, `key_name` where the pseudonym
+    leaves, `size_name` what counts its rows in NAME_classes. `ordered` are quasi-identifiers in the order by which rows
+    of a person stand: dates, numbers, categories. `made` is the statement of what its rows publish, `judged` that of
+    how the gate judges them.
+    """
+
+    i: int
+    plain: str
+    shown: str
+    source: Sql
+    origin: Sql
+    read_twice: bool
+    columns: Sql
+    number_of_row: Sql
+    key: Sql
+    own_keys: tuple[Sql, ...]
+    key_name: Sql
+    class_id: Sql
+    size_name: Sql
+    quasi: tuple[QuasiColumn, ...]
+    ordered: tuple[QuasiColumn, ...]
+    unchanged: tuple[PassthroughColumn, ...]
+    output: tuple[PublishedColumn, ...]
+    features: tuple[Feature, ...]
+    gate: GateRules
+    leave: Sql
+    say: Mapping[str, Sql]
+    gate_say: Mapping[str, Sql]
+    made: Sql | None = None
+    judged: Sql | None = None
+
+    @property
+    def rules(self) -> Sequence[gate_rules.Rule]:
+        """What the gate holds its quasi-identifiers against."""
+        return self.gate.rules
+
+    @property
+    def read_unchanged(self) -> Sequence[Sql]:
+        """How the gate reads what is published unchanged."""
+        return self.gate.read_unchanged
+
+    @property
+    def measures(self) -> dict[str, Sql]:
+        """Names of measures of it, by a word for each."""
+        return {word: text(f"{word}:{self.shown}") for word in ("loss", "rows", "rows_surplus", "rows_above_cap")}
+
+    def step(self, name: str) -> Sql:
+        """A step that there is once for each table."""
+        return identifier(f"{self.plain}: {name}")
+
+
+def views(
+    found: Relation, plans: Sequence[Plan], own: Own, features: Sequence[Sequence[Feature]]
+) -> tuple[TableView, ...]:
+    """The tables of a release with their plans and features, without statements of their own."""
+    people = [q.plain for q in plans[0].columns.quasi]
+    counted = ["size", *(f"{table.publication.source.table}_rows" for table in found.tables[1:])]
+    sizes = gate_rules.unlike([*people, plans[0].names.class_name], counted)
+    return tuple(
+        _view(found, i, plan, own, (features[i], size)) for i, (plan, size) in enumerate(zip(plans, sizes, strict=True))
+    )
+
+
+def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feature], str]) -> TableView:
+    table = found.tables[i]
+    source, shown = table.publication.source, table.shown
+    plain, twice = f"{i} {shown}", of.reading.has_rowid
+    read = [u.plain for u in of.columns.unchanged] + [q.plain for q in of.columns.quasi] + list(table.key)
+    leave = gate_rules.leaving(table.publication)
+    key_name = free(table.key[0] if len(table.key) == 1 else COMPOSITE, leave)
+    return TableView(
+        i,
+        plain,
+        shown,
+        source=source.sql,
+        origin=source.sql if twice else identifier(f"{plain}: as it came"),
+        read_twice=twice,
+        columns=joined(identifier(name) for name in source.columns if name in read),
+        number_of_row=Sql("rowid") if twice else own.row,
+        key=table.key_values[0] if len(table.key) == 1 else _row(table.key_values),
+        own_keys=tuple(_own_key(name, source.columns[name]) for name in table.key),
+        key_name=identifier(key_name),
+        class_id=of.names.class_id,
+        size_name=identifier(more[1]),
+        quasi=of.columns.quasi,
+        ordered=tuple(sorted(of.columns.quasi, key=_rank)),
+        unchanged=of.columns.unchanged,
+        output=of.columns.output,
+        features=tuple(more[0]),
+        gate=of.gate,
+        leave=Sql(f"[{joined(text(name) for name in [key_name, *leave])}]"),
+        say=refusals.of_keys(table, found.entity),
+        gate_say=refusals.of_gate(table.publication.function, refusals.OF_A_TABLE, shown, i),
+    )
+
+
+def _rank(column: QuasiColumn) -> int:
+    """Dates before numbers before categories."""
+    if isinstance(column, TreeColumn):
+        return 2
+    return 0 if column.family.is_calendar else 1
+
+
+def _row(keys: Sequence[str]) -> Sql:
+    """A key of several columns; none where one of them is missing."""
+    filled = joined((f"{key} IS NOT NULL" for key in keys), " AND ")
+    return Sql(f"CASE WHEN {filled} THEN row({joined(keys)}) END")
+
+
+def _own_key(name: str, type_: str) -> Sql:
+    """A column of the key as the gate compares it."""
+    return Sql(f"{identifier(name)} COLLATE POSIX") if type_ == "VARCHAR" else identifier(name)

@@ -1,0 +1,32 @@
+{#- Whether each row of a related table that leaves stands for the row of the source that it is said to stand for: one row of
+    counts. The gate parses texts of numbers back and climbs the stored hierarchies, as in a release of one table. -#}
+{%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
+{%- from 'release/part/tree.sql' import hierarchies with context -%}
+WITH RECURSIVE
+{% set stored = trees|rejectattr('is_sensitive')|selectattr('rows')|list %}
+{% if stored %}
+{{ hierarchies(stored) }}
+{% endif %}
+-- The rows as the gate has read them.
+original AS (FROM {{ second }}),
+{% include 'release/part/ancestors.sql' %}
+-- The rows as they leave, with the names of this statement.
+visible AS (
+    SELECT {{ row }} AS number{% for r in rules %}, {{ r.text }} AS p{{ r.i }}{% endfor %}{% for u in unchanged %}, {{ u.name }} AS u{{ u.i }}{% endfor +%}
+    FROM {{ leaving }}
+),
+{% include 'release/part/parsed.sql' %}
+-- One row: rows that leave for no row or for one that another leaves for, with other unchanged values, with values that do
+-- not cover the original, and values that say more than the policy lets out.
+counted AS (
+    SELECT
+        count(*) AS rows,
+        count(*) FILTER (WHERE r.number IS NULL) + count(*) - count(DISTINCT c.number) AS unknown,
+        count(*) FILTER (WHERE false{% for u in unchanged %} OR encode(c.u{{ u.i }}::VARCHAR) IS DISTINCT FROM encode(r.u{{ u.i }}::VARCHAR){% if u.is_tagged %} OR hash(c.u{{ u.i }}) <> hash(r.u{{ u.i }}){% endif %}{% endfor %}) AS untrue,
+        count(*) FILTER (WHERE NOT coalesce({{ is_covered(false) }}, false)) AS uncovered,
+        0{% for r in rules if r.is_number %} + (SELECT count(*) FROM {{ 'parsed'|of(r) }} WHERE NOT keeps){% endfor %} AS finer
+    FROM visible AS c
+    LEFT JOIN original AS r ON r.number = c.number
+    {{ published_texts() }}
+)
+FROM counted

@@ -1,0 +1,9 @@
+{#- What is published of a row as lists of bytes, which no collation of a session reaches: of its quasi-identifiers, and of
+    everything. `from` has columns as the path names them. -#}
+{% macro byte(value) -%} CASE WHEN {{ value }} IS NULL THEN ''::BLOB ELSE encode('=' || {{ value }}::VARCHAR) END {%- endmacro %}
+{% macro marks(t, from) -%}
+    [{% for q in t.quasi %}{% if not loop.first %}, {% endif %}{{ byte(sql(from, 'p', q.i)) }}{% endfor %}]::BLOB[]
+{%- endmacro %}
+{% macro told(t, from) -%}
+    [{% for q in t.quasi %}{{ byte(sql(from, 'p', q.i)) }}, {% endfor %}{% for u in t.unchanged %}{% if u.is_zoned %}{{ byte(sql('epoch_us(', from, 'u', u.i, ')')) }}{% else %}{{ byte(sql(from, 'u', u.i)) }}{% endif %}, {% endfor %}''::BLOB]::BLOB[]
+{%- endmacro %}

@@ -1,0 +1,6 @@
+{#- NAME('table', ...) of related tables: the released rows of the table that the call names. -#}
+{% include 'release/related/path.sql' %}
+SELECT * EXCLUDE ({{ row }}, {{ place }})
+FROM {{ 'leaving'|of(asked) }}
+WHERE (SELECT passed FROM gate)
+ORDER BY {{ place }} ASC

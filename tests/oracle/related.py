@@ -1,0 +1,88 @@
+"""Related tables, plainly: whom a reader can still mean who knows all quasi-identifiers of a person, in all tables.
+
+Nothing but published rows is read, and what the reader knows. Texts are understood by rules of this module alone.
+"""
+
+from __future__ import annotations
+
+import calendar
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+
+Row = tuple[object, ...]
+Kind = str | Mapping[str, Sequence[str]]
+"""What a column is: 'number', 'date', or for categories the labels above each value."""
+
+
+def look_alikes(people: Mapping[int, Row], tables: Sequence[Mapping[int, Sequence[Row]]]) -> Counter[object]:
+    """How many people are published alike in all tables, by what is published of them."""
+    return Counter((seen, *(_sorted(table.get(person, ())) for table in tables)) for person, seen in people.items())
+
+
+def candidates(
+    known: tuple[Row, Sequence[Sequence[Row]]],
+    people: Mapping[int, Row],
+    tables: Sequence[Mapping[int, Sequence[Row]]],
+    kinds: Sequence[Sequence[Kind]],
+) -> set[int]:
+    """The pseudonyms that can be the person of whom a row and all rows of the other tables are known: what is published
+    of them covers what is known, every published row a known row of its own."""
+    own, rows = known
+    return {
+        person
+        for person, seen in people.items()
+        if _covers_row(seen, own, kinds[0])
+        and all(_fits(table.get(person, ()), rows[i], kinds[i + 1]) for i, table in enumerate(tables))
+    }
+
+
+def _sorted(rows: Sequence[Row]) -> tuple[Row, ...]:
+    return tuple(sorted(rows, key=repr))
+
+
+def _fits(published: Sequence[Row], known: Sequence[Row], kinds: Sequence[Kind]) -> bool:
+    """Whether all published rows can stand for different known rows: a matching, found by augmenting paths."""
+    taken: dict[int, int] = {}
+
+    def place(at: int, tried: set[int]) -> bool:
+        for i, row in enumerate(known):
+            if i not in tried and _covers_row(published[at], row, kinds):
+                tried.add(i)
+                if i not in taken or place(taken[i], tried):
+                    taken[i] = at
+                    return True
+        return False
+
+    return all(place(at, set()) for at in range(len(published)))
+
+
+def _covers_row(published: Row, known: Row, kinds: Sequence[Kind]) -> bool:
+    return all(covers(p, v, kind) for p, v, kind in zip(published, known, kinds, strict=True))
+
+
+def covers(published: object, value: object, kind: Kind) -> bool:
+    """Whether a published text can stand for a value."""
+    if published == "*":
+        return True
+    if published is None or value is None:
+        return published is None and value is None
+    text = str(published)
+    if not isinstance(kind, str):
+        return text == value or text in kind[str(value)]
+    low, high = text[1:-1].split(", ") if text.startswith("[") else (text, text)
+    if kind == "number":
+        return float(low) <= float(str(value)) <= float(high)
+    assert isinstance(value, date)
+    return _days(low)[0] <= value <= _days(high)[1]
+
+
+def _days(text: str) -> tuple[date, date]:
+    """The first and the last day of a day, a month or a year."""
+    parts = [int(part) for part in text.split("-")]
+    if len(parts) == 3:
+        return date(*parts), date(*parts)
+    if len(parts) == 2:
+        year, month = parts
+        return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
+    return date(parts[0], 1, 1), date(parts[0] + 1, 1, 1) - timedelta(days=1)

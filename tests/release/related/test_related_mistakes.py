@@ -1,0 +1,124 @@
+"""A call for related tables that cannot be answered is one clear error, and what is refused tells no cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+
+BY_ID = "key := 'id'"
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Any]:
+    """Twelve people with two rows each, and tables of which something is wrong."""
+    with duckdb.connect() as con:
+        dbanon.attach(con)
+        con.execute("CREATE TABLE p AS SELECT i AS id, 20 + i AS age, i // 2 AS home, 'x' AS s FROM range(12) AS r (i)")
+        con.execute("CREATE TABLE v AS SELECT i // 2 AS id, i AS cost, 'secret' AS s, i AS n FROM range(24) AS r (i)")
+        con.execute("CREATE TABLE twice AS FROM p UNION ALL (FROM p LIMIT 1)")
+        con.execute("CREATE TABLE nobody AS SELECT * REPLACE (CASE WHEN id > 0 THEN id END AS id) FROM p")
+        con.execute("CREATE TABLE strange AS FROM v UNION ALL SELECT 4711, 1, 'secret', 1")
+        con.execute("CREATE TABLE keyless AS SELECT * REPLACE (CASE WHEN n > 0 THEN id END AS id) FROM v")
+        con.execute("CREATE TABLE texts AS SELECT * REPLACE (id::VARCHAR AS id) FROM v")
+        con.execute("CREATE TABLE lists AS SELECT * REPLACE ([id] AS id) FROM v")
+        con.execute("CREATE TABLE hollow AS FROM v LIMIT 0")
+        con.execute("CREATE TABLE homes AS FROM p")
+        con.execute("CREATE TABLE open AS FROM v")
+        con.execute(
+            "CREATE TABLE wild AS SELECT * REPLACE (CASE WHEN n = 3 THEN 'nan'::DOUBLE ELSE n END AS cost) FROM v"
+        )
+        for table in ("p", "twice", "nobody"):
+            dbanon.declare(con, table, age="quasi", s="sensitive")
+        dbanon.declare(con, "homes", age="quasi", home="person")
+        for table in ("v", "strange", "keyless", "texts", "lists", "hollow", "wild"):
+            dbanon.declare(con, table, cost="quasi", s="sensitive")
+        dbanon.declare(con, "open", cost="quasi", s="other")
+        con.execute("CREATE TABLE masked AS FROM v")
+        con.execute("CREATE TABLE keyed AS FROM p")
+        dbanon.declare(con, "masked", cost="quasi", s={"role": "mask", "form": {"first": 1}})
+        dbanon.declare(con, "keyed", id="pseudonym", age="quasi")
+        yield con
+
+
+RAISED = [
+    ("kacpc('v', k := 3, entity := 'p')", r"key is missing; .*v has no FOREIGN KEY to p"),
+    (f"kacpc('v', k := 3, entity := 'q', {BY_ID})", "no table, view or file 'q'"),
+    ("kacpc('v', k := 3, entity := 'p', key := 'who')", "p has no column 'who'"),
+    (f"kacpc('v', k := 3, entity := 'twice', {BY_ID})", r"twice has keys of several rows \(id\): 1"),
+    (f"kacpc('p', k := 3, entity := 'v', {BY_ID})", r"v has keys of several rows \(id\): 12"),
+    (f"kacpc('v', k := 3, entity := 'nobody', {BY_ID})", r"nobody has rows without a key \(id is NULL\): 1"),
+    (f"kacpc('strange', k := 3, entity := 'p', {BY_ID})", r"strange has rows about nobody in p .*: 1"),
+    (f"kacpc('p', k := 3, children := 'keyless', {BY_ID})", r"keyless has rows about nobody in p .*: 1"),
+    (
+        f"kacpc('texts', k := 3, entity := 'p', {BY_ID})",
+        "texts.id is VARCHAR and p.id is BIGINT, and cannot",
+    ),
+    ("kacpc('lists', k := 3, entity := 'p', key := 'id')", r"lists.id has the type BIGINT\[\]"),
+    (f"kacpc('hollow', k := 3, entity := 'p', {BY_ID})", "hollow has no rows"),
+    (f"kacpc('v', k := 13, entity := 'p', {BY_ID})", r"k must be between 2 and 12 \(p has 12 rows\), got 13"),
+    (f"kacpc('wild', k := 3, entity := 'p', {BY_ID})", "wild.cost"),
+    (f"kacpc('masked', k := 3, entity := 'p', {BY_ID})", "masked have the role .* a release of several tables"),
+    (f"kacpc('keyed', k := 3, children := 'v', {BY_ID})", "keyed.id .*a key leaves as a pseudonym"),
+    ("kacpc('v', k := 3, entity := 'p', key := {'n': 'age'})", "p.age cannot be the key: the policy lets it out"),
+    ("kacpc('v', k := 3, entity := 'p', key := {'cost': 'id'})", "v.cost cannot be the key"),
+    (f"kacpc('v', k := 3, entity := 'homes', {BY_ID})", "homes.id cannot be the key: the policy says that home tells"),
+    (f"kacpc('open', k := 3, entity := 'p', {BY_ID})", "open.s is declared other: values of several rows"),
+    (f"kacpc('v', k := 3, entity := 'v', {BY_ID})", "entity must be different tables"),
+    (f"kacpc('p', k := 3, children := ['v', 'main.v'], {BY_ID})", "children must be different tables"),
+    (f"kacpc('p', k := 3, entity := 'p', children := 'v', {BY_ID})", None),
+    (f"kacpc('open', k := 3, entity := 'p', children := 'v', {BY_ID})", "open among them"),
+    (f"kacpc('v', k := 3, qi := ['cost'], entity := 'p', {BY_ID})", "qi goes with one table only: with entity"),
+    (f"kacpc('v', k := 3, suppress := 0.1, entity := 'p', {BY_ID})", "suppress goes with one table only"),
+    (f"kacpc('v', k := 3, nulls := 'drop', entity := 'p', {BY_ID})", "nulls goes with one table only"),
+    (f"kacpc('v', k := 3, l := 2, entity := 'p', {BY_ID})", "l goes with one table only: l, t and other models"),
+    (f"eld('v', k := 3, entity := 'p', {BY_ID})", "l goes with one table only: l, t and other models"),
+    (f"datafly('v', k := 3, entity := 'p', {BY_ID})", "the algorithm datafly goes with one table only"),
+    (f"best('v', k := 3, objective := 'sse', entity := 'p', {BY_ID})", None),
+    (f"kacpc('v', k := 3, {BY_ID})", "key has no effect, because there is neither entity nor children"),
+    ("kacpc_metrics('v', k := 3, max_children := 3)", "max_children has no effect"),
+    (f"kacpc('v', k := 3, max_children := 0, entity := 'p', {BY_ID})", "max_children must be an integer of at least 1"),
+    (f"kacpc('v', k := 3, entity := 7, {BY_ID})", "entity must be a table's name"),
+    ("kacpc('v', k := 3, entity := 'p', key := {'id': 'id', 'n': 'ID'})", "key must be a column, a list"),
+]
+
+
+@pytest.mark.parametrize(("call", "said"), RAISED, ids=[call for call, _ in RAISED])
+def test_a_mistake_is_one_error(opened: Any, call: str, said: str | None) -> None:
+    if said is None:
+        assert opened.execute(f"FROM {call}").fetchall()
+        return
+    with pytest.raises(duckdb.Error, match=said) as caught:
+        opened.execute(f"FROM {call}").fetchall()
+    assert "secret" not in str(caught.value)
+    assert "4711" not in str(caught.value)
+    assert "release gate" not in str(caught.value)
+
+
+def test_elements_of_sqlalchemy_refuse_several_tables() -> None:
+    sa = pytest.importorskip("sqlalchemy")
+    alchemy = pytest.importorskip("dbanon.alchemy")
+    day = sa.Column("day", sa.Integer, info=alchemy.quasi())
+    visits = sa.Table("visits", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), day)
+    with pytest.raises(dbanon.DbanonError, match="what is made with entity goes with one table only"):
+        alchemy.anonymized(visits, "kacpc", k=3, entity="people")
+
+
+def test_what_takes_one_table_refuses_several(opened: Any) -> None:
+    called = "kacpc('v', k = 3, entity = 'p', key = 'id')"
+    with dbanon.connect(":memory:") as con:
+        con.execute("CREATE TABLE p AS SELECT i AS id, 20 + i AS age FROM range(12) AS r (i)")
+        con.execute("CREATE TABLE v AS SELECT i // 2 AS id, i AS cost FROM range(24) AS r (i)")
+        dbanon.declare(con, "p", age="quasi")
+        dbanon.declare(con, "v", cost="quasi")
+        with pytest.raises(Exception, match="what is made with entity goes with one table only: a materialized view"):
+            con.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM {called}")
+        with pytest.raises(Exception, match="what is made with children goes with one table only"):
+            dbanon.materialize(con, "safe", "kacpc", "p", k=3, children=["v"])
+        with pytest.raises(Exception, match="there is no parameter 'entity'"):
+            con.execute("FROM compare('v', k=[3], algorithms=['kacpc'], entity='p')").fetchall()
+        assert len(con.execute(f"FROM {called}").fetchall()) == 24

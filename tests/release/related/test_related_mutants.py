@@ -1,0 +1,168 @@
+"""One line of the path of related tables is wrong, and the gate notices, in every form in which rows leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support import broken_template
+from support.related import KEY, clinic
+
+import dbanon
+
+REFUSED = "release gate refused the result"
+PATH = "release/related/path.sql"
+CLUSTERED = "release/related/clustered.sql"
+MADE = "    FROM {{ 'made'|of(t) }} AS r\n    JOIN {{ 'values'|of(t) }} AS v ON v.number = r.number\n"
+ORDERED = "(ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, {{ told(t, sql('r.')) }} ASC)"
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Any]:
+    """Thirty people with visits, of whom the policy lets out less than it knows."""
+    with duckdb.connect() as con:
+        dbanon.attach(con)
+        clinic(con, 7, 30)
+        con.execute("UPDATE dbanon.policy SET top = '60', grid = '5' WHERE column_name = 'age'")
+        con.execute("UPDATE dbanon.policy SET min_level = 1 WHERE column_name IN ('zip', 'code')")
+        con.execute("CREATE VIEW seen AS FROM visits")
+        con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('seen' AS table_name) FROM dbanon.policy WHERE "
+                    "table_name = 'visits'")  # fmt: skip
+        yield con
+
+
+@pytest.fixture
+def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None]:
+    """Changes one text of one template."""
+    return partial(broken_template.change, monkeypatch)
+
+
+def of_rows(function: str, table: str = "visits") -> str:
+    return f"{function}('{table}', k := 3, entity := 'patients', max_children := 2, {KEY})"
+
+
+def of_people(function: str, table: str = "visits") -> str:
+    return f"{function}('patients', k := 3, children := '{table}', max_children := 2, {KEY})"
+
+
+@pytest.mark.exhaustive
+def test_without_a_mutant_everything_passes(opened: Any) -> None:
+    for call in (of_rows, of_people):
+        for function in ("kacpc", "kacpc_classes", "kacpc_metrics"):
+            for table in ("visits", "seen"):
+                assert opened.execute(f"FROM {call(function, table)}").fetchall()
+
+
+MUTANTS = {
+    "everybody is alone": (CLUSTERED, "SELECT rid, class_id AS cluster", "SELECT rid, rid AS cluster"),
+    "a person is alone": (
+        PATH,
+        "(SELECT number, cluster FROM member)",
+        "(SELECT number, cluster + 9999 * (person = (SELECT min(person) FROM member))::INTEGER AS cluster FROM member)",
+    ),
+    "a row more than everybody has": (PATH, "WHERE place <= size", "WHERE place <= size + 1"),
+    "a row less than everybody has": (PATH, "WHERE place <= size", "WHERE place < size"),
+    "no cap": (PATH, "least(min(size{{ t.i }}), {{ cap }})", "min(size{{ t.i }})"),
+    "the keys leave": (PATH, "n.pseudonym AS {{ t.key_name }}", "n.person AS {{ t.key_name }}"),
+    "pseudonyms follow the keys": (
+        PATH,
+        "{% if not loop.first %}, {% endif %}told{{ t.i }} ASC{% endfor %}) AS pseudonym",
+        "{% endfor %}person ASC) AS pseudonym",
+    ),
+    "pseudonyms have gaps": (PATH, "n.pseudonym AS {{ t.key_name }}", "n.pseudonym * 2 AS {{ t.key_name }}"),
+    "rows go to another person": (
+        PATH,
+        "JOIN numbered AS n ON n.person = v.person",
+        "JOIN (SELECT * REPLACE (CASE WHEN {{ t.i }} > 0 AND pseudonym < 3 THEN 3 - pseudonym ELSE pseudonym END "
+        "AS pseudonym) FROM numbered) AS n ON n.person = v.person",
+    ),
+    "rows go to nobody": (
+        PATH,
+        "n.pseudonym AS {{ t.key_name }}",
+        "n.pseudonym + 100 * {{ t.i }} AS {{ t.key_name }}",
+    ),
+    "a person is left out": (
+        PATH,
+        "JOIN numbered AS n ON n.person = v.person",
+        "JOIN (FROM numbered WHERE pseudonym < 30) AS n ON n.person = v.person",
+    ),
+    "a row leaves twice": (
+        PATH,
+        f"{MADE}    JOIN numbered",
+        "    FROM (FROM {{ 'made'|of(t) }} UNION ALL (FROM {{ 'made'|of(t) }} LIMIT {{ t.i }})) AS r\n"
+        "    JOIN {{ 'values'|of(t) }} AS v ON v.number = r.number\n    JOIN numbered",
+    ),
+    "a row stands for another": (
+        PATH,
+        "r.number AS {{ row }},",
+        "lead(r.number, 1, r.number) OVER (ORDER BY r.number ASC) AS {{ row }},",
+    ),
+    "the order is that of the source": (PATH, ORDERED, "(ORDER BY r.number ASC)"),
+    "rows of a person are in the order of the source": (PATH, ORDERED, "(ORDER BY n.pseudonym ASC, r.number ASC)"),
+    "classes have wrong numbers": (
+        PATH,
+        "n.class_id AS {{ t.class_id }}",
+        "n.class_id + (n.pseudonym = 1)::INTEGER AS {{ t.class_id }}",
+    ),
+    "classes of rows have other numbers": (
+        PATH,
+        "n.class_id AS {{ t.class_id }}",
+        "n.class_id + {{ t.i }} AS {{ t.class_id }}",
+    ),
+    "a column more": (PATH, "n.class_id AS {{ t.class_id }},", "n.class_id AS {{ t.class_id }}, r.number AS more,"),
+    "a key beside the pseudonym": (
+        PATH,
+        "n.pseudonym AS {{ t.key_name }}",
+        "n.pseudonym AS {{ t.key_name }}, v.person",
+    ),
+    "a sensitive value is misread": ("release/part/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
+    "min_level is ignored": ("release/part/tree.sql", "{% if trees|selectattr('min_level')|list %}", "{% if false %}"),
+    "the grid is not snapped to": (
+        "release/part/number.sql",
+        "{%- if q.grid -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
+        "{%- if false -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
+    ),
+    "intervals are too narrow": (
+        "release/part/spanned.sql",
+        "max(e.c{{ q.i }}) AS high{{ q.i }}",
+        "min(e.c{{ q.i }}) AS high{{ q.i }}",
+    ),
+    "rows of other clusters": (
+        "release/related/made.sql",
+        "JOIN cluster_of AS c ON c.cluster = a.cluster",
+        "JOIN cluster_of AS c ON c.cluster = (SELECT min(cluster) FROM cluster_of)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", MUTANTS)
+def test_a_fault_of_the_path_is_noticed_wherever_rows_leave(opened: Any, spoil: Any, what: str) -> None:
+    spoil(*MUTANTS[what])
+    for query in (f"FROM {of_rows('kacpc')}", f"SELECT count(*) FROM {of_people('kacpc', 'seen')}"):
+        with pytest.raises(duckdb.Error, match=REFUSED):
+            opened.execute(query).fetchall()
+
+
+LEAVES = (
+    "FROM {} LIMIT 1",
+    "SELECT class_id FROM {} LIMIT 1",
+    "SELECT EXISTS (FROM {})",
+    "SELECT count(*) FROM {}",
+    "SELECT a.class_id FROM {} AS a JOIN patients AS p ON p.id = a.class_id",
+    "CREATE TABLE leaked AS FROM {}",
+    "COPY (FROM {}) TO '{file}'",
+)
+
+
+@pytest.mark.parametrize("leaves", LEAVES)
+def test_no_statement_gets_around_the_gate(opened: Any, spoil: Any, leaves: str, tmp_path: Path) -> None:
+    spoil(*MUTANTS["everybody is alone"])
+    for call in (of_rows("kacpc"), of_people("kacpc"), of_people("kacpc_classes"), of_rows("kacpc_metrics")):
+        if "class_id" in leaves and "metrics" in call:
+            continue
+        with pytest.raises(duckdb.Error, match=REFUSED):
+            opened.execute(leaves.format(call, file=tmp_path / "leaked.csv")).fetchall()
