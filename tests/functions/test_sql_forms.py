@@ -104,7 +104,8 @@ CASES = [
     Case("cell", "4"),
     Case("suppress", "0.2"),
     Case("improve", "500"),
-    free("objective", "'ncp'", "improve := 500"),
+    free("objective", "'ncp'", "improve := 500, qi := ['age', 'sex', 'ward'], hierarchies := {'ward': "
+         "E'a1;a;*\\na2;a;*\\nb1;b;*\\nb2;b;*\\nc1;c;d;e;*\\nc2;c;d;e;*'}", k=4),
     free("escape", "true", "qi := ['age', 'mark']"),
     free("eloss_height", "'sub'", "qi := ['ward'], hierarchies := {'ward': E'a1;a;*\\na2;a;*\\n"
          "b1;b;B;*\\nb2;b;B;*'}", "kacpc_metrics", k=8),
