@@ -104,9 +104,9 @@ class ChangedModel(DbanonError):
 class NoConnection(DbanonError):
     """`%dbanon` with a statement, before there is a connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, magic: str) -> None:
         super().__init__(
-            "%dbanon: there is no connection. Hint: %dbanon clinic.duckdb opens a database, and %dbanon con takes a "
+            f"{magic}: there is no connection. Hint: {magic} clinic.duckdb opens a database, and {magic} con takes a "
             "connection that dbanon.connect gave."
         )
 

@@ -105,7 +105,7 @@ class Magic:
         """Runs statements; None where the last one gives no rows, or they are assigned."""
         name, query = _parts(text)
         if self.connection is None:
-            raise errors.NoConnection()
+            raise errors.NoConnection("%dbanon")
         made = self._made(query)
         if name is None or made is None:
             return made

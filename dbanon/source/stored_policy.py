@@ -149,7 +149,7 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     return Policy(tuple(row.declared for row in policy_rows(source, cursor)), sql, fingerprint)
 
 
-_LATER = r"(, 'missing': NULL)?(, 'form': NULL)?\}$"
+_LATER = r"(, '(missing|form)': NULL)*\}$"
 """How a row ends that says nothing in columns that came later."""
 
 

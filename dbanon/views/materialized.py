@@ -70,8 +70,7 @@ def materialize(
         columns = _key_columns(publication, key) or prepare.unique_key(publication, cursor)
         earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
         published = [e for e in earlier if e.status == "published"]
-        taken = place.taken(cursor, target, TABLES)
-        if taken and not (replace and published):
+        if (taken := place.taken(cursor, target, TABLES)) and not (replace and published):
             raise errors.ReleaseExists("materialize", name, taken, bool(published))
         if not earlier and current.reviewed is not None:
             current.reviewed(first_release.lines(Call.of(*asked), publication, name))

@@ -12,12 +12,7 @@ led AS (
     FROM held
     GROUP BY class
 )
-{% if counted %}
-SELECT leads / size AS share, count(*) AS classes, sum(size)::BIGINT AS records
-FROM led
-GROUP BY share
-ORDER BY share DESC
-{% elif named %}
+{% if named %}
 SELECT
     {% for name in names %}shown.{{ name }}, {% endfor %}led.size, led.different, held.value, led.leads / led.size AS share
 FROM led
@@ -27,9 +22,14 @@ JOIN (
 ) AS shown ON shown.class = led.class
 ORDER BY share DESC, led.size DESC, {% for name in names %}shown.{{ name }} ASC NULLS LAST, {% endfor %}held.value ASC
 LIMIT {{ most }}
-{% else %}
+{% elif not counted %}
 SELECT size, different, leads / size AS share
 FROM led
 ORDER BY share DESC, size DESC, different ASC
 LIMIT {{ most }}
+{% else %}
+SELECT leads / size AS share, count(*) AS classes, sum(size)::BIGINT AS records
+FROM led
+GROUP BY share
+ORDER BY share DESC
 {% endif %}

@@ -68,8 +68,8 @@ FAULTS = {
     ),
     "the gate counts every class as one that meets the model": Fault(
         "sql/release/part/checks.sql",
-        "count(*) FILTER (WHERE {{ met(m) }})",
-        "count(*)",
+        "(SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*) FILTER (WHERE {{ met(m) }})",
+        "(SELECT count(*) FROM {{ 'class sizes'|of(s) }}) - count(*)",
         ("tests/models/test_model_gate.py",),
     ),
     "the gate lets ends through that the policy's top forbids": Fault(
@@ -194,6 +194,7 @@ FAULTS = {
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     others = related.related(entry, cursor)
     mine = sequence.same_name(entry, others)
+    linked.check(cursor, entry, publication, others, OLD)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
 """,
         """    others = related.related(entry, cursor)

@@ -63,7 +63,8 @@ MISTAKES: tuple[Mistake, ...] = (
         when="It comes in dbt, when a model that is materialized as `anonymized` was changed since its last run.",
     ),
     Mistake(
-        errors.NoConnection(), when="It comes when a notebook runs %dbanon FROM patients before it has a connection."
+        errors.NoConnection("%dbanon"),
+        when="It comes when a notebook runs %dbanon FROM patients before it has a connection.",
     ),
     Mistake(
         errors.UnknownConnection("clinic"),

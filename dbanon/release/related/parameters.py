@@ -33,8 +33,7 @@ RELATED: tuple[Parameter, ...] = (
     Parameter(
         "max_children",
         Integer(1, 10**6),
-        "With entity or children: at most so many rows of one table are published of a person.",
-        CAP,
+        f"With entity or children: at most so many rows of one table are published of a person; default: {CAP}.",
     ),
 )
 
@@ -58,6 +57,6 @@ def refuse(function: str, given: Mapping[str, object]) -> None:
     if asks(given):
         asked = "entity" if given.get("entity") is not None else "children"
         raise errors.OneTableOnly(function, f"what is made with {asked}", *PAIR)
-    for name, usual in (("key", None), ("max_children", CAP)):
-        if given.get(name, usual) not in (usual, None):
+    for name in ("key", "max_children"):
+        if given.get(name) is not None:
             raise errors.UnusedArgument(function, name, "there is neither entity nor children")

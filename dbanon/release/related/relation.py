@@ -11,7 +11,7 @@ from dbanon.models import registry
 from dbanon.release import prepare
 from dbanon.release.publication import Publication
 from dbanon.release.related import key
-from dbanon.release.related.parameters import RELATED
+from dbanon.release.related.parameters import CAP, RELATED
 from dbanon.source.column_types import INTEGERS, person_value
 from dbanon.sqltext.quote import Sql, text
 
@@ -88,7 +88,8 @@ def relation(call: Call) -> Relation:
     tables = [_related(call, publication, keys[i], i) for i, publication in enumerate(of)]
     for child in tables[1:]:
         _refuse_unlike(call, tables[0], child)
-    return Relation(tuple(tables), places.index(asked), int(call.options["max_children"]), algorithm)
+    cap = int(call.options["max_children"] or CAP)
+    return Relation(tuple(tables), places.index(asked), cap, algorithm)
 
 
 def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
