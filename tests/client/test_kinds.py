@@ -98,7 +98,6 @@ KINDS: dict[str, tuple[Any, str, str]] = {
 }
 
 
-@pytest.mark.whole
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas 3.1, about what DuckDB 1.5 does
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_kind_that_came_goes_back_with_its_types(kind: str) -> None:
