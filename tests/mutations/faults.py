@@ -78,6 +78,18 @@ FAULTS = {
         "",
         ("tests/policy/test_coded.py", "tests/release/test_mutants.py", "tests/release/test_gate.py"),
     ),
+    "nobody counts who is alone by the rows that a pseudonym links": Fault(
+        "sql/release/part/linked.sql",
+        "FROM followed GROUP BY trail HAVING count(DISTINCT person) < {{ k }}",
+        "FROM followed GROUP BY trail HAVING count(DISTINCT person) < 0",
+        ("tests/pseudonym/test_linked.py",),
+    ),
+    "a mask keeps all": Fault(
+        "dbanon/release/made_columns.py",
+        """repeat({text(of.character)}, {n} - {of.first + of.last})""",
+        """repeat({text(of.character)}, 0)""",
+        ("tests/pseudonym/test_roles.py",),
+    ),
     # Privacy models
     "every class is diverse enough": Fault(
         "sql/models/satisfied.sql",
