@@ -157,7 +157,10 @@ class _Handout:
                 for ending in self._endings():
                     types[ending] = self._types(ending)
                     storage.check("publish", types[ending], storage_version)
-                    columns = joined(f"{_carried(n, t)} AS {identifier(n)}" for n, t in types[ending].items())
+                    stored = self._columns(ending)
+                    columns = joined(
+                        f"{_carried(n, stored[n], t)} AS {identifier(n)}" for n, t in types[ending].items()
+                    )
                     self._copy(Sql(f"SELECT {columns} FROM {self._in_order(ending)}"), parts[ending])
                 self._copy(certificates.rows(lines), parts["_certificate"])
             types["_certificate"] = dict.fromkeys(certificates.COLUMNS, "VARCHAR")
@@ -178,9 +181,8 @@ class _Handout:
             read = {ending: self._reads(ending) for ending in self._endings()}
             lines = certificate.lines(Place(read[""], read["_metrics"], read.get("_classes")))
             for ending in self._endings():
-                self._copy(
-                    Sql(f"SELECT * EXCLUDE ({self._place(ending)}) FROM {self._in_order(ending)}"), drafts[ending]
-                )
+                columns = joined(_written(n, t) for n, t in self._columns(ending).items())
+                self._copy(Sql(f"SELECT {columns} FROM {self._in_order(ending)}"), drafts[ending])
             lines += [self._hash(ending, drafts[ending]) for ending in self._endings()]
             self._copy(certificates.rows(lines), drafts["_certificate"])
             drafts["_text"].write_text(certificates.as_text(lines), encoding="utf-8")
@@ -273,9 +275,16 @@ def _without_lists(type_: str) -> str:
     return _LIST.sub(lambda match: match[1] or "VARCHAR", type_)
 
 
-def _carried(name: str, type_: str) -> Sql:
-    """A column as Parquet carries it without loss."""
-    return Sql(f"CAST({identifier(name)} AS VARCHAR)" if _LOSSY.search(type_) else identifier(name))
+def _written(name: str, type_: str) -> Sql:
+    """A column as a file has it: enumerations as text, since DuckDB 1 writes their lists into Parquet."""
+    plain = _without_lists(type_)
+    return Sql(identifier(name) if plain == type_ else f"CAST({identifier(name)} AS {plain}) AS {identifier(name)}")
+
+
+def _carried(name: str, type_: str, wanted: str) -> Sql:
+    """A column as Parquet carries it without loss to the type that is wanted."""
+    carried = "VARCHAR" if _LOSSY.search(wanted) else wanted
+    return Sql(identifier(name) if carried == type_ else f"CAST({identifier(name)} AS {carried})")
 
 
 _WRITER = """
