@@ -40,6 +40,7 @@ from dbanon.errors.data import (
     TooSmallBlock,
     UnusedArgument,
 )
+from dbanon.errors.deliveries import NotDelivered, OtherTarget, TargetRefused
 from dbanon.errors.foreign import (
     AlikeNames,
     ManyThreads,
@@ -241,6 +242,7 @@ __all__ = [
     "NotATable",
     "NotAppended",
     "NotData",
+    "NotDelivered",
     "NotDuckDB",
     "NotFinite",
     "NotForReaders",
@@ -268,6 +270,7 @@ __all__ = [
     "OpenTransaction",
     "OtherComparison",
     "OtherDatabase",
+    "OtherTarget",
     "PersonLeftOut",
     "PolicyChanged",
     "PolicyDrift",
@@ -299,6 +302,7 @@ __all__ = [
     "TargetExists",
     "TargetInUse",
     "TargetNotLocal",
+    "TargetRefused",
     "TokenExists",
     "TooFew",
     "TooLarge",

@@ -20,7 +20,18 @@ from dbanon.release.publication import Publication
 from dbanon.source import catalog, foreign, schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
-from dbanon.views import changes, erasure, first_release, holding, ledger, place, related, transactions
+from dbanon.views import (
+    changes,
+    delivered,
+    delivery,
+    erasure,
+    first_release,
+    holding,
+    ledger,
+    place,
+    related,
+    transactions,
+)
 from dbanon.views.ledger import TABLES, Entry
 from dbanon.views.version import INTERRUPTED, OLD, Making, Release, build, current_release
 
@@ -49,8 +60,9 @@ def materialize(
     DisclosureWarning, "refuse" raises CompositionRefused. `replace` makes the next version of a release with another
     definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the ledger has
     the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
-    gone. The release stands in the database of its source. What is committed counts: an open transaction of the
-    connection is refused.
+    gone. The release stands in the database of its source; a `name` in an attached database of PostgreSQL puts a copy
+    of what goes out there, too, once it is in the ledger, and NotDelivered says where that failed. What is committed
+    counts: an open transaction of the connection is refused.
     """
     transactions.check_no_transaction("materialize", connection)
     place.check_word("materialize", "composition", composition, ("warn", "refuse"))
@@ -58,8 +70,14 @@ def materialize(
     check_algorithm("materialize", algorithm)
     making = Making("materialize", allow_delta, composition)
     current = session.of_connection(getattr(connection, "raw", connection))
-    with current.cursor() as cursor, session.telling(current, progress):
+    with (
+        current.cursor() as cursor,
+        session.telling(current, progress),
+        delivery.afterwards("materialize", current, cursor) as later,
+    ):
         here = place.current(connection)
+        there = delivered.asked(name, cursor, here[0])
+        name = name if there is None else identifier(there[2])
         asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), here)
         target = place.target("materialize", name, Call.of(*asked).source(), here, cursor)
         schema.create(connection, target[0])  # before planning: a policy table that is new is a change
@@ -71,8 +89,12 @@ def materialize(
         earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
         published = [e for e in earlier if e.status == "published"]
         taken = place.taken(cursor, target, TABLES)
+        known = delivered.recorded(cursor, target) if published else None
         if taken and not (replace and published):
+            delivery.check_shown("materialize", cursor, target, there, known)
             raise errors.ReleaseExists("materialize", name, taken, bool(published))
+        making = replace_(making, to=delivery.toward("materialize", cursor, target, there, known))
+        later.release = target
         if not earlier and current.reviewed is not None:
             current.reviewed(first_release.lines(Call.of(*asked), publication, name))
         given = timed_search.counted("materialize", current, cursor, publication, given)
@@ -120,14 +142,16 @@ def refresh(
     place.check_word("refresh", "refresh", refresh, REFRESH)
     place.check_word("refresh", "composition", composition, ("warn", "refuse"))
     current = session.of_connection(getattr(connection, "raw", connection))
-    with current.cursor() as cursor:
+    with current.cursor() as cursor, delivery.afterwards("refresh", current, cursor) as later:
         old = _published("refresh", name, cursor, place.current(connection))
         place.check_writable(cursor, "refresh", old.database)
         schema.create(connection, old.database)
+        target = (old.database, old.schema, old.name)
+        to = delivery.toward("refresh", cursor, target, None, delivered.recorded(cursor, target))
+        later.release = target
         publication = ledger.publication(old, current, cursor)
         if if_stale and changes.is_fresh(old, publication, cursor):
             return current_release(cursor, old, holds=refresh == "hold")
-        target = (old.database, old.schema, old.name)
         entry = _entry(target, old.call, publication, old.person_key, old.version + 1, refresh, cursor)
         if entry.keeps or erase:
             changes.check_roles(old, publication)
@@ -139,7 +163,7 @@ def refresh(
             if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
                 raise errors.NothingLeftToErase(old.shown)
             publication = publication if entry.keeps else publication.continued(keep=None)
-        making = Making("refresh", allow_delta, composition, erase=erase)
+        making = Making("refresh", allow_delta, composition, erase=erase, to=to)
         if refresh != "hold" or erase:
             return _next(cursor, entry, publication, old, making)
         for who in holding.WHO[:-1]:
@@ -206,7 +230,8 @@ def _explained(entry: Entry, old: Entry) -> Iterator[None]:
 
 
 def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
-    """Drops the tables of a release. The ledger keeps its versions until `forget_release`."""
+    """Drops the tables of a release, and first those in PostgreSQL that show it. The ledger keeps its versions until
+    `forget_release`."""
     transactions.check_no_transaction("drop", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -217,7 +242,9 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
                 return
             raise
         place.check_writable(cursor, "drop", old.database)
+        delivery.withdraw("drop", cursor, old)
         with transactions.transaction(cursor, "drop", name):
+            delivered.forget(cursor, (old.database, old.schema, old.name))
             _drop_tables(cursor, old)
             _status(cursor, old, "dropped")
 
