@@ -41,8 +41,10 @@ def asked(given: str, cursor: Cursor, current: str) -> foreign.Place | None:
     """Database, schema and name where a name is one of an attached database of PostgreSQL; else None. `current` is the
     session's own database, whose schemas come first."""
     parts = names.table_parts(given) or ()
-    if len(parts) < 2 or (len(parts) == 2 and catalog.has_schema(cursor, current, parts[0])):
+    if len(parts) < 2:
         return None
+    if len(parts) == 2 and catalog.has_schema(cursor, current, parts[0]):
+        return (current, parts[0], parts[1]) if foreign.kind(cursor, current) == KIND else None
     alias = foreign.databases(cursor, KIND).get(parts[0].lower())
     if alias is None:
         return None
