@@ -102,7 +102,8 @@ def note(cursor: Cursor, of: Named, version: int | None) -> None:
 
 def forget(cursor: Cursor, of: Named) -> None:
     """Forgets the copy of a release that is dropped."""
-    cursor.execute(f"DELETE FROM {_table(of[0])} WHERE {_KEY}", list(of[1:]))
+    if catalog.has_table(cursor, of[0], "delivery"):
+        cursor.execute(f"DELETE FROM {_table(of[0])} WHERE {_KEY}", list(of[1:]))
 
 
 _KEY = "schema_name = ? AND system.main.lower(name) = system.main.lower(?)"

@@ -135,36 +135,47 @@ def deliver(function: str, current: Session, cursor: Any, of: Named) -> None:
     """Makes the copy of a release what the published version is; nothing where it is that already. NotDelivered."""
     with _ONE:
         target = delivered.recorded(cursor, of)
-        where = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
-        found = [] if target is None else ledger.entries(cursor, of[0], where, of[1:])
-        if target is None or not found:
+        entry = None if target is None else _published(cursor, of)
+        if target is None or entry is None:
             return
-        entry = found[-1]
         try:
             alias = _reached(function, cursor, of, target)
             with _transaction(cursor):
+                entry = _published(cursor, of) or entry  # as it is together with its tables
                 _copy(function, current, cursor, entry, target, alias)
         except (duckdb.Error, DbanonError) as error:
             raise errors.NotDelivered(function, entry.named, target.shown, _reason(error)) from None
         delivered.note(cursor, of, entry.version)
 
 
-def withdraw(function: str, cursor: Any, entry: Entry) -> None:
-    """Drops the copy of a release that is about to be dropped; what is not ours stays. NotDelivered, OtherTarget."""
+def _published(cursor: Any, of: Named) -> Entry | None:
+    where = "schema_name = ? AND lower(name) = lower(?) AND status = 'published'"
+    found = ledger.entries(cursor, of[0], where, of[1:])
+    return found[-1] if found else None
+
+
+@contextlib.contextmanager
+def withdrawn(function: str, cursor: Any, entry: Entry) -> Iterator[None]:
+    """Drops the copy of a release that is dropped inside, before which no other can be made; what is not ours stays.
+    NotDelivered, OtherTarget."""
     of = (entry.database, entry.schema, entry.name)
-    target = delivered.recorded(cursor, of)
-    if target is None:
-        return
     with _ONE:
-        alias = _reached(function, cursor, of, target)
-        delivered.note(cursor, of, None)
-        try:
-            with _transaction(cursor):
-                for found in postgres.named(cursor, alias, target.schema, _names(target)):
-                    if _is_ours(found, target):
-                        postgres.run(cursor, alias, f"DROP TABLE {qualified(target.schema, found.name)}")
-        except duckdb.Error as error:
-            raise errors.NotDelivered(function, entry.shown, target.shown, _reason(error)) from None
+        target = delivered.recorded(cursor, of)
+        if target is not None:
+            _withdraw(function, cursor, of, target)
+        yield
+
+
+def _withdraw(function: str, cursor: Any, of: Named, target: Target) -> None:
+    alias = _reached(function, cursor, of, target)
+    delivered.note(cursor, of, None)
+    try:
+        with _transaction(cursor):
+            for found in postgres.named(cursor, alias, target.schema, _names(target)):
+                if _is_ours(found, target):
+                    postgres.run(cursor, alias, f"DROP TABLE {qualified(target.schema, found.name)}")
+    except duckdb.Error as error:
+        raise errors.NotDelivered(function, of[2], target.shown, _reason(error)) from None
 
 
 def undelivered(cursor: Any, entry: Entry) -> str | None:

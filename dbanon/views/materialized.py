@@ -192,9 +192,7 @@ def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, makin
     """The next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
     with transactions.transaction(cursor, function, old.shown):
-        where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
-        if not ledger.entries(cursor, old.database, where, [old.schema, old.name, old.version]):
-            raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
+        _check_published(cursor, function, old)
         if entry.how == "hold":
             with _explained(entry, old):
                 publication = holding.remember(cursor, entry, old, publication, making.wait)
@@ -242,8 +240,8 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
                 return
             raise
         place.check_writable(cursor, "drop", old.database)
-        delivery.withdraw("drop", cursor, old)
-        with transactions.transaction(cursor, "drop", name):
+        with delivery.withdrawn("drop", cursor, old), transactions.transaction(cursor, "drop", name):
+            _check_published(cursor, "drop", old)
             delivered.forget(cursor, (old.database, old.schema, old.name))
             _drop_tables(cursor, old)
             _status(cursor, old, "dropped")
@@ -332,6 +330,13 @@ def _published(function: str, name: str, cursor: Any, here: Sequence[str]) -> En
     if entry.status != "published":
         raise errors.UnknownRelease(function, name, [])
     return entry
+
+
+def _check_published(cursor: Any, function: str, entry: Entry) -> None:
+    """Raises Busy where another connection made another version meanwhile, or dropped it."""
+    where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
+    if not ledger.entries(cursor, entry.database, where, [entry.schema, entry.name, entry.version]):
+        raise errors.Busy(function, entry.shown, f"version {entry.version} is not the published one any more")
 
 
 def _drop_tables(cursor: Any, entry: Entry) -> None:

@@ -92,6 +92,7 @@ def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
         ward.execute(f"{REFRESH} pg.public.safe")
 
 
+@pytest.mark.exhaustive
 def test_python_makes_the_same_and_other_names_of_the_database_mean_it_too(ward: Any, server: Server) -> None:
     made = dbanon.materialize(ward, 'pg.public."Safe"', "kacpc", "pg.public.patients", k=10)
     assert (made.name, made.version) == ("Safe", 1) and tables(ward) == ["Safe", "Safe_certificate", "Safe_metrics"]
@@ -106,6 +107,7 @@ def test_python_makes_the_same_and_other_names_of_the_database_mean_it_too(ward:
     assert tables(ward, "warehouse") == []
 
 
+@pytest.mark.exhaustive
 def test_a_source_in_duckdb_can_be_shown_and_a_release_that_is_there_can_be_shown_by_its_next_version(
     clinic: Any,
 ) -> None:
@@ -124,6 +126,7 @@ def test_a_source_in_duckdb_can_be_shown_and_a_release_that_is_there_can_be_show
     there(clinic, "DROP SCHEMA other")
 
 
+@pytest.mark.exhaustive
 def test_nothing_of_the_source_but_what_goes_out_is_there(ward: Any) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     said = str([rows(ward, f"FROM pg.public.{name}") for name in tables(ward)])
@@ -200,7 +203,7 @@ def test_what_cannot_be_there_is_said_before(ward: Any, server: Server) -> None:
     refused(ward, f"{CREATE} pg.public.{'s' * 52} AS {CALL}", "63 bytes")
     ward.execute(f"ATTACH '{server.conninfo()}' AS reading (TYPE postgres, READ_ONLY)")
     refused(ward, f"{CREATE} reading.public.safe AS {CALL}", "READ_ONLY")
-    for column, value in (("é" * 32, "1"), ("ctid", "1"), ("note", "'a' || chr(0)")):
+    for column, value in (("é" * 32, "1"), ("note", "'a' || chr(0)")):
         ward.execute(f'CREATE OR REPLACE TABLE odd AS SELECT i % 2 AS n, {value} AS "{column}" FROM range(40) AS r (i)')
         dbanon.declare(ward, "odd", **{"n": "quasi", column: "other"})
         refused(ward, f"{CREATE} pg.public.safe AS SELECT * FROM kacpc('odd', k=10)", column)
@@ -232,6 +235,7 @@ def test_another_server_under_the_same_name_is_refused(ward: Any, server: Server
     assert rows(ward, "SELECT version, status FROM releases()") == [(1, "published")]
 
 
+@pytest.mark.exhaustive
 def test_sqlite_is_no_target(ward: Any, tmp_path: Path) -> None:
     postgres.needs_scanner("sqlite")
     dbanon.load_extension(ward, "sqlite")
@@ -240,6 +244,7 @@ def test_sqlite_is_no_target(ward: Any, tmp_path: Path) -> None:
         ward.execute(f"{CREATE} lite.main.safe AS {CALL}")
 
 
+@pytest.mark.exhaustive
 def test_after_use_a_schema_is_that_of_postgres_and_no_name_ends_a_statement(ward: Any) -> None:
     hostile = "x\"'); DROP TABLE patients; --"
     quoted = '"' + hostile.replace('"', '""') + '"'
@@ -323,6 +328,7 @@ def test_a_copy_that_somebody_changed_is_made_anew(ward: Any, changed: str) -> N
     assert found == want
 
 
+@pytest.mark.exhaustive
 def test_a_release_that_was_changed_here_is_not_delivered(ward: Any) -> None:
     ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
     ward.execute("UPDATE clinic.main.safe SET disease = 'Flu'")
@@ -407,20 +413,21 @@ def test_readers_see_whole_versions_while_it_is_refreshed(ward: Any, server: Ser
         with duckdb.connect() as other:
             dbanon.load_extension(other, "postgres")
             other.execute(f"ATTACH '{conninfo}' AS pg (TYPE postgres, READ_ONLY)")
-            while not stopped.is_set():
+            last = False
+            while not last:
+                last = stopped.wait(0.003)
                 seen.append(rows(other, f"FROM postgres_query('pg', '{query}')")[0])
 
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        for number in (1, 2):
-            there(ward, COME.format(1000 * number))
-            ward.execute(f"{REFRESH} pg.public.safe")
+        there(ward, COME.format(1000))
+        ward.execute(f"{REFRESH} pg.public.safe")
     finally:
         stopped.set()
         reader.join()
-    whole = [(280 + 20 * version, str(version), 280.0 + 20 * version) for version in (1, 2, 3)]
-    assert set(seen) <= set(whole) and len(set(seen)) > 1, set(seen)
+    whole = [(280 + 20 * version, str(version), 280.0 + 20 * version) for version in (1, 2)]
+    assert set(seen) == set(whole)
 
 
 # --- what was published counts -------------------------------------------------------------------------------
