@@ -9,7 +9,7 @@ from dbanon import errors
 from dbanon.source import catalog, foreign
 from dbanon.source.catalog import SCHEMA, Cursor, SearchPath
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, qualified
+from dbanon.sqltext.quote import Sql, identifier, qualified
 
 KIND = "postgres"
 """The other system that takes releases."""
@@ -49,6 +49,18 @@ def asked(given: str, cursor: Cursor, current: str) -> foreign.Place | None:
     if alias is None:
         return None
     return alias, parts[1] if len(parts) == 3 else foreign.default_schema(cursor, alias), parts[-1]
+
+
+def here_and_there(given: str, cursor: Cursor, current: str) -> tuple[str, foreign.Place | None]:
+    """The name of a release in its own database, and the place in PostgreSQL where it is asked for, too."""
+    place = asked(given, cursor, current)
+    return (given, None) if place is None else (str(identifier(place[2])), place)
+
+
+def alias(given: str, cursor: Cursor, current: str) -> str | None:
+    """By what name a name says that the database of PostgreSQL is attached."""
+    place = asked(given, cursor, current)
+    return None if place is None else place[0]
 
 
 def release(function: str, given: str, cursor: Cursor, path: SearchPath) -> Named | None:

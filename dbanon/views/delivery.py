@@ -40,54 +40,62 @@ _ONE = threading.Lock()
 """No process but this one writes the ledger, and one copy at a time is made."""
 
 
-@dataclass
 class Later:
-    """The release that is to be delivered when a version of it is in the ledger; None: none."""
+    """What is delivered at the end of a piece of work, when a version of it is in the ledger."""
 
-    release: Named | None = None
+    def __init__(self, function: str, cursor: Any) -> None:
+        self.function, self.cursor = function, cursor
+        self.release: Named | None = None
+        self.named: str | None = None
+
+    def known(self, of: Named, named: str | None) -> Target | None:
+        """Where a release is to be shown by the ledger; None: nowhere but in its own database. `named`: by what name
+        its database is attached that is meant. Raises OtherTarget, and TargetRefused where it could not be put
+        there."""
+        self.release, self.named = of, named
+        known = delivered.recorded(self.cursor, of)
+        if known is not None:
+            _check(self.function, self.cursor, _reached(self.function, self.cursor, of, known, named), known)
+        return known
+
+    def toward(self, of: Named, place: foreign.Place | None, *, is_new: bool, replace: bool) -> Target | None:
+        """The same at the `place` that is asked for, of a release that `is_new` or whose definition is replaced."""
+        if place is None:
+            return self.known(of, None)
+        known = None if is_new else delivered.recorded(self.cursor, of)
+        if place is not None and known is None and not (is_new or replace):
+            why = f"{of[2]} is a release of {of[0]} already, which is not shown there"
+            hint = "CREATE OR REPLACE shows the next version of it there; another one needs another name"
+            raise errors.TargetRefused(self.function, str(qualified(*place)), why, hint)
+        self.release, self.named = of, place[0]
+        target = _placed(self.function, self.cursor, of, place, known)
+        _check(self.function, self.cursor, place[0], target)
+        return target
 
 
 @contextlib.contextmanager
 def afterwards(function: str, current: Session, cursor: Any) -> Iterator[Later]:
-    """Delivers what was asked for meanwhile, unless something was raised; NotDelivered."""
-    later = Later()
+    """Delivers what is asked for meanwhile, unless something was raised; NotDelivered."""
+    later = Later(function, cursor)
     yield later
     if later.release is not None:
-        deliver(function, current, cursor, later.release)
+        deliver(function, current, cursor, later.release, later.named)
 
 
 # --- before a version is made --------------------------------------------------------------------------------
 
 
-def toward(function: str, cursor: Any, of: Named, place: foreign.Place | None, known: Target | None) -> Target | None:
-    """Where a release is to be shown: where it is by the ledger (`known`), or at the `place` that is asked for; None:
-    nowhere but in its own database. Raises OtherTarget, and TargetRefused where it could not be put there."""
-    if place is None:
-        if known is None:
-            return None
-        alias, target = _reached(function, cursor, of, known), known
-    else:
-        alias, identity = place[0], foreign.identity(function, cursor, place[0], KIND)
-        shown = str(qualified(*place))
-        found = postgres.schemas(cursor, alias, place[1])
-        if not found:
-            raise errors.TargetRefused(function, shown, f"{alias} has no schema {place[1]}", "CREATE SCHEMA there")
-        target = known or Target(identity, found[0][0], place[2], secrets.token_hex(16))
-        if (target.identity, target.schema, target.name) != (identity, found[0][0], place[2]):
-            hint = "leave it there, or DROP MATERIALIZED ANONYMIZED VIEW drops both"
-            raise errors.OtherTarget(function, of[2], target.shown, f"the statement says {shown}", hint)
-    _check(function, cursor, alias, target)
+def _placed(function: str, cursor: Any, of: Named, place: foreign.Place, known: Target | None) -> Target:
+    """What is asked for as a target, or the known one where that is the same; TargetRefused, OtherTarget."""
+    identity, shown = foreign.identity(function, cursor, place[0], KIND), str(qualified(*place))
+    found = postgres.schemas(cursor, place[0], place[1])
+    if not found:
+        raise errors.TargetRefused(function, shown, f"{place[0]} has no schema {place[1]}", "CREATE SCHEMA there")
+    target = known or Target(identity, found[0][0], place[2], secrets.token_hex(16))
+    if (target.identity, target.schema, target.name) != (identity, found[0][0], place[2]):
+        hint = "leave it there, or DROP MATERIALIZED ANONYMIZED VIEW drops both"
+        raise errors.OtherTarget(function, of[2], target.shown, f"the statement says {shown}", hint)
     return target
-
-
-def check_shown(function: str, cursor: Any, of: Named, place: foreign.Place | None, known: Target | None) -> None:
-    """Raises TargetRefused, or OtherTarget, where tables of a release's name are there, and a place is asked for in
-    which it is not shown."""
-    if place is not None and known is None:
-        why = f"{of[2]} exists already in {of[0]}, where the release itself would be, and is not shown there"
-        hint = "CREATE OR REPLACE shows the next version of a release there; what is none needs another name"
-        raise errors.TargetRefused(function, str(qualified(*place)), why, hint)
-    toward(function, cursor, of, place, known)
 
 
 def _check(function: str, cursor: Any, alias: str, target: Target) -> None:
@@ -131,7 +139,7 @@ def intend(function: str, cursor: Any, entry: Entry, target: Target | None) -> N
 # --- after it was recorded -----------------------------------------------------------------------------------
 
 
-def deliver(function: str, current: Session, cursor: Any, of: Named) -> None:
+def deliver(function: str, current: Session, cursor: Any, of: Named, named: str | None) -> None:
     """Makes the copy of a release what the published version is; nothing where it is that already. NotDelivered."""
     with _ONE:
         target = delivered.recorded(cursor, of)
@@ -139,7 +147,7 @@ def deliver(function: str, current: Session, cursor: Any, of: Named) -> None:
         if target is None or entry is None:
             return
         try:
-            alias = _reached(function, cursor, of, target)
+            alias = _reached(function, cursor, of, target, named)
             with _transaction(cursor):
                 entry = _published(cursor, of) or entry  # as it is together with its tables
                 _copy(function, current, cursor, entry, target, alias)
@@ -155,19 +163,18 @@ def _published(cursor: Any, of: Named) -> Entry | None:
 
 
 @contextlib.contextmanager
-def withdrawn(function: str, cursor: Any, entry: Entry) -> Iterator[None]:
+def withdrawn(function: str, cursor: Any, entry: Entry, named: str | None) -> Iterator[None]:
     """Drops the copy of a release that is dropped inside, before which no other can be made; what is not ours stays.
     NotDelivered, OtherTarget."""
     of = (entry.database, entry.schema, entry.name)
     with _ONE:
         target = delivered.recorded(cursor, of)
         if target is not None:
-            _withdraw(function, cursor, of, target)
+            _withdraw(function, cursor, of, target, _reached(function, cursor, of, target, named))
         yield
 
 
-def _withdraw(function: str, cursor: Any, of: Named, target: Target) -> None:
-    alias = _reached(function, cursor, of, target)
+def _withdraw(function: str, cursor: Any, of: Named, target: Target, alias: str) -> None:
     delivered.note(cursor, of, None)
     try:
         with _transaction(cursor):
@@ -334,8 +341,9 @@ def _is_ours(found: Relation, target: Target) -> bool:
     return known and found.comment.startswith(f"dbanon {target.mark} ")
 
 
-def _reached(function: str, cursor: Any, of: Named, target: Target) -> str:
-    """By what name the database is attached that has the copy, to be written where possible; OtherTarget."""
+def _reached(function: str, cursor: Any, of: Named, target: Target, named: str | None) -> str:
+    """By what name the database is attached that has the copy: to be written where possible, and as it was `named`;
+    OtherTarget."""
     found = []
     for alias in foreign.databases(cursor, KIND).values():
         with contextlib.suppress(errors.NoIdentity):
@@ -347,7 +355,7 @@ def _reached(function: str, cursor: Any, of: Named, target: Target) -> str:
             f"{qualified(of[0], catalog.SCHEMA, 'delivery')}, and the release is here alone"
         )
         raise errors.OtherTarget(function, of[2], target.shown, "that database is not attached", hint)
-    return min(found, key=lambda alias: _is_read_only(cursor, alias))
+    return min(found, key=lambda alias: (_is_read_only(cursor, alias), alias != named))
 
 
 def _is_read_only(cursor: Any, alias: str) -> bool:

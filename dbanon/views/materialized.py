@@ -60,24 +60,16 @@ def materialize(
     DisclosureWarning, "refuse" raises CompositionRefused. `replace` makes the next version of a release with another
     definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the ledger has
     the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
-    gone. The release stands in the database of its source; a `name` in an attached database of PostgreSQL puts a copy
-    of what goes out there, too, once it is in the ledger, and NotDelivered says where that failed. What is committed
-    counts: an open transaction of the connection is refused.
+    gone. The release stands in the database of its source, under a `name` in PostgreSQL also there once it is in the
+    ledger (NotDelivered). What is committed counts: an open transaction of the connection is refused.
     """
     transactions.check_no_transaction("materialize", connection)
     place.check_word("materialize", "composition", composition, ("warn", "refuse"))
     given = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
-    making = Making("materialize", allow_delta, composition)
-    current = session.of_connection(getattr(connection, "raw", connection))
-    with (
-        current.cursor() as cursor,
-        session.telling(current, progress),
-        delivery.afterwards("materialize", current, cursor) as later,
-    ):
+    with _working("materialize", connection) as (current, cursor, later), session.telling(current, progress):
         here = place.current(connection)
-        there = delivered.asked(name, cursor, here[0])
-        name = name if there is None else identifier(there[2])
+        name, there = delivered.here_and_there(name, cursor, here[0])
         asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), here)
         target = place.target("materialize", name, Call.of(*asked).source(), here, cursor)
         schema.create(connection, target[0])  # before planning: a policy table that is new is a change
@@ -88,22 +80,18 @@ def materialize(
         columns = _key_columns(publication, key) or prepare.unique_key(publication, cursor)
         earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
         published = [e for e in earlier if e.status == "published"]
-        taken = place.taken(cursor, target, TABLES)
-        known = delivered.recorded(cursor, target) if published else None
-        if taken and not (replace and published):
-            delivery.check_shown("materialize", cursor, target, there, known)
+        to = later.toward(target, there, is_new=not published, replace=replace)
+        if (taken := place.taken(cursor, target, TABLES)) and not (replace and published):
             raise errors.ReleaseExists("materialize", name, taken, bool(published))
-        making = replace_(making, to=delivery.toward("materialize", cursor, target, there, known))
-        later.release = target
+        making = Making("materialize", allow_delta, composition, to=to)
         if not earlier and current.reviewed is not None:
             current.reviewed(first_release.lines(Call.of(*asked), publication, name))
         given = timed_search.counted("materialize", current, cursor, publication, given)
-        publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, here))
-        publication = prepare.with_made(publication, ledger.scope(*target[1:]))
+        again = Call.of(current, cursor, algorithm, {"tbl": source}, given, here)
+        publication = prepare.with_made(prepare.publication(again), ledger.scope(*target[1:]))
         of, kept = publication.source, place.durable(publication.source, source)
         call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}
-        version = max((e.version for e in earlier), default=0) + 1
-        how = "recluster" if published else "first"
+        version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
         entry = _entry(target, call, publication, columns, version, how, cursor)
         if not published:
             return _first(cursor, entry, publication, name, making)
@@ -141,14 +129,12 @@ def refresh(
     transactions.check_no_transaction("refresh", connection)
     place.check_word("refresh", "refresh", refresh, REFRESH)
     place.check_word("refresh", "composition", composition, ("warn", "refuse"))
-    current = session.of_connection(getattr(connection, "raw", connection))
-    with current.cursor() as cursor, delivery.afterwards("refresh", current, cursor) as later:
+    with _working("refresh", connection) as (current, cursor, later):
         old = _published("refresh", name, cursor, place.current(connection))
         place.check_writable(cursor, "refresh", old.database)
         schema.create(connection, old.database)
         target = (old.database, old.schema, old.name)
-        to = delivery.toward("refresh", cursor, target, None, delivered.recorded(cursor, target))
-        later.release = target
+        to = later.known(target, delivered.alias(name, cursor, place.current(connection)[0]))
         publication = ledger.publication(old, current, cursor)
         if if_stale and changes.is_fresh(old, publication, cursor):
             return current_release(cursor, old, holds=refresh == "hold")
@@ -170,6 +156,14 @@ def refresh(
             with contextlib.suppress(*_WAITS, _NothingNew):
                 return _next(cursor, entry, publication, old, replace_(making, wait=who))
         return _next(cursor, entry, publication, old, replace_(making, wait=holding.WHO[-1]))
+
+
+@contextlib.contextmanager
+def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, Any, delivery.Later]]:
+    """The session of a connection, a cursor of its own, and what is delivered at the end."""
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor, delivery.afterwards(function, current, cursor) as later:
+        yield current, cursor, later
 
 
 def _first(cursor: Any, entry: Entry, publication: Publication, name: str, making: Making) -> Release:
@@ -240,7 +234,8 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
                 return
             raise
         place.check_writable(cursor, "drop", old.database)
-        with delivery.withdrawn("drop", cursor, old), transactions.transaction(cursor, "drop", name):
+        alias = delivered.alias(name, cursor, place.current(connection)[0])
+        with delivery.withdrawn("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
             _check_published(cursor, "drop", old)
             delivered.forget(cursor, (old.database, old.schema, old.name))
             _drop_tables(cursor, old)

@@ -114,7 +114,7 @@ def test_a_source_in_duckdb_can_be_shown_and_a_release_that_is_there_can_be_show
     clinic.execute("CREATE TABLE here AS SELECT i % 20 AS age, 'a' AS kind FROM range(60) AS r (i)")
     dbanon.declare(clinic, "here", age="quasi", kind="other")
     clinic.execute(f"{CREATE} safe AS SELECT * FROM kacpc('here', k=10)")
-    with pytest.raises(errors.TargetRefused, match="is not shown there"):
+    with pytest.raises(errors.TargetRefused, match="which is not shown there"):
         clinic.execute(f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)")
     with pytest.warns(dbanon.DisclosureWarning):
         clinic.execute(f"{REPLACE} pg.safe WITH (allow_delta = true) AS SELECT * FROM kacpc('here', k=15)")
@@ -220,6 +220,12 @@ def test_a_role_that_may_make_no_tables_is_told_so_and_leaves_nothing(ward: Any,
     conninfo = server.conninfo().replace("user=postgres", "user=plain")
     ward.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
     refused(ward, f"{CREATE} mine.public.safe AS {CALL}", "may not make tables in the schema public")
+    assert tables(ward) == []
+    ward.execute(f"ATTACH '{server.conninfo()}' AS yours (TYPE postgres)")
+    ward.execute(f"{CREATE} yours.public.safe AS {CALL}")
+    with pytest.raises(errors.NotDelivered, match="must be owner of table safe"):
+        ward.execute(f"{DROP} mine.public.safe")
+    ward.execute(f"{DROP} yours.public.safe")
     assert tables(ward) == []
 
 
