@@ -32,8 +32,7 @@ from dbanon.views.ledger import Entry
 ENDINGS = ("", "_metrics", "_certificate")
 """Of the tables in PostgreSQL: what `publish` hands out without the classes."""
 
-_LONGEST = 63
-"""Bytes of a name in PostgreSQL, which cuts off the rest without a word."""
+_LONGEST = 63  # bytes of a name in PostgreSQL, which cuts off the rest without a word
 _RESERVED = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 """Columns that every table of PostgreSQL has."""
 _ONE = threading.Lock()
