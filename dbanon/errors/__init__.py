@@ -40,6 +40,7 @@ from dbanon.errors.data import (
     TooSmallBlock,
     UnusedArgument,
 )
+from dbanon.errors.deliveries import NotDelivered, OtherTarget, TargetRefused
 from dbanon.errors.foreign import (
     AlikeNames,
     ManyThreads,
@@ -245,6 +246,7 @@ __all__ = [
     "NotATable",
     "NotAppended",
     "NotData",
+    "NotDelivered",
     "NotDuckDB",
     "NotFinite",
     "NotForReaders",
@@ -274,6 +276,7 @@ __all__ = [
     "Orphans",
     "OtherComparison",
     "OtherDatabase",
+    "OtherTarget",
     "PersonLeftOut",
     "PolicyChanged",
     "PolicyDrift",
@@ -307,6 +310,7 @@ __all__ = [
     "TargetExists",
     "TargetInUse",
     "TargetNotLocal",
+    "TargetRefused",
     "TokenExists",
     "TooFew",
     "TooLarge",

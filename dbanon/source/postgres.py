@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from dbanon.source import foreign
@@ -23,6 +25,41 @@ def reads(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
 def labels(cursor: Any, place: Place) -> list[tuple[str, str, str]]:
     """(column, provider, label) of the security labels of a table's columns."""
     return _asked(cursor, place, _LABELS.format(schema=_decoded(place[1]), table=_decoded(place[2])))
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table, or something else by its `kind`, as PostgreSQL's catalog has it; columns with their types in order."""
+
+    name: str
+    kind: str
+    comment: str
+    columns: tuple[tuple[str, str], ...]
+
+
+def schemas(cursor: Any, database: str, name: str) -> list[tuple[str, bool]]:
+    """The schemas of a name that may differ by capitals, and whether tables may be made there."""
+    return _asked(cursor, (database, "", ""), _SCHEMAS.format(schema=_decoded(name)))
+
+
+def named(cursor: Any, database: str, schema: str, names: Iterable[str]) -> list[Relation]:
+    """What has one of these names in a schema, also where capitals differ; indexes and the like, too."""
+    wanted = ", ".join(f"pg_catalog.lower({_decoded(name)})" for name in names)
+    rows = _asked(cursor, (database, "", ""), _NAMED.format(schema=_decoded(schema), names=wanted))
+    found: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+    for name, kind, comment, column, type_ in rows:
+        found.setdefault((name, kind, comment), []).extend([] if column is None else [(column, type_)])
+    return [Relation(*key, tuple(columns)) for key, columns in found.items()]
+
+
+def run(cursor: Any, database: str, statement: str) -> None:
+    """Runs a statement of PostgreSQL's own, in the transaction that is open."""
+    cursor.execute(f"FROM system.main.postgres_execute({text(database)}, {text(statement)})").fetchall()
+
+
+def forget(cursor: Any) -> None:
+    """Lets DuckDB look anew at the tables of PostgreSQL, of which it keeps a list."""
+    cursor.execute("FROM system.main.pg_clear_cache()").fetchall()
 
 
 def _asked(cursor: Any, place: Place, query: str) -> list[Any]:
@@ -62,6 +99,23 @@ JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = l.objsubi
 WHERE l.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass AND l.objsubid > 0
     AND n.nspname = {schema} AND c.relname = {table}
 ORDER BY a.attnum, provider
+"""
+
+
+_SCHEMAS = """
+SELECT nspname::pg_catalog.text AS name, pg_catalog.has_schema_privilege(oid, 'CREATE') AS may
+FROM pg_catalog.pg_namespace WHERE pg_catalog.lower(nspname::pg_catalog.text) = pg_catalog.lower({schema})
+ORDER BY nspname = {schema} DESC
+"""
+
+_NAMED = """
+SELECT c.relname::pg_catalog.text AS name, c.relkind::pg_catalog.text AS kind,
+    COALESCE(pg_catalog.obj_description(c.oid, 'pg_class'), '') AS comment,
+    a.attname::pg_catalog.text AS attribute, pg_catalog.format_type(a.atttypid, a.atttypmod) AS type
+FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE n.nspname = {schema} AND pg_catalog.lower(c.relname::pg_catalog.text) IN ({names})
+ORDER BY c.relname, a.attnum
 """
 
 

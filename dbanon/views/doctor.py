@@ -12,7 +12,7 @@ import duckdb
 from dbanon import session
 from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import qualified
-from dbanon.views import ledger, permissions, seal
+from dbanon.views import delivery, ledger, permissions, seal
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ def _changed(plain: Any, database: str) -> Iterator[Problem]:
             said = "unknown whether it is what was released: an earlier version of dbanon made it. Hint: refresh it"
             yield Problem("release", entry.shown, said)
         yield from (Problem("release", entry.shown, said) for said in broken or ())
+        waits = delivery.undelivered(plain, entry)
+        yield from [] if waits is None else [Problem("release", entry.shown, waits)]
 
 
 def _asked(raw: Any, database: str) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext.quote import Sql, qualified, text
-from dbanon.views import stream_ledger
+from dbanon.views import delivered, stream_ledger
 
 TABLES = ("", "_classes", "_metrics")
 """Endings of the tables of one release."""
@@ -168,8 +168,9 @@ def _entry(database: str, row: Mapping[str, Any]) -> Entry:
 
 
 def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) -> Entry:
-    """The latest version of a release by its name; UnknownRelease."""
-    name, places = path.named(given)
+    """The latest version of a release by its name, or by that of its copy in PostgreSQL; UnknownRelease."""
+    of_copy = delivered.release(function, given, cursor, path)
+    name, places = path.named(given) if of_copy is None else (of_copy[2], [of_copy[:2]])
     databases = list(dict.fromkeys(d for d, _ in places))
     found = {d: entries(cursor, d, "lower(name) = lower(?)", [name]) for d in databases}
     for database, schema in places:

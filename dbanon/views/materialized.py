@@ -20,7 +20,18 @@ from dbanon.release.publication import Publication
 from dbanon.source import catalog, foreign, schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
-from dbanon.views import changes, erasure, first_release, holding, ledger, place, related, transactions
+from dbanon.views import (
+    changes,
+    delivered,
+    delivery,
+    erasure,
+    first_release,
+    holding,
+    ledger,
+    place,
+    related,
+    transactions,
+)
 from dbanon.views.ledger import TABLES, Entry
 from dbanon.views.version import INTERRUPTED, OLD, Making, Release, build, current_release
 
@@ -49,17 +60,16 @@ def materialize(
     DisclosureWarning, "refuse" raises CompositionRefused. `replace` makes the next version of a release with another
     definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the ledger has
     the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
-    gone. The release stands in the database of its source. What is committed counts: an open transaction of the
-    connection is refused.
+    gone. The release stands in the database of its source, under a `name` in PostgreSQL also there once it is in the
+    ledger (NotDelivered). What is committed counts: an open transaction of the connection is refused.
     """
     transactions.check_no_transaction("materialize", connection)
     place.check_word("materialize", "composition", composition, ("warn", "refuse"))
     given = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
-    making = Making("materialize", allow_delta, composition)
-    current = session.of_connection(getattr(connection, "raw", connection))
-    with current.cursor() as cursor, session.telling(current, progress):
+    with _working("materialize", connection) as (current, cursor, later), session.telling(current, progress):
         here = place.current(connection)
+        name, there = delivered.here_and_there(name, cursor, here[0])
         asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), here)
         target = place.target("materialize", name, Call.of(*asked).source(), here, cursor)
         schema.create(connection, target[0])  # before planning: a policy table that is new is a change
@@ -70,17 +80,18 @@ def materialize(
         columns = _key_columns(publication, key) or prepare.unique_key(publication, cursor)
         earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
         published = [e for e in earlier if e.status == "published"]
+        to = later.toward(target, there, is_new=not published, replace=replace)
         if (taken := place.taken(cursor, target, TABLES)) and not (replace and published):
             raise errors.ReleaseExists("materialize", name, taken, bool(published))
+        making = Making("materialize", allow_delta, composition, to=to)
         if not earlier and current.reviewed is not None:
             current.reviewed(first_release.lines(Call.of(*asked), publication, name))
         given = timed_search.counted("materialize", current, cursor, publication, given)
-        publication = prepare.publication(Call.of(current, cursor, algorithm, {"tbl": source}, given, here))
-        publication = prepare.with_made(publication, ledger.scope(*target[1:]))
+        again = Call.of(current, cursor, algorithm, {"tbl": source}, given, here)
+        publication = prepare.with_made(prepare.publication(again), ledger.scope(*target[1:]))
         of, kept = publication.source, place.durable(publication.source, source)
         call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}
-        version = max((e.version for e in earlier), default=0) + 1
-        how = "recluster" if published else "first"
+        version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
         entry = _entry(target, call, publication, columns, version, how, cursor)
         if not published:
             return _first(cursor, entry, publication, name, making)
@@ -118,15 +129,15 @@ def refresh(
     transactions.check_no_transaction("refresh", connection)
     place.check_word("refresh", "refresh", refresh, REFRESH)
     place.check_word("refresh", "composition", composition, ("warn", "refuse"))
-    current = session.of_connection(getattr(connection, "raw", connection))
-    with current.cursor() as cursor:
+    with _working("refresh", connection) as (current, cursor, later):
         old = _published("refresh", name, cursor, place.current(connection))
         place.check_writable(cursor, "refresh", old.database)
         schema.create(connection, old.database)
+        target = (old.database, old.schema, old.name)
+        to = later.known(target, delivered.alias(name, cursor, place.current(connection)[0]))
         publication = ledger.publication(old, current, cursor)
         if if_stale and changes.is_fresh(old, publication, cursor):
             return current_release(cursor, old, holds=refresh == "hold")
-        target = (old.database, old.schema, old.name)
         entry = _entry(target, old.call, publication, old.person_key, old.version + 1, refresh, cursor)
         if entry.keeps or erase:
             changes.check_roles(old, publication)
@@ -138,13 +149,21 @@ def refresh(
             if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
                 raise errors.NothingLeftToErase(old.shown)
             publication = publication if entry.keeps else publication.continued(keep=None)
-        making = Making("refresh", allow_delta, composition, erase=erase)
+        making = Making("refresh", allow_delta, composition, erase=erase, to=to)
         if refresh != "hold" or erase:
             return _next(cursor, entry, publication, old, making)
         for who in holding.WHO[:-1]:
             with contextlib.suppress(*_WAITS, _NothingNew):
                 return _next(cursor, entry, publication, old, replace_(making, wait=who))
         return _next(cursor, entry, publication, old, replace_(making, wait=holding.WHO[-1]))
+
+
+@contextlib.contextmanager
+def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, Any, delivery.Later]]:
+    """The session of a connection, a cursor of its own, and what is delivered at the end."""
+    current = session.of_connection(getattr(connection, "raw", connection))
+    with current.cursor() as cursor, delivery.afterwards(function, current, cursor) as later:
+        yield current, cursor, later
 
 
 def _first(cursor: Any, entry: Entry, publication: Publication, name: str, making: Making) -> Release:
@@ -167,9 +186,7 @@ def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, makin
     """The next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
     with transactions.transaction(cursor, function, old.shown):
-        where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
-        if not ledger.entries(cursor, old.database, where, [old.schema, old.name, old.version]):
-            raise errors.Busy(function, old.shown, f"version {old.version} is not the published one any more")
+        _check_published(cursor, function, old)
         if entry.how == "hold":
             with _explained(entry, old):
                 publication = holding.remember(cursor, entry, old, publication, making.wait)
@@ -205,7 +222,8 @@ def _explained(entry: Entry, old: Entry) -> Iterator[None]:
 
 
 def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
-    """Drops the tables of a release. The ledger keeps its versions until `forget_release`."""
+    """Drops the tables of a release, and first those in PostgreSQL that show it. The ledger keeps its versions until
+    `forget_release`."""
     transactions.check_no_transaction("drop", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
@@ -216,7 +234,10 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
                 return
             raise
         place.check_writable(cursor, "drop", old.database)
-        with transactions.transaction(cursor, "drop", name):
+        alias = delivered.alias(name, cursor, place.current(connection)[0])
+        with delivery.withdrawn("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
+            _check_published(cursor, "drop", old)
+            delivered.forget(cursor, (old.database, old.schema, old.name))
             _drop_tables(cursor, old)
             _status(cursor, old, "dropped")
 
@@ -304,6 +325,13 @@ def _published(function: str, name: str, cursor: Any, here: Sequence[str]) -> En
     if entry.status != "published":
         raise errors.UnknownRelease(function, name, [])
     return entry
+
+
+def _check_published(cursor: Any, function: str, entry: Entry) -> None:
+    """Raises Busy where another connection made another version meanwhile, or dropped it."""
+    where = "(schema_name, name, version, status) = (?, ?, ?, 'published')"
+    if not ledger.entries(cursor, entry.database, where, [entry.schema, entry.name, entry.version]):
+        raise errors.Busy(function, entry.shown, f"version {entry.version} is not the published one any more")
 
 
 def _drop_tables(cursor: Any, entry: Entry) -> None:

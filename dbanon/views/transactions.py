@@ -35,7 +35,13 @@ def transaction(cursor: Any, function: str, name: str) -> Iterator[None]:
 def check_no_transaction(function: str, connection: Any) -> None:
     """Raises OpenTransaction inside a transaction of the caller: the work is done in one of its own."""
     try:
-        first, second = (connection.execute("SELECT system.main.txid_current()").fetchall() for _ in range(2))
+        # Only a database of DuckDB numbers its transactions; the moment at which one began has every database.
+        asked = (
+            "SELECT type = 'duckdb' FROM system.main.duckdb_databases() "
+            "WHERE database_name = system.main.current_database()"
+        )
+        mark = "txid_current" if connection.execute(asked).fetchall()[0][0] else "now"
+        first, second = (connection.execute(f"SELECT system.main.{mark}()").fetchall() for _ in range(2))
     except duckdb.TransactionException:  # one that was aborted
         raise errors.OpenTransaction(function) from None
     if first == second:

@@ -19,7 +19,8 @@ from dbanon.release.glance import ROWS, Glance
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.views import composition, erasure, holding, ledger, linked, related, seal, sequence, warned
+from dbanon.views import composition, delivery, erasure, holding, ledger, linked, related, seal, sequence, warned
+from dbanon.views.delivered import Target
 from dbanon.views.ledger import Entry
 
 OLD = " before refresh"
@@ -58,6 +59,7 @@ class Making:
     `allow_delta` publishes what differs by too few, `composition` says what happens where other releases and this one
     narrow people together: warn or refuse. With `erase` what its differences to earlier versions show is said, not
     refused. Where newcomers may wait, those do who cannot be published, and those who `wait` (see `holding.WHO`).
+    `to`: where it is to be shown, too.
     """
 
     function: str
@@ -66,6 +68,7 @@ class Making:
     old: Entry | None = None
     erase: bool = False
     wait: str = holding.WHO[0]
+    to: Target | None = None
 
     @property
     def lets_differ(self) -> bool:
@@ -128,6 +131,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     beside = _beside(cursor, entry, publication, making, others, mine, differences)
     unchecked = [o.named for o in beside.unchecked]
     _insert(cursor, entry, publication, metrics, making.lets_differ, short, beside.composition, unchecked)
+    delivery.intend(making.function, cursor, entry, making.to)
     checked = {o.named for o in beside.checked}
     refused = {name: people for name, people in beside.exposed.items() if name in checked}
     if making.composition == "refuse" and refused:

@@ -129,6 +129,19 @@ CREATE TABLE IF NOT EXISTS dbanon.membership (
     records      BIGINT NOT NULL
 );
 
+-- Of which releases a database of PostgreSQL has a copy, or shall have one: the published version.
+CREATE TABLE IF NOT EXISTS dbanon.delivery (
+    schema_name    VARCHAR NOT NULL,  -- and name: of the release here
+    name           VARCHAR NOT NULL,
+    identity       VARCHAR NOT NULL,  -- which database of PostgreSQL, as in foreign_database
+    target_schema  VARCHAR NOT NULL,  -- and target_name: the table there
+    target_name    VARCHAR NOT NULL,
+    mark           VARCHAR NOT NULL,  -- in the comments of the tables there; one without it is never replaced
+    version        INTEGER,           -- was copied last and compared; NULL: none, or it was about to be dropped
+    delivered_at   TIMESTAMP,         -- UTC
+    PRIMARY KEY (schema_name, name)
+);
+
 -- What a streaming anonymized view has published, and how it goes on. What waits is in a table of its own beside this.
 CREATE TABLE IF NOT EXISTS dbanon.stream (
     schema_name            VARCHAR NOT NULL,

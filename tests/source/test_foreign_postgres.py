@@ -4,68 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from support import postgres
-from support.postgres import Server
+from support.postgres import PATIENTS, ROLES, Server, there
 
 import dbanon
 from dbanon import errors
-
-PATIENTS = (
-    "CREATE TABLE patients (id int PRIMARY KEY, name text, age int, sex char(4), disease text);"
-    "INSERT INTO patients SELECT i, 'somebody ' || i, 20 + i % 50, (ARRAY['f', 'm'])[1 + i % 2], "
-    "(ARRAY['Flu', 'Cold', 'Ulcer'])[1 + i % 3] FROM generate_series(1, 300) AS i;"
-)
-ROLES = {"id": "person", "name": "identifier", "age": "quasi", "sex": "quasi", "disease": "sensitive"}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    with postgres.running() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The clinic's DuckDB file; as a connection that was only attached, which costs the same."""
-    with dbanon.connect(tmp_path_factory.mktemp("clinic") / "clinic.duckdb") as con:
-        dbanon.load_extension(con, "postgres")
-        yield con
-
-
-@pytest.fixture
-def clinic(opened: Any, server: Server) -> Iterator[Any]:
-    """The same with a database of PostgreSQL as `pg`, which has patients alone, and nothing in the schema dbanon."""
-    opened.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
-    there(
-        opened,
-        f"DROP SCHEMA IF EXISTS ward CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public; "
-        f"GRANT USAGE ON SCHEMA public TO PUBLIC; {PATIENTS}",
-    )
-    yield opened
-    opened.execute("USE clinic")
-    for (table,) in opened.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'").fetchall():
-        opened.execute(f"DELETE FROM clinic.dbanon.{table}")
-    for kind, name in opened.execute(
-        "SELECT 'TABLE', table_name FROM duckdb_tables() WHERE (database_name, schema_name) = ('clinic', 'main') "
-        "UNION ALL SELECT 'VIEW', view_name FROM duckdb_views() "
-        "WHERE (database_name, schema_name) = ('clinic', 'main') AND NOT internal"
-    ).fetchall():
-        opened.execute(f'DROP {kind} clinic.main."{name}"')
-    attached = opened.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
-    for (database,) in attached:
-        if database != "clinic":
-            opened.execute(f"DETACH {database}")
-
-
-def there(con: Any, statements: str, database: str = "pg") -> None:
-    """Runs statements in PostgreSQL."""
-    con.execute("CALL postgres_execute(?, ?)", [database, statements])
 
 
 def rows(con: Any, query: str) -> list[Any]:
@@ -318,24 +265,6 @@ def test_the_same_people_are_known_again_under_another_name_of_their_database(cl
     clinic.execute(f"ATTACH '{conninfo}' AS warehouse (TYPE postgres)")
     with pytest.warns(dbanon.DisclosureWarning, match="safe version 1"):
         clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW too AS SELECT * FROM mondrian('warehouse.patients', k=7)")
-
-
-def test_a_release_is_put_into_postgres_by_a_statement_of_its_own(clinic: Any) -> None:
-    dbanon.declare(clinic, "pg.public.patients", **ROLES)
-    with pytest.raises(errors.ForeignRelease, match=r"CREATE TABLE pg\.public\.safe AS FROM"):
-        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW pg.public.safe AS SELECT * FROM kacpc('pg.patients', k=10)")
-    clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('pg.patients', k=10)")
-    clinic.execute("CREATE TABLE pg.public.safe AS FROM clinic.main.safe")
-    first = rows(clinic, "FROM clinic.main.safe")
-    assert rows(clinic, "FROM pg.public.safe") == first
-    there(clinic, "INSERT INTO patients SELECT 1000 + i, 'new', 30, 'f', 'Flu' FROM generate_series(1, 20) AS i")
-    clinic.execute("REFRESH MATERIALIZED ANONYMIZED VIEW safe")
-    for end, seen in (("ROLLBACK", first), ("COMMIT", rows(clinic, "FROM clinic.main.safe"))):
-        clinic.execute("BEGIN")
-        clinic.execute("DROP TABLE IF EXISTS pg.public.safe")
-        clinic.execute("CREATE TABLE pg.public.safe AS FROM clinic.main.safe")
-        clinic.execute(end)
-        assert rows(clinic, "FROM pg.public.safe") == seen
 
 
 # --- one moment ----------------------------------------------------------------------------------------------

@@ -11,12 +11,20 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 import dbanon
 from dbanon import errors
+
+PATIENTS = (
+    "CREATE TABLE patients (id int PRIMARY KEY, name text, age int, sex char(4), disease text);"
+    "INSERT INTO patients SELECT i, 'somebody ' || i, 20 + i % 50, (ARRAY['f', 'm'])[1 + i % 2], "
+    "(ARRAY['Flu', 'Cold', 'Ulcer'])[1 + i % 3] FROM generate_series(1, 300) AS i;"
+)
+ROLES = {"id": "person", "name": "identifier", "age": "quasi", "sex": "quasi", "disease": "sensitive"}
 
 _PORT = "5499"
 """A name of the socket: the server listens on no address."""
@@ -77,3 +85,8 @@ def _program(name: str) -> Path:
     if not places:
         pytest.skip(f"no PostgreSQL server is installed: there is no {name}")
     return places[-1]
+
+
+def there(con: Any, statements: str, database: str = "pg") -> None:
+    """Runs statements in PostgreSQL."""
+    con.execute("CALL postgres_execute(?, ?)", [database, statements])

@@ -6,6 +6,7 @@ from dbanon import errors
 from dbanon.manual.mistakes.mistake import Mistake, sql
 
 _SOURCE = "It comes from a call whose source is in PostgreSQL or SQLite, "
+_SHOWN = "It comes from a materialized anonymized view that is shown in PostgreSQL, "
 _KNOWN = ("postgres:7411264587391234567/16384", "postgres:7411264587391234567/5")
 
 MISTAKES: tuple[Mistake, ...] = (
@@ -46,4 +47,33 @@ MISTAKES: tuple[Mistake, ...] = (
         when="It comes from a call whose source is in SQLite, where DuckDB would read that on several threads.",
     ),
     sql(errors.NotPostgres("policy_from_labels", "patients"), "FROM policy_from_labels('patients');"),
+    Mistake(
+        errors.TargetRefused(
+            "materialize",
+            '"pg"."public"."safe"',
+            "safe is there, and dbanon did not put it there for this release",
+            "choose another name, or drop it in PostgreSQL",
+        ),
+        when=_SHOWN + "where a table of that name is there already, where the role may make none, where "
+        "`READ_ONLY` was said when it was attached, or where PostgreSQL cannot have a name or a value.",
+    ),
+    Mistake(
+        errors.OtherTarget(
+            "refresh",
+            "safe",
+            f'"public"."safe" in {_KNOWN[0]}',
+            f"pg is {_KNOWN[1]}",
+            "attach the other one, and write the name that it then has",
+        ),
+        when=_SHOWN + "where the database that has the tables is not attached, or another one by its name.",
+    ),
+    Mistake(
+        errors.NotDelivered(
+            "refresh",
+            "safe version 2",
+            f'"public"."safe" in {_KNOWN[0]}',
+            "permission denied for table safe",
+        ),
+        when=_SHOWN + "where PostgreSQL did not take the tables after the version was made and recorded.",
+    ),
 )

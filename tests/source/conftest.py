@@ -1,0 +1,51 @@
+"""A clinic in PostgreSQL, one server for all tests of a process that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from support import postgres
+from support.postgres import PATIENTS, Server, there
+
+import dbanon
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    with postgres.running() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def opened(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The clinic's DuckDB file; as a connection that was only attached, which costs the same."""
+    with dbanon.connect(tmp_path_factory.mktemp("clinic") / "clinic.duckdb") as con:
+        dbanon.load_extension(con, "postgres")
+        yield con
+
+
+@pytest.fixture
+def clinic(opened: Any, server: Server) -> Iterator[Any]:
+    """The same with a database of PostgreSQL as `pg`, which has patients alone, and nothing in the schema dbanon."""
+    opened.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
+    there(
+        opened,
+        f"DROP SCHEMA IF EXISTS ward CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public; "
+        f"GRANT USAGE ON SCHEMA public TO PUBLIC; {PATIENTS}",
+    )
+    yield opened
+    opened.execute("USE clinic")
+    for (table,) in opened.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon'").fetchall():
+        opened.execute(f"DELETE FROM clinic.dbanon.{table}")
+    for kind, name in opened.execute(
+        "SELECT 'TABLE', table_name FROM duckdb_tables() WHERE (database_name, schema_name) = ('clinic', 'main') "
+        "UNION ALL SELECT 'VIEW', view_name FROM duckdb_views() "
+        "WHERE (database_name, schema_name) = ('clinic', 'main') AND NOT internal"
+    ).fetchall():
+        opened.execute(f'DROP {kind} clinic.main."{name}"')
+    attached = opened.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal").fetchall()
+    for (database,) in attached:
+        if database != "clinic":
+            opened.execute(f"DETACH {database}")

@@ -1,0 +1,454 @@
+"""Releases in PostgreSQL: the copy is that of a version in the ledger, whatever ends in between."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from support import postgres
+from support.postgres import ROLES, Server, there
+
+import dbanon
+from dbanon import errors
+from dbanon.views import delivery, doctor
+
+CREATE = "CREATE MATERIALIZED ANONYMIZED VIEW"
+REPLACE = "CREATE OR REPLACE MATERIALIZED ANONYMIZED VIEW"
+REFRESH = "REFRESH MATERIALIZED ANONYMIZED VIEW"
+DROP = "DROP MATERIALIZED ANONYMIZED VIEW"
+CALL = "SELECT * FROM kacpc('pg.public.patients', k=10)"
+COME = "INSERT INTO patients SELECT {0} + i, 'new', 30, 'f', 'Flu' FROM generate_series(1, 20) AS i"
+
+
+@pytest.fixture
+def ward(clinic: Any) -> Any:
+    """The clinic with a policy of its patients."""
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    return clinic
+
+
+def rows(con: Any, query: str) -> list[Any]:
+    found: list[Any] = con.execute(query).fetchall()
+    return found
+
+
+def tables(con: Any, database: str = "pg") -> list[str]:
+    """What PostgreSQL itself has beside the patients."""
+    query = (
+        "SELECT relname::text AS name FROM pg_class WHERE relkind = ''r'' AND relnamespace = ''public''::regnamespace"
+    )
+    found = rows(con, f"SELECT name FROM postgres_query('{database}', '{query}') ORDER BY ALL")
+    return [name for (name,) in found if name != "patients"]
+
+
+def shown(con: Any) -> Any:
+    """The version that the copy in PostgreSQL says it is."""
+    query = "SELECT value FROM public.safe_certificate WHERE item = ''version''"
+    return rows(con, f"FROM postgres_query('pg', '{query}')")[0][0]
+
+
+def refused(con: Any, query: str, *said: str) -> None:
+    with pytest.raises(errors.TargetRefused) as caught:
+        con.execute(query)
+    assert all(part in str(caught.value) for part in said), caught.value
+    assert rows(con, "FROM releases()") == []
+
+
+# --- what is there -------------------------------------------------------------------------------------------
+
+
+def test_a_release_is_made_refreshed_and_dropped_in_postgres(ward: Any) -> None:
+    ward.execute("SET preserve_insertion_order = false")
+    try:
+        assert rows(ward, f"{CREATE} pg.public.safe AS {CALL}") == [("safe", 1, 300, 30)]
+    finally:
+        ward.execute("RESET preserve_insertion_order")
+    assert tables(ward) == ["safe", "safe_certificate", "safe_metrics"]
+    for ending in ("", "_metrics"):
+        assert rows(ward, f"FROM pg.public.safe{ending}") == rows(ward, f"FROM clinic.main.safe{ending}")
+    first = rows(ward, "FROM pg.public.safe")
+    there(ward, COME.format(1000))
+    there(ward, "GRANT SELECT ON safe TO PUBLIC; CREATE VIEW seen AS SELECT * FROM safe")
+    assert rows(ward, f"{REFRESH} pg.safe") == [("safe", 2, 320, 31)]
+    assert shown(ward) == "2"
+    assert rows(ward, "SELECT count(*) FROM pg.public.seen") == [(320,)]
+    assert rows(ward, "FROM pg.public.safe") == rows(ward, "FROM clinic.main.safe") != first
+    granted = "SELECT has_table_privilege(''public'', ''safe'', ''SELECT'') AS may"
+    assert rows(ward, f"FROM postgres_query('pg', '{granted}')") == [(True,)]
+    there(ward, "DROP VIEW seen")
+    ward.execute(f"{DROP} PG.public.SAFE")
+    assert tables(ward) == []
+    assert rows(ward, "SELECT version, status FROM releases()") == [(1, "replaced"), (2, "dropped")]
+    assert rows(ward, "FROM clinic.dbanon.delivery") == []
+    ward.execute(f"{DROP} IF EXISTS pg.public.safe")
+    with pytest.raises(errors.UnknownRelease):
+        ward.execute(f"{REFRESH} pg.public.safe")
+
+
+@pytest.mark.exhaustive
+def test_python_makes_the_same_and_other_names_of_the_database_mean_it_too(ward: Any, server: Server) -> None:
+    made = dbanon.materialize(ward, 'pg.public."Safe"', "kacpc", "pg.public.patients", k=10)
+    assert (made.name, made.version) == ("Safe", 1) and tables(ward) == ["Safe", "Safe_certificate", "Safe_metrics"]
+    ward.execute(f"ATTACH '{server.conninfo()}' AS warehouse (TYPE postgres)")
+    ward.execute("DETACH pg")
+    there(ward, COME.format(1000), "warehouse")
+    ward.execute(f"ATTACH '{server.conninfo()}' AS pg (TYPE postgres)")
+    assert dbanon.refresh(ward, "warehouse.public.safe").version == 2
+    assert rows(ward, 'SELECT count(*) FROM warehouse.public."Safe"') == [(320,)]
+    assert dbanon.certificate(ward, "pg.public.safe") == dbanon.certificate(ward, "Safe")
+    dbanon.drop(ward, "Safe")
+    assert tables(ward, "warehouse") == []
+
+
+@pytest.mark.exhaustive
+def test_a_source_in_duckdb_can_be_shown_and_a_release_that_is_there_can_be_shown_by_its_next_version(
+    clinic: Any,
+) -> None:
+    clinic.execute("CREATE TABLE here AS SELECT i % 20 AS age, 'a' AS kind FROM range(60) AS r (i)")
+    dbanon.declare(clinic, "here", age="quasi", kind="other")
+    clinic.execute(f"{CREATE} safe AS SELECT * FROM kacpc('here', k=10)")
+    with pytest.raises(errors.TargetRefused, match="which is not shown there"):
+        clinic.execute(f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)")
+    with pytest.warns(dbanon.DisclosureWarning):
+        clinic.execute(f"{REPLACE} pg.safe WITH (allow_delta = true) AS SELECT * FROM kacpc('here', k=15)")
+    assert shown(clinic) == "2"
+    assert rows(clinic, f"{CREATE} IF NOT EXISTS pg.safe AS SELECT * FROM kacpc('here', k=10)") == []
+    there(clinic, "CREATE SCHEMA other")
+    with pytest.raises(errors.OtherTarget, match="the statement says"):
+        clinic.execute(f"{REPLACE} pg.other.safe AS SELECT * FROM kacpc('here', k=15)")
+    there(clinic, "DROP SCHEMA other")
+
+
+@pytest.mark.exhaustive
+def test_nothing_of_the_source_but_what_goes_out_is_there(ward: Any) -> None:
+    ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    said = str([rows(ward, f"FROM pg.public.{name}") for name in tables(ward)])
+    comments = "SELECT string_agg(description, '' '') AS said FROM pg_description WHERE description LIKE ''dbanon%''"
+    said += str(rows(ward, f"FROM postgres_query('pg', '{comments}')"))
+    assert not re.search(r"somebody \d|patients|clinic|fingerprint|membership|'name', 'withheld", said)
+    assert len(rows(ward, "FROM pg.public.safe_metrics")) == len(rows(ward, "FROM clinic.main.safe_metrics"))
+    assert "composition" not in str(rows(ward, "SELECT metric FROM pg.public.safe_metrics"))
+
+
+TYPES = {
+    "HUGEINT": ("170141183460469231731687303715884105727", "text"),
+    "UBIGINT": ("18446744073709551615", "numeric(20,0)"),
+    "UTINYINT": ("255", "smallint"),
+    "DECIMAL(9,3)": ("-1.250", "numeric(9,3)"),
+    "DOUBLE": ("'nan'", "double precision"),
+    "FLOAT": ("'-infinity'", "real"),
+    "ENUM('a', 'it''s')": ("'it''s'", "text"),
+    "INTEGER[]": ("[1, NULL]", "text"),
+    "STRUCT(a INTEGER, b VARCHAR)": ("{'a': 1, 'b': chr(0)}", "text"),
+    "MAP(VARCHAR, INTEGER)": ("MAP {'a': 1}", "text"),
+    "DATE": ("'0044-03-15'", "date"),
+    "TIMESTAMP": ("'infinity'", "timestamp without time zone"),
+    "TIMESTAMP WITH TIME ZONE": ("'1969-07-20 20:17:40+00'", "timestamp with time zone"),
+    "TIMESTAMP_NS": ("'1969-07-20 20:17:40.123456789'", "text"),
+    "TIME": ("'10:00:00.5'", "time without time zone"),
+    "INTERVAL": ("'1 month 2 days'", "text"),
+    "BLOB": ("'\\x00\\xFF'", "bytea"),
+    "BOOLEAN": ("true", "boolean"),
+    "BIT": ("'101'", "text"),
+    "VARCHAR": ("'😀 \\ \t''\"'", "text"),
+}
+
+
+def test_every_type_is_as_it_was_or_is_a_text(clinic: Any) -> None:
+    made = ", ".join(f"({value})::{type_} AS c{i}" for i, (type_, (value, _)) in enumerate(TYPES.items()))
+    clinic.execute(f"CREATE TABLE typed AS SELECT i % 2 AS n, {made}, NULL::VARCHAR AS none FROM range(40) AS r (i)")
+    other = {f"c{i}": "other" for i in range(len(TYPES))}
+    dbanon.declare(clinic, "typed", n="quasi", none="other", **other)
+    clinic.execute(f"{CREATE} pg.public.safe AS SELECT * FROM kacpc('typed', k=10, intervals='struct')")
+    columns = (
+        "SELECT format_type(atttypid, atttypmod) AS type FROM pg_attribute WHERE attrelid = ''safe''::regclass "
+        "AND attname LIKE ''c_%'' AND attname <> ''class_id'' AND attnum > 0 ORDER BY attnum"
+    )
+    found = [type_ for (type_,) in rows(clinic, f"FROM postgres_query('pg', '{columns}')")]
+    assert found == [type_ for _, type_ in TYPES.values()]
+    here, copied = (rows(clinic, f"SELECT DISTINCT * FROM {name} ORDER BY ALL") for name in ("safe", "pg.public.safe"))
+    assert len(here) == len(copied)
+    for i, (type_, (_, there_)) in enumerate(TYPES.items()):
+        values = [rows(clinic, f"SELECT DISTINCT c{i}::VARCHAR FROM {name}") for name in ("safe", "pg.public.safe")]
+        assert values[0] == values[1] or (there_ == "text" and type_[-1] in ")]"), type_
+    assert rows(clinic, "SELECT DISTINCT c8, c9 FROM pg.public.safe") == [('{"a":1,"b":"\\u0000"}', '{"a":1}')]
+
+
+# --- refused before anything is made -------------------------------------------------------------------------
+
+
+def test_a_table_that_is_not_ours_is_never_replaced(ward: Any) -> None:
+    for name in ("safe", '"SAFE_metrics"'):
+        there(ward, f"CREATE TABLE {name} (a int)")
+        refused(ward, f"{CREATE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
+        refused(ward, f"{REPLACE} pg.public.safe AS {CALL}", "is there, and dbanon did not put it there")
+        there(ward, f"DROP TABLE {name}")
+    ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    there(ward, "DROP TABLE safe; CREATE TABLE safe (mine text)")
+    with pytest.raises(errors.TargetRefused):
+        ward.execute(f"{REFRESH} pg.public.safe")
+    ward.execute(f"{DROP} pg.public.safe")
+    assert tables(ward) == ["safe"] and rows(ward, "SELECT status FROM releases()") == [("dropped",)]
+
+
+def test_what_cannot_be_there_is_said_before(ward: Any, server: Server) -> None:
+    refused(ward, f"{CREATE} pg.nowhere.safe AS {CALL}", "has no schema nowhere")
+    refused(ward, f"{CREATE} pg.public.{'s' * 52} AS {CALL}", "63 bytes")
+    ward.execute(f"ATTACH '{server.conninfo()}' AS reading (TYPE postgres, READ_ONLY)")
+    refused(ward, f"{CREATE} reading.public.safe AS {CALL}", "READ_ONLY")
+    for column, value in (("é" * 32, "1"), ("note", "'a' || chr(0)")):
+        ward.execute(f'CREATE OR REPLACE TABLE odd AS SELECT i % 2 AS n, {value} AS "{column}" FROM range(40) AS r (i)')
+        dbanon.declare(ward, "odd", **{"n": "quasi", column: "other"})
+        refused(ward, f"{CREATE} pg.public.safe AS SELECT * FROM kacpc('odd', k=10)", column)
+        ward.execute("DELETE FROM clinic.dbanon.policy WHERE table_name = 'odd'")
+    assert tables(ward) == []
+    ward.execute("BEGIN")
+    with pytest.raises(errors.OpenTransaction):
+        ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    ward.execute("ROLLBACK")
+
+
+def test_a_role_that_may_make_no_tables_is_told_so_and_leaves_nothing(ward: Any, server: Server) -> None:
+    there(ward, "DROP ROLE IF EXISTS plain; CREATE ROLE plain LOGIN; GRANT SELECT ON patients TO plain")
+    conninfo = server.conninfo().replace("user=postgres", "user=plain")
+    ward.execute(f"ATTACH '{conninfo}' AS mine (TYPE postgres)")
+    refused(ward, f"{CREATE} mine.public.safe AS {CALL}", "may not make tables in the schema public")
+    assert tables(ward) == []
+    ward.execute(f"ATTACH '{server.conninfo()}' AS yours (TYPE postgres)")
+    ward.execute(f"{CREATE} yours.public.safe AS {CALL}")
+    with pytest.raises(errors.NotDelivered, match="must be owner of table safe"):
+        ward.execute(f"{DROP} mine.public.safe")
+    ward.execute(f"{DROP} yours.public.safe")
+    assert tables(ward) == []
+
+
+def test_another_server_under_the_same_name_is_refused(ward: Any, server: Server) -> None:
+    ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    ward.execute("DETACH pg")
+    with pytest.raises(errors.OtherTarget, match="not attached"):
+        ward.execute(f"{DROP} safe")
+    ward.execute(f"ATTACH '{server.conninfo('template1')}' AS pg (TYPE postgres)")
+    for statement in (f"{REFRESH} pg.public.safe", f"{REFRESH} safe", f"{DROP} pg.public.safe"):
+        with pytest.raises(errors.OtherTarget, match="by the ledger the copy of safe is"):
+            ward.execute(statement)
+    assert rows(ward, "SELECT version, status FROM releases()") == [(1, "published")]
+
+
+@pytest.mark.exhaustive
+def test_sqlite_is_no_target(ward: Any, tmp_path: Path) -> None:
+    postgres.needs_scanner("sqlite")
+    dbanon.load_extension(ward, "sqlite")
+    ward.execute(f"ATTACH '{tmp_path / 'lite.db'}' AS lite (TYPE sqlite)")
+    with pytest.raises(errors.ForeignRelease):
+        ward.execute(f"{CREATE} lite.main.safe AS {CALL}")
+
+
+@pytest.mark.exhaustive
+def test_after_use_a_schema_is_that_of_postgres_and_no_name_ends_a_statement(ward: Any) -> None:
+    hostile = "x\"'); DROP TABLE patients; --"
+    quoted = '"' + hostile.replace('"', '""') + '"'
+    ward.execute("USE pg")
+    ward.execute("BEGIN")
+    with pytest.raises(errors.OpenTransaction):
+        dbanon.materialize(ward, "public.safe", "kacpc", "patients", k=10)
+    ward.execute("ROLLBACK")
+    dbanon.materialize(ward, f"public.{quoted}", "kacpc", "patients", k=10)
+    assert tables(ward) == sorted(hostile + ending for ending in delivery.ENDINGS)
+    assert rows(ward, f"{REFRESH} public.{quoted} WITH (if_stale = true)")[0][1:] == (1, 300, 30)
+    there(ward, f"CREATE VIEW seen AS SELECT * FROM {quoted}")
+    with pytest.raises(errors.NotDelivered, match=r"could not be dropped.*other objects depend on it"):
+        ward.execute(f"{DROP} pg.public.{quoted}")
+    assert rows(ward, "SELECT status FROM releases()") == [("published",)] and len(tables(ward)) == 3
+    there(ward, "DROP VIEW seen")
+    ward.execute(f"{DROP} public.{quoted}")
+    assert tables(ward) == [] and len(rows(ward, "FROM pg.public.patients")) == 300
+
+
+# --- between ledger and PostgreSQL ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hindered", "mended", "said"),
+    [
+        (
+            "ALTER TABLE safe ADD CONSTRAINT no_flu CHECK (disease <> 'Flu') NOT VALID",
+            "ALTER TABLE safe DROP CONSTRAINT no_flu",
+            "did not take the rows of safe",
+        ),
+        (
+            "CREATE FUNCTION less() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$; "
+            "CREATE TRIGGER less BEFORE INSERT ON safe FOR EACH ROW EXECUTE FUNCTION less()",
+            "DROP TRIGGER less ON safe; DROP FUNCTION less",
+            "gave other rows of safe back",
+        ),
+    ],
+)
+def test_a_delivery_that_fails_is_recorded_and_made_by_the_next_refresh(
+    ward: Any, monkeypatch: pytest.MonkeyPatch, hindered: str, mended: str, said: str
+) -> None:
+    ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    there(ward, COME.format(1000))
+    before = rows(ward, "FROM pg.public.safe")
+    there(ward, hindered)
+    with pytest.raises(errors.NotDelivered, match=f"safe version 2 is recorded in the ledger.*{said}") as caught:
+        ward.execute(f"{REFRESH} pg.public.safe")
+    assert "Flu" not in str(caught.value)
+    assert rows(ward, "FROM pg.public.safe") == before and shown(ward) == "1"
+    assert rows(ward, "SELECT version FROM clinic.dbanon.delivery") == [(1,)]
+    assert any("version 2 is not delivered" in p.problem and "version 1" in p.problem for p in doctor.problems(ward))
+    there(ward, mended)
+    assert rows(ward, f"{REFRESH} pg.public.safe WITH (if_stale = true)") == [("safe", 2, 320, 31)]
+    assert shown(ward) == "2" and not [p for p in doctor.problems(ward) if "delivered" in p.problem]
+
+    def unneeded(*_: object) -> None:
+        raise AssertionError("it is as it shall be")
+
+    monkeypatch.setattr(delivery, "_fill", unneeded)
+    ward.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "UPDATE safe SET disease = 'Flu'",
+        "DELETE FROM safe WHERE ctid IN (SELECT min(ctid) FROM safe)",
+        "ALTER TABLE safe ADD COLUMN mine text",
+        "ALTER TABLE safe ALTER COLUMN disease TYPE varchar(20)",
+        "DROP TABLE safe_certificate",
+        "UPDATE safe_certificate SET value = 'better'",
+    ],
+)
+def test_a_copy_that_somebody_changed_is_made_anew(ward: Any, changed: str) -> None:
+    ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    want = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
+    there(ward, changed)
+    ward.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
+    found = rows(ward, "SELECT * FROM pg.public.safe ORDER BY ALL"), rows(ward, "FROM pg.public.safe_certificate")
+    assert found == want
+
+
+@pytest.mark.exhaustive
+def test_a_release_that_was_changed_here_is_not_delivered(ward: Any) -> None:
+    ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    ward.execute("UPDATE clinic.main.safe SET disease = 'Flu'")
+    with pytest.raises(errors.NotDelivered, match="is not what was released"):
+        ward.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
+    assert len(rows(ward, "SELECT DISTINCT disease FROM pg.public.safe")) == 3
+
+
+KILLED = """
+import os, signal, sys
+import duckdb, dbanon
+from dbanon.views import delivered, delivery
+place, conninfo, file = sys.argv[1:]
+
+def killed(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if place == "before":
+    delivery._copy = killed
+elif place == "within":
+    delivery._fill = killed
+elif place == "after":
+    delivered.note = killed
+else:
+    delivered.forget = killed
+con = dbanon.attach(duckdb.connect(file))
+dbanon.load_extension(con, "postgres")
+con.execute(f"ATTACH '{conninfo}' AS pg (TYPE postgres)")
+if place == "dropping":
+    dbanon.drop(con, "pg.public.safe")
+else:
+    dbanon.refresh(con, "pg.public.safe")
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "there_is", "known"),
+    [("before", "1", 1), ("within", "1", 1), ("after", "2", 1), ("dropping", None, None)],
+)
+def test_a_process_that_is_killed_leaves_a_whole_version_that_the_ledger_knows(
+    clinic: Any, server: Server, tmp_path: Path, place: str, there_is: str | None, known: int | None
+) -> None:
+    file = tmp_path / "killed.duckdb"
+    clinic.execute(f"ATTACH '{file}' AS killed")
+    clinic.execute("USE killed")
+    dbanon.declare(clinic, "pg.public.patients", **ROLES)
+    clinic.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    there(clinic, COME.format(1000))
+    clinic.execute("USE clinic")
+    clinic.execute("DETACH killed")
+    ended = subprocess.run([sys.executable, "-c", KILLED, place, server.conninfo(), str(file)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    clinic.execute(f"ATTACH '{file}' AS killed")
+    clinic.execute("USE killed")
+    version = 1 if place == "dropping" else 2
+    assert rows(clinic, "SELECT max(version) FROM releases() WHERE status = 'published'") == [(version,)]
+    assert rows(clinic, "SELECT version FROM dbanon.delivery") == [(known,)]
+    assert [p for p in doctor.problems(clinic) if f"version {version} is not delivered" in p.problem]
+    if there_is is None:
+        assert tables(clinic) == []
+    else:
+        assert shown(clinic) == there_is
+        assert rows(clinic, "SELECT count(*) FROM pg.public.safe") == [(300 if there_is == "1" else 320,)]
+    if place == "dropping":
+        clinic.execute(f"{DROP} pg.public.safe")
+        assert rows(clinic, "SELECT status FROM releases()") == [("dropped",)]
+        return
+    clinic.execute(f"{REFRESH} pg.public.safe WITH (if_stale = true)")
+    assert shown(clinic) == "2" and rows(clinic, "SELECT version FROM dbanon.delivery") == [(2,)]
+    assert rows(clinic, "FROM pg.public.safe") == rows(clinic, "FROM killed.main.safe")
+
+
+def test_readers_see_whole_versions_while_it_is_refreshed(ward: Any, server: Server) -> None:
+    ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    stopped, seen, conninfo = threading.Event(), [], server.conninfo()
+    query = (
+        "SELECT count(*) AS rows, (SELECT value FROM public.safe_certificate WHERE item = ''version'') AS version, "
+        "(SELECT value FROM public.safe_metrics WHERE metric = ''records'') AS records FROM public.safe"
+    )
+
+    def read() -> None:
+        with duckdb.connect() as other:
+            dbanon.load_extension(other, "postgres")
+            other.execute(f"ATTACH '{conninfo}' AS pg (TYPE postgres, READ_ONLY)")
+            last = False
+            while not last:
+                last = stopped.wait(0.003)
+                seen.append(rows(other, f"FROM postgres_query('pg', '{query}')")[0])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        there(ward, COME.format(1000))
+        ward.execute(f"{REFRESH} pg.public.safe")
+    finally:
+        stopped.set()
+        reader.join()
+    whole = [(280 + 20 * version, str(version), 280.0 + 20 * version) for version in (1, 2)]
+    assert set(seen) == set(whole)
+
+
+# --- what was published counts -------------------------------------------------------------------------------
+
+
+def test_composition_is_held_against_what_is_in_postgres(ward: Any) -> None:
+    ward.execute(f"{CREATE} pg.public.safe AS {CALL}")
+    with pytest.warns(dbanon.DisclosureWarning, match="safe version 1"):
+        ward.execute(f"{CREATE} pg.public.too AS SELECT * FROM mondrian('pg.patients', k=7)")
+    with pytest.raises(errors.CompositionRefused):
+        ward.execute(
+            f"{CREATE} pg.public.third WITH (composition = 'refuse') AS SELECT * FROM mondrian('pg.patients', k=8)"
+        )
+    assert not [name for name in tables(ward) if name.startswith("third")]
+    there(ward, "DELETE FROM patients WHERE id = 1")
+    with pytest.raises(errors.DeltaRefused):
+        ward.execute(f"{REFRESH} pg.public.safe")
+    assert shown(ward) == "1"
