@@ -16,6 +16,7 @@ import click
 from dbanon import errors
 from dbanon.functions.parameter_types import Columns, ForColumns, Integer, Integers, Kind, Names, Real, Reals, Words
 from dbanon.functions.registry import check_algorithm, table_functions
+from dbanon.release.related import parameters as related
 
 _LISTS = (Columns, ForColumns, Words, Names, Integers, Reals)
 """Parameters that are lists: plain text is divided at its commas."""
@@ -86,7 +87,7 @@ def of_system(system: str, given: Iterable[str], **options: object) -> dict[str,
 def together(algorithm: str, given: Iterable[str], **options: object) -> dict[str, Any]:
     """All parameters of a call: those of -p and those that have an option of their own (None: not given).
 
-    BadParameter where one is given twice, with different values; UnknownAlgorithm, UnknownParameter.
+    BadParameter where one is given twice, with different values; UnknownAlgorithm, UnknownParameter, OneTableOnly.
     """
     check_algorithm("dbanon", algorithm)
     return _together(algorithm, given, options)
@@ -98,6 +99,8 @@ def _together(algorithm: str, given: Iterable[str], options: Mapping[str, object
     for name, value in (parameter(text, kinds) for text in given):
         if name not in kinds:
             raise errors.UnknownParameter(algorithm, name, kinds)
+        if name in related.NAMES:
+            raise errors.OneTableOnly(algorithm, name, *related.PAIR)
         _put(found, name, value, f"-p {name}")
     for name, value in options.items():
         if value is not None:

@@ -72,10 +72,10 @@ class NoKeyedColumns(DbanonError):
 
     def __init__(self, function: str, table: str, columns: Iterable[str], where: str, hint: str | None = None) -> None:
         columns = list(columns)
-        hint = hint or f"leave them out, withhold = [{', '.join(repr(c) for c in columns)}]."
+        hint = hint or f"leave them out, withhold = [{', '.join(repr(c) for c in columns)}]"
         super().__init__(
             f"{function}: {listed(columns)} of {table} have the role pseudonym, mask or shift, which {where} does not "
-            f"publish. Hint: {hint}"
+            f"publish. Hint: {hint}."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.manual.mistakes.mistake import FEW, SHAPES, Mistake, sql
+from dbanon.policy.column_roles import ROLES
 
 _PATIENTS = (
     "patient_number",
@@ -22,7 +23,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "FROM kacpc('patients', k = 10, qi = ['zipp']);",
     ),
     sql(
-        errors.UnknownRole("few", "zip", "qausi", ("identifier", "person", "quasi", "sensitive", "other")),
+        errors.UnknownRole("few", "zip", "qausi", ROLES),
         "FROM kacpc('few', k = 10);",
         FEW,
         "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'zip', 'qausi');",

@@ -37,6 +37,7 @@ RELATED: tuple[Parameter, ...] = (
     ),
 )
 
+NAMES = frozenset(parameter.name for parameter in RELATED)
 
 PAIR = (
     "a materialized view, a version in the ledger and an element of SQLAlchemy are one table each",

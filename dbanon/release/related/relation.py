@@ -132,7 +132,7 @@ def _related(call: Call, publication: Publication, own: tuple[str, ...], i: int)
         why = f"the policy says that {roles.person} tells people apart"
         raise errors.KeyRole(function, source.shown, own[0], why, f"key = {text(roles.person)}")
     if roles.made:
-        hint = "declare them identifier in the policy, or release the table alone."
+        hint = "declare them identifier in the policy, or release the table alone"
         raise errors.NoKeyedColumns(function, source.shown, roles.made, "a release of several tables", hint)
     if i > 0 and roles.other:
         raise errors.RowsTellApart(function, source.shown, roles.other[0])
