@@ -94,7 +94,7 @@ member AS MATERIALIZED (
 -- A row a row of the table: its cluster, that of the person.
 {{ 'assigned'|of(t) }} AS MATERIALIZED (SELECT number, cluster FROM member),
 {% else %}
--- A row a row of the table that is published: its cluster. The rows of a person are put in order by their values; those
+-- A row a row of the table that is published: its cluster. The rows of a person are sorted by their values; those
 -- in the same place are published together, as far as everybody of the cluster has a row there, and not beyond the cap.
 {{ 'assigned'|of(t) }} AS MATERIALIZED (
     SELECT number, cluster * {{ cap }} + place - 1 AS cluster
