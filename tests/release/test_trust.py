@@ -37,7 +37,7 @@ CITIES = [
 TREE = Tree(CITIES)
 ALGORITHMS = ("kacpc", "mondrian")
 MEASURED_ELSEWHERE = (
-    r"(\w+_clusters|total_information_loss|ncp|gcp|numeric_\w+|\w+_suppression|square_error\w*|"
+    r"(\w+_clusters|total_information_loss|ncp|gcp|numeric_\w+|\w+_suppression|square_error\w*|sse_share|"
     r"fully_generalized)(:.*)?$"
 )
 """Measures that tests/release/test_metrics.py and test_outgoing.py recompute."""
