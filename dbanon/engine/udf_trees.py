@@ -40,13 +40,13 @@ ALL = "*"
 """The label of the root, and what may stand for every value and for NULL."""
 
 
-def dbanon_trees(request: Any, values: Any, *stored: Any) -> Any:
+def dbanon_trees(request: Any, values: Any, stored: Any) -> Any:
     """STRUCT(nodes STRUCT(tree, node, parent, depth, height, leaves, is_leaf, label, published, line)[], codes
     STRUCT(tree, value, code, node, own)[], domains STRUCT(parents[], places[], names[])[], facts STRUCT(...)[]) of the
     trees of a statement; domains and facts are in the order of the request.
 
     `values` is STRUCT(tree, value)[], distinct and in their order; `stored` STRUCT(tree, node, parent, label)[], the
-    rows of hierarchies, siblings in their order. A tree that has no hierarchy is a root `*` over its values.
+    rows of hierarchies, siblings in their order, or NULL. A tree without a hierarchy is a root `*` over its values.
 
     A node is its place in preorder; line are the nodes from the root to it; height is edges down to its deepest leaf,
     leaves how many lie below it. A code is of a value that one node alone stands for: own is that node, node the one
@@ -55,18 +55,16 @@ def dbanon_trees(request: Any, values: Any, *stored: Any) -> Any:
 
     O(nodes * depth + values) time and memory.
     """
-    request, values, rows = array(request), array(values), [array(each) for each in stored]
+    request, values, stored = array(request), array(values), array(stored)
     answers = [
-        _answer(json.loads(request[i].as_py()), items(values.slice(i, 1)), [items(of.slice(i, 1)) for of in rows])
-        for i in range(len(request))
+        _answer(json.loads(request[i].as_py()), values.slice(i, 1), stored.slice(i, 1)) for i in range(len(request))
     ]
     return pa.concat_arrays(answers) if answers else pa.array([], TREES)
 
 
-def _answer(asked: dict[str, Any], values: Any, stored: Sequence[Any]) -> Any:
+def _answer(asked: dict[str, Any], values: Any, stored: Any) -> Any:
     """The trees of one statement, as an array of one."""
-    texts_of = _by_tree(values, "value")
-    rows_of = _by_tree(stored[0], "node", "parent", "label") if stored else {}
+    texts_of, rows_of = _by_tree(values, "value"), _by_tree(stored, "node", "parent", "label")
     found = []
     for number, has_rows, min_level in asked["trees"]:
         texts = texts_of.get(number, [[]])[0]
@@ -99,17 +97,17 @@ class Rows:
     labels: Sequence[str]
 
 
-def _by_tree(rows: Any, *names: str) -> dict[int, list[list[Any]]]:
-    """Columns of the rows of each tree as texts."""
+def _by_tree(lists: Any, *names: str) -> dict[int, list[list[Any]]]:
+    """Columns of the rows of each tree in a list of one, as texts."""
+    if not lists[0].is_valid:
+        return {}
+    rows = items(lists)
     trees = numbers(rows.field("tree"))
     order = np.argsort(trees, kind="stable")
-    own, ends = np.unique(trees[order], return_index=True)
+    own, begins = np.unique(trees[order], return_index=True)
     columns = [rows.field(name).to_pylist() for name in names]
-    which = np.split(order, ends[1:])
-    return {
-        tree: [[column[i] for i in of] for column in columns]
-        for tree, of in zip(own.tolist(), (each.tolist() for each in which), strict=True)
-    }
+    which = [of.tolist() for of in np.split(order, begins[1:])]
+    return {tree: [[column[i] for i in of] for column in columns] for tree, of in zip(own.tolist(), which, strict=True)}
 
 
 def _stored(names: Sequence[str], parents: Sequence[str | None], labels: Sequence[str]) -> Rows:
@@ -209,8 +207,8 @@ def _or_null(values: Whole) -> Any:
 @dataclass(frozen=True)
 class Matched:
     """The values of a column: those that one node stands for, with it (`own`), with the one they are clustered as
-    (`nodes`) and their codes; `places`, the nodes of the codes; and how many of all of them read like an inner node, have
-    no node, several leaves or several inner nodes."""
+    (`nodes`) and their codes; `places`, the nodes of the codes; and how many of all of them read like an inner node,
+    have no node, several leaves or several inner nodes."""
 
     values: Sequence[str]
     own: Whole
