@@ -22,6 +22,13 @@ def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
     return udf.dbanon_cluster(request, rows, *domains)
 
 
+def dbanon_trees(request: Any, values: Any, stored: Any) -> Any:
+    """See dbanon.engine.udf_trees."""
+    from dbanon.engine import udf_trees
+
+    return udf_trees.dbanon_trees(request, values, stored)
+
+
 def dbanon_influence(request: Any, rows: Any, *domains: Any) -> Any:
     """See dbanon.engine.udf."""
     from dbanon.engine import udf

@@ -111,6 +111,16 @@ _ARROW = (
         "drawn STRUCT(cluster INTEGER, seat INTEGER, code INTEGER[], position DOUBLE[])[], error VARCHAR)",
     ),
     (
+        called.dbanon_trees,
+        "STRUCT(nodes STRUCT(tree INTEGER, node INTEGER, parent INTEGER, depth INTEGER, height INTEGER, "
+        "leaves INTEGER, is_leaf BOOLEAN, label VARCHAR, published VARCHAR, line INTEGER[])[], "
+        "codes STRUCT(tree INTEGER, value VARCHAR, code INTEGER, node INTEGER, own INTEGER)[], "
+        "domains STRUCT(parents INTEGER[], places INTEGER[], names VARCHAR[])[], "
+        "facts STRUCT(tree INTEGER, roots INTEGER, stored INTEGER, reached INTEGER, same_labels BOOLEAN, "
+        "inner_nodes INTEGER, inner_names INTEGER, reserved INTEGER, uncovered INTEGER, ambiguous INTEGER, "
+        "several_nodes INTEGER)[])",
+    ),
+    (
         called.dbanon_influence,
         "STRUCT(scores STRUCT(sensitive VARCHAR, place INTEGER, attribute VARCHAR, influence DOUBLE, "
         "rank INTEGER, zeta DOUBLE, sigma DOUBLE, accuracy DOUBLE, test_accuracy DOUBLE)[], error VARCHAR)",

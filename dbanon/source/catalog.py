@@ -142,7 +142,8 @@ def resolve(
     found = stored(function, cursor, given, parts, path)
     if found is not None:
         database, schema, table = found
-        if view_text.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
+        is_table = _is_table(cursor, found)
+        if not is_table and view_text.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
             raise errors.CallsItself(function, given)
         return Source(
             shown=given,
@@ -152,7 +153,7 @@ def resolve(
             schema=schema,
             table=table,
             bare=bare,
-            is_table=_is_table(cursor, found),
+            is_table=is_table,
             foreign=foreign.of(function, cursor, found, path.database, trusting),
         )
     if names.is_file(given):

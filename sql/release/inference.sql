@@ -41,7 +41,12 @@
     SELECT published, value, count(*) OVER (PARTITION BY published) AS covered
     FROM (
         SELECT t.published, v.value
-        FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM tree_value WHERE tree = {{ q.tree }}) AS v
+        FROM (
+            SELECT c.value, unnest(n.line) AS node
+            FROM tree_code AS c
+            JOIN nodes AS n ON n.tree = c.tree AND n.node = c.own
+            WHERE c.tree = {{ q.tree }}
+        ) AS v
         JOIN nodes AS t ON t.tree = {{ q.tree }} AND t.node = v.node
         UNION
         SELECT '*' COLLATE POSIX, q{{ q.i }} FROM kept

@@ -10,12 +10,10 @@ FROM generalized AS g
 JOIN extent AS x ON x.span = g.span
 {% for q in trees_of %}
 LEFT JOIN (
-    SELECT n.low, n.high, s.share
+    SELECT n.low, n.high, (t.leaves - 1)::DOUBLE / greatest(root.leaves - 1, 1) AS share
     FROM published_node AS n
-    JOIN (
-        SELECT node, (leaves - 1)::DOUBLE / greatest(max(leaves) OVER () - 1, 1) AS share
-        FROM (SELECT node, count(*) AS leaves FROM (SELECT unnest(line) COLLATE POSIX AS node FROM nodes WHERE is_leaf AND tree = {{ q.tree }}) GROUP BY node)
-    ) AS s ON s.node = n.node
+    JOIN nodes AS t ON t.tree = n.tree AND t.node = n.node
+    JOIN nodes AS root ON root.tree = n.tree AND root.node = 0
     WHERE n.tree = {{ q.tree }}
 ) AS h{{ q.i }} ON h{{ q.i }}.low = x.low{{ q.i }} AND h{{ q.i }}.high = x.high{{ q.i }}
 {% endfor %}

@@ -7,7 +7,7 @@ kept AS MATERIALIZED (SELECT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS q{{ 
 overall AS MATERIALIZED (SELECT DISTINCT q{{ s.tree.i }} AS value FROM kept),
 {{ all_trees([s.tree], sql('kept')) }}
 {% import m.file as model %}
-places AS ({{ model.places(m.form, sql('overall'), sql('hierarchy'), sql('(SELECT label, preorder AS place FROM nodes WHERE is_leaf)')) }})
+places AS ({{ model.places(m.form, sql('overall'), sql('hierarchy'), sql('(SELECT label, node AS place FROM nodes WHERE is_leaf)')) }})
 SELECT value{% for column in m.places %}, {% if loop.first %}dense_rank() OVER (ORDER BY {{ column }} ASC NULLS LAST) AS {% endif %}{{ column }}{% endfor %}
 FROM places
 ORDER BY value ASC, {{ m.places[0] }} ASC

@@ -164,7 +164,7 @@ LEAVING = {
 }
 
 POLICY = {
-    "min_level is ignored": ("release/part/tree.sql", "{% if trees|selectattr('min_level')|list %}", "{% if false %}"),
+    "min_level is ignored": ("release/part/tree.sql", "{{ q.min_level or 0 }}", "0"),
     "top does not hold": (
         "release/part/number.sql",
         "least({{ snapped_high(q, value) }}, {{ q.top }})",

@@ -71,18 +71,18 @@ model AS MATERIALIZED (
 {% for q in categories %}
 -- A row a value and a node above it.
 {{ 'lines'|of(q) }} AS MATERIALIZED (
-    SELECT v.value, list(t.preorder ORDER BY t.depth ASC) AS line
-    FROM (SELECT value, unnest(own) COLLATE POSIX AS node FROM tree_value WHERE tree = {{ q.tree }}) AS v
-    JOIN nodes AS t ON t.tree = {{ q.tree }} AND t.node = v.node
-    GROUP BY v.value
+    SELECT v.value, t.line
+    FROM tree_code AS v
+    JOIN nodes AS t ON t.tree = v.tree AND t.node = v.own
+    WHERE v.tree = {{ q.tree }}
 ),
 -- A row a node: how many cells lie under it.
 {{ 'cells'|of(q) }} AS MATERIALIZED (
     SELECT node, count(*) AS cells
     FROM (
-        SELECT unnest(line) COLLATE POSIX AS node
+        SELECT unnest(line) AS node
         FROM nodes
-        WHERE tree = {{ q.tree }} AND (is_leaf OR node IN (SELECT own[-1] FROM tree_value WHERE tree = {{ q.tree }}))
+        WHERE tree = {{ q.tree }} AND (is_leaf OR node IN (SELECT own FROM tree_code WHERE tree = {{ q.tree }}))
     )
     GROUP BY node
 ),
@@ -91,7 +91,7 @@ model AS MATERIALIZED (
 {{ 'regions'|of(q) }} AS MATERIALIZED (
     SELECT
         m.class_id,
-        CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.preorder END AS node,
+        CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.node END AS node,
         CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.depth END AS depth,
         CASE WHEN m.p{{ q.i }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) + {{ empty(q) }}::INTEGER WHEN m.p{{ q.i }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
     FROM model AS m

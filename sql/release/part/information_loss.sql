@@ -4,19 +4,10 @@
 {% if quasi|rejectattr('is_number')|list %}
 -- A row a tree and a pair of least and greatest code: what its node loses, by edges and by leaves.
 lost_node AS MATERIALIZED (
-    SELECT p.tree, p.low, p.high, coalesce(s.height::DOUBLE / nullif(s.heights, 0), 0.0) AS edges, CASE WHEN s.height = 0 THEN 0.0 ELSE s.leaves::DOUBLE / s.all_leaves END AS leaves
+    SELECT p.tree, p.low, p.high, coalesce(t.height::DOUBLE / nullif(root.height, 0), 0.0) AS edges, CASE WHEN t.height = 0 THEN 0.0 ELSE t.leaves::DOUBLE / root.leaves END AS leaves
     FROM published_node AS p
-    JOIN (
-        SELECT
-            tree, node, max(depth) - min(own) AS height, count(*) FILTER (WHERE is_leaf) AS leaves,
-            max(max(depth) - min(own)) OVER (PARTITION BY tree) AS heights,
-            max(count(*) FILTER (WHERE is_leaf)) OVER (PARTITION BY tree) AS all_leaves
-        FROM (
-            SELECT tree, unnest(line) COLLATE POSIX AS node, depth, is_leaf, generate_subscripts(line, 1) - 1 AS own
-            FROM nodes
-        )
-        GROUP BY tree, node
-    ) AS s ON s.tree = p.tree AND s.node = p.node
+    JOIN nodes AS t ON t.tree = p.tree AND t.node = p.node
+    JOIN nodes AS root ON root.tree = p.tree AND root.node = 0
 ),
 {% endif %}
 -- A row a class: what a record of it loses in each column. Clusters that publish the same lose the same, so a class

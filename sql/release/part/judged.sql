@@ -70,7 +70,7 @@
 {% if m.order %}
 -- A row a value: where it stands among the others, for the distance of two distributions.
 {{ ('places for ' ~ m.parameter)|of(m) }} AS MATERIALIZED (
-    {% if s.tree %}{{ model.places(m.form, of.overall, sql('(FROM hierarchy WHERE tree = ', s.tree.tree, ')'), sql('(SELECT label, preorder AS place FROM nodes WHERE is_leaf AND tree = ', s.tree.tree, ')')) }}
+    {% if s.tree %}{{ model.places(m.form, of.overall, sql('(FROM hierarchy WHERE tree = ', s.tree.tree, ')'), sql('(SELECT label, node AS place FROM nodes WHERE is_leaf AND tree = ', s.tree.tree, ')')) }}
     {% else %}{{ model.places(m.form, of.overall, none, none) }}
     {% endif %}
 ),

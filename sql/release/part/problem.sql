@@ -1,5 +1,4 @@
 {#- What must hold before anything is clustered: one row, the first problem or NULL. Nothing here quotes a cell. -#}
-{% set stored = trees|selectattr('rows')|list %}
 -- One row: how many records the source has, and how many values each column.
 facts AS MATERIALIZED (
     SELECT
@@ -14,27 +13,7 @@ kept_facts AS MATERIALIZED (
 ),
 {% if trees %}
 -- A row a tree: what its hierarchy and the values of its column are like.
-tree_fact AS MATERIALIZED (
-    SELECT v.tree, v.reserved, v.uncovered, v.ambiguous, v.several_nodes{% if stored %}, h.roots, h.stored, n.reached, h.same_labels, n.inner_nodes, n.inner_names{% endif +%}
-    FROM (
-        SELECT t.tree, {% if escape %}0{% else %}count(*) FILTER (WHERE v.reserved){% endif %} AS reserved, count(*) FILTER (WHERE v.hits = 0) AS uncovered, count(*) FILTER (WHERE v.hits > 1 AND v.is_leaf) AS ambiguous, count(*) FILTER (WHERE v.hits > 1 AND NOT v.is_leaf) AS several_nodes
-        FROM (SELECT unnest([{% for q in trees %}{{ q.tree }}{{ sql(', ') if not loop.last }}{% endfor %}]) AS tree) AS t
-        LEFT JOIN tree_value AS v USING (tree)
-        GROUP BY t.tree
-    ) AS v
-    {% if stored %}
-    LEFT JOIN (
-        SELECT tree, sum(roots) AS roots, sum(size) AS stored, bool_or(size > 1) AS same_labels
-        FROM (SELECT tree, count(*) FILTER (WHERE parent IS NULL) AS roots, count(*) AS size FROM hierarchy GROUP BY tree, parent, label)
-        GROUP BY tree
-    ) AS h USING (tree)
-    LEFT JOIN (
-        SELECT tree, count(*) AS reached, count(*) FILTER (WHERE NOT is_leaf) AS inner_nodes, count(DISTINCT published) FILTER (WHERE NOT is_leaf) AS inner_names
-        FROM nodes
-        GROUP BY tree
-    ) AS n USING (tree)
-    {% endif %}
-),
+tree_fact AS MATERIALIZED (SELECT unnest((read).facts, max_depth := 2) FROM trees),
 -- A row a tree: the first reason to refuse it, or NULL.
 tree_problem AS (
     SELECT

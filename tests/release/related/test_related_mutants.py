@@ -120,7 +120,7 @@ MUTANTS = {
         "n.pseudonym AS {{ t.key_name }}, v.person",
     ),
     "a sensitive value is misread": ("release/part/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
-    "min_level is ignored": ("release/part/tree.sql", "{% if trees|selectattr('min_level')|list %}", "{% if false %}"),
+    "min_level is ignored": ("release/part/tree.sql", "{{ q.min_level or 0 }}", "0"),
     "the grid is not snapped to": (
         "release/part/number.sql",
         "{%- if q.grid -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
