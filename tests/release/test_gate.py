@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import pool
 
 import dbanon
 from dbanon import session
@@ -85,13 +86,13 @@ def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A connection whose clustering can be spoiled, with thirteen people and their policy."""
     monkeypatch.setattr(udf, "dbanon_cluster", _spoiled_cluster)
     monkeypatch.setitem(globals(), "_calls", 0)
-    con = dbanon.attach(duckdb.connect())
+    con = pool.take()
     con.execute("CREATE TABLE people (pid INTEGER, person VARCHAR, age INTEGER, zip VARCHAR, born DATE, disease TEXT)")
     con.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", ROWS)
     dbanon.load_hierarchy(con, "zip5", ZIPS)
     dbanon.declare(con, "people", age="quasi", zip=("quasi", "zip5"), disease="sensitive")
     yield con
-    con.close()
+    pool.give(con)
 
 
 def only(parts: Parts, place: int, **changed: Any) -> Parts:
