@@ -12,13 +12,13 @@ _folder = tempfile.TemporaryDirectory(prefix="dbanon_kept_")
 _states: dict[Hashable, tuple[Path, Any]] = {}
 
 
-def file(path: Path, make: Callable[[Path], Any]) -> Path:
-    """Puts at a path the database that `make` makes at a path; of one name it is always the same."""
-    state = make, path.name
-    if state not in _states:
+def file(path: Path, make: Callable[..., Any], *given: Hashable) -> Path:
+    """Puts at a path the database that `make(path, *given)` makes and closes."""
+    named = make, path.name, *given
+    if named not in _states:
         kept = _place(path.name)
-        _states[state] = kept, make(kept)
-    shutil.copy(_states[state][0], path)
+        _states[named] = kept, make(kept, *given)
+    shutil.copy(_states[named][0], path)
     return path
 
 
