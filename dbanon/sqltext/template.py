@@ -15,7 +15,7 @@ import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
@@ -126,8 +126,13 @@ def fill(template: str, **values: object) -> str:
 
 def fill_text(source: str, values: Mapping[str, object]) -> Sql:
     """The same for a template given as text."""
-    template = _templates().from_string(_whole_lines(source))
-    return Sql(str(template.render({k: _fragments(v) for k, v in values.items()})))
+    return Sql(str(_of_text(_templates(), source).render({k: _fragments(v) for k, v in values.items()})))
+
+
+@lru_cache(256)
+def _of_text(environment: jinja2.Environment, source: str) -> jinja2.Template:
+    """A template given as text, compiled once: jinja2 keeps only those that it loads by name."""
+    return environment.from_string(_whole_lines(source))
 
 
 def _fragments(value: Any) -> Any:

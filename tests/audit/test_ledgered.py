@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from support import kept
 
 import dbanon
 
@@ -43,7 +44,7 @@ def shared() -> Iterator[Any]:
 @pytest.fixture
 def made(con: Any) -> Any:
     """One that is the test's own, on a connection that was only attached."""
-    clinic(con)
+    kept.state(con, clinic, clinic)
     return con
 
 

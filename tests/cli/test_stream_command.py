@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner, Result
+from support import kept
 
 import dbanon
 from dbanon import errors
@@ -34,12 +35,15 @@ def event(i: int) -> dict[str, Any]:
 
 def clinic(path: Path, last: int) -> Path:
     """A database with a streaming view that has read nothing yet, and a source of so many rows."""
+    return kept.file(path, _clinic, last)
+
+
+def _clinic(path: Path, last: int) -> None:
     with duckdb.connect(str(path)) as con:
         dbanon.attach(con)
         con.execute("CREATE TABLE events (ts INTEGER, name VARCHAR, age INTEGER, city VARCHAR, disease VARCHAR)")
         streaming.create_stream(con, "safe", "fads", "events", **CALL)
         insert(con, 0, last)
-    return path
 
 
 def insert(con: Any, first: int, last: int) -> None:

@@ -113,16 +113,15 @@ def test_both_forms_of_arguments_views_and_copies_work(con: Any) -> None:
 
 
 def test_columns_may_have_the_names_that_a_statement_uses(con: Any) -> None:
-    for name in ("l", "s", "r", "v", "c", "g", "p", "arrived", "published", "delay", "suppressed", "source"):
-        con.execute(f'CREATE OR REPLACE TABLE named AS SELECT ts, age, ts % 3 AS "{name}" FROM visits')
-        columns = [c[0] for c in con.execute(
-            f"FROM castle('named', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := '{name}')"
-        ).description]  # fmt: skip
-        assert columns[:2] == ["age", name]
-        assert len(set(columns)) == len(columns) == 7
-        for kind in ("_classes", "_metrics"):
-            asked = f"'named', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := '{name}'"
-            assert con.execute(f"FROM castle{kind}({asked})").fetchall()
+    names = ["l", "s", "r", "v", "c", "g", "p", "arrived", "published", "delay", "suppressed", "source"]
+    made = ", ".join(f'ts % 3 AS "{name}"' for name in names)
+    con.execute(f"CREATE OR REPLACE TABLE named AS SELECT ts, age, {made} FROM visits")
+    asked = f"'named', k := 4, delta := 40, order_by := 'ts', qi := 'age', sensitive := {names}"
+    columns = [c[0] for c in con.execute(f"FROM castle({asked})").description]
+    assert columns[: 1 + len(names)] == ["age", *names]
+    assert len(set(columns)) == len(columns) == len(names) + 6
+    for kind in ("_classes", "_metrics"):
+        assert con.execute(f"FROM castle{kind}({asked})").fetchall()
 
 
 # --- the gate ----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dbanon.client import demo
+from support import kept
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -37,10 +38,13 @@ class Step:
 
 def small_demo(path: Path) -> Path:
     """Makes the demo database with 1,000 patients."""
+    return kept.file(path, _small_demo)
+
+
+def _small_demo(path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "patients", lambda real=demo.patients: real(1_000))
         demo.build(path).close()
-    return path
 
 
 def text(page: Path) -> str:

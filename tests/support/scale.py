@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from typing import TypeVar
+from zlib import crc32
 
 T = TypeVar("T")
 
@@ -28,3 +29,10 @@ def some(values: Sequence[T], share: int = 8) -> list[T]:
     if os.environ.get(_EXHAUSTIVE):
         return list(values)
     return list(values[int(os.environ.get(_PART, "0")) % min(share, len(values)) :: share])
+
+
+def one_of(values: Sequence[T], case: str) -> list[T]:
+    """Of the values of a loop in every case of a sweep one, another in other cases; all of them if all is to run."""
+    if os.environ.get(_EXHAUSTIVE):
+        return list(values)
+    return [values[(crc32(case.encode()) + int(os.environ.get(_PART, "0"))) % len(values)]]

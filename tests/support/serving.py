@@ -20,6 +20,7 @@ import pytest
 import dbanon
 from dbanon import errors
 from dbanon.serve import extension, tokens
+from support import kept
 
 KNOWN = duckdb.__version__.startswith(extension.READ)
 
@@ -39,6 +40,10 @@ SECRETS = ("Guinevere Pendragon", "Perceval of Wales")
 
 def clinic(path: Path) -> Path:
     """A database of sixty patients with one release, `safe`, and one table that nobody published."""
+    return kept.file(path, _clinic)
+
+
+def _clinic(path: Path) -> None:
     with dbanon.connect(path) as con:
         con.execute(
             "CREATE TABLE patients AS SELECT i AS pid, "
@@ -53,7 +58,6 @@ def clinic(path: Path) -> Path:
             "('patients', 'disease', 'sensitive')"
         )
         con.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', k=5)")
-    return path
 
 
 def free_port() -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from support import kept
 
 import dbanon
 from dbanon import errors
@@ -27,6 +28,10 @@ def con() -> Iterator[Any]:
 
 def patients(con: Any, person: bool = False, count: int = 10, **asked: Any) -> dbanon.Release:
     """Patients of 20 to 29 years with alternating diseases, released with k = 5."""
+    return kept.state(con, (_patients, person, count, *asked.items()), lambda con: _patients(con, person, count, asked))
+
+
+def _patients(con: Any, person: bool, count: int, asked: dict[str, Any]) -> dbanon.Release:
     key = "" if person else "PRIMARY KEY"
     con.execute(f"CREATE TABLE patients (pid INTEGER {key}, age INTEGER, disease VARCHAR)")
     come(con, [(i, 20 + i, DISEASES[i % 4]) for i in range(count)])

@@ -357,9 +357,7 @@ def test_an_overwritten_file_leaves_no_certificate_of_the_one_before(clinic: Pat
     assert old.exists()
 
 
-@pytest.mark.parametrize("ending", ["duckdb", "csv", "parquet"])
-@pytest.mark.whole
-def test_an_enumeration_goes_out_with_the_values_that_rows_have(tmp_path: Path, ending: str) -> None:
+def test_an_enumeration_goes_out_with_the_values_that_rows_have(tmp_path: Path) -> None:
     """Its type lists all values, those of nobody too; the order of the others stays, as ordered distances go by it."""
     with dbanon.connect() as con:
         con.execute("CREATE TYPE stage AS ENUM ('late', 'unseen''1', 'early')")
@@ -369,12 +367,11 @@ def test_an_enumeration_goes_out_with_the_values_that_rows_have(tmp_path: Path, 
         )
         dbanon.declare(con, "t", age="quasi", stage="sensitive", stages="other", none="other")
         dbanon.materialize(con, "safe", "mondrian", "t", k=2, t=0.9, emd="ordered")
-        dbanon.publish(con, "safe", tmp_path / f"out.{ending}", classes=True)
+        for ending in ("duckdb", "csv", "parquet"):
+            dbanon.publish(con, "safe", tmp_path / f"out.{ending}", classes=True)
         expected = con.execute("SELECT age, stage::VARCHAR, stages::VARCHAR, class_id FROM safe").fetchall()
     for file in tmp_path.iterdir():
         assert b"unseen" not in file.read_bytes(), file.name
-    if ending != "duckdb":
-        return
     with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as plain:
         types = dict(plain.execute("SELECT column_name, column_type FROM (DESCRIBE safe)").fetchall())
         assert (types["stage"], types["stages"]) == ("ENUM('late', 'early')", "VARCHAR[]")

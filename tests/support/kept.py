@@ -1,0 +1,50 @@
+"""What several tests begin with is made for the first of them; each gets a copy of its own, to do with as it likes."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+_folder = tempfile.TemporaryDirectory(prefix="dbanon_kept_")
+_states: dict[Hashable, tuple[Path, Any]] = {}
+
+
+def file(path: Path, make: Callable[..., Any], *given: Hashable) -> Path:
+    """Puts at a path the database that `make(path, *given)` makes and closes."""
+    named = make, path.name, *given
+    if named not in _states:
+        kept = _place(path.name)
+        _states[named] = kept, make(kept, *given)
+    shutil.copy(_states[named][0], path)
+    return path
+
+
+def state(connection: Any, named: Hashable, make: Callable[[Any], Any]) -> Any:
+    """Brings a database in memory, attached and still empty, to a state, and gives what making it gave.
+
+    `make` creates tables and writes into those of the schema dbanon, and does nothing else; `named` tells it apart.
+    """
+    con = getattr(connection, "raw", connection)
+    if named not in _states:
+        gave, kept = make(connection), _place("kept.duckdb")
+        con.execute(f"ATTACH '{kept}' AS kept; COPY FROM DATABASE memory TO kept; DETACH kept")
+        _states[named] = kept, gave
+        return gave
+    kept, gave = _states[named]
+    con.execute(f"ATTACH '{kept}' AS kept (READ_ONLY)")
+    every = "SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = 'kept' ORDER BY table_oid"
+    for schema, table, sql in con.execute(every).fetchall():
+        name = f'"{schema}"."{table}"'
+        con.execute(f"DELETE FROM {name}" if schema == "dbanon" else sql)
+        con.execute(f"INSERT INTO {name} FROM kept.{name}")
+    con.execute("DETACH kept")
+    return gave
+
+
+def _place(name: str) -> Path:
+    folder = Path(_folder.name) / str(len(_states))
+    folder.mkdir()
+    return folder / name
