@@ -20,8 +20,11 @@ _QUOTING = (
     duckdb.TypeMismatchException,  # a value of SQLite that its column does not have
 )
 
-_SERVER = re.compile(r"ERROR:  (?!permission denied)")
-"""What PostgreSQL says, in whichever error DuckDB passes it on: a cast in a view of its own quotes the value."""
+_SERVERS = {
+    "PostgreSQL": re.compile(r"ERROR:  (?!permission denied)"),
+    "MySQL": re.compile(r'Failed to [a-z ]+ MySQL query .*": (?!\w+ command denied |Lost connection)', re.DOTALL),
+}
+"""What other systems say, in whichever error DuckDB passes it on: a cast in a view of theirs quotes the value."""
 
 _LINE = re.compile(r"CSV Error on Line: \d+")
 
@@ -35,8 +38,9 @@ def quoted(error: BaseException) -> str | None:
     text = str(error)
     if isinstance(error, duckdb.Error) and (line := _LINE.search(text)):
         return line[0]
-    if isinstance(error, duckdb.Error) and _SERVER.search(text):
-        return "an error of PostgreSQL"
+    for system, says in _SERVERS.items() if isinstance(error, duckdb.Error) else ():
+        if says.search(text):
+            return f"an error of {system}"
     if isinstance(error, _QUOTING):
         return text.partition(":")[0]
     if isinstance(error, duckdb.InvalidInputException) and (said := _INPUT.match(text)):

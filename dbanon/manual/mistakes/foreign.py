@@ -5,7 +5,8 @@ from __future__ import annotations
 from dbanon import errors
 from dbanon.manual.mistakes.mistake import Mistake, sql
 
-_SOURCE = "It comes from a call whose source is in PostgreSQL or SQLite, "
+_SOURCE = "It comes from a call whose source is in another system, "
+_MYSQL = "It comes from a call whose source is in MySQL or MariaDB, "
 _SHOWN = "It comes from a materialized anonymized view that is shown in PostgreSQL, "
 _KNOWN = ("postgres:7411264587391234567/16384", "postgres:7411264587391234567/5")
 
@@ -45,6 +46,27 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         errors.ManyThreads("ward.patients"),
         when="It comes from a call whose source is in SQLite, where DuckDB would read that on several threads.",
+    ),
+    Mistake(
+        errors.PushedDown("my.clinic.patients", ["mysql_aggregate_pushdown_enabled"]),
+        when=_MYSQL + "also under a view, where DuckDB would not filter, count and sort itself. "
+        "`dbanon.load_extension(con, 'mysql')` sees to it.",
+    ),
+    Mistake(
+        errors.ReadUncommitted("kacpc", "my.clinic.patients", "my"),
+        when=_MYSQL + "where the server shows what others have not committed.",
+    ),
+    Mistake(
+        errors.NoSchemaNamed("kacpc", "clinic", "my.patients", "my.clinic.patients"),
+        when=_MYSQL + "where a row of the policy names the server and the table, and not the database between them.",
+    ),
+    Mistake(
+        errors.UnsafeName("kacpc", '"my"."clinic"."odd"', ["a`b"]),
+        when=_MYSQL + "where the table or one of its columns has such a name.",
+    ),
+    Mistake(
+        errors.NotSeenYet("kacpc", '"my"."clinic"."later"'),
+        when=_MYSQL + "where the table was made after it was attached and read.",
     ),
     sql(errors.NotPostgres("policy_from_labels", "patients"), "FROM policy_from_labels('patients');"),
     Mistake(
