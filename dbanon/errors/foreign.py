@@ -32,6 +32,16 @@ class UnknownDatabase(DbanonError):
         )
 
 
+class DatabaseAway(DbanonError):
+    """A source in a database that the policy knows by name, and that is not attached now."""
+
+    def __init__(self, function: str, source: str, name: str) -> None:
+        super().__init__(
+            f"{function}: {source} is in {name}, which is a database of another system by the policy, and is not "
+            f"attached. Hint: ATTACH it by that name; commands do with --attach '{name}=...'."
+        )
+
+
 class OtherDatabase(DbanonError):
     """Another database than the policy means is attached by its name."""
 
@@ -97,6 +107,16 @@ class NotPostgres(DbanonError):
             f"{function}: {source} is no table of PostgreSQL, and only those have security labels. Hint: ATTACH "
             "'dbname=clinic' AS pg (TYPE postgres), and name 'pg.public.patients'; profile() proposes roles of "
             "any table."
+        )
+
+
+class NotAttached(DbanonError):
+    """A database that a command was told to attach, and could not."""
+
+    def __init__(self, name: str, system: str, why: str) -> None:
+        super().__init__(
+            f"{name} could not be attached as a database of {system}: {why.rstrip('. ')}. Hint: see what follows "
+            f"{name}={system}: after --attach, and that the environment has the password."
         )
 
 

@@ -133,8 +133,9 @@ def resolve(
     """The table, view, file or known temporary relation that a source argument names.
 
     `local` holds relations that only the caller's connection sees by lower-case name, where they are known: temporary
-    ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, AmbiguousTable,
-    UnreadableFile or RemoteFile; of a source in another system what `foreign.of` raises, which has `trusting`, too.
+    ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, DatabaseAway,
+    AmbiguousTable, UnreadableFile or RemoteFile; of a source in another system what `foreign.of` (which has `trusting`,
+    too), `foreign.check_read` and `steady.check` raise.
     """
     parts = names.table_parts(given)
     single = parts[0] if parts and len(parts) == 1 else given
@@ -164,6 +165,8 @@ def resolve(
         return Source(given, sql, columns, path.database, "main", given)
     if parts is None:
         raise errors.NotATable(function, given)
+    if foreign.kind(cursor, parts[0]) is None and foreign.is_away(cursor, path.database, given):
+        raise errors.DatabaseAway(function, given, parts[0])
     raise errors.UnknownTable(function, given, _known(cursor, path, local))
 
 

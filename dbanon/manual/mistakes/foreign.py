@@ -22,6 +22,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "which one that is. `dbanon.declare` writes both.",
     ),
     Mistake(
+        errors.DatabaseAway("kacpc", "pg.public.patients", "pg"),
+        when=_SOURCE + "where the database is not attached. `dbanon.foreign_database` says which one it is.",
+    ),
+    Mistake(
         errors.OtherDatabase("kacpc", "pg", "clinic", *_KNOWN),
         when=_SOURCE + "where another database is attached by the name that the policy has for one.",
     ),
@@ -67,6 +71,10 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         errors.NotSeenYet("kacpc", '"my"."clinic"."later"'),
         when=_MYSQL + "where the table was made after it was attached and read.",
+    ),
+    Mistake(
+        errors.NotAttached("pg", "postgres", "IO Error: Unable to connect to Postgres"),
+        when="It comes from a command with `--attach` whose database is not there, or does not let the user in.",
     ),
     sql(errors.NotPostgres("policy_from_labels", "patients"), "FROM policy_from_labels('patients');"),
     Mistake(
