@@ -28,6 +28,9 @@ _SERVERS = {
 
 _LINE = re.compile(r"CSV Error on Line: \d+")
 
+_CAST = re.compile(r"Could not convert |with value .* can't be cast", re.DOTALL)
+"""What MySQL has and its column had not when DuckDB looked, in an error of binding."""
+
 _INPUT = re.compile(
     r"Invalid Input Error: (Malformed JSON|Could not parse string|Failed to (?:parse|cast)|Invalid unicode)"
 )
@@ -43,6 +46,8 @@ def quoted(error: BaseException) -> str | None:
             return f"an error of {system}"
     if isinstance(error, _QUOTING):
         return text.partition(":")[0]
+    if isinstance(error, duckdb.BinderException) and _CAST.search(text):
+        return "Conversion Error"
     if isinstance(error, duckdb.InvalidInputException) and (said := _INPUT.match(text)):
         return said[1]
     return None

@@ -99,7 +99,7 @@ class Source:
     @property
     def read(self) -> Sql:
         """SQL of what is read by a statement that has nothing else to guard it."""
-        return self.sql if self.guard is None else Sql(f"(SELECT * FROM {self.sql} WHERE {self.guard})")
+        return steady.read(self.sql, self.guard)
 
     @property
     def rows(self) -> Sql:

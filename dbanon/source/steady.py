@@ -54,6 +54,11 @@ def guard(cursor: Any, shown: str, kinds: tuple[str, ...]) -> Sql | None:
     return Sql(f"(CASE {' '.join(said)} ELSE true END)") if said else None
 
 
+def read(relation: Sql, guard: Sql | None) -> Sql:
+    """A relation that is read where that holds."""
+    return relation if guard is None else Sql(f"(SELECT * FROM {relation} WHERE {guard})")
+
+
 def check(function: str, cursor: Any, shown: str, kinds: tuple[str, ...], database: str | None) -> None:
     """ReadUncommitted where a server of MySQL shows what is not committed; of a relation of DuckDB (None) all count."""
     asked = foreign.databases(cursor, "mysql").values() if database is None else [database]

@@ -214,7 +214,11 @@ def test_names_that_duckdb_does_not_quote_are_refused(clinic: Any, made: str) ->
     (name,) = rows(clinic, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'clinic' "
                            "AND table_name <> 'patients'")[0]  # fmt: skip
     said = refused(clinic, f"""FROM kacpc('my.clinic."{name}"', k=10, qi=['age'])""")
-    assert "which DuckDB writes in another way" in said or "UnknownTable" in said or "no table" in said
+    assert "which DuckDB writes in another way" in said, said
+    clinic.execute(f"""INSERT INTO dbanon.policy (table_name, column_name, role) VALUES
+                       ('my.clinic."{name}"', 'age', 'other')""")
+    clinic.execute("INSERT INTO dbanon.foreign_database FROM foreign_databases() WHERE name = 'my'")
+    assert "which DuckDB writes in another way" in rows(clinic, "SELECT problem FROM policy_problems()")[0][0]
 
 
 def test_a_table_that_duckdb_has_not_seen_yet_is_said_to_be_one(clinic: Any) -> None:
@@ -444,6 +448,18 @@ def test_a_date_that_is_none_is_null_or_one_error_that_quotes_no_cell(clinic: An
     ):
         said = refused(clinic, asked)
         assert "could not read or convert a value of" in said and "1987" not in said
+
+
+def test_a_column_that_was_changed_since_duckdb_looked_quotes_no_cell(clinic: Any) -> None:
+    rows(clinic, "FROM my.clinic.patients LIMIT 1")
+    clinic.execute("CALL mysql_execute('my', 'ALTER TABLE clinic.patients MODIFY age varchar(20)')")
+    clinic.execute("CALL mysql_execute('my', 'UPDATE clinic.patients SET age = ''swordfish'' WHERE id = 7')")
+    for asked in (
+        "FROM kacpc('my.clinic.patients', k=10, qi=['age'])",
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('my.clinic.patients', k=10, qi=['age'])",
+        "FROM risk('my.clinic.patients', qi=['age'])",
+    ):
+        assert "swordfish" not in refused(clinic, asked), asked
 
 
 def test_no_error_of_mysql_quotes_a_cell(clinic: Any) -> None:
