@@ -40,14 +40,17 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
         places = catalog.relations(call.cursor, database)
         seen: dict[tuple[str, ...], str] = {}
         told: set[str] = set()
+        asked: set[Place] = set()
         for row, hierarchy in _stored(call, database):
             if only is not None and (database != only.home or not stored_policy.is_about(only, row.schema, row.table)):
                 continue
             about = [place for place in places if stored_policy.applies(place, row.schema, row.table)]
             elsewhere = foreign.named(call.cursor, row.schema, row.table)
-            if elsewhere and elsewhere[0][0] not in told:
-                told.add(elsewhere[0][0])
-                known += [_reported(row, problem) for problem in _database_problems(call, elsewhere[0])]
+            if elsewhere and elsewhere[0] not in asked:
+                asked.add(elsewhere[0])
+                found_there = [p for p in _database_problems(call, elsewhere[0]) if p not in told]
+                told.update(found_there)
+                known += [_reported(row, problem) for problem in found_there]
             about += elsewhere
             found = [*_role_problems(call, row, hierarchy), *_place_problems(call, about, row)]
             for place in about:

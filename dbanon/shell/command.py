@@ -78,7 +78,11 @@ def _opened(database: Path | None, readonly: bool) -> Connection:
     try:
         connection = connect(database or ":memory:", read_only=readonly, **bounded())
         connection.raw.execute("SET enable_progress_bar = false")  # it goes to where the rows go
-        attach(connection)
+        try:
+            attach(connection)
+        except BaseException:
+            connection.close()
+            raise
     except (duckdb.Error, DbanonError) as error:
         raise failure(str(error), outcome(error)) from None
     return connection

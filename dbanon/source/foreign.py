@@ -171,7 +171,7 @@ def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = 
 
 
 def check_read(function: str, cursor: Any, place: Place, kind: str, columns: Iterable[str]) -> None:
-    """Whether DuckDB can read a table of another system by its name: AlikeNames, NotSeenYet, UnsafeName."""
+    """Whether DuckDB can read a table of another system by its name: NotSeenYet, UnsafeName."""
     if kind != "mysql":
         return
     shown, listed = str(qualified(*place)), list(columns)

@@ -20,7 +20,9 @@ def reads(cursor: Any, place: Place) -> list[Place]:
     the server are. What stored functions read, and what tables of engines such as FEDERATED stand for, is not seen.
     """
     rows = cursor.execute(f"SELECT * FROM system.main.mysql_query({text(place[0])}, {text(_VIEWS)})").fetchall()
-    views = {_key(schema, name): definition for schema, name, definition in rows}
+    views: dict[_Key, list[str]] = {}
+    for schema, name, definition in rows:
+        views.setdefault(_key(schema, name), []).append(definition or "")
     wanted = [_key(*place[1:])]
     if wanted[0] not in views:
         return []
@@ -28,12 +30,12 @@ def reads(cursor: Any, place: Place) -> list[Place]:
     found: set[_Key] = set()
     while wanted:
         view = wanted.pop()
-        read = named(views[view] or "", view[0], places) if view in views else set()
-        if read is None:
-            found = set(places)
-            break
-        wanted += read - found
-        found |= read
+        for definition in views.get(view, ()):  # of more than one where capitals differ
+            read = named(definition, view[0], places)
+            if read is None:
+                return [p for p in places.values() if p != place]
+            wanted += read - found
+            found |= read
     return [places[key] for key in sorted(found - {_key(*place[1:])})]
 
 

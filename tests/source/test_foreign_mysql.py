@@ -168,6 +168,11 @@ def test_a_policy_that_leaves_the_database_to_the_connection_is_refused(clinic: 
         assert "several databases" in refused(clinic, query)
     (problem,) = next(row for row in rows(clinic, "SELECT problem FROM policy_problems()"))
     assert "several databases" in problem
+    there(clinic, "CREATE TABLE clinic.visits (id int)")
+    clinic.execute("INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('my.visits', 'id', 'other')")
+    problems = " ".join(row[0] for row in rows(clinic, "SELECT problem FROM policy_problems()"))
+    assert "rows about my.visits" in problems and "rows about my.patients" in problems
+    clinic.execute("DELETE FROM dbanon.policy WHERE table_name = 'my.visits'")
     statement = re.search(r"UPDATE .* = 'my.patients'", problem)
     assert statement is not None
     clinic.execute(statement[0])
