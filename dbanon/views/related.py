@@ -82,8 +82,13 @@ def _with(table: str, cursor: Any) -> list[str]:
 
 
 def _bases_of(of: Entry | Grows) -> set[Base]:
-    found = set()
-    for base in of.bases or (of.call["source"],):
+    """The base tables of a version; of one in another system also by its name here: where its database has moved, and
+    says that it is another one, they are still the same people."""
+    source = str(of.call["source"])
+    is_foreign = len(names.table_parts(source) or ()) == 3 and not names.is_file(source)
+    bases = of.bases or (source,)
+    found: set[Base] = set()
+    for base in (*bases, source) if is_foreign else bases:
         parts = tuple(p.lower() for p in names.table_parts(base) or ())
         if len(parts) == 3:
             found.add((parts[0], parts[1], parts[2]))

@@ -125,6 +125,9 @@ def test_a_release_is_refreshed_and_held_against_others_of_the_same_people(clini
     with pytest.warns(dbanon.DisclosureWarning, match="safe version"):
         clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW its AS SELECT * FROM mondrian('warehouse.clinic.patients', "
                        "k=8)")  # fmt: skip
+    clinic.execute("""UPDATE dbanon.release SET bases = ['"mysql:before it moved"."clinic"."patients"']""")
+    with pytest.warns(dbanon.DisclosureWarning, match="safe version"):
+        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW now AS SELECT * FROM mondrian('my.clinic.patients', k=9)")
     assert "would stand outside of clinic" in refused(
         clinic, "CREATE MATERIALIZED ANONYMIZED VIEW my.clinic.safe AS SELECT * FROM kacpc('my.clinic.patients', k=10)"
     )
