@@ -120,7 +120,7 @@ def _sample(source: Source, rows: int, seed: int) -> Source:
     """At most so many rows of a source: the first ones in an order by their hashes, which no other number changes."""
     row = identifier("dbanon row")
     order = f"md5_number_lower({row}::VARCHAR || {literal(str(seed))}) ASC, {row}::VARCHAR ASC"
-    sql = Sql(f"(SELECT * FROM {source.sql} AS {row} ORDER BY {order} LIMIT {rows})")
+    sql = Sql(f"(SELECT * FROM {source.read} AS {row} ORDER BY {order} LIMIT {rows})")
     return replace(source, sql=sql, is_table=False, cleaned=None)
 
 

@@ -45,7 +45,7 @@ def statement(call: Call) -> Sql:
     return Sql(
         fill(
             "audit/ml_utility.sql",
-            release=release.sql,
+            release=release.read,
             source=source.rows,
             attributes=attributes,
             true_label=_text(source, target),

@@ -32,7 +32,7 @@ def statement(call: Call) -> Sql:
     return Sql(
         fill(
             "audit/query_error/error.sql",
-            release=release.sql,
+            release=release.read,
             source=source.rows,
             attributes=attributes,
             averaging=any(a.averages for a in attributes),

@@ -135,7 +135,7 @@ def _cleaned(call: Call, pair: _Pair) -> _Pair:
 
 
 def _without(call: Call, source: Source, codes: Mapping[str, Sequence[str]]) -> Source:
-    return replace(source, cleaned=missing.relation(source.sql, source.columns, codes, call.holds))
+    return replace(source, cleaned=missing.relation(source.read, source.columns, codes, call.holds))
 
 
 def _quasi(call: Call, pair: _Pair) -> dict[str, Sql]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dbanon import errors
-from dbanon.cli.common import AS_JSON, DATABASE, answer, errors_as_messages, opened, rows, show
+from dbanon.cli.common import AS_JSON, answer, errors_as_messages, opened, opening, rows, show
 from dbanon.cli.review import reviews
 from dbanon.cli.review import show as show_review
 from dbanon.files import writing
@@ -16,7 +16,7 @@ from dbanon.sqltext.quote import one_line
 
 
 @click.command("policy")
-@DATABASE
+@opening
 @click.argument("table", required=False)
 @AS_JSON
 @click.pass_context
@@ -58,7 +58,7 @@ def hierarchy() -> None:
 
 
 @hierarchy.command("list")
-@DATABASE
+@opening
 @AS_JSON
 def list_(database: Path, as_json: bool) -> None:
     """List the hierarchies that can be named, stored and shipped."""
@@ -67,7 +67,7 @@ def list_(database: Path, as_json: bool) -> None:
 
 
 @hierarchy.command("load")
-@DATABASE
+@opening
 @click.argument("name")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @AS_JSON
@@ -81,7 +81,7 @@ def load(database: Path, name: str, file: Path | None, as_json: bool) -> None:
 
 
 @hierarchy.command("save")
-@DATABASE
+@opening
 @click.argument("name")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
@@ -100,7 +100,7 @@ def save(database: Path, name: str, file: Path, force: bool, as_json: bool) -> N
 
 
 @hierarchy.command("check")
-@DATABASE
+@opening
 @AS_JSON
 @click.pass_context
 def check(context: click.Context, database: Path, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError, UnreadableValue
 from dbanon.files import writing
 from dbanon.release.headline import brief, headline
+from dbanon.shell.attaching import attach, attaching
 from dbanon.shell.bounds import bounded
 from dbanon.shell.compiling import COMPILING
 from dbanon.shell.failure import failure
@@ -26,14 +27,27 @@ from dbanon.shell.values import as_json as json_text
 from dbanon.shell.values import one_line
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+
+def opening(command: Callable[..., None]) -> Callable[..., None]:
+    """DATABASE, and what is attached beside it where it is `opened`."""
+    return DATABASE(attaching(command))
+
+
 AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; errors too.")
 
 
 def opened(database: Path, read_only: bool = False) -> Any:
-    """An attached connection to a database file."""
+    """An attached connection to a database file, and beside it what --attach says."""
     from dbanon.client.connection import connect
 
-    return connect(database, read_only=read_only, **bounded())
+    con = connect(database, read_only=read_only, **bounded())
+    try:
+        attach(con)
+    except BaseException:
+        con.close()
+        raise
+    return con
 
 
 @contextlib.contextmanager

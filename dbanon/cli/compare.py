@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.cli.common import AS_JSON, DATABASE, answer, errors_as_messages, opened, progress, searched, table
+from dbanon.cli.common import AS_JSON, answer, errors_as_messages, opened, opening, progress, searched, table
 from dbanon.cli.parameters import parameter
 from dbanon.functions.registry import table_functions
 from dbanon.shell.bounds import bounds
@@ -40,7 +40,7 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@DATABASE
+@opening
 @click.argument("source")
 @_shared
 @click.option("-d", metavar="D,D,...", help="Numbers of quasi-identifiers: so many of the first ones.")
@@ -74,7 +74,7 @@ def compare(
 
 
 @click.command()
-@DATABASE
+@opening
 @click.argument("source")
 @_shared
 @click.option("-l", metavar="L,L,...", help="Each l; 1 asks for none.")

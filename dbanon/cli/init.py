@@ -13,12 +13,13 @@ from typing import Any
 import click
 
 from dbanon import errors
-from dbanon.cli.common import AS_JSON, answer
+from dbanon.cli.common import AS_JSON, answer, opening
 from dbanon.engine.outcomes import outcome
 from dbanon.policy import column_roles, proposal
 from dbanon.policy.offers import Built, Offers, offers
+from dbanon.shell.attaching import attach
 from dbanon.shell.failure import failure
-from dbanon.source import catalog, schema, stored_policy
+from dbanon.source import catalog, foreign, schema, stored_policy
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 
 SKIP = "skip"
@@ -63,7 +64,7 @@ class _Asking:
 
 
 @click.command("init")
-@click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@opening
 @click.argument("table")
 @click.option("-k", type=click.IntRange(min=2), default=proposal.RARE, show_default=True, help=_K)
 @click.option("--yes", is_flag=True, help="Take every proposal that publishes no more; ask nothing.")
@@ -89,7 +90,7 @@ def init(database: Path, table: str, k: int, yes: bool, force: bool, as_json: bo
 def _initialized(database: Path, table: str, k: int, yes: bool, force: bool) -> dict[str, Any]:
     """Proposes and writes; gives the columns that have a role now, those that are withheld, and what is wrong."""
     with _opened(database) as con:
-        source = catalog.resolve("init", table, con.cursor(), _path(con), {})
+        source = catalog.resolve("init", table, con.cursor(), _path(con), {}, trusting=True)
         old = stored_policy.policy_rows(source, con)
         if old and not force:
             raise click.ClickException(
@@ -144,6 +145,7 @@ def _opened(database: Path) -> Iterator[Any]:
         ) from None
     with con:
         try:
+            attach(con)
             yield con
         except (click.ClickException, click.Abort):
             raise
@@ -358,12 +360,14 @@ def _columns(count: int) -> str:
 
 def _write(con: Any, source: catalog.Source, old: list[stored_policy.PolicyRow], written: list[Proposal]) -> None:
     """Replaces the table's policy and builds its hierarchies, as a whole or not at all. Raises ReadOnly."""
-    schema.create(con.raw, source.database)
-    if not catalog.has_table(con, source.database, "policy"):
-        raise errors.ReadOnly("init", source.database)
-    policies, hierarchies = (qualified(source.database, catalog.SCHEMA, name) for name in ("policy", "hierarchy"))
+    schema.create(con.raw, source.home)
+    if not catalog.has_table(con, source.home, "policy"):
+        raise errors.ReadOnly("init", source.home)
+    policies, hierarchies = (qualified(source.home, catalog.SCHEMA, name) for name in ("policy", "hierarchy"))
     con.execute("BEGIN")
     try:
+        if source.foreign is not None:
+            foreign.remember("init", con, source.database, source.foreign)
         for row in old:
             con.execute(
                 f"DELETE FROM {policies} WHERE schema_name = ? AND table_name = ? AND column_name = ?",
@@ -383,7 +387,7 @@ def _insert(policies: Sql, source: catalog.Source, written: list[Proposal]) -> s
     names = ("schema_name", "table_name", "column_name", "role", "hierarchy", "top", "grid", "missing")
     rows = []
     for p in written:
-        cells = (source.schema, source.table, p.column, p.role, p.hierarchy, p.top, p.grid)
+        cells = (*stored_policy.key(source), p.column, p.role, p.hierarchy, p.top, p.grid)
         codes = f"[{joined(map(text, p.missing))}]" if p.missing else "NULL"
         rows.append(f"({joined(literal(v) for v in cells)}, {codes})")
     return f"INSERT INTO {policies} ({joined(map(identifier, names))}) VALUES {joined(rows)}"

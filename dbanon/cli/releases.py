@@ -15,6 +15,7 @@ from dbanon.cli.common import (
     answer,
     errors_as_messages,
     opened,
+    opening,
     progress,
     rows,
     searched,
@@ -37,7 +38,7 @@ _COMPOSITION = click.option(
 
 
 @click.command()
-@DATABASE
+@opening
 @click.argument("name")
 @click.argument("algorithm")
 @click.argument("source")
@@ -92,7 +93,7 @@ def materialize(
 
 
 @click.command()
-@DATABASE
+@opening
 @click.argument("name")
 @click.option(
     "--refresh",
@@ -140,7 +141,7 @@ def refresh(
 
 
 @click.command()
-@DATABASE
+@opening
 @click.argument("name")
 @AS_JSON
 def drop(database: Path, name: str, as_json: bool) -> None:
@@ -153,7 +154,7 @@ def drop(database: Path, name: str, as_json: bool) -> None:
 
 
 @click.command()
-@DATABASE
+@opening
 @AS_JSON
 def releases(database: Path, as_json: bool) -> None:
     """List every version of every release in the ledger."""
@@ -177,7 +178,7 @@ def _line(row: Mapping[str, Any]) -> dict[str, object]:
 
 
 @click.command()
-@DATABASE
+@opening
 @click.argument("name")
 @AS_JSON
 def certificate(database: Path, name: str, as_json: bool) -> None:
@@ -189,7 +190,7 @@ def certificate(database: Path, name: str, as_json: bool) -> None:
 
 
 @click.command()
-@DATABASE
+@opening
 @click.argument("name")
 @click.option("-o", "--to", help="The HTML file to write; default: the page goes to the screen.")
 @click.option("--outgoing", is_flag=True, help="What may go out with the release: no value, nothing of the source.")
@@ -260,7 +261,7 @@ def verify(context: click.Context, path: Path, as_json: bool) -> None:
 
 
 @click.command()
-@DATABASE
+@opening
 @AS_JSON
 @click.pass_context
 def doctor(context: click.Context, database: Path, as_json: bool) -> None:

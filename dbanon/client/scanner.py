@@ -8,19 +8,22 @@ import duckdb
 
 from dbanon import errors
 from dbanon.files import packaged
+from dbanon.source import steady
 
-_SCANNERS = {"postgres": "postgres_scanner", "sqlite": "sqlite_scanner"}
+_SCANNERS = {"postgres": "postgres_scanner", "sqlite": "sqlite_scanner", "mysql": "mysql_scanner"}
 """Extensions by the type that ATTACH has for them."""
 
 
 def load_extension(connection: Any, name: str) -> None:
-    """Loads the extension of DuckDB with which `ATTACH ... (TYPE postgres)` (or `sqlite`) reads another database.
+    """Loads the extension of DuckDB with which `ATTACH ... (TYPE postgres)` (or `sqlite`, `mysql`) reads another
+    database.
 
-    It comes with `pip install 'dbanon[postgres]'` (or `[sqlite]`); where it does not, one that DuckDB itself installed
-    is taken. It stays loaded in the connection's instance. Raises InvalidArgument, NoScanner.
+    It comes with `pip install 'dbanon[postgres]'` (or `[sqlite]`, `[mysql]`); where it does not, one that DuckDB itself
+    installed is taken. It stays loaded in the connection's instance, for whose sessions that of MySQL is also told to
+    leave filtering, counting and sorting to DuckDB. Raises InvalidArgument, NoScanner.
     """
     if name not in _SCANNERS:
-        accepts = " or ".join(f"'{known}'" for known in _SCANNERS)
+        accepts = "one of " + ", ".join(f"'{known}'" for known in _SCANNERS)
         raise errors.InvalidArgument("load_extension", "name", accepts, repr(name))
     scanner = _SCANNERS[name]
     try:
@@ -28,3 +31,5 @@ def load_extension(connection: Any, name: str) -> None:
     except duckdb.Error as error:
         why = packaged.why(scanner, duckdb.__version__, error)
         raise errors.NoScanner("load_extension", name, duckdb.__version__, why) from None
+    if name == "mysql":
+        steady.leave_to_duckdb(connection)

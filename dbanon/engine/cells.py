@@ -20,10 +20,16 @@ _QUOTING = (
     duckdb.TypeMismatchException,  # a value of SQLite that its column does not have
 )
 
-_SERVER = re.compile(r"ERROR:  (?!permission denied)")
-"""What PostgreSQL says, in whichever error DuckDB passes it on: a cast in a view of its own quotes the value."""
+_SERVERS = {
+    "PostgreSQL": re.compile(r"ERROR:  (?!permission denied)"),
+    "MySQL": re.compile(r'Failed to [a-z ]+ MySQL query .*": (?!\w+ command denied |Lost connection)', re.DOTALL),
+}
+"""What other systems say, in whichever error DuckDB passes it on: a cast in a view of theirs quotes the value."""
 
 _LINE = re.compile(r"CSV Error on Line: \d+")
+
+_CAST = re.compile(r"Could not convert |with value .* can't be cast", re.DOTALL)
+"""What MySQL has and its column had not when DuckDB looked, in an error of binding."""
 
 _INPUT = re.compile(
     r"Invalid Input Error: (Malformed JSON|Could not parse string|Failed to (?:parse|cast)|Invalid unicode)"
@@ -35,10 +41,13 @@ def quoted(error: BaseException) -> str | None:
     text = str(error)
     if isinstance(error, duckdb.Error) and (line := _LINE.search(text)):
         return line[0]
-    if isinstance(error, duckdb.Error) and _SERVER.search(text):
-        return "an error of PostgreSQL"
+    for system, says in _SERVERS.items() if isinstance(error, duckdb.Error) else ():
+        if says.search(text):
+            return f"an error of {system}"
     if isinstance(error, _QUOTING):
         return text.partition(":")[0]
+    if isinstance(error, duckdb.BinderException) and _CAST.search(text):
+        return "Conversion Error"
     if isinstance(error, duckdb.InvalidInputException) and (said := _INPUT.match(text)):
         return said[1]
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError
+from dbanon.sqltext.quote import text
 
 _RECORD = "INSERT INTO {table} FROM foreign_databases() WHERE name = '{name}'"
 
@@ -31,6 +32,16 @@ class UnknownDatabase(DbanonError):
         )
 
 
+class DatabaseAway(DbanonError):
+    """A source in a database that the policy knows by name, and that is not attached now."""
+
+    def __init__(self, function: str, source: str, name: str) -> None:
+        super().__init__(
+            f"{function}: {source} is in {name}, which is a database of another system by the policy, and is not "
+            f"attached. Hint: ATTACH it by that name; commands do with --attach '{name}=...'."
+        )
+
+
 class OtherDatabase(DbanonError):
     """Another database than the policy means is attached by its name."""
 
@@ -46,11 +57,10 @@ class NoIdentity(DbanonError):
     """An attached database that does not tell which one it is."""
 
     def __init__(self, function: str, name: str, kind: str, why: str) -> None:
-        hint = (
-            "the role that reads it needs EXECUTE on pg_control_system()"
-            if kind == "postgres"
-            else "attach a database that is a file"
-        )
+        hint = {
+            "postgres": "the role that reads it needs EXECUTE on pg_control_system()",
+            "mysql": "it has to have @@server_uuid, as MySQL does, or @@server_uid, as MariaDB does",
+        }.get(kind, "attach a database that is a file")
         super().__init__(
             f"{function}: {name} does not tell which database it is, so no policy can be about it ({why}). "
             f"Hint: {hint}."
@@ -97,6 +107,70 @@ class NotPostgres(DbanonError):
             f"{function}: {source} is no table of PostgreSQL, and only those have security labels. Hint: ATTACH "
             "'dbname=clinic' AS pg (TYPE postgres), and name 'pg.public.patients'; profile() proposes roles of "
             "any table."
+        )
+
+
+class NotAttached(DbanonError):
+    """A database that a command was told to attach, and could not."""
+
+    def __init__(self, name: str, system: str, why: str) -> None:
+        super().__init__(
+            f"{name} could not be attached as a database of {system}: {why.rstrip('. ')}. Hint: see what follows "
+            f"{name}={system}: after --attach, and that the environment has the password."
+        )
+
+
+class NoSchemaNamed(DbanonError):
+    """A row of the policy whose name means a table of whichever database of MySQL is connected to."""
+
+    def __init__(self, function: str, home: str, named: str, whole: str) -> None:
+        super().__init__(
+            f"{function}: the policy in {home} has rows about {named}, and a server of MySQL has several databases: "
+            f"which one that is follows from how it is attached. Hint: UPDATE dbanon.policy SET table_name = "
+            f"{text(whole)} WHERE table_name = {text(named)}, where that is the one."
+        )
+
+
+class NotSeenYet(DbanonError):
+    """A table of MySQL that was made after DuckDB looked at what there is."""
+
+    def __init__(self, function: str, source: str) -> None:
+        super().__init__(
+            f"{function}: {source} is in MySQL, and DuckDB does not know it: it keeps a list of the tables that were "
+            "there when it looked first. Hint: CALL mysql_clear_cache(), then call again."
+        )
+
+
+class UnsafeName(DbanonError):
+    """A table of MySQL with a name that DuckDB's extension does not quote as MySQL does."""
+
+    def __init__(self, function: str, source: str, unsafe: Sequence[str]) -> None:
+        super().__init__(
+            f"{function}: {source} has a name with ` or \\ in it ({', '.join(unsafe)}), which DuckDB writes in "
+            "another way than MySQL reads it. Hint: CREATE VIEW there, with other names."
+        )
+
+
+class PushedDown(DbanonError):
+    """A table of MySQL that DuckDB would not filter, count or sort itself."""
+
+    def __init__(self, source: str, settings: Sequence[str]) -> None:
+        off = "; ".join(f"SET GLOBAL {setting} = false" for setting in settings)
+        super().__init__(
+            f"{source} may be read from MySQL, and DuckDB is set to let MySQL filter, count and sort, for which texts "
+            "can be equal that differ: what is found would not be what is there. Hint: dbanon.load_extension(con, "
+            f"'mysql') turns that off, and so does {off} (SET SESSION where this session has a setting of its own)."
+        )
+
+
+class ReadUncommitted(DbanonError):
+    """A server of MySQL that shows changes while they are made."""
+
+    def __init__(self, function: str, source: str, database: str) -> None:
+        super().__init__(
+            f"{function}: {source} is read from {database}, whose transactions are READ UNCOMMITTED: while "
+            "others write, that is a table that never was. Hint: SET GLOBAL TRANSACTION ISOLATION LEVEL "
+            "REPEATABLE READ there, and attach it anew."
         )
 
 

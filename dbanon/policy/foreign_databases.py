@@ -11,7 +11,7 @@ from dbanon.sqltext.quote import Sql
 
 
 def statement(call: Call) -> Sql:
-    """foreign_databases(): a row a database of PostgreSQL or SQLite that is attached and tells which one it is."""
+    """foreign_databases(): a row an attached database of PostgreSQL, MySQL or SQLite that tells which one it is."""
     rows: list[list[object]] = []
     for database in call.attached():
         kind = foreign.kind(call.cursor, database)
@@ -30,7 +30,7 @@ FUNCTIONS = (
         "foreign_databases",
         (),
         (),
-        "Attached databases of PostgreSQL and SQLite, and which ones they are: rows for dbanon.foreign_database.",
+        "Attached databases of PostgreSQL, MySQL and SQLite, and which they are: rows for dbanon.foreign_database.",
         handler=statement,
         example=Example("SELECT * FROM foreign_databases();"),
     ),

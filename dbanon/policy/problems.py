@@ -17,7 +17,7 @@ from dbanon.policy import column_roles, missing_codes, repeated_identifiers, sin
 from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
 from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import KNOWN
-from dbanon.source import catalog, foreign, missing, stored_policy
+from dbanon.source import catalog, foreign, missing, steady, stored_policy
 from dbanon.sqltext import names, template
 from dbanon.sqltext.quote import Sql, identifier, qualified
 
@@ -40,14 +40,17 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
         places = catalog.relations(call.cursor, database)
         seen: dict[tuple[str, ...], str] = {}
         told: set[str] = set()
+        asked: set[Place] = set()
         for row, hierarchy in _stored(call, database):
             if only is not None and (database != only.home or not stored_policy.is_about(only, row.schema, row.table)):
                 continue
             about = [place for place in places if stored_policy.applies(place, row.schema, row.table)]
             elsewhere = foreign.named(call.cursor, row.schema, row.table)
-            if elsewhere and elsewhere[0][0] not in told:
-                told.add(elsewhere[0][0])
-                known += [_reported(row, problem) for problem in _database_problems(call, elsewhere[0])]
+            if elsewhere and elsewhere[0] not in asked:
+                asked.add(elsewhere[0])
+                found_there = [p for p in _database_problems(call, elsewhere[0]) if p not in told]
+                told.update(found_there)
+                known += [_reported(row, problem) for problem in found_there]
             about += elsewhere
             found = [*_role_problems(call, row, hierarchy), *_place_problems(call, about, row)]
             for place in about:
@@ -145,11 +148,23 @@ def _place_problems(call: Call, about: Sequence[Place], row: Declared) -> list[s
             f"orphan: there is no table or view '{row.table}' (schema_name '{row.schema}') in this database. "
             "Hint: DELETE the row, or correct table_name or schema_name."
         ]
+    of = foreign.kind(call.cursor, about[0][0])
+    if of is not None and (found := _reading_problems(call, about[0], of)):
+        return found
     columns = catalog.columns_of(call.cursor, about[0])
     types = {c.lower(): type_ for c, type_ in columns.items()}
     if row.column.lower() in types:
         return _code_problems(call, row, types[row.column.lower()])
     return [str(errors.UnknownColumn("dbanon.policy", row.table, row.column, "column_name", columns))]
+
+
+def _reading_problems(call: Call, place: Place, kind: str) -> list[str]:
+    """Why DuckDB cannot read a table of another system by its name."""
+    try:
+        foreign.check_read("policy_problems", call.cursor, place, kind, catalog.columns_of(call.cursor, place))
+    except errors.DbanonError as error:
+        return [str(error)]
+    return []
 
 
 def _code_problems(call: Call, row: Declared, type_: str) -> list[str]:
@@ -178,7 +193,10 @@ def _cleaned(call: Call, relation: Relation, rows: Sequence[Declared]) -> Relati
 def _readable(call: Call, about: Sequence[Place], row: Declared) -> Iterator[Relation]:
     """What a row is about, to be read: tables and views `about`, else a temporary relation or a file."""
     for place in about:
-        yield Relation(qualified(*place), partial(catalog.columns_of, call.cursor, place))
+        sql, of = qualified(*place), foreign.kind(call.cursor, place[0])
+        if of is None or not _reading_problems(call, place, of):
+            guard = steady.guard(call.cursor, str(sql), steady.kinds(call.cursor, sql, of))
+            yield Relation(steady.read(sql, guard), partial(catalog.columns_of, call.cursor, place))
     if about or row.database != call.path.database:
         return
     for name, columns in call.session.local.items():

@@ -265,17 +265,17 @@ def _published(parts: Sequence[Part], of: str, q: QuasiColumn) -> list[Published
 
 
 def _reading(call: Publication, columns: Columns) -> Reading:
-    person, key, source = column_views.person(call), column_views.key(call), call.source.sql
+    person, key, source = column_views.person(call), column_views.key(call), call.source.read
     continuity, cleaning = call.continuity, call.run.cleaning
     if continuity.leaves_out:
         who = {"person": person, "key": key, "quasi": columns.quasi, "unchanged": columns.unchanged}
-        source = Sql(fill("release/part/left.sql", held=None, whole=call.source.sql, left_out=continuity, **who))
+        source = Sql(fill("release/part/left.sql", held=None, whole=call.source.read, left_out=continuity, **who))
     twice = call.source.is_table and not continuity.leaves_out
     return Reading(
         source=source,
         origin=source if twice else Sql("as_it_came"),
         has_rowid=twice and "rowid" not in map(str.lower, call.source.columns),
-        whole=call.source.sql,
+        whole=call.source.read,
         left_out=continuity,
         keep=continuity.keep,
         person=person,

@@ -139,7 +139,7 @@ class Publication:
     @property
     def cleaned(self) -> Source:
         """The source such that its `rows` are read so."""
-        return replace(self.source, cleaned=missing.selected(self.source.sql, self.source.columns, self.missing))
+        return replace(self.source, cleaned=missing.selected(self.source.read, self.source.columns, self.missing))
 
     @property
     def k(self) -> int:

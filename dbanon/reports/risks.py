@@ -114,7 +114,7 @@ def _result(rows: Sequence[Sequence[object]]) -> str:
     for column in dict.fromkeys(row[0] for row in rows):
         of = values([row[1:] for row in rows if row[0] == column])
         if of.get("guesses"):
-            told = f"{shown(of['guesses'])} guesses are sure enough, about {shown(of['exposed_people'])} people"
+            told = f"{shown(of['guesses'])} guesses are sure enough, about {shown(of.get('exposed_people', 0))} people"
             told += f", and a share of {shown(of['observed'])} is right" if "observed" in of else ""
             said.append(f"{shown(column)}: {told}.")
         if of.get("success"):

@@ -12,6 +12,7 @@ import click
 from dbanon import __version__
 from dbanon.engine.outcomes import EXIT_CODES, outcome
 from dbanon.errors import DbanonError, MissingExtra
+from dbanon.shell.attaching import attach, attaching
 from dbanon.shell.bounds import bounded, bounds
 from dbanon.shell.failure import failure
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     help="How results are written; default: table on a terminal, else csv.",
 )
 @click.option("--no-history", is_flag=True, help="Do not keep what is typed.")
+@attaching
 @bounds
 def shell(database: Path | None, texts: tuple[str, ...], readonly: bool, mode: str | None, no_history: bool) -> None:
     """Type SQL at a prompt, on DATABASE (made where it is missing) or in memory.
@@ -76,6 +78,11 @@ def _opened(database: Path | None, readonly: bool) -> Connection:
     try:
         connection = connect(database or ":memory:", read_only=readonly, **bounded())
         connection.raw.execute("SET enable_progress_bar = false")  # it goes to where the rows go
+        try:
+            attach(connection)
+        except BaseException:
+            connection.close()
+            raise
     except (duckdb.Error, DbanonError) as error:
         raise failure(str(error), outcome(error)) from None
     return connection

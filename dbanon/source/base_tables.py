@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dbanon.source import catalog, foreign, postgres, stored_policy, view_text
+from dbanon.source import beneath, catalog, foreign, stored_policy, view_text
 from dbanon.source.catalog import Source
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier
@@ -55,8 +55,8 @@ def _has_policy(relation: tuple[str, str, str], cursor: Any, home: str) -> bool:
 
 
 def _read_by(view: tuple[str, str, str], cursor: Any, temporary: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """The stored tables and views that a view names; none for a table, unless PostgreSQL knows what it is a part of."""
-    if view[0] != _TEMPORARY and (read := postgres.reads(cursor, view, parents=True)):
+    """The stored tables and views that a view names; none for a table, unless its system knows what it is a part of."""
+    if view[0] != _TEMPORARY and (read := beneath.reads(cursor, view, parents=True)):
         return read
     found = (
         [(temporary[view[2]],)]
@@ -75,7 +75,8 @@ def _read_by(view: tuple[str, str, str], cursor: Any, temporary: Mapping[str, st
     wanted = [parts for text in (query, *macros) for parts in _named(text, cursor)]
     relations = [r for database in {view[0], *_databases(cursor)} for r in catalog.relations(cursor, database)]
     relations += [(_TEMPORARY, "main", name) for name in temporary if view[0] == _TEMPORARY]
-    return [r for r in relations if any(_may_be(parts, r) for parts in wanted)]
+    open_to = set(foreign.databases(cursor, "mysql").values())  # whose connection says which schema a bare name means
+    return [r for r in relations if any(_may_be(parts, r, r[0] in open_to) for parts in wanted)]
 
 
 _TABLE = re.compile(
@@ -103,10 +104,12 @@ def _databases(cursor: Any) -> list[str]:
     return [row[0] for row in rows]
 
 
-def _may_be(parts: tuple[str, ...], relation: tuple[str, str, str]) -> bool:
-    """Whether a name with one to three parts can mean a relation."""
+def _may_be(parts: tuple[str, ...], relation: tuple[str, str, str], is_open: bool) -> bool:
+    """Whether a name with one to three parts can mean a relation; `is_open`: two parts are in any schema."""
     database, schema, table = (part.lower() for part in relation)
     if parts[-1] != table:
         return False
     before = parts[:-1]
-    return before in ((), (schema,), (database, schema)) or (before == (database,) and schema in ("main", "public"))
+    return before in ((), (schema,), (database, schema)) or (
+        before == (database,) and (is_open or schema in ("main", "public"))
+    )

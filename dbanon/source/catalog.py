@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from dbanon import errors
 from dbanon.files import reading
-from dbanon.source import foreign, view_text
+from dbanon.source import foreign, steady, view_text
 from dbanon.sqltext import names
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -81,6 +81,8 @@ class Source:
     """Whether it is a table of a DuckDB database: read twice in a statement, it has the same rows."""
     foreign: foreign.Foreign | None = None
     """What is to be known of a source in another system."""
+    guard: Sql | None = None
+    """What holds in a statement that reads it well, and ends another (see source.steady); None: any reads it well."""
     cleaned: Sql | None = None
     """SQL of the source with NULL in place of codes for missing values, where it has any (see source.missing)."""
 
@@ -95,9 +97,14 @@ class Source:
         return self.database, self.schema, self.table
 
     @property
+    def read(self) -> Sql:
+        """SQL of what is read by a statement that has nothing else to guard it."""
+        return steady.read(self.sql, self.guard)
+
+    @property
     def rows(self) -> Sql:
         """SQL of what is read where no gate looks at it a second time."""
-        return self.cleaned or self.sql
+        return self.cleaned or self.read
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
@@ -126,8 +133,9 @@ def resolve(
     """The table, view, file or known temporary relation that a source argument names.
 
     `local` holds relations that only the caller's connection sees by lower-case name, where they are known: temporary
-    ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, AmbiguousTable,
-    UnreadableFile or RemoteFile; of a source in another system what `foreign.of` raises, which has `trusting`, too.
+    ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, DatabaseAway,
+    AmbiguousTable, UnreadableFile or RemoteFile; of a source in another system what `foreign.of` (which has `trusting`,
+    too), `foreign.check_read` and `steady.check` raise.
     """
     parts = names.table_parts(given)
     single = parts[0] if parts and len(parts) == 1 else given
@@ -135,26 +143,15 @@ def resolve(
     if parts is not None and len(parts) == 2 and parts[0].lower() == "main":  # where temporary tables stand first
         bare, single = True, parts[1]
     if bare and single.lower() in local:
-        columns = local[single.lower()]
-        return Source(given, identifier(single), columns, path.database, "main", single)
+        columns, guard = local[single.lower()], steady.guard(cursor, given, steady.kinds(cursor, None, None))
+        return Source(given, identifier(single), columns, path.database, "main", single, guard=guard)
     if parts is not None and len(parts) == 2 and ".".join(parts).lower() in local:  # not committed yet
-        return Source(given, qualified(*parts), local[".".join(parts).lower()], path.database, *parts)
+        columns, guard = local[".".join(parts).lower()], steady.guard(cursor, given, steady.kinds(cursor, None, None))
+        return Source(given, qualified(*parts), columns, path.database, *parts, guard=guard)
     found = stored(function, cursor, given, parts, path)
     if found is not None:
-        database, schema, table = found
-        is_table = _is_table(cursor, found)
-        if not is_table and view_text.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
-            raise errors.CallsItself(function, given)
-        return Source(
-            shown=given,
-            sql=qualified(*found),
-            columns=_columns(cursor, found),
-            database=database,
-            schema=schema,
-            table=table,
-            bare=bare,
-            is_table=is_table,
-            foreign=foreign.of(function, cursor, found, path.database, trusting),
+        return _found(
+            function, given, cursor, found, bare, foreign.of(function, cursor, found, path.database, trusting)
         )
     if names.is_file(given):
         reading.allowed(function, given, cursor)
@@ -166,7 +163,25 @@ def resolve(
         return Source(given, sql, columns, path.database, "main", given)
     if parts is None:
         raise errors.NotATable(function, given)
+    if foreign.kind(cursor, parts[0]) is None and foreign.is_away(cursor, path.database, given):
+        raise errors.DatabaseAway(function, given, parts[0])
     raise errors.UnknownTable(function, given, _known(cursor, path, local))
+
+
+def _found(
+    function: str, given: str, cursor: Cursor, found: foreign.Place, bare: bool, of: foreign.Foreign | None
+) -> Source:
+    """A stored table or view as a source; what `resolve` says of one in another system."""
+    is_table = _is_table(cursor, found)
+    if not is_table and view_text.calls(function, found, cursor):  # DuckDB's own error speaks of recursion
+        raise errors.CallsItself(function, given)
+    sql, columns = qualified(*found), _columns(cursor, found)
+    if of is not None:
+        foreign.check_read(function, cursor, found, of.kind, columns)
+    kinds = () if is_table else steady.kinds(cursor, sql, None if of is None else of.kind)
+    steady.check(function, cursor, given, kinds, None if of is None else found[0])
+    guard = steady.guard(cursor, given, kinds)
+    return Source(given, sql, columns, *found, bare=bare, is_table=is_table, foreign=of, guard=guard)
 
 
 _RELATIONS = """
@@ -186,10 +201,10 @@ def stored(
         ),
         [list(wanted)],
     ).fetchall()
-    databases = foreign.databases(cursor, "postgres")
-    for asked in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & databases.keys():
-        rows = [row for row in rows if row[0] != databases[asked]]
-        rows += foreign.relations(cursor, databases[asked], "postgres")
+    telling = foreign.telling(cursor)
+    for asked in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & telling.keys():
+        rows = [row for row in rows if row[0] != telling[asked][0]]
+        rows += foreign.relations(cursor, *telling[asked])
     by_name = {tuple(p.lower() for p in row): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
@@ -241,8 +256,9 @@ def _described(cursor: Cursor, relation: Sql) -> dict[str, str]:
 
 def relations(cursor: Cursor, database: str) -> list[tuple[str, str, str]]:
     """All tables and views of a database: (database, schema, table)."""
-    if database in foreign.databases(cursor, "postgres").values():
-        return foreign.relations(cursor, database, "postgres")
+    for told, kind in foreign.telling(cursor).values():
+        if told == database:
+            return foreign.relations(cursor, told, kind)
     rows: list[tuple[str, str, str]] = cursor.execute(
         f"SELECT * FROM ({_RELATIONS}) WHERE database_name = ?", [database]
     ).fetchall()

@@ -20,13 +20,15 @@ Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class _System:
-    """Another system: the schema that a bare name means, the function that asks it for something, and two questions:
-    one row, the identity of a database; and schemas and names of all its tables and views."""
+    """Another system: the schema that a bare name means (None: the connection says), the function that asks it for
+    something, and two questions: one row, the identity of a database; and schemas and names of all its tables and
+    views; `looks_once`: what DuckDB lists of it is what was there when it looked first."""
 
-    schema: str
+    schema: str | None
     query: Sql
     identity: str
     relations: str
+    looks_once: bool = False
 
 
 _SYSTEMS = {
@@ -38,6 +40,15 @@ _SYSTEMS = {
         "AS identity FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()",
         "SELECT n.nspname::pg_catalog.text AS nspname, c.relname::pg_catalog.text AS relname FROM pg_catalog.pg_class "
         "AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f')",
+        looks_once=True,
+    ),
+    # The server alone: a database of it is the schema of a table. Each reads its own of the two comments.
+    "mysql": _System(
+        None,
+        Sql("system.main.mysql_query"),
+        "SELECT CONCAT('mysql:', NULLIF(/*!50701 @@server_uuid */ /*M! @@server_uid */, '')) AS identity",
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type <> 'SYSTEM VIEW'",
+        looks_once=True,
     ),
     "sqlite": _System(
         "main",
@@ -80,32 +91,33 @@ def databases(cursor: Any, kind: str) -> dict[str, str]:
 
 
 def relations(cursor: Any, database: str, kind: str) -> list[Place]:
-    """All tables and views of a database of another system, as that tells now: what DuckDB lists of PostgreSQL is what
-    was there when it looked first."""
+    """All tables and views of a database of another system, as that tells now."""
     query = _SYSTEMS[kind].relations
     rows = cursor.execute(f"SELECT * FROM {_SYSTEMS[kind].query}({text(database)}, {text(query)})").fetchall()
     return [(database, schema, table) for schema, table in rows]
 
 
+def telling(cursor: Any) -> dict[str, tuple[str, str]]:
+    """The attached databases whose tables are asked of them, as DuckDB's list grows old: with their kinds, by
+    lower-case name."""
+    kinds = [kind for kind, system in _SYSTEMS.items() if system.looks_once]
+    return {name: (database, kind) for kind in kinds for name, database in databases(cursor, kind).items()}
+
+
 def default_schema(cursor: Any, database: str) -> str:
-    """The schema of `database.table`."""
+    """The schema of `database.table`; "" where there is none."""
     of = kind(cursor, database)
-    return "main" if of is None else _SYSTEMS[of].schema
+    schema = "main" if of is None else _SYSTEMS[of].schema
+    if of is None or schema is not None:
+        return schema or ""
+    query = f"SELECT * FROM {_SYSTEMS[of].query}({text(database)}, 'SELECT DATABASE()')"
+    return str(cursor.execute(query).fetchall()[0][0] or "")
 
 
 def identity_sql(database: str, kind: str) -> Sql:
     """A scalar subquery that asks a database who it is, when the statement runs."""
     system = _SYSTEMS[kind]
     return Sql(f"(SELECT identity FROM {system.query}({text(database)}, {text(system.identity)}))")
-
-
-def guarded(shown: str, kind: str, value: Sql) -> Sql:
-    """A value that only a statement has which reads a source of this kind as it is at one moment; ManyThreads."""
-    if kind != "sqlite":
-        return value
-    setting = "CAST(system.main.current_setting('sqlite_disable_multithreaded_scans') AS BOOLEAN)"
-    message = text(str(errors.ManyThreads(shown)))
-    return Sql(f"(CASE WHEN {setting} THEN {value} ELSE system.main.error({message}) END)")
 
 
 def identity(function: str, cursor: Any, database: str, kind: str) -> str:
@@ -115,7 +127,8 @@ def identity(function: str, cursor: Any, database: str, kind: str) -> str:
     except Exception as error:
         raise errors.NoIdentity(function, database, kind, str(error).split("\n")[0]) from None
     if rows[0][0] is None:
-        raise errors.NoIdentity(function, database, kind, "it is in memory")
+        why = "it is in memory" if kind == "sqlite" else "what it says is empty"
+        raise errors.NoIdentity(function, database, kind, why)
     return str(rows[0][0])
 
 
@@ -124,7 +137,8 @@ def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = 
 
     Its policy is where rows are about it, else where the session is (`current`). Raises AlikeNames, NoIdentity,
     PolicyInSeveral and NoPolicyPlace; OtherDatabase where the policy means another database by this name;
-    UnknownDatabase where it has rows and does not say which it means, unless `trusting`: who is about to say so.
+    UnknownDatabase where it has rows and does not say which it means, unless `trusting`: who is about to say so;
+    NoSchemaNamed where a row leaves it to the connection which table it is about.
     """
     of = kind(cursor, place[0])
     if of is None:
@@ -141,6 +155,8 @@ def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = 
         return Foreign(of, _place(function, cursor, place, current), None, (alias,), tuple(holders))
     recorded = {holder: _recorded(cursor, holder) for holder in holders}
     called = {h: {alias, *(name for name, means in recorded[h].items() if means == known)} for h in holders}
+    for holder in holders:
+        _check_named(function, cursor, holder, called[holder], place, of)
     having = [holder for holder in holders if _has_rows(cursor, holder, called[holder], place, of)]
     if len(having) > 1:
         raise errors.PolicyInSeveral(function, str(qualified(*place)), having)
@@ -152,6 +168,18 @@ def of(function: str, cursor: Any, place: Place, current: str, trusting: bool = 
         raise errors.UnknownDatabase(function, place[0], home, str(_table(home)))
     rest = tuple(holder for holder in holders if holder != home)
     return Foreign(of, home, known, tuple(sorted(called.get(home, {alias}))), rest)
+
+
+def check_read(function: str, cursor: Any, place: Place, kind: str, columns: Iterable[str]) -> None:
+    """Whether DuckDB can read a table of another system by its name: NotSeenYet, UnsafeName."""
+    if kind != "mysql":
+        return
+    shown, listed = str(qualified(*place)), list(columns)
+    unsafe = [name for name in (*place[1:], *listed) if "`" in name or "\\" in name]
+    if unsafe:
+        raise errors.UnsafeName(function, shown, unsafe)
+    if not listed:
+        raise errors.NotSeenYet(function, shown)
 
 
 def remember(function: str, cursor: Any, database: str, foreign: Foreign) -> None:
@@ -178,7 +206,8 @@ def named(cursor: Any, schema_name: str, table_name: str) -> list[Place]:
     if of is None:
         return []
     of_it = relations(cursor, databases(cursor, of)[parts[0].lower()], of)
-    return [p for p in of_it if _names(p, of, (parts[0].lower(),), schema_name, table_name)]
+    called = (parts[0].lower(),)
+    return [p for p in of_it if _names(p, of, called, schema_name, table_name) or _may_name(p, of, called, table_name)]
 
 
 def is_away(cursor: Any, holder: str, table_name: str) -> bool:
@@ -227,10 +256,15 @@ def _alike(cursor: Any, place: Place, kind: str) -> list[str]:
 
 
 def _has_rows(cursor: Any, holder: str, called: Iterable[str], place: Place, kind: str) -> bool:
-    rows = cursor.execute(
-        f"SELECT DISTINCT schema_name, table_name FROM {qualified(holder, 'dbanon', 'policy')}"
+    return any(_names(place, kind, called, *row) for row in _policy_names(cursor, holder))
+
+
+def _policy_names(cursor: Any, holder: str) -> list[tuple[str, str]]:
+    """schema_name and table_name of all rows of a policy."""
+    rows: list[tuple[str, str]] = cursor.execute(
+        f"SELECT DISTINCT schema_name, table_name FROM {qualified(holder, 'dbanon', 'policy')} ORDER BY ALL ASC"
     ).fetchall()
-    return any(_names(place, kind, called, *row) for row in rows)
+    return rows
 
 
 def _names(place: Place, kind: str, called: Iterable[str], schema_name: str, table_name: str) -> bool:
@@ -240,6 +274,21 @@ def _names(place: Place, kind: str, called: Iterable[str], schema_name: str, tab
     if schema_name.lower() not in ("main", schema) or len(parts) < 2 or parts[0] not in called:
         return False
     return parts[1:] == (schema, table) or (parts[1:] == (table,) and schema == _SYSTEMS[kind].schema)
+
+
+def _check_named(function: str, cursor: Any, holder: str, called: Iterable[str], place: Place, kind: str) -> None:
+    """NoSchemaNamed where a row leaves it to the connection which table it is about."""
+    for _, table_name in _policy_names(cursor, holder) if _SYSTEMS[kind].schema is None else ():
+        if _may_name(place, kind, called, table_name):
+            raise errors.NoSchemaNamed(function, holder, table_name, key(place)[1])
+
+
+def _may_name(place: Place, kind: str, called: Iterable[str], table_name: str) -> bool:
+    """Whether a name means another table with each connection, and this one with some: `my.patients`."""
+    parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
+    if _SYSTEMS[kind].schema is not None or len(parts) != 2:
+        return False
+    return parts[0] in called and parts[1] == place[2].lower()
 
 
 def _place(function: str, cursor: Any, place: Place, current: str) -> str:

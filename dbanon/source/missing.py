@@ -103,7 +103,7 @@ def read(name: str, type_: str, codes: Sequence[Sql]) -> Sql:
 def cleaned(source: Source, declared: Iterable[Declared], holds: Holds) -> Source:
     """The source such that `rows` has NULL in place of the codes of its policy; a code that no value can be is none."""
     codes = {row.column: row.settings.missing for row in declared}
-    return replace(source, cleaned=relation(source.sql, source.columns, codes, holds))
+    return replace(source, cleaned=relation(source.read, source.columns, codes, holds))
 
 
 def relation(of: Sql, columns: Mapping[str, str], codes: Mapping[str, Sequence[str]], holds: Holds) -> Sql | None:

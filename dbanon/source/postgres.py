@@ -6,17 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dbanon.source import foreign
 from dbanon.source.foreign import Place
 from dbanon.sqltext.quote import text
 
 
 def reads(cursor: Any, place: Place, parents: bool = False) -> list[Place]:
     """What a view of PostgreSQL reads, also through other views, and the parts of a table; `parents`: also the tables
-    that one is a part of. Itself is not among them, nor what functions and foreign tables read; of tables of other
-    systems there is nothing."""
-    if foreign.kind(cursor, place[0]) != "postgres":
-        return []
+    that one is a part of. Itself is not among them, nor what functions and foreign tables read."""
     edges = _PARENTS if parents else ""
     rows = _asked(cursor, place, _READS.format(parents=edges, schema=_decoded(place[1]), table=_decoded(place[2])))
     return [(place[0], schema, table) for schema, table in rows]

@@ -144,8 +144,8 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
             others.append(foreign.identity_sql(source.database, source.foreign.kind))
         sql = Sql(f"({' || '.join([sql, *others])})")
     fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
-    if source.foreign is not None:
-        sql = foreign.guarded(source.shown, source.foreign.kind, sql)
+    if source.guard is not None:
+        sql = Sql(f"(CASE WHEN {source.guard} THEN {sql} END)")
     return Policy(tuple(row.declared for row in policy_rows(source, cursor)), sql, fingerprint)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import errors
-from dbanon.source import catalog, foreign, postgres
+from dbanon.source import beneath, catalog, foreign
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import identifier, qualified
@@ -29,7 +29,7 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
         return (str(Path(source.shown).resolve()),)
     found: set[str] = set()
     if source.foreign is not None:
-        parts = postgres.reads(cursor, source.place)
+        parts = beneath.reads(cursor, source.place)
         return tuple(sorted(foreign.base("materialize", cursor, place) for place in (source.place, *parts)))
     read: set[str] = set()
     with contextlib.suppress(Exception):  # a view that cannot be bound here
@@ -49,7 +49,7 @@ def _stored(name: str, source: Source, cursor: Any) -> list[str]:
         return [str(Path(name).resolve()) if names.is_file(name) else identifier(name)]
     if place[0] == source.database:
         return [str(qualified(*place[1:]))]
-    return [foreign.base("materialize", cursor, one) for one in (place, *postgres.reads(cursor, place))]
+    return [foreign.base("materialize", cursor, one) for one in (place, *beneath.reads(cursor, place))]
 
 
 def related(entry: Entry, cursor: Any) -> list[Entry]:
@@ -82,8 +82,13 @@ def _with(table: str, cursor: Any) -> list[str]:
 
 
 def _bases_of(of: Entry | Grows) -> set[Base]:
-    found = set()
-    for base in of.bases or (of.call["source"],):
+    """The base tables of a version; of one in another system also by its name here: where its database has moved, and
+    says that it is another one, they are still the same people."""
+    source = str(of.call["source"])
+    is_foreign = len(names.table_parts(source) or ()) == 3 and not names.is_file(source)
+    bases = of.bases or (source,)
+    found: set[Base] = set()
+    for base in (*bases, source) if is_foreign else bases:
         parts = tuple(p.lower() for p in names.table_parts(base) or ())
         if len(parts) == 3:
             found.add((parts[0], parts[1], parts[2]))

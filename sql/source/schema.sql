@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS dbanon.policy (
 -- Which database of another system the policy means by a name: any can be attached by it (see foreign_databases()).
 CREATE TABLE IF NOT EXISTS dbanon.foreign_database (
     name      VARCHAR NOT NULL PRIMARY KEY,  -- as it is attached, in lower case
-    type      VARCHAR NOT NULL,              -- postgres or sqlite
+    type      VARCHAR NOT NULL,              -- postgres, mysql or sqlite
     identity  VARCHAR NOT NULL               -- what the database says of itself
 );
 

@@ -90,15 +90,24 @@ def test_a_table_of_sqlite_is_released_as_its_copy_in_duckdb_is(ward: Any) -> No
 
 def test_on_several_threads_a_source_is_refused(ward: Any) -> None:
     dbanon.declare(ward, "ward.patients", age="quasi")
+    ward.execute("CREATE VIEW seen_here AS FROM ward.patients")
+    dbanon.declare(ward, "seen_here", sex="quasi")
+    ward.execute("CREATE TABLE mine AS SELECT 1 AS a FROM range(20)")
     ward.execute("SET GLOBAL sqlite_disable_multithreaded_scans = false")
+    assert len(rows(ward, "FROM kacpc('mine', k=10, qi=['a'])")) == 20
     for query in (
         "FROM kacpc('ward.patients', k=10)",
         "FROM kacpc_metrics('ward.patients', k=10)",
+        "FROM profile('ward.patients')",
+        "FROM anonymity('ward.patients', qi=['age'])",
+        "FROM kacpc('seen_here', k=10)",
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('ward.patients', k=10)",
     ):
         assert ONE_THREAD in refused(ward, query), query
     ward.execute(ONE_THREAD)
     assert len(rows(ward, "FROM kacpc('ward.patients', k=10)")) == 120
+    assert len(rows(ward, "FROM kacpc('seen_here', k=10)")) == 120
+    ward.execute("DROP VIEW seen_here")
 
 
 def test_a_release_is_of_one_moment_while_others_write(ward: Any, file: Path) -> None:
@@ -217,5 +226,5 @@ def test_an_extension_that_is_not_there_is_named_with_the_extra(monkeypatch: pyt
     with duckdb.connect(config={"extension_directory": "/nonexistent"}) as con:
         with pytest.raises(errors.NoScanner, match=r"pip install 'dbanon\[sqlite\]'"):
             dbanon.load_extension(con, "sqlite")
-        with pytest.raises(errors.InvalidArgument, match="'postgres' or 'sqlite'"):
+        with pytest.raises(errors.InvalidArgument, match="'postgres', 'sqlite', 'mysql'"):
             dbanon.load_extension(con, "oracle")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dbanon import errors
 from dbanon.manual.mistakes.mistake import Mistake, sql
 
-_SOURCE = "It comes from a call whose source is in PostgreSQL or SQLite, "
+_SOURCE = "It comes from a call whose source is in another system, "
+_MYSQL = "It comes from a call whose source is in MySQL or MariaDB, "
 _SHOWN = "It comes from a materialized anonymized view that is shown in PostgreSQL, "
 _KNOWN = ("postgres:7411264587391234567/16384", "postgres:7411264587391234567/5")
 
@@ -19,6 +20,10 @@ MISTAKES: tuple[Mistake, ...] = (
         errors.UnknownDatabase("kacpc", "pg", "clinic", '"clinic"."dbanon"."foreign_database"'),
         when=_SOURCE + "where rows of `dbanon.policy` name its database, and `dbanon.foreign_database` does not say "
         "which one that is. `dbanon.declare` writes both.",
+    ),
+    Mistake(
+        errors.DatabaseAway("kacpc", "pg.public.patients", "pg"),
+        when=_SOURCE + "where the database is not attached. `dbanon.foreign_database` says which one it is.",
     ),
     Mistake(
         errors.OtherDatabase("kacpc", "pg", "clinic", *_KNOWN),
@@ -45,6 +50,31 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         errors.ManyThreads("ward.patients"),
         when="It comes from a call whose source is in SQLite, where DuckDB would read that on several threads.",
+    ),
+    Mistake(
+        errors.PushedDown("my.clinic.patients", ["mysql_aggregate_pushdown_enabled"]),
+        when=_MYSQL + "also under a view, where DuckDB would not filter, count and sort itself. "
+        "`dbanon.load_extension(con, 'mysql')` sees to it.",
+    ),
+    Mistake(
+        errors.ReadUncommitted("kacpc", "my.clinic.patients", "my"),
+        when=_MYSQL + "where the server shows what others have not committed.",
+    ),
+    Mistake(
+        errors.NoSchemaNamed("kacpc", "clinic", "my.patients", "my.clinic.patients"),
+        when=_MYSQL + "where a row of the policy names the server and the table, and not the database between them.",
+    ),
+    Mistake(
+        errors.UnsafeName("kacpc", '"my"."clinic"."odd"', ["a`b"]),
+        when=_MYSQL + "where the table or one of its columns has such a name.",
+    ),
+    Mistake(
+        errors.NotSeenYet("kacpc", '"my"."clinic"."later"'),
+        when=_MYSQL + "where the table was made after it was attached and read.",
+    ),
+    Mistake(
+        errors.NotAttached("pg", "postgres", "IO Error: Unable to connect to Postgres"),
+        when="It comes from a command with `--attach` whose database is not there, or does not let the user in.",
     ),
     sql(errors.NotPostgres("policy_from_labels", "patients"), "FROM policy_from_labels('patients');"),
     Mistake(

@@ -1,0 +1,87 @@
+"""The options --attach and --attach-writable: databases of other systems, beside the one that a command opens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from dbanon import errors
+from dbanon.source import foreign
+from dbanon.sqltext.quote import identifier, text
+
+_ATTACHED = "dbanon.attached"
+
+_SYSTEMS = ("postgres", "mysql", "sqlite")
+_GIVEN = re.compile(rf"\s*([^=:]+?)\s*=\s*({'|'.join(_SYSTEMS)}):(.*)", re.DOTALL | re.IGNORECASE)
+
+_PASSWORD = re.compile(r"\b(pass(word|wd)?|sslpassword)\s*=|://[^/@]*:[^/@]*@", re.IGNORECASE)
+"""A password in a connection string, or in an address. What a command is given, everybody on the machine sees."""
+
+
+@dataclass(frozen=True)
+class _Other:
+    """A database: its name here, its system, what ATTACH takes for it, and whether it may be written."""
+
+    name: str
+    system: str
+    where: str
+    writable: bool
+
+
+def _kept(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> None:
+    """Keeps what an option says for `attach`; BadParameter, without the connection string."""
+    for value in values:
+        match = _GIVEN.fullmatch(value)
+        if match is None:
+            raise click.BadParameter(f"it is not NAME=SYSTEM:WHERE with {' or '.join(_SYSTEMS)}, such as "
+                                     "pg=postgres:host=db.example.", context, option)  # fmt: skip
+        if _PASSWORD.search(match[3]):
+            raise click.BadParameter("a password on the command line is seen by others. PGPASSWORD, a .pgpass file, "
+                                     "MYSQL_PWD or a secret of DuckDB can have it.", context, option)  # fmt: skip
+        other = _Other(match[1], match[2].lower(), match[3].strip(), option.name == "attach_writable")
+        context.meta.setdefault(_ATTACHED, []).append(other)
+
+
+def attaching(command: Callable[..., None]) -> Callable[..., None]:
+    """The two options; what they say is for `attach`, not for the command."""
+    metavar = "NAME=SYSTEM:WHERE"
+    reading = click.option(
+        "--attach",
+        multiple=True,
+        metavar=metavar,
+        expose_value=False,
+        callback=_kept,
+        help="Another database, to be read: 'pg=postgres:host=db.example dbname=clinic', my=mysql:..., "
+        "lite=sqlite:FILE. Passwords come from the environment.",
+    )
+    writing = click.option(
+        "--attach-writable",
+        multiple=True,
+        metavar=metavar,
+        expose_value=False,
+        callback=_kept,
+        help="The same, to be written: PostgreSQL that shows releases.",
+    )
+    return reading(writing(command))
+
+
+def attach(connection: Any) -> None:
+    """Attaches to a connection what the command's user asked for; NoScanner, NotAttached."""
+    from dbanon.client.scanner import load_extension
+
+    context = click.get_current_context(silent=True)
+    for other in context.meta.get(_ATTACHED, []) if context is not None else []:
+        load_extension(connection, other.system)
+        if other.system == "sqlite":  # no other session of this process would have it otherwise
+            connection.execute("SET GLOBAL sqlite_disable_multithreaded_scans = true")
+        options = f"TYPE {other.system}" + ("" if other.writable else ", READ_ONLY")
+        try:
+            connection.execute(f"ATTACH {text(other.where)} AS {identifier(other.name)} ({options})")
+            foreign.relations(connection, other.name, other.system)  # DuckDB opens some when it first reads them
+        except Exception as error:
+            why = str(error).split("\n")[0].replace(other.where or "\0", "...")
+            raise errors.NotAttached(other.name, other.system, why) from None

@@ -1,0 +1,123 @@
+"""--attach: commands read another database beside the one that they open, and say no password."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from support.postgres import needs_scanner
+
+import dbanon
+from dbanon import errors
+from dbanon.cli import main
+
+
+def run(*arguments: object, **given: object) -> Result:
+    return CliRunner().invoke(main, list(map(str, arguments)), **given)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    path = tmp_path / "clinic.duckdb"
+    dbanon.connect(path).close()
+    return path
+
+
+@pytest.fixture
+def ward(tmp_path: Path) -> Path:
+    """A database of SQLite with patients."""
+    needs_scanner("sqlite")
+    path = tmp_path / "the ward's.sqlite"
+    with sqlite3.connect(path) as con:
+        con.execute("CREATE TABLE patients (id INTEGER PRIMARY KEY, name TEXT, age INTEGER, sex TEXT)")
+        con.executemany(
+            "INSERT INTO patients VALUES (?, ?, ?, ?)",
+            [(i, f"somebody {i}", 20 + i % 40, "fm"[i % 2]) for i in range(120)],
+        )
+    con.close()
+    return path
+
+
+def test_commands_read_what_is_attached(clinic: Path, ward: Path) -> None:
+    attach = ("--attach", f"lite=sqlite:{ward}")
+    made = run("init", clinic, "lite.patients", "--yes", "--json", *attach)
+    assert made.exit_code == 0, made.output
+    policy = "SELECT column_name, role FROM dbanon.policy WHERE table_name = 'lite.main.patients' ORDER BY ALL"
+    said = run("shell", clinic, "-c", policy, "--mode", "json").output
+    roles = {row["column_name"]: row["role"] for row in json.loads(said)}
+    assert roles["name"] == "identifier" and roles["sex"] == "quasi", roles
+    assert run("policy", clinic, "lite.patients", *attach).exit_code == 0
+    asked = "SELECT count(*) AS n FROM kacpc('lite.patients', k=10, qi=['age'])"
+    assert run("shell", clinic, *attach, "-c", asked).output == "n\n120\n"
+    made = run("materialize", clinic, "safe", "kacpc", "lite.patients", "-k", 10, "-p", "qi=age", "--json", *attach)
+    assert made.exit_code == 0, made.output
+    assert run("refresh", clinic, "safe", "--json", *attach).exit_code == 0
+    assert run("doctor", clinic, *attach).exit_code in (0, 1)
+    assert "is not attached" in run("refresh", clinic, "safe").output
+    with dbanon.connect(clinic) as con, pytest.raises(errors.DatabaseAway, match="lite"):
+        dbanon.refresh(con, "safe")
+
+
+def test_what_is_attached_is_only_read_unless_it_is_said(clinic: Path, ward: Path) -> None:
+    write = "CREATE TABLE lite.more AS SELECT 1 AS a"
+    refused = run("shell", clinic, "--attach", f"lite=sqlite:{ward}", "-c", write)
+    assert refused.exit_code == 1 and "read-only" in refused.output
+    assert run("shell", clinic, "--attach-writable", f"lite=sqlite:{ward}", "-c", write).exit_code == 0
+    assert run("shell", clinic, "--attach", f"lite=SQLite:{ward}", "-c", "FROM lite.more").output == "a\n1\n"
+
+
+def test_a_name_is_a_name(clinic: Path, ward: Path) -> None:
+    hostile = 'x"; DROP TABLE t; --'
+    said = run("shell", clinic, "--attach", f"{hostile}=sqlite:{ward}", "-c", "SELECT database_name FROM "
+               "duckdb_databases() WHERE type = 'sqlite'", "--mode", "json")  # fmt: skip
+    assert json.loads(said.output) == [{"database_name": hostile}]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "given",
+    [
+        "pg=postgres:host=db.example password=swordfish",
+        "pg=postgres:postgresql://reader:swordfish@db.example/clinic",
+        "my=mysql:host=db.example passwd = swordfish",
+        "lite=sqlite3:swordfish",
+        "swordfish",
+        "=postgres:swordfish",
+    ],
+)
+def test_what_is_not_understood_is_one_usage_error_that_repeats_no_password(clinic: Path, given: str) -> None:
+    for command in (
+        ["shell", clinic, "-c", "SELECT 1"],
+        ["doctor", clinic],
+        ["materialize", clinic, "s", "kacpc", "p"],
+    ):
+        for option in ("--attach", "--attach-writable"):
+            said = run(*command, option, given)
+            assert said.exit_code == 2 and "swordfish" not in said.output, said.output
+            assert "NAME=SYSTEM:WHERE" in said.output or "MYSQL_PWD" in said.output
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("command", ["shell", "doctor"])
+def test_a_database_that_is_not_there_is_one_error(clinic: Path, tmp_path: Path, command: str) -> None:
+    needs_scanner("sqlite")
+    said = run(command, clinic, "--attach", f"lite=sqlite:{tmp_path / 'none' / 'there.sqlite'}", input="")
+    assert said.exit_code == 1 and "lite could not be attached as a database of sqlite" in said.output
+    assert str(errors.NotAttached("a", "sqlite", "no.")).startswith(
+        "a could not be attached as a database of sqlite: no."
+    )
+    with dbanon.connect(clinic) as con:  # which is closed again
+        assert con.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_no_password_of_the_environment_is_said(clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for system, variable in (("postgres", "PGPASSWORD"), ("mysql", "MYSQL_PWD")):
+        needs_scanner(system)
+        monkeypatch.setenv(variable, "swordfish")
+        where = f"host={tmp_path}" if system == "postgres" else f"socket={tmp_path / 'none'} user=reader"
+        said = run("doctor", clinic, "--attach", f"other={system}:{where}", "--json")
+        assert said.exit_code == 1 and "swordfish" not in said.output
+        assert "other could not be attached" in json.loads(said.stdout)["error"]["message"]
