@@ -87,7 +87,18 @@ from dbanon.errors.pseudonyms import (
     UnreadableKeyReference,
     WeakKey,
 )
-from dbanon.errors.relations import KeyRole, KeyTypes, MissingKeys, OneTableOnly, Orphans, RepeatedKeys, RowsTellApart
+from dbanon.errors.relations import (
+    KeyRole,
+    KeyTypes,
+    MissingKeys,
+    OneTableOnly,
+    Orphans,
+    OtherRelation,
+    RelationRole,
+    RepeatedKeys,
+    RowsTellApart,
+    TwoRelations,
+)
 from dbanon.errors.releases import (
     Busy,
     CompositionRefused,
@@ -276,6 +287,7 @@ __all__ = [
     "Orphans",
     "OtherComparison",
     "OtherDatabase",
+    "OtherRelation",
     "OtherTarget",
     "PersonLeftOut",
     "PolicyChanged",
@@ -287,6 +299,7 @@ __all__ = [
     "RareTogether",
     "ReadOnly",
     "ReadOnlyView",
+    "RelationRole",
     "ReleaseChanged",
     "ReleaseExists",
     "ReleaseUnsealed",
@@ -318,6 +331,7 @@ __all__ = [
     "TooSmallBlock",
     "TwoColumns",
     "TwoPseudonyms",
+    "TwoRelations",
     "TwoRoles",
     "Uncovered",
     "Undeclared",

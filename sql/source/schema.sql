@@ -24,6 +24,19 @@ CREATE TABLE IF NOT EXISTS dbanon.foreign_database (
     identity  VARCHAR NOT NULL               -- what the database says of itself
 );
 
+-- Whom rows are about: tables that are released together with the people of another (entity, children). Names of tables
+-- are spelled as in the policy.
+CREATE TABLE IF NOT EXISTS dbanon.relation (
+    table_name     VARCHAR NOT NULL,                 -- the table with rows about people
+    entity_name    VARCHAR NOT NULL,                 -- the table with a row a person
+    key            VARCHAR[] NOT NULL,               -- columns of the first that say who a row is about
+    entity_key     VARCHAR[],                        -- what they are called in the second; NULL: the same
+    schema_name    VARCHAR NOT NULL DEFAULT 'main',
+    entity_schema  VARCHAR NOT NULL DEFAULT 'main',
+    PRIMARY KEY (schema_name, table_name, entity_schema, entity_name),
+    CHECK (key[1] IS NOT NULL AND (entity_key IS NULL OR system.main.len(entity_key) = system.main.len(key)))
+);
+
 -- One row a node. parent is NULL for the root; ord is the order among siblings (and so of the leaves).
 CREATE TABLE IF NOT EXISTS dbanon.hierarchy (
     name    VARCHAR NOT NULL,

@@ -28,7 +28,7 @@ RELATED: tuple[Parameter, ...] = (
         "key",
         Key(),
         "With entity or children: the columns that say who a row is about, or {'patient_id': 'id'} where they have "
-        "other names in the table of people; default: what a FOREIGN KEY of the table says.",
+        "other names in the table of people; default: what dbanon.relation says, or a FOREIGN KEY of the table.",
     ),
     Parameter(
         "max_children",

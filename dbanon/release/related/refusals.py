@@ -42,6 +42,7 @@ def of_keys(table: Related, entity: Related) -> dict[str, Sql]:
     """What a table or its keys may be wrong in."""
     function, count = table.publication.function, later("count(*)")
     said = {
+        "relation_changed": errors.PolicyChanged(function, table.shown),
         "empty": errors.EmptySource(function, table.shown),
         "missing": errors.MissingKeys(function, table.shown, table.key, count),
         "repeated": errors.RepeatedKeys(function, table.shown, table.key, count),

@@ -12,7 +12,8 @@ from dbanon.release import prepare
 from dbanon.release.publication import Publication
 from dbanon.release.related import key
 from dbanon.release.related.parameters import CAP, RELATED
-from dbanon.source.column_types import INTEGERS, person_value
+from dbanon.source.column_types import alike_as_keys, person_value
+from dbanon.source.stored_relation import Stored
 from dbanon.sqltext.quote import Sql, text
 
 _SHARED = {"k", "improve", "objective", "cell", "escape", "eloss_height", *(p.name for p in RELATED)}
@@ -54,12 +55,14 @@ class Related:
 @dataclass(frozen=True)
 class Relation:
     """The tables of a release, that of people first; `asked` is the place of the one whose rows are wanted, `cap` the
-    most rows of a table that are published of a person."""
+    most rows of a table that are published of a person; `stored` what dbanon.relation says of each table but that of
+    people."""
 
     tables: tuple[Related, ...]
     asked: int
     cap: int
     algorithm: cluster.Algorithm
+    stored: tuple[Stored, ...]
 
     @property
     def entity(self) -> Related:
@@ -70,8 +73,8 @@ class Relation:
 def relation(call: Call) -> Relation:
     """The tables that a call is about.
 
-    Raises OneTableOnly, MissingArgument, InvalidArgument, UnknownColumn, KeyTypes, KeyRole, RowsTellApart, and what a
-    call for each table alone would.
+    Raises OneTableOnly, MissingArgument, InvalidArgument, UnknownColumn, TwoRelations, OtherRelation, KeyTypes,
+    KeyRole, RowsTellApart, and what a call for each table alone would.
     """
     algorithm = cluster.find(str(call.function.algorithm))
     _refuse_others(call, algorithm)
@@ -84,12 +87,14 @@ def relation(call: Call) -> Relation:
         accepts = f"different tables with rows about the people of {of[0].source.shown}"
         accepts += "" if asked in places else f", {own} among them"
         raise errors.InvalidArgument(call.function.name, "children" if children else "entity", accepts, names[1:])
-    keys = key.of_tables(call, [publication.source for publication in of])
+    sources = [publication.source for publication in of]
+    stored = key.relations(call, sources)
+    keys = key.of_tables(call, sources, stored)
     tables = [_related(call, publication, keys[i], i) for i, publication in enumerate(of)]
     for child in tables[1:]:
         _refuse_unlike(call, tables[0], child)
     cap = int(call.options["max_children"] or CAP)
-    return Relation(tuple(tables), places.index(asked), cap, algorithm)
+    return Relation(tuple(tables), places.index(asked), cap, algorithm, tuple(stored))
 
 
 def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
@@ -143,6 +148,6 @@ def _refuse_unlike(call: Call, entity: Related, child: Related) -> None:
     """KeyTypes where keys of two tables cannot be equal."""
     for ours, theirs in zip(child.key, entity.key, strict=True):
         types = (child.publication.source.columns[ours], entity.publication.source.columns[theirs])
-        if types[0] != types[1] and not set(types) <= set(INTEGERS):
+        if not alike_as_keys(*types):
             own = f"{child.shown}.{ours}"
             raise errors.KeyTypes(call.function.name, own, types[0], entity.shown, theirs, types[1])

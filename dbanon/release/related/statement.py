@@ -14,7 +14,7 @@ from dbanon.release.related import features, refusals, table_view
 from dbanon.release.related.features import Feature
 from dbanon.release.related.relation import Relation, relation
 from dbanon.release.related.table_view import Own, TableView
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.quote import Sql, text
 from dbanon.sqltext.template import fill
 
 
@@ -35,6 +35,10 @@ def statement(call: Call) -> Sql:
         "person": own.person,
         "place": own.place,
         "cap": found.cap,
+        "relations": [
+            {"sql": of.fingerprint_sql, "then": text(of.fingerprint), "say": view.say["relation_changed"]}
+            for of, view in zip(found.stored, views[1:], strict=True)
+        ],
         "k": found.entity.publication.k,
         "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of]),
         "gate_say": refusals.of_gate(call.function.name, refusals.TOGETHER, found.entity.shown),

@@ -31,6 +31,9 @@ WITH
 -- One row: the first reason to refuse the keys, or NULL. Nothing here quotes a key.
 key_problem AS MATERIALIZED (
     SELECT coalesce(
+        {% for r in relations %}
+        CASE WHEN {{ r.sql }} IS DISTINCT FROM {{ r.then }} THEN {{ r.say }} END,
+        {% endfor %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ parent.say.missing }} END FROM {{ 'values'|of(parent) }} WHERE person IS NULL),
         (SELECT CASE WHEN count(*) > 0 THEN {{ parent.say.repeated }} END
             FROM (SELECT person FROM {{ 'values'|of(parent) }} GROUP BY person HAVING count(*) > 1)),
