@@ -97,6 +97,7 @@ from dbanon.errors.relations import (
     RelationRole,
     RepeatedKeys,
     RowsTellApart,
+    SamePeople,
     TwoRelations,
 )
 from dbanon.errors.releases import (
@@ -311,6 +312,7 @@ __all__ = [
     "ReservedValue",
     "RoundAboveLevel",
     "RowsTellApart",
+    "SamePeople",
     "ServerStops",
     "ShadowedLiterals",
     "ShadowedTable",

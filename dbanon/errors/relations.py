@@ -61,6 +61,24 @@ class RelationRole(DbanonError):
         )
 
 
+class SamePeople(DbanonError):
+    """A release of related tables beside others of the same people."""
+
+    outcome = "refused"
+    words = "the same people are in "
+
+    def __init__(self, name: str, others: Sequence[str], is_several: bool) -> None:
+        why = (
+            "and a release of several tables cannot be held against others"
+            if is_several
+            else "whose tables can be joined, so that nothing else of these people can be held against them"
+        )
+        super().__init__(
+            f"{name}: the same people are in {', '.join(others)}, {why}. Hint: where no reader has that any more, DROP "
+            "it and forget_release its versions; else release these people once, all tables together."
+        )
+
+
 class KeyTypes(DbanonError):
     """Keys of two tables that are of different types."""
 

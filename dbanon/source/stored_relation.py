@@ -49,7 +49,7 @@ def rows(cursor: catalog.Cursor, database: str) -> list[Row]:
         f"FROM {qualified(database, catalog.SCHEMA, 'relation')} "
         "ORDER BY schema_name ASC, table_name ASC, entity_schema ASC, entity_name ASC"
     ).fetchall()
-    return [Row(*cells[:4], _pairs(*cells[4:])) for cells in found]
+    return [Row(a, b, c, d, _pairs(own, theirs)) for a, b, c, d, own, theirs in found]
 
 
 def of_tables(cursor: catalog.Cursor, child: catalog.Source, entity: catalog.Source) -> Stored:

@@ -184,6 +184,31 @@ CREATE TABLE IF NOT EXISTS dbanon.stream (
     state                  BLOB                    -- arrays as numpy writes them, compressed
 );
 
+-- What was released of people and the rows about them, all tables together (dbanon.materialize with entity or children).
+-- A release has one version, and nothing else of the same people is released beside it.
+CREATE TABLE IF NOT EXISTS dbanon.related_release (
+    schema_name        VARCHAR NOT NULL,
+    name               VARCHAR NOT NULL,
+    status             VARCHAR NOT NULL,               -- published, or dropped
+    source             VARCHAR NOT NULL,               -- the table of the call
+    tables             MAP(VARCHAR, VARCHAR) NOT NULL, -- tables of the release, and what they were made from
+    algorithm          VARCHAR NOT NULL,
+    statement          VARCHAR NOT NULL,
+    call               VARCHAR NOT NULL,               -- the same as JSON
+    parameters         VARCHAR NOT NULL,               -- every parameter, defaults too, as JSON
+    roles              VARCHAR NOT NULL,               -- of every column of each source, as JSON
+    policy_fingerprints     MAP(VARCHAR, VARCHAR) NOT NULL,  -- by source
+    hierarchy_fingerprints  MAP(VARCHAR, VARCHAR) NOT NULL,
+    library_versions   MAP(VARCHAR, VARCHAR) NOT NULL,
+    persons            BIGINT NOT NULL,
+    released_at        TIMESTAMP NOT NULL,             -- UTC
+    metrics            MAP(VARCHAR, DOUBLE) NOT NULL,
+    bases              VARCHAR[] NOT NULL,             -- tables and files behind the sources
+    people             VARCHAR[] NOT NULL,             -- those behind the table of people
+    hashes             MAP(VARCHAR, VARCHAR) NOT NULL, -- of its tables by their endings
+    PRIMARY KEY (schema_name, name)
+);
+
 -- What readers of `dbanon serve` may have released by asking for it.
 CREATE TABLE IF NOT EXISTS dbanon.permission (
     source      VARCHAR NOT NULL,               -- as a call names it

@@ -535,6 +535,7 @@ ELSEWHERE = {
     "TwoRelations": "test_relation.py",
     "RepeatedKeys": "test_related_mistakes.py",
     "RowsTellApart": "test_related_mistakes.py",
+    "SamePeople": "test_related_views.py",
     "FewRecords": "test_ml_utility.py",
     "ManyValues": "test_ml_utility.py",
     "InAPart": "test_frames.py",

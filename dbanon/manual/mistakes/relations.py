@@ -21,10 +21,16 @@ _KEY = ("patient_number",)
 
 MISTAKES: tuple[Mistake, ...] = (
     sql(
-        errors.OneTableOnly("kacpc", "what is made with entity", *parameters.PAIR),
-        "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * "
-        "FROM kacpc('visits', k = 10, entity = 'people', key = 'patient_number');",
+        errors.OneTableOnly("kacpc", "qi", *parameters.POLICY),
+        "FROM kacpc('visits', k = 10, qi = ['zip'], entity = 'people', key = 'patient_number');",
         *_TABLES,
+    ),
+    sql(
+        errors.SamePeople("safe_visits", ["safe"], False),
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe_visits AS SELECT * FROM kacpc('visits', k = 10);",
+        *_TABLES,
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * "
+        "FROM kacpc('people', k = 10, children = 'visits', key = 'patient_number');",
     ),
     sql(
         errors.OtherRelation("kacpc", "visits", "people", "'patient_number'"),

@@ -11,7 +11,7 @@ from dbanon.models import registry
 from dbanon.release import prepare
 from dbanon.release.publication import Publication
 from dbanon.release.related import key
-from dbanon.release.related.parameters import CAP, RELATED
+from dbanon.release.related.parameters import CAP, POLICY, RELATED
 from dbanon.source.column_types import alike_as_keys, person_value
 from dbanon.source.stored_relation import Stored
 from dbanon.sqltext.quote import Sql, text
@@ -25,12 +25,6 @@ _OWN_WAYS = (Exclusion, NoiseRelease, Suppression, Widening)
 _MODELS = (
     "l, t and other models are about one sensitive value a person, and there are several rows",
     "leave it out, or take an algorithm without it",
-)
-
-_POLICY = (
-    "with entity or children the policies alone say what columns are and how they are published, so that every call "
-    "for a table of the release means the same release",
-    "leave it out, or UPDATE dbanon.policy",
 )
 
 _WAYS = ("it leaves records out or publishes more than they span", "kacpc, mondrian and best do neither")
@@ -104,7 +98,7 @@ def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
     for parameter in call.function.parameters:
         name = parameter.name
         if name not in own and name not in _SHARED and call.options[name] != parameter.default:
-            why = _MODELS if name in models else _POLICY
+            why = _MODELS if name in models else POLICY
             raise errors.OneTableOnly(call.function.name, name, *why)
     if any(algorithm.ability(kind) is not None for kind in _OWN_WAYS) or algorithm.looks_up is not None:
         raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", *_WAYS)

@@ -20,8 +20,13 @@ from dbanon.sqltext.template import fill
 
 def statement(call: Call) -> Sql:
     """The SQL of a call with `entity` or `children`; errors are those of `relation`."""
-    found = relation(call)
-    own = Own.of(found)
+    return of(relation(call), str(call.function.kind))
+
+
+def of(found: Relation, kind: str) -> Sql:
+    """The SQL that gives the rows of the table that is asked for (`release`), the classes, the metrics, or all of the
+    release at once (`together`)."""
+    own, function = Own.of(found), found.entity.publication.function
     plans = [plan.plan(table.publication) for table in found.tables]
     of_children = features.features(found.tables, len(plans[0].columns.quasi))
     views = table_view.views(found, plans, own, of_children)
@@ -36,14 +41,14 @@ def statement(call: Call) -> Sql:
         "place": own.place,
         "cap": found.cap,
         "relations": [
-            {"sql": of.fingerprint_sql, "then": text(of.fingerprint), "say": view.say["relation_changed"]}
-            for of, view in zip(found.stored, views[1:], strict=True)
+            {"sql": said.fingerprint_sql, "then": text(said.fingerprint), "say": view.say["relation_changed"]}
+            for said, view in zip(found.stored, views[1:], strict=True)
         ],
         "k": found.entity.publication.k,
         "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of]),
-        "gate_say": refusals.of_gate(call.function.name, refusals.TOGETHER, found.entity.shown),
+        "gate_say": refusals.of_gate(function, refusals.TOGETHER, found.entity.shown),
     }
-    return Sql(fill(f"release/related/{call.function.kind}.sql", **values))
+    return Sql(fill(f"release/related/{kind}.sql", **values))
 
 
 def _filled(view: TableView, of: Plan, own: Own) -> TableView:
