@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dbanon.functions.call import Call
 from dbanon.release import plan, prepare
-from dbanon.release.cluster_request import cluster_request
+from dbanon.release.cluster_request import cluster_request, request
 from dbanon.release.column_views import TreeColumn
 from dbanon.release.plan import Plan
 from dbanon.release.related import features, refusals, table_view
 from dbanon.release.related.features import Feature
 from dbanon.release.related.relation import Relation, relation
 from dbanon.release.related.table_view import Own, TableView
-from dbanon.sqltext.quote import Sql, text
+from dbanon.sqltext.quote import Sql, as_json, text
 from dbanon.sqltext.template import fill
 
 
@@ -40,12 +40,14 @@ def of(found: Relation, kind: str) -> Sql:
         "person": own.person,
         "place": own.place,
         "cap": found.cap,
+        "l": found.diversity,
+        "holdings": _holdings(tables),
         "relations": [
             {"sql": said.fingerprint_sql, "then": text(said.fingerprint), "say": view.say["relation_changed"]}
             for said, view in zip(found.stored, views[1:], strict=True)
         ],
         "k": found.entity.publication.k,
-        "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of]),
+        "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of], tables),
         "gate_say": refusals.of_gate(function, refusals.TOGETHER, found.entity.shown),
     }
     return Sql(fill(f"release/related/{kind}.sql", **values))
@@ -60,7 +62,21 @@ def _filled(view: TableView, of: Plan, own: Own) -> TableView:
     return replace(view, made=Sql(made), judged=Sql(judged))
 
 
-def _clustered(found: Relation, of: Plan, more: Sequence[Feature]) -> Sql:
+@dataclass(frozen=True)
+class _Holding:
+    """A sensitive column of a table, and the number that it has there among what is published unchanged."""
+
+    table: TableView
+    name: str
+    i: int
+
+
+def _holdings(tables: Sequence[TableView]) -> list[_Holding]:
+    """The sensitive columns of all tables."""
+    return [_Holding(table, u.plain, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
+
+
+def _clustered(found: Relation, of: Plan, more: Sequence[Feature], tables: Sequence[TableView]) -> Sql:
     """The statement that clusters people, by what they are and by the features of their rows."""
     people = found.entity.publication
     wider = replace(people, attributes=(*people.attributes, *(feature.attribute for feature in more)))
@@ -76,5 +92,14 @@ def _clustered(found: Relation, of: Plan, more: Sequence[Feature]) -> Sql:
         "has_rowid": True,
         "key": Sql("rowid"),
         "request": cluster_request(running),
+        "l": found.diversity,
+        "cap": found.cap,
+        "children": tables[1:],
+        "diversify": as_json(request(running) | {"l": found.diversity, "held": _held(tables)}),
     }
     return Sql(fill("release/related/clustered.sql", **(replace(own, columns=columns).values | read)))
+
+
+def _held(tables: Sequence[TableView]) -> list[dict[str, object]]:
+    """What the merging of clusters is told of the sensitive columns."""
+    return [{"name": f"{h.table.shown}.{h.name}", "table": h.table.i} for h in _holdings(tables)]

@@ -1,4 +1,5 @@
 {#- One row a measure of related tables. What does not follow from the released rows alone is the custodian's. -#}
+{%- from 'release/related/held.sql' import held with context -%}
 SELECT metric, round(value::DOUBLE, 12) AS value, better, description, published
 FROM (
     SELECT 1 AS place, 'persons' AS metric, sum(size) AS value, 'higher' AS better, 'Distinct persons in the release.' AS description, true AS published FROM alike
@@ -13,6 +14,14 @@ FROM (
     {% for t in tables %}
     UNION ALL
     SELECT {{ 10 + t.i }}, {{ t.measures.loss }}, coalesce(avg(loss), 0), 'lower', 'Mean loss of a published cell of the table, from 0 to 1.', false FROM {{ 'made'|of(t) }}
+    {% endfor %}
+    {% for t in tables %}
+    {% for s in t.sensitive %}
+    UNION ALL
+    SELECT {{ 50 + t.i }}, {{ s.metric }}, min(least(different, people // greatest(most, 1))), 'higher', 'Achieved l by people: least number of different values in a class, or people of it for one who has the value that most have.', true
+    FROM ({{ held(t, s) }})
+    HAVING count(*) > 0
+    {% endfor %}
     {% endfor %}
     {% for t in children %}
     UNION ALL
