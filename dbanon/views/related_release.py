@@ -1,4 +1,4 @@
-"""Materialized releases of related tables: all of them from one statement, which reads every table once, with a row in
+"""Materialized releases of related tables: all of them from one statement, which judges them together, with a row in
 the ledger; made once, and dropped."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def materialize(
             why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
             raise errors.OneTableOnly(_FUNCTION, "a release that is given back to PostgreSQL", why, hint)
         call = Call.of(current, cursor, algorithm, {"tbl": source}, parameters, here)
-        target = place.target(_FUNCTION, name, relation(call).entity.publication.source, here, cursor)
+        target = _target(name, relation(call), here, cursor)
         schema.create(connection, target[0])  # before planning: a table of the policy that is new is a change
         found = relation(Call.of(current, cursor, algorithm, {"tbl": source}, parameters, here))
         place.check_writable(cursor, _FUNCTION, target[0])
@@ -57,6 +57,17 @@ def materialize(
         with transactions.transaction(cursor, _FUNCTION, name):
             same_people.refuse_others(cursor, of)
             return _made(cursor, of, found, query)
+
+
+def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:
+    """Where a release stands: in the one database of all its tables, which alone knows what else is released of them;
+    InvalidArgument where they are in several, and what `place.target` raises."""
+    sources = [table.publication.source for table in found.tables]
+    targets = [place.target(_FUNCTION, name, source, here, cursor) for source in sources]
+    if len({source.home for source in sources}) > 1:
+        places = [str(source.sql) for source in sources]
+        raise errors.InvalidArgument(_FUNCTION, "children", "tables of one database", shown(places))
+    return targets[0]
 
 
 def drop(cursor: Any, of: RelatedRelease) -> None:

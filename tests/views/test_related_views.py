@@ -185,6 +185,24 @@ def test_a_table_without_published_rows_has_its_columns(con: Any) -> None:
     assert types == [row[:2] for row in con.execute("DESCRIBE FROM kacpc('visits', k=3, entity='patients')").fetchall()]
 
 
+def test_tables_of_several_databases_are_refused(con: Any) -> None:
+    """The ledger of one does not know what is released in the other."""
+    con.execute("ATTACH ':memory:' AS elsewhere")
+    con.execute("CREATE TABLE elsewhere.visits AS FROM visits; CREATE SCHEMA elsewhere.dbanon")
+    con.execute("CREATE TABLE elsewhere.dbanon.policy AS FROM dbanon.policy")
+    key = "key={'patient_id': 'id'}"
+    rows = con.execute(f"FROM kacpc('elsewhere.visits', k=3, entity='patients', {key})").fetchall()
+    assert rows
+    with pytest.raises(errors.InvalidArgument, match="children must be tables of one database"):
+        con.execute(f"{CREATE} safe AS FROM kacpc('elsewhere.visits', k=3, entity='patients', {key})")
+    con.execute("CREATE TEMP TABLE passing AS FROM visits")
+    con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('passing' AS table_name) FROM dbanon.policy "
+                "WHERE table_name = 'visits'")  # fmt: skip
+    with pytest.raises(errors.UnstableSource):
+        con.execute(f"{CREATE} safe AS FROM kacpc('passing', k=3, entity='patients', {key})")
+    assert made(con) == []
+
+
 def test_names(con: Any) -> None:
     con.execute("CREATE TABLE classes AS FROM visits")
     con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('classes' AS table_name) FROM dbanon.policy "
