@@ -64,16 +64,13 @@ def materialize(
     definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the ledger has
     the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
     gone. The release stands in the database of its source, under a `name` in PostgreSQL also there once it is in the
-    ledger (NotDelivered). With `entity` or `children` it makes all tables of a release of related tables, once (see
-    `related_release`); `key` then is that of the call. What is committed counts: an open transaction of the connection
-    is refused.
+    ledger (NotDelivered). With `entity` or `children`, whose `key` it takes, it makes all tables of such a release,
+    once. What is committed counts: an open transaction of the connection is refused.
     """
     transactions.check_no_transaction("materialize", connection)
     place.check_word("materialize", "composition", composition, ("warn", "refuse"))
     if several.asks(parameters):
-        if allow_delta:
-            raise errors.UnusedArgument("materialize", "allow_delta", "a release of related tables has one version")
-        return related_release.materialize(connection, name, algorithm, source, key, parameters)
+        return related_release.materialize(connection, name, algorithm, source, key, parameters, allow_delta)
     given = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
     with _working("materialize", connection) as (current, cursor, later), session.telling(current, progress):
@@ -104,10 +101,7 @@ def materialize(
         entry = _entry(target, call, publication, columns, version, how, cursor)
         if not published:
             return _first(cursor, entry, publication, name, making)
-        if published[-1].person_key == columns:
-            held = changes.held_back(published[-1], cursor)
-            publication = prepare.keyed(publication, columns).continued(held=held)
-        return _next(cursor, entry, publication, published[-1], making)
+        return _next(cursor, entry, _held(cursor, entry, publication, published[-1]), published[-1], making)
 
 
 def refresh(
@@ -181,6 +175,13 @@ def _first(cursor: Any, entry: Entry, publication: Publication, name: str, makin
         if place.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
             raise errors.Busy(making.function, name, "its tables were made meanwhile")
         return build(cursor, entry, publication, making)
+
+
+def _held(cursor: Any, entry: Entry, publication: Publication, old: Entry) -> Publication:
+    """The publication without those who are held back since an erasure, where it is known who they are."""
+    if old.person_key != entry.person_key:
+        return publication
+    return prepare.keyed(publication, entry.person_key).continued(held=changes.held_back(old, cursor))
 
 
 _WAITS = (errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, errors.LinkedVersions)

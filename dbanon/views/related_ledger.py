@@ -66,34 +66,21 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
         f"FROM {qualified(database, SCHEMA, 'related_release')} WHERE {where} ORDER BY schema_name ASC, name ASC",
         list(values),
     ).fetchall()
-    return [_release(database, *row) for row in rows]
-
-
-def _release(
-    database: str,
-    schema: str,
-    name: str,
-    status: str,
-    source: str,
-    tables: Mapping[str, str],
-    call: str,
-    bases: Sequence[str],
-    people: Sequence[str],
-    hashes: Mapping[str, str],
-) -> RelatedRelease:
-    """A row of the ledger."""
-    return RelatedRelease(
-        database,
-        schema,
-        name,
-        status,
-        source,
-        tables={table[len(name) :]: made_from for table, made_from in tables.items()},
-        call=json.loads(call),
-        bases=tuple(bases),
-        people=tuple(people),
-        hashes=dict(hashes),
-    )
+    return [
+        RelatedRelease(
+            database,
+            schema,
+            name,
+            status,
+            source,
+            tables={table[len(name) :]: made_from for table, made_from in tables.items()},
+            call=json.loads(call),
+            bases=tuple(bases),
+            people=tuple(people),
+            hashes=dict(hashes),
+        )
+        for schema, name, status, source, tables, call, bases, people, hashes in rows
+    ]
 
 
 def among(cursor: Cursor, given: str, path: catalog.SearchPath) -> RelatedRelease | None:

@@ -29,14 +29,16 @@ _FUNCTION = "materialize"
 
 
 def materialize(
-    connection: Any, name: str, algorithm: str, source: str, key: object, given: Mapping[str, Any]
+    connection: Any, name: str, algorithm: str, source: str, key: object, given: Mapping[str, Any], allow_delta: bool
 ) -> Release:
     """Makes `name` of the table that is asked for, `name_TABLE` of each other table, and the classes and measures of
     the release, in one transaction, with a row in `dbanon.related_release`.
 
-    Raises SamePeople where anything was released of these people that the ledgers know of, ReleaseExists, and what a
-    call of the function does.
+    Raises UnusedArgument for `allow_delta`, SamePeople where anything was released of these people that the ledgers
+    know of, ReleaseExists, and what a call of the function does.
     """
+    if allow_delta:
+        raise errors.UnusedArgument(_FUNCTION, "allow_delta", "a release of related tables has one version")
     parameters = {**given} if key is None else {**given, "key": key}
     parameters = json.loads(json.dumps(parameters, default=str))
     current = session.of_connection(getattr(connection, "raw", connection))
