@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dbanon.notebook.progress import ProgressBar
     from dbanon.plots.plot import plot
     from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
+    from dbanon.policy.relate import relate
     from dbanon.reports.report import report
     from dbanon.views.certificate import certificate
     from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
@@ -70,6 +71,7 @@ _HOMES = {
     "publish": "views.publish",
     "refresh": "views.materialized",
     "refresh_stream": "views.streaming",
+    "relate": "policy.relate",
     "report": "reports.report",
     "risk": "client.about",
     "save_hierarchy": "policy.declare",
@@ -113,6 +115,7 @@ __all__ = [
     "publish",
     "refresh",
     "refresh_stream",
+    "relate",
     "report",
     "risk",
     "save_hierarchy",

@@ -18,6 +18,7 @@ from dbanon.alchemy import element, policy
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.alchemy.selectable import request
+from dbanon.release.related import parameters as related
 from dbanon.session import own_cursor
 from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, qualified
@@ -318,6 +319,7 @@ def _materialize(
     raw: Any, view: View, connection: Connection, name: str, composition: str, allow_delta: bool, *, replace: bool
 ) -> releases.Release:
     source = written(view.source, connection)
+    related.refuse(view.algorithm, view.parameters)
     return releases.materialize(
         raw,
         name,

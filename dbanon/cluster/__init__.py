@@ -1,11 +1,12 @@
 """The algorithms: a folder a family, a file an algorithm, one registration each."""
 
 from dbanon.cluster import papers, schemes
+from dbanon.cluster.after.held import Held, Shares, diversified
 from dbanon.cluster.after.improve import Budget
 from dbanon.cluster.after.widen import widened
 from dbanon.cluster.noise import Drawn, Noise, drawn, renumbered
 from dbanon.cluster.registry import Algorithm, algorithms, discover, find
-from dbanon.cluster.runner import Names, Refinement, run, waiting
+from dbanon.cluster.runner import Names, Refinement, apart, run, waiting
 from dbanon.cluster.runs import Runs
 
 discover(schemes, papers)
@@ -14,11 +15,15 @@ __all__ = [
     "Algorithm",
     "Budget",
     "Drawn",
+    "Held",
     "Names",
     "Noise",
     "Refinement",
     "Runs",
+    "Shares",
     "algorithms",
+    "apart",
+    "diversified",
     "drawn",
     "find",
     "renumbered",

@@ -267,7 +267,7 @@ def _agreed(space: Space, names: Names) -> None:
 
 def _blocks(space: Space, constraint: AtLeast, names: Names) -> list[Ints]:
     """Tuples of the blocks that max_level keeps apart; TooSmallBlock."""
-    blocks = _apart(space)
+    blocks = apart(space)
     if not any(map(_limited, space.attributes)) or len(space.codes) == 0:
         return blocks
     small = [block for block in blocks if not constraint.enough(space, block)]
@@ -278,7 +278,7 @@ def _blocks(space: Space, constraint: AtLeast, names: Names) -> list[Ints]:
     return blocks
 
 
-def _apart(space: Space) -> list[Ints]:
+def apart(space: Space) -> list[Ints]:
     """Tuples of the blocks that max_level keeps apart, whatever is in them."""
     keys = [
         attribute.block(attribute.max_level)[space.codes[:, j]]
@@ -296,7 +296,7 @@ def waiting(space: Space, constraint: AtLeast) -> Runs:
     """Cluster 0 for records that could be clustered, -1 for those that would have to wait for others: blocks that
     max_level keeps apart, or all of them, are too few or miss a model."""
     clusters = np.zeros(len(space.counts), np.int32)
-    for block in _apart(space):
+    for block in apart(space):
         if not constraint.enough(space, block):
             clusters[block] = -1
     return Runs.of_tuples(space, clusters)

@@ -15,6 +15,7 @@ from dbanon.engine import cells
 from dbanon.functions.call import Call
 from dbanon.functions.registry import table_functions
 from dbanon.release import timed_search
+from dbanon.release.related import parameters as related
 from dbanon.sqltext.quote import qualified
 from dbanon.views import ledger, materialized, place, statement
 from dbanon.views.ledger import Entry
@@ -31,6 +32,7 @@ def released(connection: Connection, model: Model) -> list[str]:
     with _heard() as said:
         name = str(qualified(*model.place))
         function, source, given = connection.called(_call(connection, name, model.query))
+        related.refuse(function, given)
         with cells.withheld(function, lambda: [source]):
             entry = _published(connection, model)
             if entry is None or model.full_refresh:

@@ -50,6 +50,13 @@ def dbanon_refine(request: Any, given: Any) -> Any:
     return udf_refine.dbanon_refine(request, given)
 
 
+def dbanon_diversify(request: Any, rows: Any, people: Any, held: Any, *domains: Any) -> Any:
+    """See dbanon.engine.udf_diversify."""
+    from dbanon.engine import udf_diversify
+
+    return udf_diversify.dbanon_diversify(request, rows, people, held, *domains)
+
+
 def dbanon_utility(request: Any, given: Any) -> Any:
     """See dbanon.engine.udf_utility."""
     from dbanon.engine import udf_utility

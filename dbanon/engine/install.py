@@ -110,6 +110,7 @@ _ARROW = (
         "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], "
         "drawn STRUCT(cluster INTEGER, seat INTEGER, code INTEGER[], position DOUBLE[])[], error VARCHAR)",
     ),
+    (called.dbanon_diversify, "STRUCT(people STRUCT(rid BIGINT, cluster INTEGER)[], error VARCHAR)"),
     (
         called.dbanon_trees,
         "STRUCT(nodes STRUCT(tree INTEGER, node INTEGER, parent INTEGER, depth INTEGER, height INTEGER, "

@@ -94,7 +94,19 @@ from dbanon.errors.pseudonyms import (
     UnreadableKeyReference,
     WeakKey,
 )
-from dbanon.errors.relations import KeyRole, KeyTypes, MissingKeys, OneTableOnly, Orphans, RepeatedKeys, RowsTellApart
+from dbanon.errors.relations import (
+    KeyRole,
+    KeyTypes,
+    MissingKeys,
+    OneTableOnly,
+    Orphans,
+    OtherRelation,
+    RelationRole,
+    RepeatedKeys,
+    RowsTellApart,
+    SamePeople,
+    TwoRelations,
+)
 from dbanon.errors.releases import (
     Busy,
     CompositionRefused,
@@ -287,6 +299,7 @@ __all__ = [
     "Orphans",
     "OtherComparison",
     "OtherDatabase",
+    "OtherRelation",
     "OtherTarget",
     "PersonLeftOut",
     "PolicyChanged",
@@ -300,6 +313,7 @@ __all__ = [
     "ReadOnly",
     "ReadOnlyView",
     "ReadUncommitted",
+    "RelationRole",
     "ReleaseChanged",
     "ReleaseExists",
     "ReleaseUnsealed",
@@ -311,6 +325,7 @@ __all__ = [
     "ReservedValue",
     "RoundAboveLevel",
     "RowsTellApart",
+    "SamePeople",
     "ServerStops",
     "ShadowedLiterals",
     "ShadowedTable",
@@ -331,6 +346,7 @@ __all__ = [
     "TooSmallBlock",
     "TwoColumns",
     "TwoPseudonyms",
+    "TwoRelations",
     "TwoRoles",
     "Uncovered",
     "Undeclared",

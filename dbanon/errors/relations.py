@@ -17,6 +17,68 @@ class OneTableOnly(DbanonError):
         super().__init__(f"{function}: {what} goes with one table only: {why}. Hint: {hint}.")
 
 
+class OtherRelation(DbanonError):
+    """A key of a call that is not the one of dbanon.relation."""
+
+    outcome = "usage"
+    words = " dbanon.relation says that key = "
+
+    def __init__(self, function: str, table: str, entity: str, stored: str) -> None:
+        super().__init__(
+            f"{function}: of {table} and {entity} dbanon.relation says that key = {stored}, and the call says "
+            "something else. Hint: leave key out, or UPDATE dbanon.relation."
+        )
+
+
+class TwoRelations(DbanonError):
+    """Two tables with several keys in dbanon.relation."""
+
+    outcome = "usage"
+    words = " has several keys of "
+
+    def __init__(self, function: str, table: str, entity: str) -> None:
+        super().__init__(
+            f"{function}: dbanon.relation has several keys of {table} for {entity}, in rows that spell these names "
+            "differently. Hint: DELETE all but one; FROM dbanon.relation shows them."
+        )
+
+
+class RelationRole(DbanonError):
+    """A column of dbanon.relation that the policy does not withhold as a key."""
+
+    outcome = "refused"
+    words = " says who a row is about, "
+
+    def __init__(self, table: str, column: str, role: str | None) -> None:
+        why = (
+            "and has no role: where the table is released alone, ten rows of one person are ten people"
+            if role is None
+            else f"and its role is {role}: a key leaves as a pseudonym of a release, or not at all"
+        )
+        super().__init__(
+            f"dbanon.relation: {table}.{column} says who a row is about, {why}. Hint: declare it person, or identifier "
+            "where a key has several columns."
+        )
+
+
+class SamePeople(DbanonError):
+    """A release of related tables beside others of the same people."""
+
+    outcome = "refused"
+    words = "the same people are in "
+
+    def __init__(self, name: str, others: Sequence[str], is_several: bool) -> None:
+        why = (
+            "and a release of several tables cannot be held against others"
+            if is_several
+            else "whose tables can be joined, so that nothing else of these people can be held against them"
+        )
+        super().__init__(
+            f"{name}: the same people are in {', '.join(others)}, {why}. Hint: where no reader has that any more, DROP "
+            "it and forget_release its versions; else release these people once, all tables together."
+        )
+
+
 class KeyTypes(DbanonError):
     """Keys of two tables that are of different types."""
 

@@ -34,8 +34,16 @@ class NotOneCall(DbanonError):
 class UnknownRelease(DbanonError):
     """No published release of that name."""
 
-    def __init__(self, function: str, name: str, known: Iterable[str], grows: bool = False) -> None:
+    def __init__(
+        self, function: str, name: str, known: Iterable[str], grows: bool = False, is_several: bool = False
+    ) -> None:
         hint = near(name, known)
+        if is_several:
+            hint = (
+                f" Hint: {name} is a release of several tables, which has one version and is made anew after DROP "
+                f"MATERIALIZED ANONYMIZED VIEW {name} and, when no reader has it any more, forget_release; COPY each "
+                "of its tables TO a file to hand them on."
+            )
         if grows:
             hint = (
                 f" Hint: {name} is a streaming view, which has no versions: REFRESH STREAMING ANONYMIZED VIEW {name}, "
@@ -61,9 +69,19 @@ class UnknownVersion(DbanonError):
 class ReleaseExists(DbanonError):
     """Tables that a release would overwrite."""
 
-    def __init__(self, function: str, name: str, tables: Iterable[str], is_release: bool, grows: bool = False) -> None:
+    def __init__(
+        self,
+        function: str,
+        name: str,
+        tables: Iterable[str],
+        is_release: bool,
+        grows: bool = False,
+        is_several: bool = False,
+    ) -> None:
         hint = (
-            "refresh it; replace = True (CREATE OR REPLACE) makes the next version with another definition."
+            f"a release of several tables has one version: DROP MATERIALIZED ANONYMIZED VIEW {name} first."
+            if is_several
+            else "refresh it; replace = True (CREATE OR REPLACE) makes the next version with another definition."
             if is_release
             else f"REFRESH STREAMING ANONYMIZED VIEW {name} reads it on; DROP STREAMING ANONYMIZED VIEW {name} ends it."
             if grows

@@ -1,10 +1,10 @@
-"""What is wrong in dbanon.policy: rows that name what is not there, identifiers that may be persons, and columns
-that are published as they are and single people out together."""
+"""What is wrong in dbanon.policy and dbanon.relation: rows that name what is not there, identifiers that may be
+persons, columns that are published as they are and single people out together, keys that do not fit."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import lookup
-from dbanon.policy import column_roles, missing_codes, repeated_identifiers, singling_out
+from dbanon.policy import column_roles, missing_codes, relation_problems, repeated_identifiers, singling_out
 from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
 from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import KNOWN
@@ -61,7 +61,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
             known += [_reported(row, problem) for problem in found]
             for relation in _readable(call, about, row):
                 relations.setdefault(relation.sql, (relation, []))[1].append(row)
-    counted = []
+    counted: list[Mapping[str, object]] = []
     for found_at, rows in relations.values():
         relation = _cleaned(call, found_at, rows)
         for candidate in repeated_identifiers.candidates(relation, rows, call.cursor):
@@ -71,6 +71,12 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
                 counted.append(repeated_identifiers.values(candidate))
         if (together := singling_out.counted(relation, rows, call.cursor)) is not None:
             counted.append(together)
+    for database in call.attached():
+        for wrong in relation_problems.problems(call, database, only):
+            if wrong.count is None:
+                known.append(wrong.row)
+            else:
+                counted.append(wrong.values)
     literal = literal_rows(dict.fromkeys(_COLUMNS, "VARCHAR"), known)
     return Sql(template.fill("policy/problems.sql", known=literal, candidates=counted))
 
@@ -213,7 +219,8 @@ FUNCTIONS = (
         "policy_problems",
         (),
         (),
-        "What is wrong in dbanon.policy: unknown tables, columns, roles, hierarchies; identifiers that may be persons.",
+        "What is wrong in dbanon.policy: unknown tables, columns, roles, hierarchies; identifiers that may be persons. "
+        "And in dbanon.relation: unknown tables and columns, keys without a role, rows about nobody.",
         handler=statement,
         example=Example("SELECT * FROM policy_problems();"),
     ),

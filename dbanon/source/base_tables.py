@@ -79,12 +79,6 @@ def _read_by(view: tuple[str, str, str], cursor: Any, temporary: Mapping[str, st
     return [r for r in relations if any(_may_be(parts, r, r[0] in open_to) for parts in wanted)]
 
 
-_TABLE = re.compile(
-    r'((?:"(?:[^"]|"")+"|[^\W\d][\w$]*)(?:\.(?:"(?:[^"]|"")+"|[^\W\d][\w$]*)){0,2})(?:\s.*)?', re.DOTALL
-)
-"""A table as DuckDB names it, `main.patients AS p`."""
-
-
 def _named(query: str, cursor: Any) -> Iterator[tuple[str, ...]]:
     """The names, in lower-case parts, that a query reads; every word of one that DuckDB cannot read here."""
     try:
@@ -93,9 +87,7 @@ def _named(query: str, cursor: Any) -> Iterator[tuple[str, ...]]:
         yield from ((word,) for word in view_text.words(query)[1])
         return
     for table in named:
-        match = _TABLE.fullmatch(table)
-        parts = names.table_parts(match[1]) if match else None
-        if parts:
+        if parts := names.read_parts(table):
             yield tuple(part.lower() for part in parts)
 
 

@@ -42,6 +42,11 @@ def family(type_: str) -> tuple[str | None, int]:
     return _TIMES.get(type_), 0
 
 
+def alike_as_keys(one: str, other: str) -> bool:
+    """Whether values of two types are equal where they name the same person."""
+    return one == other or {one, other} <= set(INTEGERS)
+
+
 def person_value(value: Sql, type_: str) -> Sql | None:
     """The person that a column tells, read as `value`; None where values of its type cannot tell people apart."""
     if type_ in ("FLOAT", "DOUBLE"):

@@ -35,9 +35,10 @@ def create(connection: Any, database: str | None = None) -> None:
 
 _LAST_COLUMNS = """
 PREPARE present AS
-SELECT d.delivered_at, f.identity, a.refused, q.most, p.missing, p.form, h.ord, n.leaf, r.hashes, r.waiting_persons,
-    r.keys, m.waiting, s.state
+SELECT d.delivered_at, f.identity, e.entity_schema, g.hashes, a.refused, q.most, p.missing, p.form, h.ord, n.leaf,
+    r.hashes, r.waiting_persons, r.keys, m.waiting, s.state
 FROM {database}.dbanon.delivery AS d, {database}.dbanon.foreign_database AS f,
+    {database}.dbanon.relation AS e, {database}.dbanon.related_release AS g,
     {database}.dbanon.asked AS a, {database}.dbanon.permission AS q,
     {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h,
     {database}.dbanon.hierarchy_path AS n,

@@ -69,13 +69,13 @@ def key(source: catalog.Source) -> tuple[str, str]:
 
 def _near(source: catalog.Source) -> Sql:
     """SQL condition that holds for every policy row about the source, and for few others."""
-    return _contained((source.table.lower(),))
+    return contained((source.table.lower(),))
 
 
-def _contained(words: Sequence[str]) -> Sql:
-    """SQL condition: a table_name has one of the names in it, however that is quoted."""
+def contained(words: Sequence[str], column: str = "table_name") -> Sql:
+    """SQL condition: a table_name, or another `column`, has one of the names in it, however that is quoted."""
     spelled = {spelled for word in words for spelled in (word, word.replace('"', '""'))}
-    return bound("(" + " OR ".join(f"contains(lower(table_name), {text(n)})" for n in sorted(spelled)) + ")")
+    return bound("(" + " OR ".join(f"contains(lower({column}), {text(n)})" for n in sorted(spelled)) + ")")
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     database, and where a second policy is about it: both can happen after the call was planned."""
     sql = _fingerprint_sql(source.home, catalog.has_table(cursor, source.home, "policy"), _near(source))
     if source.foreign is not None:
-        near = Sql(f"{_near(source)} AND {_contained(source.foreign.names)}")
+        near = Sql(f"{_near(source)} AND {contained(source.foreign.names)}")
         others = [_fingerprint_sql(other, True, near) for other in source.foreign.others]
         if source.foreign.identity is not None:
             others.append(foreign.identity_sql(source.database, source.foreign.kind))

@@ -29,6 +29,19 @@ def table_parts(text: str) -> tuple[str, ...] | None:
     return None
 
 
+_READ = re.compile(r'((?:"(?:[^"]|"")+"|[^\W\d][\w$]*)(?:\.(?:"(?:[^"]|"")+"|[^\W\d][\w$]*)){0,2})(?:\s.*)?', re.DOTALL)
+
+
+def read_parts(text: str) -> tuple[str, ...] | None:
+    """The same of a table as DuckDB names one that a query reads, with an alias or a sample behind it.
+
+    >>> read_parts('main.patients AS p')
+    ('main', 'patients')
+    """
+    match = _READ.fullmatch(text)
+    return table_parts(match[1]) if match else None
+
+
 _ENTRY = re.compile(r'\s*((?:"(?:[^"]|"")*"|[^",.])+)(?:\.((?:"(?:[^"]|"")*"|[^",.])+))?\s*(?:,|$)')
 
 

@@ -12,7 +12,7 @@ import duckdb
 from dbanon import session
 from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import qualified
-from dbanon.views import delivery, ledger, permissions, seal
+from dbanon.views import delivery, ledger, permissions, related_ledger, seal
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,13 @@ def problems(connection: Any) -> list[Problem]:
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
     with session.of_connection(raw).cursor() as plain:
         permitted = (Problem("permission", source, why) for source, why in permissions.listed(plain, database)[1])
-        return [*_views(plain, database), *_changed(plain, database), *_asked(raw, database), *permitted]
+        return [
+            *_views(plain, database),
+            *_changed(plain, database),
+            *_several(plain, database),
+            *_asked(raw, database),
+            *permitted,
+        ]
 
 
 _UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")
@@ -63,6 +69,12 @@ def _changed(plain: Any, database: str) -> Iterator[Problem]:
         yield from (Problem("release", entry.shown, said) for said in broken or ())
         waits = delivery.undelivered(plain, entry)
         yield from [] if waits is None else [Problem("release", entry.shown, waits)]
+
+
+def _several(plain: Any, database: str) -> Iterator[Problem]:
+    """The same of releases of related tables."""
+    for release in related_ledger.entries(plain, database, "status = 'published'"):
+        yield from (Problem("release", release.shown, said) for said in seal.changed(plain, release, release.hashes))
 
 
 def _asked(raw: Any, database: str) -> Iterator[Problem]:

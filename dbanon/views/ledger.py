@@ -18,7 +18,7 @@ from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext.quote import Sql, qualified, text
-from dbanon.views import delivered, stream_ledger
+from dbanon.views import delivered, related_ledger, stream_ledger
 
 TABLES = ("", "_classes", "_metrics")
 """Endings of the tables of one release."""
@@ -178,7 +178,10 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
         if of:
             return max(of, key=lambda e: e.version)
     known = [e.shown for d in databases for e in entries(cursor, d) if e.status == "published"]
-    raise errors.UnknownRelease(function, given, known, grows=stream_ledger.among(cursor, given, path) is not None)
+    grows = stream_ledger.among(cursor, given, path) is not None
+    several = related_ledger.among(cursor, given, path)
+    is_several = several is not None and several.status == "published"
+    raise errors.UnknownRelease(function, given, known, grows=grows, is_several=is_several)
 
 
 def publication(entry: Entry, session: Session, cursor: Any, kind: str = "release") -> Publication:
@@ -230,15 +233,27 @@ def columns(entry: Entry, ending: str, cursor: Cursor) -> dict[str, str]:
     return {str(name): str(type_) for name, type_ in rows}
 
 
+_OF_SEVERAL = (
+    "schema_name, name, 1 AS version, status, source, algorithm, statement, call, parameters, library_versions, "
+    "persons AS records, released_at, metrics, bases, hashes, 'first' AS refresh"
+)
+"""What releases() says of a release of related tables: of its people, in columns that all releases have."""
+
+
 def releases(call: Call) -> Sql:
     """releases(): every ledger of the attached databases."""
     found = [d for d in call.attached() if catalog.has_table(call.cursor, d, "release")]
+    several = [d for d in found if catalog.has_table(call.cursor, d, "related_release")]
     if not found:
         return literal_rows({"database_name": "VARCHAR", "schema_name": "VARCHAR", "name": "VARCHAR"}, [])
     return Sql(
         "FROM ("
         + " UNION ALL BY NAME ".join(
-            f"SELECT {text(d)} AS database_name, * FROM {qualified(d, SCHEMA, 'release')}" for d in found
+            [f"SELECT {text(d)} AS database_name, * FROM {qualified(d, SCHEMA, 'release')}" for d in found]
+            + [
+                f"SELECT {text(d)} AS database_name, {_OF_SEVERAL} FROM {qualified(d, SCHEMA, 'related_release')}"
+                for d in several
+            ]
         )
         + ") ORDER BY database_name ASC, schema_name ASC, name ASC, version ASC"
     )

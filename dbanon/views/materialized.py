@@ -17,6 +17,7 @@ from dbanon.functions.call import Call
 from dbanon.functions.registry import check_algorithm
 from dbanon.release import made_columns, plan, prepare, timed_search
 from dbanon.release.publication import Publication
+from dbanon.release.related import parameters as several
 from dbanon.source import catalog, foreign, schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
@@ -30,6 +31,8 @@ from dbanon.views import (
     ledger,
     place,
     related,
+    related_ledger,
+    related_release,
     transactions,
 )
 from dbanon.views.ledger import TABLES, Entry
@@ -61,10 +64,13 @@ def materialize(
     definition. With `improve="5s"` classes are improved for that time (Ctrl-C takes the best so far) and the ledger has
     the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
     gone. The release stands in the database of its source, under a `name` in PostgreSQL also there once it is in the
-    ledger (NotDelivered). What is committed counts: an open transaction of the connection is refused.
+    ledger (NotDelivered). With `entity` or `children`, whose `key` it takes, it makes all tables of such a release,
+    once. What is committed counts: an open transaction of the connection is refused.
     """
     transactions.check_no_transaction("materialize", connection)
     place.check_word("materialize", "composition", composition, ("warn", "refuse"))
+    if several.asks(parameters):
+        return related_release.materialize(connection, name, algorithm, source, key, parameters, allow_delta)
     given = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
     with _working("materialize", connection) as (current, cursor, later), session.telling(current, progress):
@@ -95,10 +101,7 @@ def materialize(
         entry = _entry(target, call, publication, columns, version, how, cursor)
         if not published:
             return _first(cursor, entry, publication, name, making)
-        if published[-1].person_key == columns:
-            held = changes.held_back(published[-1], cursor)
-            publication = prepare.keyed(publication, columns).continued(held=held)
-        return _next(cursor, entry, publication, published[-1], making)
+        return _next(cursor, entry, _held(cursor, entry, publication, published[-1]), published[-1], making)
 
 
 def refresh(
@@ -174,6 +177,13 @@ def _first(cursor: Any, entry: Entry, publication: Publication, name: str, makin
         return build(cursor, entry, publication, making)
 
 
+def _held(cursor: Any, entry: Entry, publication: Publication, old: Entry) -> Publication:
+    """The publication without those who are held back since an erasure, where it is known who they are."""
+    if old.person_key != entry.person_key:
+        return publication
+    return prepare.keyed(publication, entry.person_key).continued(held=changes.held_back(old, cursor))
+
+
 _WAITS = (errors.KeepRefused, errors.DeltaRefused, errors.CompositionRefused, errors.LinkedVersions)
 """What newcomers wait for, where they may."""
 
@@ -227,6 +237,10 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
     transactions.check_no_transaction("drop", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
+        tables = related_ledger.among(cursor, name, catalog.SearchPath.of(*place.current(connection)))
+        if tables is not None and tables.status == "published":
+            related_release.drop(cursor, tables)
+            return
         try:
             old = _published("drop", name, cursor, place.current(connection))
         except errors.UnknownRelease:
@@ -252,6 +266,10 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         path = catalog.SearchPath.of(*place.current(connection))
+        tables = related_ledger.among(cursor, name, path)
+        if tables is not None and tables.status == "dropped":
+            related_release.forget(cursor, tables)
+            return 1
         last = ledger.find("forget_release", name, cursor, path)
         every = ledger.entries(
             cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
 
 def _stored(name: str, source: Source, cursor: Any) -> list[str]:
     """One table that a view names, found from where the view stands; of one in another system also what it reads."""
-    parts = names.table_parts(name) or (name,)
+    parts = names.table_parts(name) or names.read_parts(name) or (name,)
     place = None
     with contextlib.suppress(errors.AmbiguousTable):
         place = catalog.stored("materialize", cursor, name, parts, SearchPath(source.database, source.schema))
@@ -59,19 +60,27 @@ def related(entry: Entry, cursor: Any) -> list[Entry]:
 
 def releases_beside(of: Entry | Grows, cursor: Any) -> list[Entry]:
     """All versions of the same people."""
-    wanted = _bases_of(of)
-    every = (e for database in _with("release", cursor) for e in ledger.entries(cursor, database))
-    return [e for e in every if wanted & _bases_of(e)]
+    return releases_of(bases_of(of), cursor)
+
+
+def releases_of(wanted: set[Base], cursor: Any) -> list[Entry]:
+    """All versions that were made from one of these tables."""
+    every = (e for database in ledgers("release", cursor) for e in ledger.entries(cursor, database))
+    return [e for e in every if wanted & bases_of(e)]
 
 
 def streams_beside(of: Entry | Grows, cursor: Any) -> list[Grows]:
     """All streaming views of the same people, also those that were dropped, which readers may still have."""
-    wanted = _bases_of(of)
-    every = (e for database in _with("stream", cursor) for e in stream_ledger.entries(cursor, database))
-    return [e for e in every if wanted & _bases_of(e)]
+    return streams_of(bases_of(of), cursor)
 
 
-def _with(table: str, cursor: Any) -> list[str]:
+def streams_of(wanted: set[Base], cursor: Any) -> list[Grows]:
+    """The same that were made from one of these tables."""
+    every = (e for database in ledgers("stream", cursor) for e in stream_ledger.entries(cursor, database))
+    return [e for e in every if wanted & bases_of(e)]
+
+
+def ledgers(table: str, cursor: Any) -> list[str]:
     """The attached databases that have a table of the ledger."""
     rows = cursor.execute(
         "SELECT database_name FROM system.main.duckdb_tables() WHERE (schema_name, table_name) = ('dbanon', ?) "
@@ -81,19 +90,24 @@ def _with(table: str, cursor: Any) -> list[str]:
     return [str(database) for (database,) in rows]
 
 
-def _bases_of(of: Entry | Grows) -> set[Base]:
-    """The base tables of a version; of one in another system also by its name here: where its database has moved, and
-    says that it is another one, they are still the same people."""
+def bases_of(of: Entry | Grows) -> set[Base]:
+    """The tables and files behind a version; of one in another system also by its name here: where its database has
+    moved, and says that it is another one, they are still the same people."""
     source = str(of.call["source"])
     is_foreign = len(names.table_parts(source) or ()) == 3 and not names.is_file(source)
     bases = of.bases or (source,)
+    return places((*bases, source) if is_foreign else bases, of.database)
+
+
+def places(bases: Iterable[str], database: str) -> set[Base]:
+    """Bases as a ledger in a database names them, to be compared with those of another."""
     found: set[Base] = set()
-    for base in (*bases, source) if is_foreign else bases:
+    for base in bases:
         parts = tuple(p.lower() for p in names.table_parts(base) or ())
         if len(parts) == 3:
             found.add((parts[0], parts[1], parts[2]))
         elif len(parts) == 2:
-            found.add((of.database.lower(), parts[0], parts[1]))
+            found.add((database.lower(), parts[0], parts[1]))
         else:
             found.add(("", "", base))
     return found

@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 
@@ -24,7 +24,24 @@ LEDGER = (
 """What the ledger says of a version and never changes."""
 
 
-def of_tables(cursor: Any, entry: Entry, endings: Sequence[str] = TABLES) -> dict[str, str]:
+class Tables(Protocol):
+    """What has tables of one name with different endings."""
+
+    @property
+    def database(self) -> str: ...
+
+    @property
+    def schema(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def table(self, ending: str = "") -> Sql:
+        """One of them."""
+        ...
+
+
+def of_tables(cursor: Any, entry: Tables, endings: Sequence[str] = TABLES) -> dict[str, str]:
     """The hashes (SHA-256) of tables of a version, by their endings: of names and types of the columns, and of the
     rows in their order. O(rows) time."""
     found = {}
@@ -48,18 +65,27 @@ def broken(cursor: Any, entry: Entry, endings: Sequence[str] = TABLES) -> list[s
     kept = _kept(cursor, entry)
     if kept is None:
         return None
-    there = catalog.relations(cursor, entry.database)
-    missing = [entry.name + e for e in endings if (entry.database, entry.schema, entry.name + e) not in there]
-    if missing:
-        return [f"table {name} is missing" for name in missing]
-    said = [
-        f"table {entry.name + ending} has other rows, another order or other columns than it was made with"
-        for ending, hashed in of_tables(cursor, entry, endings).items()
-        if kept.get(ending) != hashed
-    ]
+    if missing := _missing(cursor, entry, endings):
+        return missing
+    said = changed(cursor, entry, {ending: kept.get(ending) for ending in endings})
     if kept.get("ledger") != of_ledger(cursor, entry.database, _ledger_row(entry)):
         said.append("the ledger says something else of it than when it was made")
     return said
+
+
+def changed(cursor: Any, entry: Tables, kept: Mapping[str, str | None]) -> list[str]:
+    """Which tables are missing, or else are not as they were made, by their hashes then."""
+    return _missing(cursor, entry, list(kept)) or [
+        f"table {entry.name + ending} has other rows, another order or other columns than it was made with"
+        for ending, hashed in of_tables(cursor, entry, list(kept)).items()
+        if kept[ending] != hashed
+    ]
+
+
+def _missing(cursor: Any, entry: Tables, endings: Sequence[str]) -> list[str]:
+    there = catalog.relations(cursor, entry.database)
+    names = (entry.name + e for e in endings if (entry.database, entry.schema, entry.name + e) not in there)
+    return [f"table {name} is missing" for name in names]
 
 
 def _kept(cursor: Any, entry: Entry) -> dict[str, str] | None:

@@ -17,7 +17,7 @@ import duckdb
 from dbanon import errors, session
 from dbanon.functions import arguments, literals
 from dbanon.functions.registry import table_functions
-from dbanon.release.related import parameters as related
+from dbanon.release.related import parameters as several
 from dbanon.sqltext.quote import Sql, identifier, joined, literal
 from dbanon.views import materialized, streaming
 
@@ -365,10 +365,16 @@ def run(view: View, connection: Any, ready: Callable[[str], str], parameters: ob
             if view.exists and streaming.exists(connection, name):
                 return Sql(f"{_grown(streaming.Grown(name, 0, 0, 0, 0, 0))} WHERE false")
             raise
-    related.refuse(function, given)
+    key: Any = view.key
+    if not several.asks(given):
+        several.refuse(function, given)
+    elif "key" in given:
+        if key is not None:
+            raise errors.RepeatedArgument(CREATE, "key")
+        key = given.pop("key")
     try:
         made = materialized.materialize(
-            connection, name, function, source, key=view.key, replace=view.replace, **options, **given
+            connection, name, function, source, key=key, replace=view.replace, **options, **given
         )
     except errors.ReleaseExists as error:
         if view.exists and error.published:

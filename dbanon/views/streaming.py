@@ -20,7 +20,7 @@ from dbanon.release.publication import Publication
 from dbanon.source import schema
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.quote import argument, identifier, text
-from dbanon.views import place, related, stream_ledger, stretch, transactions, warned
+from dbanon.views import place, related, same_people, stream_ledger, stretch, transactions, warned
 from dbanon.views.stream_ledger import TABLES, Grows
 from dbanon.views.stretch import Grown
 
@@ -67,6 +67,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
             hierarchy_fingerprint=prepare.hierarchy_fingerprint(publication, cursor),
             bases=related.bases(publication.source, cursor),
         )
+        same_people.refuse_beside(cursor, grows)
         _warn_of_others(cursor, grows)
         with transactions.transaction(cursor, "create_stream", name):
             stream_ledger.begin(cursor, grows)

@@ -19,7 +19,19 @@ from dbanon.release.glance import ROWS, Glance
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
-from dbanon.views import composition, delivery, erasure, holding, ledger, linked, related, seal, sequence, warned
+from dbanon.views import (
+    composition,
+    delivery,
+    erasure,
+    holding,
+    ledger,
+    linked,
+    related,
+    same_people,
+    seal,
+    sequence,
+    warned,
+)
 from dbanon.views.delivered import Target
 from dbanon.views.ledger import Entry
 
@@ -109,8 +121,9 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     """Tables, membership and ledger row of a version, inside a transaction. `short`: how many of its classes are known
     to differ by too few.
 
-    Raises UnstableSource, DeltaRefused, CompositionUnchecked or CompositionRefused.
+    Raises SamePeople, UnstableSource, DeltaRefused, CompositionUnchecked or CompositionRefused.
     """
+    same_people.refuse_beside(cursor, entry)
     publication = prepare.keyed(publication, entry.person_key)
     metrics = _written(cursor, entry, publication)
     if making.old is not None:
@@ -370,28 +383,28 @@ def _insert(
         "call": text(json.dumps(entry.call, ensure_ascii=False)),
         "parameters": text(json.dumps(dict(publication.options), ensure_ascii=False, default=list)),
         "roles": text(json.dumps(entry.roles, ensure_ascii=False)),
-        "withheld": _list([n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]),
+        "withheld": listed([n for n, role in entry.roles.items() if role in ("withheld", "identifier", "person")]),
         "policy_fingerprint": text(publication.policy.fingerprint),
         "hierarchy_fingerprint": text(entry.hierarchy_fingerprint),
-        "library_versions": _map({k: text(v) for k, v in _versions().items()}, "VARCHAR"),
+        "library_versions": mapped({k: text(v) for k, v in library_versions().items()}, "VARCHAR"),
         "source_fingerprint": text(fingerprint),
         "source_records": literal(int(source_records)),
         "records": literal(int(metrics["records"])),
         "suppressed": literal(int(metrics["suppressed:outlier"])),
         "dropped": literal(int(metrics["dropped"])),
         "released_at": Sql(f"{text(str(datetime.now(UTC).replace(tzinfo=None)))}::TIMESTAMP"),
-        "achieved": _map({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
-        "metrics": _map({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
-        "person_key": Sql("NULL") if entry.person_key is None else _list(entry.person_key),
+        "achieved": mapped({k: literal(v) for k, v in achieved.items()}, "DOUBLE"),
+        "metrics": mapped({k: literal(v) for k, v in metrics.items()}, "DOUBLE"),
+        "person_key": Sql("NULL") if entry.person_key is None else listed(entry.person_key),
         "refresh": text(entry.how),
         "delta_classes": literal(short),
         "allow_delta": literal(allow_delta),
         "composition": Sql("NULL")
         if together is None
-        else _map({k: literal(v) for k, v in together.items()}, "BIGINT"),
-        "bases": _list(entry.bases or ()),
-        "keys": _map({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
-        "unchecked": _list(unchecked),
+        else mapped({k: literal(v) for k, v in together.items()}, "BIGINT"),
+        "bases": listed(entry.bases or ()),
+        "keys": mapped({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
+        "unchecked": listed(unchecked),
         "held_back": literal(_held_back(cursor, entry)),
     }
     if entry.how == "hold":
@@ -399,7 +412,7 @@ def _insert(
         row |= {name: literal(count) for name, count in counts if count is not None}
     said = joined(f"{row[c]} AS {identifier(c)}" for c in seal.LEDGER)
     hashes = seal.of_tables(cursor, entry) | {"ledger": seal.of_ledger(cursor, entry.database, Sql(f"(SELECT {said})"))}
-    row["hashes"] = _map({k: text(v) for k, v in hashes.items()}, "VARCHAR")
+    row["hashes"] = mapped({k: text(v) for k, v in hashes.items()}, "VARCHAR")
     columns = joined(identifier(c) for c in row)
     cursor.execute(
         f"INSERT INTO {qualified(entry.database, SCHEMA, 'release')} ({columns}) SELECT {joined(row.values())}"
@@ -409,13 +422,13 @@ def _insert(
 _ACHIEVED = ("k", *(metric.name for _, _, metric in registry.metrics()))
 
 
-def _versions() -> dict[str, str]:
+def library_versions() -> dict[str, str]:
     return {"dbanon": __version__, "duckdb": installed("duckdb"), "python": platform.python_version()}
 
 
-def _list(items: Sequence[str]) -> Sql:
+def listed(items: Sequence[str]) -> Sql:
     return Sql(f"[{joined(text(i) for i in items)}]::VARCHAR[]")
 
 
-def _map(items: Mapping[str, Sql], type_: str) -> Sql:
+def mapped(items: Mapping[str, Sql], type_: str) -> Sql:
     return Sql(f"MAP {{{joined(f'{text(k)}: {v}' for k, v in items.items())}}}::MAP(VARCHAR, {type_})")

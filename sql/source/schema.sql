@@ -24,6 +24,19 @@ CREATE TABLE IF NOT EXISTS dbanon.foreign_database (
     identity  VARCHAR NOT NULL               -- what the database says of itself
 );
 
+-- Whom rows are about: tables that are released together with the people of another (entity, children). Names of tables
+-- are spelled as in the policy.
+CREATE TABLE IF NOT EXISTS dbanon.relation (
+    table_name     VARCHAR NOT NULL,                 -- the table with rows about people
+    entity_name    VARCHAR NOT NULL,                 -- the table with a row a person
+    key            VARCHAR[] NOT NULL,               -- columns of the first that say who a row is about
+    entity_key     VARCHAR[],                        -- what they are called in the second; NULL: the same
+    schema_name    VARCHAR NOT NULL DEFAULT 'main',
+    entity_schema  VARCHAR NOT NULL DEFAULT 'main',
+    PRIMARY KEY (schema_name, table_name, entity_schema, entity_name),
+    CHECK (key[1] IS NOT NULL AND (entity_key IS NULL OR system.main.len(entity_key) = system.main.len(key)))
+);
+
 -- One row a node. parent is NULL for the root; ord is the order among siblings (and so of the leaves).
 CREATE TABLE IF NOT EXISTS dbanon.hierarchy (
     name    VARCHAR NOT NULL,
@@ -169,6 +182,31 @@ CREATE TABLE IF NOT EXISTS dbanon.stream (
     total_delay            BIGINT NOT NULL,        -- of the published records together, and of one at most
     longest_delay          BIGINT NOT NULL,
     state                  BLOB                    -- arrays as numpy writes them, compressed
+);
+
+-- What was released of people and the rows about them, all tables together (dbanon.materialize with entity or children).
+-- A release has one version, and nothing else of the same people is released beside it.
+CREATE TABLE IF NOT EXISTS dbanon.related_release (
+    schema_name        VARCHAR NOT NULL,
+    name               VARCHAR NOT NULL,
+    status             VARCHAR NOT NULL,               -- published, or dropped
+    source             VARCHAR NOT NULL,               -- the table of the call
+    tables             MAP(VARCHAR, VARCHAR) NOT NULL, -- tables of the release, and what they were made from
+    algorithm          VARCHAR NOT NULL,
+    statement          VARCHAR NOT NULL,
+    call               VARCHAR NOT NULL,               -- the same as JSON
+    parameters         VARCHAR NOT NULL,               -- every parameter, defaults too, as JSON
+    roles              VARCHAR NOT NULL,               -- of every column of each source, as JSON
+    policy_fingerprints     MAP(VARCHAR, VARCHAR) NOT NULL,  -- by source
+    hierarchy_fingerprints  MAP(VARCHAR, VARCHAR) NOT NULL,
+    library_versions   MAP(VARCHAR, VARCHAR) NOT NULL,
+    persons            BIGINT NOT NULL,
+    released_at        TIMESTAMP NOT NULL,             -- UTC
+    metrics            MAP(VARCHAR, DOUBLE) NOT NULL,
+    bases              VARCHAR[] NOT NULL,             -- tables and files behind the sources
+    people             VARCHAR[] NOT NULL,             -- those behind the table of people
+    hashes             MAP(VARCHAR, VARCHAR) NOT NULL, -- of its tables by their endings
+    PRIMARY KEY (schema_name, name)
 );
 
 -- What readers of `dbanon serve` may have released by asking for it.

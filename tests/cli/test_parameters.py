@@ -74,7 +74,7 @@ def test_giving_one_twice_differently_is_refused_however_it_is_given() -> None:
             wrong()
     with pytest.raises(errors.UnknownAlgorithm, match="Did you mean 'kacpc'"):
         together("kacp", ())
-    with pytest.raises(errors.OneTableOnly, match="one table each"):
+    with pytest.raises(errors.OneTableOnly, match="know one table each"):
         asked("key=x")
     for name in ("source", "name", "replace", "connection", "progress"):  # parameters of Python, not of a call
         with pytest.raises(errors.UnknownParameter):

@@ -330,6 +330,30 @@ FAULTS = {
         "0 AS small",
         ("tests/release/related/test_related_mutants.py",),
     ),
+    "nobody counts how many hold a sensitive value of their rows": Fault(
+        "sql/release/related/held.sql",
+        "count(DISTINCT {{ t.key_name }}) AS holders",
+        "1 AS holders",
+        ("tests/release/related/test_related_mutants.py",),
+    ),
+    "people who hold a sensitive value are not counted": Fault(
+        "dbanon/cluster/after/held.py",
+        "len(people) // int(holders.max())",
+        "len(people)",
+        ("tests/release/related/test_related_attack.py", "tests/release/related/test_related_mutants.py"),
+    ),
+    "another key than that of dbanon.relation is taken": Fault(
+        "dbanon/release/related/key.py",
+        "if given is not None and _names(given) != _names(said):",
+        "if given is not None and len(given) != len(said):",
+        ("tests/policy/test_relation.py",),
+    ),
+    "a release beside related tables is not refused": Fault(
+        "dbanon/views/same_people.py",
+        "found = [other for other in _every(cursor) if wanted & _about(cursor, other)]",
+        "found = [other for other in _every(cursor) if wanted < _about(cursor, other)]",
+        ("tests/views/test_related_views.py",),
+    ),
     "rows are published that only some of a class have": Fault(
         "sql/release/related/path.sql",
         "WHERE place <= size",

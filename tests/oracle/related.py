@@ -86,3 +86,15 @@ def _days(text: str) -> tuple[date, date]:
         year, month = parts
         return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
     return date(parts[0], 1, 1), date(parts[0] + 1, 1, 1) - timedelta(days=1)
+
+
+def guessed(candidates: set[int], table: Mapping[int, Sequence[Row]], column: int) -> tuple[float, int] | None:
+    """How well a sensitive value of somebody is guessed who is one of the candidates: the greatest share of them who
+    hold the same value, and how many values they hold; None where nothing is published of any of them."""
+    rows = {person: table.get(person, ()) for person in candidates}
+    if not any(rows.values()):
+        return None
+    holders: Counter[object] = Counter()
+    for own in rows.values():
+        holders.update({row[column] for row in own if row[column] is not None})
+    return max(holders.values(), default=0) / len(candidates), len(holders)

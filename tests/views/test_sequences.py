@@ -136,6 +136,15 @@ def test_views_of_all_and_of_all_but_one_are_of_the_same_people(con: Any) -> Non
     dbanon.materialize(con, "c", "kacpc", "others", k=5, key="pid", composition="refuse")
 
 
+@pytest.mark.parametrize("read", ["patients AS p", 'main."patients" p', "(FROM patients AS z) AS y"])
+def test_views_that_call_a_table_otherwise_are_of_the_same_people(con: Any, read: str) -> None:
+    patients(con)
+    con.execute(f"CREATE VIEW seen AS SELECT * FROM {read}")
+    declared(con, "seen")
+    dbanon.materialize(con, "a", "kacpc", "seen", k=5, key="pid")
+    assert con.execute("SELECT bases FROM releases()").fetchall() == [(['"main"."patients"'],)]
+
+
 @pytest.mark.exhaustive
 def test_what_cannot_be_checked_is_refused_if_asked(con: Any) -> None:
     patients(con, key="")

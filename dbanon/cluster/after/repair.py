@@ -4,12 +4,13 @@ that costs least, until all meet it. The whole table does, so this ends; a relea
 from __future__ import annotations
 
 import heapq
+from typing import Protocol
 
 import numpy as np
 
 from dbanon.cluster.extent import Extents, losses, members, united
 from dbanon.cluster.registry import Check
-from dbanon.models.constraint import Constraint
+from dbanon.models.constraint import Constraint, Groups
 from dbanon.space.space import Ints, Space
 
 NEAREST = 64
@@ -25,15 +26,27 @@ def merged(space: Space, constraint: Constraint, labels: Ints, check: Check) -> 
     model misses it.
     """
     if space.persons is None or not constraint.models or not (labels >= 0).any():
-        return _repaired(space, constraint, labels, check)
+        return joined(space, constraint, labels, check)
     while True:
-        repaired = _repaired(space, constraint, united(space, labels), check)
+        repaired = joined(space, constraint, united(space, labels), check)
         if repaired.max() == labels.max():
             return repaired
         labels = repaired
 
 
-def _repaired(space: Space, constraint: Constraint, labels: Ints, check: Check) -> Ints:
+class Judge(Protocol):
+    """What a cluster must be."""
+
+    def missed(self, space: Space, groups: list[Ints]) -> Ints:
+        """Which of several groups of records do not hold."""
+        ...
+
+    def groups(self, space: Space, rows: list[Ints]) -> Groups:
+        """Groups of records that will be united."""
+        ...
+
+
+def joined(space: Space, constraint: Judge, labels: Ints, check: Check) -> Ints:
     """The labels with clusters merged until each meets the constraint.
 
     The smallest offender goes first (ties: the first). Its partner is the one with the least additional loss among

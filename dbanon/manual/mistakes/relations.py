@@ -14,14 +14,43 @@ _TABLES = (
 )
 """Two hundred people with one visit each, and their policy."""
 _CALL = "FROM kacpc('visits', k = 10, entity = 'people', key = 'patient_number');"
+_RELATION = (
+    "INSERT INTO dbanon.relation (table_name, entity_name, key) VALUES ('visits', 'people', ['patient_number']);"
+)
 _KEY = ("patient_number",)
 
 MISTAKES: tuple[Mistake, ...] = (
     sql(
-        errors.OneTableOnly("kacpc", "what is made with entity", *parameters.PAIR),
-        "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * "
-        "FROM kacpc('visits', k = 10, entity = 'people', key = 'patient_number');",
+        errors.OneTableOnly("kacpc", "qi", *parameters.POLICY),
+        "FROM kacpc('visits', k = 10, qi = ['zip'], entity = 'people', key = 'patient_number');",
         *_TABLES,
+    ),
+    sql(
+        errors.SamePeople("safe_visits", ["safe"], False),
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe_visits AS SELECT * FROM kacpc('visits', k = 10);",
+        *_TABLES,
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * "
+        "FROM kacpc('people', k = 10, children = 'visits', key = 'patient_number');",
+    ),
+    sql(
+        errors.OtherRelation("kacpc", "visits", "people", "'patient_number'"),
+        "FROM kacpc('visits', k = 10, entity = 'people', key = {'patient_number': 'sex'});",
+        *_TABLES,
+        _RELATION,
+    ),
+    sql(
+        errors.TwoRelations("kacpc", "visits", "people"),
+        "FROM kacpc('visits', k = 10, entity = 'people');",
+        *_TABLES,
+        _RELATION,
+        _RELATION.replace("'visits'", "'main.visits'").replace("['patient_number']", "['zip']"),
+    ),
+    sql(
+        errors.RelationRole("visits", "zip", "quasi"),
+        "SELECT problem FROM policy_problems() WHERE column_name = 'zip';",
+        *_TABLES,
+        _RELATION.replace("['patient_number']", "['patient_number', 'zip']"),
+        "ALTER TABLE people ADD COLUMN zip VARCHAR DEFAULT '02138';",
     ),
     sql(
         errors.KeyTypes("kacpc", "visits.zip", "VARCHAR", "people", "patient_number", "BIGINT"),

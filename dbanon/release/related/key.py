@@ -1,16 +1,17 @@
-"""The columns that say who a row of each of several tables is about: as the call says, or as foreign keys do."""
+"""The columns that say who a row of each of several tables is about: as dbanon.relation says, as the call does, or as
+foreign keys do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from dbanon import errors
 from dbanon.functions.call import Call
 from dbanon.functions.parameters import shown
+from dbanon.source import stored_relation
 from dbanon.source.catalog import Source
-
-Pairs = tuple[tuple[str, str], ...]
-"""Columns of a table with the columns of the table of people that they name."""
+from dbanon.source.stored_relation import Pairs, Stored
 
 _FOREIGN = """
 SELECT constraint_column_names, referenced_column_names
@@ -20,18 +21,28 @@ ORDER BY constraint_index ASC
 """
 
 
-def of_tables(call: Call, sources: Sequence[Source]) -> list[tuple[str, ...]]:
-    """The key of each table, that of people first, with columns in the same order.
+@dataclass(frozen=True)
+class _Key:
+    """The key of a table, and where it is said: `key` or `dbanon.relation`."""
 
-    Raises MissingArgument where neither the call nor one foreign key says what it is, InvalidArgument where tables name
-    people by different columns, UnknownColumn.
+    pairs: Pairs
+    said: str = "key"
+
+
+def of_tables(call: Call, sources: Sequence[Source], stored: Sequence[Stored]) -> list[tuple[str, ...]]:
+    """The key of each table, that of people first, with columns in the same order; `stored` is what dbanon.relation
+    says of each of the others.
+
+    Raises MissingArgument where neither dbanon.relation nor the call nor one foreign key says what it is, TwoRelations,
+    OtherRelation where the call says something else than dbanon.relation, InvalidArgument where tables name people by
+    different columns, UnknownColumn.
     """
     function, (entity, *children) = call.function.name, sources
-    pairs = [_pairs(call, entity, child) for child in children]
-    theirs = tuple(entity.column(function, name, "key") for _, name in pairs[0])
+    found = [_key(call, entity, child, of) for child, of in zip(children, stored, strict=True)]
+    theirs = tuple(entity.column(function, name, found[0].said) for _, name in found[0].pairs)
     keys = [theirs]
-    for child, of in zip(children, pairs, strict=True):
-        own = {entity.column(function, name, "key"): child.column(function, column, "key") for column, name in of}
+    for child, of in zip(children, found, strict=True):
+        own = {entity.column(function, b, of.said): child.column(function, a, of.said) for a, b in of.pairs}
         if set(own) != set(theirs):
             accepts = f"the same columns of {entity.shown} for all tables"
             raise errors.InvalidArgument(function, "key", accepts, shown(sorted({*own, *theirs})))
@@ -39,17 +50,41 @@ def of_tables(call: Call, sources: Sequence[Source]) -> list[tuple[str, ...]]:
     return keys
 
 
-def _pairs(call: Call, entity: Source, child: Source) -> Pairs:
-    """The pairs of a table: those of the call, or of its one foreign key."""
+def _key(call: Call, entity: Source, child: Source, stored: Stored) -> _Key:
+    """The key of a table: that of dbanon.relation, of the call, or of its one foreign key."""
     given: Pairs | None = call.options["key"]
+    if len(stored.keys) > 1:
+        raise errors.TwoRelations(call.function.name, child.shown, entity.shown)
+    if stored.keys:
+        said = stored.keys[0]
+        if given is not None and _names(given) != _names(said):
+            raise errors.OtherRelation(call.function.name, child.shown, entity.shown, shown(_as_given(said)))
+        return _Key(said, "dbanon.relation")
     if given is not None:
-        return given
+        return _Key(given)
     found = _foreign(call, entity, child)
     if len(found) != 1:
         many = f"{child.shown} has {len(found) or 'no'} FOREIGN KEY{'S' * (len(found) > 1)} to {entity.shown}"
-        accepts = f"the columns that say who a row is about ({many})"
+        accepts = f"the columns that say who a row is about ({many}, and dbanon.relation says nothing of them)"
         raise errors.MissingArgument(call.function.name, "key", accepts, "key = 'patient_id'")
-    return found[0]
+    return _Key(found[0])
+
+
+def _names(pairs: Pairs) -> set[tuple[str, str]]:
+    """The pairs, whatever their order and capitals."""
+    return {(own.lower(), theirs.lower()) for own, theirs in pairs}
+
+
+def _as_given(pairs: Pairs) -> str | list[str] | dict[str, str]:
+    """A key as a call gives it."""
+    if any(own != theirs for own, theirs in pairs):
+        return dict(pairs)
+    return pairs[0][0] if len(pairs) == 1 else [own for own, _ in pairs]
+
+
+def relations(call: Call, sources: Sequence[Source]) -> list[Stored]:
+    """What dbanon.relation says of each table and the first, which has a row a person."""
+    return [stored_relation.of_tables(call.cursor, child, sources[0]) for child in sources[1:]]
 
 
 def _foreign(call: Call, entity: Source, child: Source) -> list[Pairs]:

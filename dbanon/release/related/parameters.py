@@ -28,7 +28,7 @@ RELATED: tuple[Parameter, ...] = (
         "key",
         Key(),
         "With entity or children: the columns that say who a row is about, or {'patient_id': 'id'} where they have "
-        "other names in the table of people; default: what a FOREIGN KEY of the table says.",
+        "other names in the table of people; default: what dbanon.relation says, or a FOREIGN KEY of the table.",
     ),
     Parameter(
         "max_children",
@@ -40,11 +40,18 @@ RELATED: tuple[Parameter, ...] = (
 NAMES = frozenset(parameter.name for parameter in RELATED)
 
 PAIR = (
-    "a materialized view, a version in the ledger and an element of SQLAlchemy are one table each",
-    "in one transaction, CREATE TABLE safe_patients AS FROM kacpc('patients', ..., children = 'visits') and CREATE "
-    "TABLE safe_visits AS FROM kacpc('visits', ..., entity = 'patients')",
+    "the command line, dbt, SQLAlchemy, and functions that work with the classes of a table know one table each",
+    "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('patients', ..., children = 'visits') makes all "
+    "tables of the release",
 )
-"""Why several tables make no materialized view, and what to do."""
+"""Why several tables are refused, and what to do."""
+
+POLICY = (
+    "with entity or children the policies alone say what columns are and how they are published, so that every call "
+    "for a table of the release means the same release",
+    "leave it out, or UPDATE dbanon.policy",
+)
+"""Why a call for related tables names no columns, and what to do."""
 
 
 def asks(given: Mapping[str, object]) -> bool:

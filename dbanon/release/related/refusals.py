@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dbanon import errors
 from dbanon.release.related.relation import Related
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.quote import Sql, text
 from dbanon.sqltext.template import later, message
 
 TOGETHER = {
@@ -30,6 +30,15 @@ OF_A_TABLE = {
 """The same of one table, the one with the number i."""
 
 
+UNDIVERSE = "classes in which a value of {} is held by too many, or that have too few"
+"""What the gate refuses of a sensitive column."""
+
+
+def of_diversity(function: str, shown: str, column: str) -> Sql:
+    """What the release gate says where classes are not diverse enough."""
+    return text(str(errors.GateRefused(function, f"{shown}: {UNDIVERSE.format(column)}", "l")))
+
+
 def of_gate(function: str, refused: Mapping[str, tuple[str, str]], shown: str, i: int = 0) -> dict[str, Sql]:
     """What the release gate says, by a word for each check."""
     return {
@@ -42,6 +51,7 @@ def of_keys(table: Related, entity: Related) -> dict[str, Sql]:
     """What a table or its keys may be wrong in."""
     function, count = table.publication.function, later("count(*)")
     said = {
+        "relation_changed": errors.PolicyChanged(function, table.shown),
         "empty": errors.EmptySource(function, table.shown),
         "missing": errors.MissingKeys(function, table.shown, table.key, count),
         "repeated": errors.RepeatedKeys(function, table.shown, table.key, count),

@@ -7,29 +7,28 @@ from dataclasses import dataclass, replace
 from dbanon import cluster, errors
 from dbanon.cluster.abilities import Exclusion, NoiseRelease, Suppression, Widening
 from dbanon.functions.call import Call
+from dbanon.functions.options import Options
 from dbanon.models import registry
 from dbanon.release import prepare
 from dbanon.release.publication import Publication
 from dbanon.release.related import key
-from dbanon.release.related.parameters import CAP, RELATED
-from dbanon.source.column_types import INTEGERS, person_value
+from dbanon.release.related.parameters import CAP, POLICY, RELATED
+from dbanon.source.column_types import alike_as_keys, person_value
+from dbanon.source.stored_relation import Stored
 from dbanon.sqltext.quote import Sql, text
 
 _SHARED = {"k", "improve", "objective", "cell", "escape", "eloss_height", *(p.name for p in RELATED)}
 """Common parameters that mean the same for all tables of a release."""
 
+_OF_PEOPLE = ("l", "diversity")
+"""Parameters of the one model that counts people over several tables."""
+
 _OWN_WAYS = (Exclusion, NoiseRelease, Suppression, Widening)
 """Algorithms with one of these do not publish, or not only, what the rows of a cluster span."""
 
 _MODELS = (
-    "l, t and other models are about one sensitive value a person, and there are several rows",
-    "leave it out, or take an algorithm without it",
-)
-
-_POLICY = (
-    "with entity or children the policies alone say what columns are and how they are published, so that every call "
-    "for a table of the release means the same release",
-    "leave it out, or UPDATE dbanon.policy",
+    "it is about one sensitive value a person, and there are several rows",
+    "l (of the form distinct), which counts people: no value is held by more than 1/l of a class",
 )
 
 _WAYS = ("it leaves records out or publishes more than they span", "kacpc, mondrian and best do neither")
@@ -54,12 +53,15 @@ class Related:
 @dataclass(frozen=True)
 class Relation:
     """The tables of a release, that of people first; `asked` is the place of the one whose rows are wanted, `cap` the
-    most rows of a table that are published of a person."""
+    most rows of a table that are published of a person, `stored` what dbanon.relation says of each table but that of
+    people, `diversity` the l that is asked for."""
 
     tables: tuple[Related, ...]
     asked: int
     cap: int
     algorithm: cluster.Algorithm
+    stored: tuple[Stored, ...]
+    diversity: int | None
 
     @property
     def entity(self) -> Related:
@@ -70,10 +72,11 @@ class Relation:
 def relation(call: Call) -> Relation:
     """The tables that a call is about.
 
-    Raises OneTableOnly, MissingArgument, InvalidArgument, UnknownColumn, KeyTypes, KeyRole, RowsTellApart, and what a
-    call for each table alone would.
+    Raises OneTableOnly, MissingArgument, InvalidArgument, UnknownColumn, TwoRelations, OtherRelation, KeyTypes,
+    KeyRole, RowsTellApart, and what a call for each table alone would.
     """
     algorithm = cluster.find(str(call.function.algorithm))
+    diversity = _diversity(call)
     _refuse_others(call, algorithm)
     own, entity, children = call.text("tbl"), call.options.text("entity"), call.options.listed("children")
     names = [entity or own, *(children or (own,))]
@@ -84,12 +87,27 @@ def relation(call: Call) -> Relation:
         accepts = f"different tables with rows about the people of {of[0].source.shown}"
         accepts += "" if asked in places else f", {own} among them"
         raise errors.InvalidArgument(call.function.name, "children" if children else "entity", accepts, names[1:])
-    keys = key.of_tables(call, [publication.source for publication in of])
+    sources = [publication.source for publication in of]
+    stored = key.relations(call, sources)
+    keys = key.of_tables(call, sources, stored)
     tables = [_related(call, publication, keys[i], i) for i, publication in enumerate(of)]
     for child in tables[1:]:
         _refuse_unlike(call, tables[0], child)
+    if diversity is not None and not any(table.publication.roles.sensitive for table in tables):
+        raise errors.NoSensitive(call.function.name, " and of ".join(table.shown for table in tables), "l")
     cap = int(call.options["max_children"] or CAP)
-    return Relation(tuple(tables), places.index(asked), cap, algorithm)
+    return Relation(tuple(tables), places.index(asked), cap, algorithm, tuple(stored), diversity)
+
+
+def _diversity(call: Call) -> int | None:
+    """The l that a call asks for; OneTableOnly for another form than distinct, UnusedArgument for a form without l."""
+    usual = next(p.default for p in call.function.parameters if p.name == "l")
+    form = call.options.text("diversity")
+    if form is not None and form != "distinct":
+        raise errors.OneTableOnly(call.function.name, f"diversity = {text(form)}", *_MODELS)
+    if form is not None and call.options["l"] is None:
+        raise errors.UnusedArgument(call.function.name, "diversity", "l is not given")
+    return None if usual is not None else call.options.whole("l")
 
 
 def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
@@ -98,8 +116,10 @@ def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
     models = {p.name for p in registry.parameters()} | {"multi"}
     for parameter in call.function.parameters:
         name = parameter.name
+        if name in _OF_PEOPLE and parameter.default is None:
+            continue
         if name not in own and name not in _SHARED and call.options[name] != parameter.default:
-            why = _MODELS if name in models else _POLICY
+            why = _MODELS if name in models else POLICY
             raise errors.OneTableOnly(call.function.name, name, *why)
     if any(algorithm.ability(kind) is not None for kind in _OWN_WAYS) or algorithm.looks_up is not None:
         raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", *_WAYS)
@@ -108,9 +128,12 @@ def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
 def _publication(call: Call, name: str, algorithm: cluster.Algorithm) -> Publication:
     """What is published of a table, by its policy; OneTableOnly where models are asked for."""
     of = replace(call, positional={**call.positional, "tbl": name})
-    found = prepare.prepared(of, call.options, algorithm.name, str(call.function.kind), alone=False)
+    usual = {p.name: p.default for p in call.function.parameters if p.name in _OF_PEOPLE}
+    options = Options({**call.options, **usual})
+    found = prepare.prepared(of, options, algorithm.name, str(call.function.kind), alone=False)
     if found.demands:
-        raise errors.OneTableOnly(call.function.name, found.demands[0].parameter, *_MODELS)
+        what = f"the algorithm {algorithm.name}, which asks for {found.demands[0].parameter} by default,"
+        raise errors.OneTableOnly(call.function.name, what, *_MODELS)
     return found
 
 
@@ -143,6 +166,6 @@ def _refuse_unlike(call: Call, entity: Related, child: Related) -> None:
     """KeyTypes where keys of two tables cannot be equal."""
     for ours, theirs in zip(child.key, entity.key, strict=True):
         types = (child.publication.source.columns[ours], entity.publication.source.columns[theirs])
-        if types[0] != types[1] and not set(types) <= set(INTEGERS):
+        if not alike_as_keys(*types):
             own = f"{child.shown}.{ours}"
             raise errors.KeyTypes(call.function.name, own, types[0], entity.shown, theirs, types[1])

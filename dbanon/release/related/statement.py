@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dbanon.functions.call import Call
 from dbanon.release import plan, prepare
-from dbanon.release.cluster_request import cluster_request
+from dbanon.release.cluster_request import cluster_request, request
 from dbanon.release.column_views import TreeColumn
 from dbanon.release.plan import Plan
 from dbanon.release.related import features, refusals, table_view
 from dbanon.release.related.features import Feature
 from dbanon.release.related.relation import Relation, relation
 from dbanon.release.related.table_view import Own, TableView
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.quote import Sql, as_json, text
 from dbanon.sqltext.template import fill
 
 
 def statement(call: Call) -> Sql:
     """The SQL of a call with `entity` or `children`; errors are those of `relation`."""
-    found = relation(call)
-    own = Own.of(found)
+    return of(relation(call), str(call.function.kind))
+
+
+def of(found: Relation, kind: str) -> Sql:
+    """The SQL that gives the rows of the table that is asked for (`release`), the classes, the metrics, or all of the
+    release at once (`together`)."""
+    own, function = Own.of(found), found.entity.publication.function
     plans = [plan.plan(table.publication) for table in found.tables]
     of_children = features.features(found.tables, len(plans[0].columns.quasi))
     views = table_view.views(found, plans, own, of_children)
@@ -35,11 +40,17 @@ def statement(call: Call) -> Sql:
         "person": own.person,
         "place": own.place,
         "cap": found.cap,
+        "l": found.diversity,
+        "holdings": _holdings(tables),
+        "relations": [
+            {"sql": said.fingerprint_sql, "then": text(said.fingerprint), "say": view.say["relation_changed"]}
+            for said, view in zip(found.stored, views[1:], strict=True)
+        ],
         "k": found.entity.publication.k,
-        "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of]),
-        "gate_say": refusals.of_gate(call.function.name, refusals.TOGETHER, found.entity.shown),
+        "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of], tables),
+        "gate_say": refusals.of_gate(function, refusals.TOGETHER, found.entity.shown),
     }
-    return Sql(fill(f"release/related/{call.function.kind}.sql", **values))
+    return Sql(fill(f"release/related/{kind}.sql", **values))
 
 
 def _filled(view: TableView, of: Plan, own: Own) -> TableView:
@@ -51,7 +62,21 @@ def _filled(view: TableView, of: Plan, own: Own) -> TableView:
     return replace(view, made=Sql(made), judged=Sql(judged))
 
 
-def _clustered(found: Relation, of: Plan, more: Sequence[Feature]) -> Sql:
+@dataclass(frozen=True)
+class _Holding:
+    """A sensitive column of a table, and the number that it has there among what is published unchanged."""
+
+    table: TableView
+    name: str
+    i: int
+
+
+def _holdings(tables: Sequence[TableView]) -> list[_Holding]:
+    """The sensitive columns of all tables."""
+    return [_Holding(table, u.plain, u.i) for table in tables for u in table.unchanged if u.is_sensitive]
+
+
+def _clustered(found: Relation, of: Plan, more: Sequence[Feature], tables: Sequence[TableView]) -> Sql:
     """The statement that clusters people, by what they are and by the features of their rows."""
     people = found.entity.publication
     wider = replace(people, attributes=(*people.attributes, *(feature.attribute for feature in more)))
@@ -67,5 +92,14 @@ def _clustered(found: Relation, of: Plan, more: Sequence[Feature]) -> Sql:
         "has_rowid": True,
         "key": Sql("rowid"),
         "request": cluster_request(running),
+        "l": found.diversity,
+        "cap": found.cap,
+        "children": tables[1:],
+        "diversify": as_json(request(running) | {"l": found.diversity, "held": _held(tables)}),
     }
     return Sql(fill("release/related/clustered.sql", **(replace(own, columns=columns).values | read)))
+
+
+def _held(tables: Sequence[TableView]) -> list[dict[str, object]]:
+    """What the merging of clusters is told of the sensitive columns."""
+    return [{"name": f"{h.table.shown}.{h.name}", "table": h.table.i} for h in _holdings(tables)]

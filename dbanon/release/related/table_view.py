@@ -14,7 +14,7 @@ from dbanon.release.plan import Plan, PublishedColumn
 from dbanon.release.published_schema import free
 from dbanon.release.related import refusals
 from dbanon.release.related.features import Feature
-from dbanon.release.related.relation import Relation
+from dbanon.release.related.relation import Related, Relation
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
 COMPOSITE = "entity_id"
@@ -33,6 +33,17 @@ class Own:
     def of(cls, found: Relation) -> Own:
         taken = [name for table in found.tables for name in table.publication.source.columns]
         return cls(*(identifier(free(f"dbanon {word}", taken)) for word in ("number", "person", "place")))
+
+
+@dataclass(frozen=True)
+class SensitiveView(NamedColumn):
+    """A sensitive column of a table: `text` is how its values are told apart where they leave, `metric` the name of the
+    measure, `say` what the gate says of it."""
+
+    plain: str
+    text: Sql
+    metric: Sql
+    say: Sql
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,7 @@ class TableView(NamedColumn):
     quasi: tuple[QuasiColumn, ...]
     ordered: tuple[QuasiColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
+    sensitive: tuple[SensitiveView, ...]
     output: tuple[PublishedColumn, ...]
     features: tuple[Feature, ...]
     gate: GateRules
@@ -127,12 +139,25 @@ def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feat
         quasi=of.columns.quasi,
         ordered=tuple(sorted(of.columns.quasi, key=_rank)),
         unchanged=of.columns.unchanged,
+        sensitive=tuple(_sensitive(table, name) for name in table.publication.roles.sensitive),
         output=of.columns.output,
         features=tuple(more[0]),
         gate=of.gate,
         leave=Sql(f"[{joined(text(name) for name in [key_name, *leave])}]"),
         say=refusals.of_keys(table, found.entity),
         gate_say=refusals.of_gate(table.publication.function, refusals.OF_A_TABLE, shown, i),
+    )
+
+
+def _sensitive(table: Related, column: str) -> SensitiveView:
+    """A sensitive column, by the policy alone: the gate judges by it."""
+    name, type_ = identifier(column), table.publication.source.columns[column]
+    value = f"epoch_us({name})" if type_ == "TIMESTAMP WITH TIME ZONE" else name
+    return SensitiveView(
+        column,
+        text=Sql(f"CAST({value} AS VARCHAR)"),
+        metric=text(f"l_diversity:{table.shown}.{column}"),
+        say=refusals.of_diversity(table.publication.function, table.shown, column),
     )
 
 

@@ -3,6 +3,7 @@
     each person, joined again by the pseudonyms that leave. It takes from the path which row a row stands for, and checks
     that it may. -#}
 {%- from 'release/related/regrouped.sql' import bytes, texts with context -%}
+{%- from 'release/related/held.sql' import held with context -%}
 {% for t in tables %}
 -- A second reading, by the gate's own words: a row a row of the table, with its key as it is stored.
 {{ 'second'|of(t) }} AS MATERIALIZED (
@@ -82,6 +83,11 @@ gate AS MATERIALIZED (
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
         WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
         WHEN pseudonyms.people > 0 THEN error({{ gate_say.pseudonyms }})
+        {% if l %}
+        {% for t in tables %}{% for s in t.sensitive %}
+        WHEN (SELECT count(*) FROM ({{ held(t, s) }}) WHERE different < {{ l }} OR most * {{ l }} > people) > 0 THEN error({{ s.say }})
+        {% endfor %}{% endfor %}
+        {% endif %}
         ELSE true
     END AS passed
     FROM {% for t in tables %}{{ 'judged'|of(t) }} AS judged{{ t.i }},

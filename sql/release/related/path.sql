@@ -3,7 +3,7 @@
     The first of `tables` has a row a person, the others are about these. `clustered`, `made` and `judged` of a table are
     statements of their own, whose steps have the names that they have in a release of one table. -#}
 {%- from 'release/part/row.sql' import tie with context -%}
-{%- from 'release/related/published.sql' import marks, told with context -%}
+{%- from 'release/related/published.sql' import byte, marks, told with context -%}
 WITH
 {% for t in tables if not t.read_twice %}
 -- The rows as they came: what cannot be read twice alike is read here and never again.
@@ -31,6 +31,9 @@ WITH
 -- One row: the first reason to refuse the keys, or NULL. Nothing here quotes a key.
 key_problem AS MATERIALIZED (
     SELECT coalesce(
+        {% for r in relations %}
+        CASE WHEN {{ r.sql }} IS DISTINCT FROM {{ r.then }} THEN {{ r.say }} END,
+        {% endfor %}
         (SELECT CASE WHEN count(*) > 0 THEN {{ parent.say.missing }} END FROM {{ 'values'|of(parent) }} WHERE person IS NULL),
         (SELECT CASE WHEN count(*) > 0 THEN {{ parent.say.repeated }} END
             FROM (SELECT person FROM {{ 'values'|of(parent) }} GROUP BY person HAVING count(*) > 1)),
@@ -79,6 +82,25 @@ persons AS MATERIALIZED (
     {% endfor %}
     WHERE (SELECT CASE WHEN message IS NULL THEN true ELSE error(message) END FROM key_problem)
 ),
+{% for t in children %}
+-- A row a row of the table: its place among those of the person, which are sorted by their values.
+{{ 'ranked'|of(t) }} AS MATERIALIZED (
+    SELECT *, row_number() OVER (PARTITION BY person ORDER BY {% for q in t.ordered %}q{{ q.i }} ASC NULLS LAST, {% endfor %}content ASC, number ASC) AS place
+    FROM {{ 'values'|of(t) }}
+),
+{% endfor %}
+{% if l %}
+-- A row a sensitive value (of the column with the number holding) of a row about a person, with the place of the row.
+held AS MATERIALIZED (
+    {% for h in holdings %}
+    {% if not loop.first %}UNION ALL{% endif %}
+    SELECT p.rowid AS rid, {{ loop.index0 }} AS holding, {% if h.table.i %}r.place{% else %}1{% endif %} AS place, dense_rank() OVER (ORDER BY {{ byte(sql('r.u', h.i)) }} ASC) - 1 AS value
+    FROM {{ ('ranked' if h.table.i else 'values')|of(h.table) }} AS r
+    JOIN persons AS p ON p.person = r.person
+    WHERE r.u{{ h.i }} IS NOT NULL{% if h.table.i %} AND r.place <= {{ cap }}{% endif +%}
+    {% endfor %}
+),
+{% endif %}
 -- A row a person, by number: the cluster.
 clusters AS MATERIALIZED (
 {{ clustered }}
@@ -94,15 +116,13 @@ member AS MATERIALIZED (
 -- A row a row of the table: its cluster, that of the person.
 {{ 'assigned'|of(t) }} AS MATERIALIZED (SELECT number, cluster FROM member),
 {% else %}
--- A row a row of the table that is published: its cluster. The rows of a person are sorted by their values; those
--- in the same place are published together, as far as everybody of the cluster has a row there, and not beyond the cap.
+-- A row a row of the table that is published: its cluster. Rows in the same place are published together, as far as
+-- everybody of the cluster has a row there, and not beyond the cap.
 {{ 'assigned'|of(t) }} AS MATERIALIZED (
     SELECT number, cluster * {{ cap }} + place - 1 AS cluster
     FROM (
-        SELECT
-            v.number, m.cluster, s.size,
-            row_number() OVER (PARTITION BY v.person ORDER BY {% for q in t.ordered %}v.q{{ q.i }} ASC NULLS LAST, {% endfor %}v.content ASC, v.number ASC) AS place
-        FROM {{ 'values'|of(t) }} AS v
+        SELECT v.number, v.place, m.cluster, s.size
+        FROM {{ 'ranked'|of(t) }} AS v
         JOIN member AS m ON m.person = v.person
         JOIN (SELECT cluster, least(min(size{{ t.i }}), {{ cap }}) AS size FROM member GROUP BY cluster) AS s ON s.cluster = m.cluster
     )

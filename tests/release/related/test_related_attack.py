@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from oracle.related import candidates, look_alikes
+from oracle.related import candidates, guessed, look_alikes
 from support.related import KEY, KINDS, clinic, published
 
 ALGORITHMS = ("kacpc", "mondrian", "kmember", "best", "oka", "mdav", "kaca", "systematic")
@@ -43,3 +43,32 @@ def test_the_attack_finds_who_is_alone() -> None:
     assert candidates(((25,), [[(one,), (two,)]]), people, rows, kinds) == {1, 2, 3}
     assert candidates(((25,), [[(two,)]]), people, rows, kinds) == {3}
     assert candidates(((31,), [[(one,), (one,)]]), people, rows, kinds) == {3}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "seed"), [(a, s) for a in ("kacpc", "mondrian", "best", "mdav") for s in range(6)]
+)
+def test_no_sensitive_value_is_held_by_too_many_of_those_who_can_be_meant(con: Any, algorithm: str, seed: int) -> None:
+    least = 2 + seed % 2
+    made = clinic(con, seed, 20 + 9 * seed)
+    con.execute("UPDATE patients SET blood = ['A', 'B', 'AB', '0'][1 + (rowid % 4)::INTEGER]")
+    con.execute("UPDATE visits SET disease = ['Flu', 'HIV', 'TB', 'Cold', NULL][1 + (hash(rowid) % 5)::INTEGER]")
+    call = f"{algorithm}(TABLE, k := 3, l := {least}, max_children := {1 + seed}, {KEY}, PARAMETER)"
+    of_rows = call.replace("PARAMETER", "entity := 'patients'")
+    of_people = call.replace("PARAMETER", "children := 'visits'")
+    people = {p: rows[0] for p, rows in published(con, "patients", "id, age, zip", of_people).items()}
+    visits = published(con, "visits", "patient_id, day, code, disease", of_rows)
+    blood = published(con, "patients", "id, blood", of_people)
+    known = {p: [row[:2] for row in rows] for p, rows in visits.items()}
+    assert min(look_alikes(people, [known]).values()) >= 3
+    for key, own in made.people.items():
+        found = candidates((own, [made.visits[key]]), people, [known], KINDS)
+        told = filter(None, (guessed(found, visits, 2), guessed(found, blood, 0)))
+        assert all(share <= 1 / least and values >= least for share, values in told)
+
+
+def test_the_guess_counts_people_and_not_rows() -> None:
+    rows = {1: [("Flu",), ("Flu",), ("HIV",)], 2: [(None,), ("Flu",), ("TB",)], 4: [("Flu",)]}
+    assert guessed({1, 2, 3}, rows, 0) == (2 / 3, 3)
+    assert guessed({3}, rows, 0) is None
+    assert guessed({2, 5}, {2: [(None,)]}, 0) == (0.0, 0)

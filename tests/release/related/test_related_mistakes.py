@@ -40,6 +40,9 @@ def opened() -> Iterator[Any]:
         dbanon.declare(con, "open", cost="quasi", s="other")
         con.execute("CREATE TABLE masked AS FROM v")
         con.execute("CREATE TABLE keyed AS FROM p")
+        con.execute("CREATE TABLE homely AS FROM p; CREATE TABLE bare AS FROM v")
+        dbanon.declare(con, "homely", age="quasi")
+        dbanon.declare(con, "bare", cost="quasi")
         dbanon.declare(con, "masked", cost="quasi", s={"role": "mask", "form": {"first": 1}})
         dbanon.declare(con, "keyed", id="pseudonym", age="quasi")
         yield con
@@ -75,8 +78,29 @@ RAISED = [
     (f"kacpc('v', k := 3, qi := ['cost'], entity := 'p', {BY_ID})", "qi goes with one table only: with entity"),
     (f"kacpc('v', k := 3, suppress := 0.1, entity := 'p', {BY_ID})", "suppress goes with one table only"),
     (f"kacpc('v', k := 3, nulls := 'drop', entity := 'p', {BY_ID})", "nulls goes with one table only"),
-    (f"kacpc('v', k := 3, l := 2, entity := 'p', {BY_ID})", "l goes with one table only: l, t and other models"),
-    (f"eld('v', k := 3, entity := 'p', {BY_ID})", "l goes with one table only: l, t and other models"),
+    (
+        f"kacpc('v', k := 3, t := 0.2, entity := 'p', {BY_ID})",
+        "t goes with one table only: it is about one sensitive v",
+    ),
+    (
+        f"kacpc('v', k := 3, alpha := 0.5, l := 2, entity := 'p', {BY_ID})",
+        "alpha goes with one table only: it is about",
+    ),
+    (f"kacpc('v', k := 3, l := 2, c := 3, entity := 'p', {BY_ID})", "c goes with one table only: it is about"),
+    (
+        f"kacpc('v', k := 3, l := 2, diversity := 'entropy', entity := 'p', {BY_ID})",
+        "'entropy' goes with one table only",
+    ),
+    (
+        f"kacpc('v', k := 3, diversity := 'distinct', entity := 'p', {BY_ID})",
+        "diversity has no effect, because l is not",
+    ),
+    (
+        f"kacpc('v', k := 3, l := 2, entity := 'p', {BY_ID})",
+        "do not meet l = 2 on p.s; the most that they allow is no l",
+    ),
+    (f"kacpc('bare', k := 3, l := 2, entity := 'homely', {BY_ID})", "no column of homely and of bare is sensitive"),
+    (f"eld('v', k := 3, entity := 'p', {BY_ID})", "eld, which asks for l by default, goes with one table only"),
     (f"datafly('v', k := 3, entity := 'p', {BY_ID})", "the algorithm datafly goes with one table only"),
     (f"best('v', k := 3, objective := 'sse', entity := 'p', {BY_ID})", None),
     (f"kacpc('v', k := 3, {BY_ID})", "key has no effect, because there is neither entity nor children"),
@@ -106,19 +130,3 @@ def test_elements_of_sqlalchemy_refuse_several_tables() -> None:
     visits = sa.Table("visits", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), day)
     with pytest.raises(dbanon.DbanonError, match="what is made with entity goes with one table only"):
         alchemy.anonymized(visits, "kacpc", k=3, entity="people")
-
-
-def test_what_takes_one_table_refuses_several(opened: Any) -> None:
-    called = "kacpc('v', k = 3, entity = 'p', key = 'id')"
-    with dbanon.connect(":memory:") as con:
-        con.execute("CREATE TABLE p AS SELECT i AS id, 20 + i AS age FROM range(12) AS r (i)")
-        con.execute("CREATE TABLE v AS SELECT i // 2 AS id, i AS cost FROM range(24) AS r (i)")
-        dbanon.declare(con, "p", age="quasi")
-        dbanon.declare(con, "v", cost="quasi")
-        with pytest.raises(Exception, match="what is made with entity goes with one table only: a materialized view"):
-            con.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM {called}")
-        with pytest.raises(Exception, match="what is made with children goes with one table only"):
-            dbanon.materialize(con, "safe", "kacpc", "p", k=3, children=["v"])
-        with pytest.raises(Exception, match="there is no parameter 'entity'"):
-            con.execute("FROM compare('v', k=[3], algorithms=['kacpc'], entity='p')").fetchall()
-        assert len(con.execute(f"FROM {called}").fetchall()) == 24

@@ -147,6 +147,28 @@ def test_a_fault_of_the_path_is_noticed_wherever_rows_leave(opened: Any, spoil: 
             opened.execute(query).fetchall()
 
 
+VALUE = "dense_rank() OVER (ORDER BY {{ byte(sql('r.u', h.i)) }} ASC) - 1"
+DIVERSE = {
+    "clusters are not merged": (CLUSTERED, "{% if l %}", "{% if false %}"),
+    "everybody has values of their own": (PATH, VALUE, "p.rowid"),
+    "only first rows are looked at": (PATH, "AND r.place <= {{ cap }}", "AND r.place <= 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DIVERSE)
+def test_values_that_too_many_of_a_class_hold_are_noticed(opened: Any, spoil: Any, what: str) -> None:
+    calls = [call.replace("k := 3", "k := 3, l := 2") for call in (of_rows("kacpc"), of_people("kacpc_metrics"))]
+    values = "['Flu', 'Flu', 'HIV', 'TB', 'Cold', 'Cough']"
+    opened.execute(f"UPDATE visits SET disease = {values}[1 + (hash(rowid) % 6)::INTEGER]")
+    opened.execute("UPDATE patients SET blood = ['A', 'B', 'AB', '0'][1 + (rowid % 4)::INTEGER]")
+    for call in calls:
+        assert opened.execute(f"FROM {call}").fetchall()
+    spoil(*DIVERSE[what])
+    for call in calls:
+        with pytest.raises(duckdb.Error, match=REFUSED):
+            opened.execute(f"FROM {call}").fetchall()
+
+
 LEAVES = (
     "FROM {} LIMIT 1",
     "SELECT class_id FROM {} LIMIT 1",

@@ -1,0 +1,57 @@
+"""The Python way to say whom the rows of a table are about: a row of dbanon.relation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbanon import errors, session
+from dbanon.functions.parameter_types import Key
+from dbanon.functions.parameters import shown
+from dbanon.source import catalog, schema, stored_policy, stored_relation
+from dbanon.sqltext.quote import Sql, joined, qualified, text
+
+
+def relate(connection: Any, table: str, entity: str, key: str | Sequence[str] | Mapping[str, str]) -> None:
+    """Writes to `dbanon.relation` that rows of a table are about the people of another, by which columns, replacing
+    what was said of these two.
+
+    `key` is a column, a list of columns, or a dict where they have other names in the table of people:
+
+        relate(con, "visits", "people", "patient_number")
+        relate(con, "visits", "people", {"patient_id": "id"})
+
+    Raises UnknownTable, UnknownColumn, InvalidArgument; nothing is written then.
+    """
+    with session.own_cursor(connection) as cursor:
+        path = catalog.SearchPath.here(connection)
+        child, people = (catalog.resolve("relate", name, cursor, path, {}) for name in (table, entity))
+        if child.sql == people.sql or child.home != people.home:
+            accepts = f"another table of the database of {child.shown}"
+            raise errors.InvalidArgument("relate", "entity", accepts, shown(entity))
+        try:
+            given = Key().check(dict(key) if isinstance(key, Mapping) else key)
+        except ValueError:
+            raise errors.InvalidArgument("relate", "key", str(Key()), shown(key)) from None
+        own = [child.column("relate", a, "key") for a, _ in given]
+        theirs = [people.column("relate", b, "key") for _, b in given]
+        schema.create(connection, child.home)
+        if not catalog.has_table(cursor, child.home, "relation"):
+            raise errors.ReadOnly("relate", child.home)
+        relations = qualified(child.home, catalog.SCHEMA, "relation")
+        cursor.execute("BEGIN")
+        for row in stored_relation.rows(cursor, child.home):
+            if row.is_about(child, people):
+                where = "(schema_name, table_name, entity_schema, entity_name) = (?, ?, ?, ?)"
+                named = [row.schema, row.table, row.entity_schema, row.entity]
+                cursor.execute(f"DELETE FROM {relations} WHERE {where}", named)
+        (own_schema, own_table), (entity_schema, entity_name) = stored_policy.key(child), stored_policy.key(people)
+        values: list[Sql] = [text(part) for part in (own_schema, own_table, entity_schema, entity_name)]
+        values += [_list(own), _list(theirs) if theirs != own else Sql("NULL")]
+        columns = "schema_name, table_name, entity_schema, entity_name, key, entity_key"
+        cursor.execute(f"INSERT INTO {relations} ({columns}) VALUES ({joined(values)})")
+        cursor.execute("COMMIT")
+
+
+def _list(names: Sequence[str]) -> Sql:
+    return Sql(f"[{joined(map(text, names))}]")

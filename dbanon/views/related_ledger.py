@@ -1,0 +1,93 @@
+"""The ledger of releases of related tables: people and the rows about them, all of one state and one gate.
+
+Such a release has one version. Its pseudonyms join the rows of each person, so that whatever else is released of the
+same people could be laid beside all of them; nothing of that is judged, and so nothing else is released beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbanon.source import catalog
+from dbanon.source.catalog import SCHEMA, Cursor
+from dbanon.sqltext.quote import Sql, qualified, text
+
+
+@dataclass(frozen=True)
+class RelatedRelease:
+    """One release as the ledger has it: `tables` are its tables with rows of people and about them, by their endings,
+    with what each was made from; `people` the bases of the table of people alone."""
+
+    database: str
+    schema: str
+    name: str
+    status: str
+    source: str
+    tables: Mapping[str, str]
+    call: Mapping[str, Any]
+    bases: tuple[str, ...]
+    people: tuple[str, ...]
+    hashes: Mapping[str, str]
+
+    @property
+    def shown(self) -> str:
+        """The name as messages show it."""
+        return self.name if self.schema == "main" else f"{self.schema}.{self.name}"
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Endings of all of its tables."""
+        return (*self.tables, "_classes", "_metrics")
+
+    def table(self, ending: str = "") -> Sql:
+        """One of its tables."""
+        return qualified(self.database, self.schema, self.name + ending)
+
+    @property
+    def ledger(self) -> Sql:
+        """The table that its row is in."""
+        return qualified(self.database, SCHEMA, "related_release")
+
+    @property
+    def row(self) -> Sql:
+        """What tells its row from others."""
+        return Sql(f"(schema_name, name) = ({text(self.schema)}, {text(self.name)})")
+
+
+def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence[object] = ()) -> list[RelatedRelease]:
+    """The releases of related tables in a database; none where it has no ledger of them."""
+    if not catalog.has_table(cursor, database, "related_release"):
+        return []
+    rows = cursor.execute(
+        "SELECT schema_name, name, status, source, tables, call, bases, people, hashes "
+        f"FROM {qualified(database, SCHEMA, 'related_release')} WHERE {where} ORDER BY schema_name ASC, name ASC",
+        list(values),
+    ).fetchall()
+    return [
+        RelatedRelease(
+            database,
+            schema,
+            name,
+            status,
+            source,
+            tables={table[len(name) :]: made_from for table, made_from in tables.items()},
+            call=json.loads(call),
+            bases=tuple(bases),
+            people=tuple(people),
+            hashes=dict(hashes),
+        )
+        for schema, name, status, source, tables, call, bases, people, hashes in rows
+    ]
+
+
+def among(cursor: Cursor, given: str, path: catalog.SearchPath) -> RelatedRelease | None:
+    """The release that a name means, published or dropped; None where it means none."""
+    name, places = path.named(given)
+    for database, schema in places:
+        where = "(lower(schema_name), lower(name)) = (lower(?), lower(?))"
+        for found in entries(cursor, database, where, [schema, name]):
+            return found
+    return None

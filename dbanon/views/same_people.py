@@ -1,0 +1,80 @@
+"""Releases of related tables stand alone: nothing else of the same people is released beside them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from dbanon import errors
+from dbanon.source import catalog, stored_relation
+from dbanon.source.catalog import SearchPath
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import qualified
+from dbanon.views import related, related_ledger
+from dbanon.views.ledger import Entry
+from dbanon.views.related import Base
+from dbanon.views.related_ledger import RelatedRelease
+from dbanon.views.stream_ledger import Grows
+
+
+def refuse_beside(cursor: Any, of: Entry | Grows) -> None:
+    """SamePeople where a release of related tables, which readers may have, is about the people of a new version or
+    stream."""
+    wanted = related.bases_of(of)
+    found = [other for other in _every(cursor) if wanted & _about(cursor, other)]
+    if found:
+        raise errors.SamePeople(of.shown, [other.shown for other in found], is_several=False)
+
+
+def refuse_others(cursor: Any, of: RelatedRelease) -> None:
+    """SamePeople where anything is known to have been released of the people of a new release of related tables."""
+    wanted = _about(cursor, of)
+    found = [other.shown for other in _every(cursor) if wanted & _about(cursor, other)]
+    found += [entry.named for entry in related.releases_of(wanted, cursor)]
+    found += [stream.shown for stream in related.streams_of(wanted, cursor)]
+    if found:
+        raise errors.SamePeople(of.shown, list(dict.fromkeys(found)), is_several=True)
+
+
+def _every(cursor: Any) -> Iterator[RelatedRelease]:
+    """All releases of related tables that an attached ledger has, those that were dropped too."""
+    for database in related.ledgers("related_release", cursor):
+        yield from related_ledger.entries(cursor, database)
+
+
+def _about(cursor: Any, of: RelatedRelease) -> set[Base]:
+    """The tables behind a release, and those behind every other table that is said to be about its people."""
+    people = related.places(of.people, of.database)
+    found = related.places(of.bases, of.database)
+    for child, entity in _relations(cursor, of.database):
+        if _bases(cursor, of.database, entity) & people:
+            found |= _bases(cursor, of.database, child)
+    return found
+
+
+def _relations(cursor: Any, database: str) -> Iterator[tuple[str, str]]:
+    """Tables and the tables of people that they are about, by names: as dbanon.relation and foreign keys say."""
+    for row in stored_relation.rows(cursor, database):
+        yield _named(row.schema, row.table), _named(row.entity_schema, row.entity)
+    rows = cursor.execute(
+        "SELECT DISTINCT schema_name, table_name, referenced_table FROM system.main.duckdb_constraints() "
+        "WHERE database_name = ? AND constraint_type = 'FOREIGN KEY' ORDER BY ALL ASC",
+        [database],
+    ).fetchall()
+    for schema, table, referenced in rows:
+        yield str(qualified(schema, table)), str(qualified(schema, referenced))
+
+
+def _named(schema: str, table: str) -> str:
+    """A table as a row of the policy names it: with its schema, unless that is in the name already."""
+    parts = names.table_parts(table) or (table,)
+    return table if len(parts) > 1 else str(qualified(schema, parts[0]))
+
+
+def _bases(cursor: Any, database: str, name: str) -> set[Base]:
+    """The tables behind a table or view; none where it is not there."""
+    with contextlib.suppress(errors.DbanonError):
+        source = catalog.resolve("materialize", name, cursor, SearchPath(database, "main"), {})
+        return related.places(related.bases(source, cursor), source.home)
+    return set()

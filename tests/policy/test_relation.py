@@ -1,0 +1,159 @@
+"""dbanon.relation says by which columns rows are about people: no call need say it, and none may say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+
+
+@pytest.fixture
+def opened() -> Iterator[Any]:
+    """Twelve people with two visits each, related by keys of different names."""
+    with duckdb.connect() as con:
+        dbanon.attach(con)
+        con.execute("CREATE TABLE people AS SELECT i AS id, 20 + i AS age FROM range(12) AS r (i)")
+        con.execute("CREATE TABLE visits AS SELECT i // 2 AS pid, i AS cost FROM range(24) AS r (i)")
+        dbanon.declare(con, "people", id="person", age="quasi")
+        dbanon.declare(con, "visits", pid="person", cost="quasi")
+        dbanon.relate(con, "visits", "people", {"pid": "id"})
+        yield con
+
+
+def problems(con: Any, which: str = "policy_problems()") -> list[tuple[str, str]]:
+    return con.execute(f"SELECT column_name, problem FROM {which} WHERE problem LIKE '%relation%'").fetchall()  # type: ignore[no-any-return]
+
+
+def test_a_call_need_not_say_the_key(opened: Any) -> None:
+    given = opened.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'pid': 'id'})").fetchall()
+    assert len(given) == 24
+    assert opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall() == given
+    spelled = "FROM kacpc('main.visits', k := 3, entity := 'PEOPLE', key := {'PID': 'Id'})"
+    assert opened.execute(spelled).fetchall() == given
+    assert len(opened.execute("FROM kacpc('people', k := 3, children := 'visits')").fetchall()) == 12
+
+
+def test_a_relation_comes_before_a_foreign_key() -> None:
+    with duckdb.connect() as con:
+        dbanon.attach(con)
+        con.execute("CREATE TABLE p (id INTEGER PRIMARY KEY, other INTEGER UNIQUE, age INTEGER)")
+        con.execute("CREATE TABLE v (who INTEGER REFERENCES p (id), them INTEGER, day INTEGER)")
+        con.execute("INSERT INTO p SELECT i, 11 - i, i FROM range(12) AS r (i)")
+        con.execute("INSERT INTO v SELECT 0, i % 12, i FROM range(12) AS r (i)")
+        dbanon.declare(con, "p", age="quasi")
+        dbanon.declare(con, "v", day="quasi")
+        call = "FROM kacpc_metrics('v', k := 3, entity := 'p', max_children := 1) WHERE metric = 'rows:v'"
+        assert con.execute(f"SELECT value {call}").fetchall() == [(0,)]  # all of them are about one person
+        dbanon.relate(con, "v", "p", {"them": "other"})
+        assert con.execute(f"SELECT value {call}").fetchall() == [(12,)]
+
+
+def test_a_call_that_says_otherwise_is_refused(opened: Any) -> None:
+    with pytest.raises(duckdb.Error, match=r"dbanon.relation says that key = \{'pid': 'id'\}, and the call says some"):
+        opened.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'cost': 'id'})").fetchall()
+    opened.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
+                   "('main.visits', 'people', ['cost'], ['id'])")  # fmt: skip
+    with pytest.raises(duckdb.Error, match=r"dbanon.relation has several keys of visits for people"):
+        opened.execute("FROM kacpc('visits', k := 3, entity := 'people', key := {'pid': 'id'})").fetchall()
+    assert "several keys" in " ".join(problem for _, problem in problems(opened))
+
+
+def test_a_relation_of_the_open_transaction_is_not_ignored(opened: Any) -> None:
+    opened.execute("BEGIN")
+    opened.execute("INSERT INTO dbanon.relation (table_name, entity_name, key) VALUES ('labs', 'people', ['id'])")
+    assert opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall()  # it is about others
+    opened.execute("DELETE FROM dbanon.relation WHERE table_name = 'visits'")
+    with pytest.raises(duckdb.Error, match="the policy of visits changed after this statement was planned"):
+        opened.execute("FROM kacpc('visits', k := 3, entity := 'people')").fetchall()
+
+
+def test_names_and_several_columns() -> None:
+    child = '"v""x\'); DROP TABLE t; --"'
+    with duckdb.connect() as con:
+        dbanon.attach(con)
+        con.execute('CREATE SCHEMA "the clinic"; CREATE MACRO len(x) AS 7')
+        con.execute(
+            'CREATE TABLE "the clinic".p AS SELECT i // 4 AS a, i % 4 AS "b c", i AS age FROM range(12) AS r (i)'
+        )
+        con.execute(f'CREATE TABLE {child} AS SELECT i // 4 AS a, i % 4 AS "b c", i AS cost FROM range(12) AS r (i)')
+        dbanon.declare(con, '"the clinic".p', age="quasi")
+        dbanon.declare(con, child, cost="quasi")
+        dbanon.relate(con, child, '"the clinic".p', ["A", "b c"])
+        assert con.execute("SELECT key, entity_key, entity_schema FROM dbanon.relation").fetchall() == [
+            (["a", "b c"], None, "the clinic")
+        ]
+        call = f"kacpc('{child.replace(chr(39), chr(39) * 2)}', k := 3, entity := '\"the clinic\".p')"
+        assert len(con.execute(f"FROM {call}").fetchall()) == 12
+        dbanon.relate(con, child, '"the clinic".p', {"a": "b c", "b c": "a"})
+        assert con.execute("SELECT key, entity_key FROM dbanon.relation").fetchall() == [(["a", "b c"], ["b c", "a"])]
+        with pytest.raises(duckdb.ConstraintException):
+            con.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
+                        "('x', 'y', ['a'], ['a', 'b'])")  # fmt: skip
+
+
+MISTAKES = [
+    (("visits", "visits", "pid"), "entity must be another table of the database of visits"),
+    (("visits", "nobody", "pid"), "no table, view or file 'nobody'"),
+    (("visits", "people", "who"), "visits has no column 'who'"),
+    (("visits", "people", {"pid": "who"}), "people has no column 'who'"),
+    (("visits", "people", []), "key must be a column, a list of different columns, or"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), MISTAKES)
+def test_what_cannot_be_related_is_not_written(opened: Any, given: tuple[Any, Any, Any], said: str) -> None:
+    with pytest.raises(dbanon.DbanonError, match=said):
+        dbanon.relate(opened, *given)
+    assert opened.execute("SELECT key, entity_key FROM dbanon.relation").fetchall() == [(["pid"], ["id"])]
+
+
+def test_problems_of_relations_are_found(opened: Any) -> None:
+    assert problems(opened) == []
+    opened.execute("DELETE FROM dbanon.policy WHERE column_name = 'pid'")
+    opened.execute("INSERT INTO visits VALUES (77, 1), (NULL, 4711)")
+    opened.execute("INSERT INTO people VALUES (NULL, 1), (3, 3)")
+    found = opened.execute("SELECT column_name, problem, statement FROM policy_problems()").fetchall()
+    said = {problem.split(". Hint")[0]: statement for _, problem, statement in found}
+    assert list(said) == [
+        "dbanon.relation: visits.pid says who a row is about, and has no role: where the table is released alone, ten "
+        "rows of one person are ten people",
+        "dbanon.relation: visits has rows about nobody in people (pid is NULL or not there): 2",
+        "dbanon.relation: people has rows without a key (id is NULL): 1",
+        "dbanon.relation: people has keys of several rows (id): 1",
+    ]
+    assert "4711" not in str(found)
+    for statement in filter(None, said.values()):
+        opened.execute(statement)
+    assert len(problems(opened)) == len(said) - 1
+    reviewed = opened.execute("SELECT finding FROM policy_review('visits') WHERE topic = 'problem'").fetchall()
+    assert {finding.split(". Hint")[0] for (finding,) in reviewed} >= set(list(said)[1:])
+
+
+def test_relations_of_what_is_not_there_are_problems(opened: Any) -> None:
+    opened.execute("INSERT INTO dbanon.relation (table_name, entity_name, key, entity_key) VALUES "
+                   "('gone', 'people', ['pid'], ['id']), ('people', 'nobody', ['id'], NULL)")  # fmt: skip
+    dbanon.relate(opened, "visits", "people", {"cost": "id"})
+    opened.execute("ALTER TABLE people ALTER id TYPE VARCHAR")
+    said = " ".join(problem for _, problem in problems(opened))
+    assert "no table or view 'gone' (schema 'main')" in said
+    assert "no table or view 'nobody' (schema 'main')" in said
+    assert "visits.cost says who a row is about, and its role is quasi" in said
+    assert "visits.cost is BIGINT and people.id is VARCHAR, and cannot be compared as keys" in said
+    opened.execute("ALTER TABLE visits DROP cost")
+    assert "visits has no column 'cost'" in " ".join(problem for _, problem in problems(opened))
+    opened.execute("ALTER TABLE people ADD COLUMN bits BIT[]")
+    opened.execute("UPDATE dbanon.relation SET key = ['pid'], entity_key = ['bits'] WHERE table_name = 'visits'")
+    assert any("people.bits" in problem for _, problem in problems(opened))
+
+
+def test_a_database_that_was_made_before_gets_the_table(tmp_path: Any) -> None:
+    with duckdb.connect(tmp_path / "old.duckdb") as con:
+        dbanon.attach(con)
+        con.execute("DROP TABLE dbanon.relation")
+    with duckdb.connect(tmp_path / "old.duckdb") as con:
+        dbanon.attach(con)
+        assert con.execute("FROM dbanon.relation").fetchall() == []

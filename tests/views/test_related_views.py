@@ -1,0 +1,225 @@
+"""Materialized releases of related tables: all tables of one state, made once, nothing of the same people beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from oracle.related import look_alikes
+from support import broken_template
+from support.related import clinic
+
+import dbanon
+from dbanon import errors
+from dbanon.views import doctor
+
+CREATE = "CREATE MATERIALIZED ANONYMIZED VIEW"
+TABLES = ("safe", "safe_classes", "safe_metrics", "safe_visits")
+
+
+@pytest.fixture
+def con(tmp_path: Path) -> Iterator[Any]:
+    """Thirty people with visits and labs, and what relates them."""
+    with dbanon.connect(tmp_path / "clinic.duckdb") as connection:
+        clinic(connection.raw, 4, 30)
+        dbanon.relate(connection, "visits", "patients", {"patient_id": "id"})
+        yield connection
+
+
+def made(con: Any, like: str = "safe%") -> list[str]:
+    query = "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE ? ORDER BY ALL"
+    return [name for (name,) in con.execute(query, [like]).fetchall()]
+
+
+def by_pseudonym(con: Any, table: str, key: str, columns: str) -> dict[int, list[tuple[Any, ...]]]:
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    for person, *row in con.execute(f"SELECT {key}, {columns} FROM {table}").fetchall():
+        found.setdefault(person, []).append(tuple(row))
+    return found
+
+
+def test_one_statement_makes_all_tables_of_a_release(con: Any) -> None:
+    calls = ("kacpc('patients', k=3, children='visits')", "kacpc('visits', k=3, entity='patients')")
+    people, visits, classes = (
+        con.execute(f"FROM {call}").fetchall() for call in (*calls, calls[0].replace("kacpc", "kacpc_classes"))
+    )
+    told = con.execute(f"SELECT metric, value FROM {calls[0].replace('kacpc', 'kacpc_metrics')} WHERE published")
+    measures = told.fetchall()
+    said = con.execute(f"{CREATE} safe AS SELECT * FROM {calls[0]}").fetchall()
+    assert said == [("safe", 1, len(people), len(classes))]
+    assert made(con) == list(TABLES)
+    assert con.execute("FROM safe").fetchall() == people
+    assert con.execute("FROM safe_visits").fetchall() == visits
+    assert con.execute("FROM safe_classes").fetchall() == classes
+    assert con.execute("SELECT metric, value FROM safe_metrics").fetchall() == measures
+    assert con.execute("SELECT name, version, status, records FROM releases()").fetchall() == [
+        ("safe", 1, "published", 30)
+    ]
+
+
+def test_the_table_that_is_asked_for_has_the_name(con: Any) -> None:
+    release = dbanon.materialize(con, "rows", "mondrian", "visits", k=3, entity="patients", key={"patient_id": "id"})
+    assert (release.name, release.version, release.classes) == ("rows", 1, release.classes)
+    assert made(con, "rows%") == ["rows", "rows_classes", "rows_metrics", "rows_patients"]
+    columns = [name for name, *_ in con.execute("DESCRIBE rows").fetchall()]
+    assert columns == ["patient_id", "day", "code", "disease", "class_id"]
+
+
+def test_tables_are_of_one_state_where_a_source_gives_other_rows_each_time(con: Any) -> None:
+    con.execute("CREATE VIEW a_part AS FROM visits WHERE random() < 0.7")
+    con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('a_part' AS table_name) FROM dbanon.policy "
+                "WHERE table_name = 'visits'")  # fmt: skip
+    con.execute(f"{CREATE} safe AS FROM kacpc('patients', k=3, children='a_part', key={{'patient_id': 'id'}})")
+    people = {p: rows[0] for p, rows in by_pseudonym(con, "safe", "id", "age, zip").items()}
+    rows = by_pseudonym(con, "safe_a_part", "patient_id", "day, code")
+    assert set(rows) <= set(people)
+    assert len(people) == 30
+    assert min(look_alikes(people, [rows]).values()) >= 3
+    joined = "FROM safe AS p JOIN safe_a_part AS r ON r.patient_id = p.id WHERE p.class_id <> r.class_id"
+    assert con.execute(f"SELECT count(*) {joined}").fetchall() == [(0,)]
+
+
+OTHERS = [
+    f"{CREATE} other AS SELECT * FROM kacpc('visits', k=3, person='patient_id')",
+    f"{CREATE} other AS SELECT * FROM kacpc('seen', k=3)",
+    f"{CREATE} other AS SELECT * FROM kacpc('patients', k=5, children='visits')",
+    f"{CREATE} other AS SELECT * FROM kacpc('labs', k=3)",
+    f"{CREATE} other AS SELECT * FROM kacpc('notes', k=3, qi=['length'])",
+    "CREATE STREAMING ANONYMIZED VIEW other AS SELECT * FROM fads('labs', k=3, delta=100, order_by=['value'])",
+]
+
+
+@pytest.mark.parametrize("statement", OTHERS)
+def test_nothing_of_the_same_people_is_released_beside(con: Any, statement: str) -> None:
+    """By the same tables, by views over them, and by tables that a relation or a foreign key says are about them."""
+    con.execute("CREATE TABLE known (id INTEGER PRIMARY KEY, age INTEGER)")
+    con.execute("INSERT INTO known SELECT i, 30 FROM range(12) AS r (i)")
+    con.execute("CREATE TABLE notes (who INTEGER REFERENCES known (id), length INTEGER)")
+    con.execute("INSERT INTO notes SELECT i, i FROM range(12) AS r (i)")
+    con.execute("CREATE VIEW seen AS SELECT p.age FROM patients AS p")
+    con.execute("DELETE FROM labs WHERE value IS NULL")
+    dbanon.declare(con, "seen", age="quasi")
+    dbanon.relate(con, "labs", "patients", {"patient_id": "id"})
+    first = f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')"
+    if "notes" in statement:
+        dbanon.declare(con, "known", age="quasi")
+        con.execute("CREATE TABLE stays AS SELECT i % 12 AS id, i AS length FROM range(24) AS r (i)")
+        dbanon.declare(con, "stays", length="quasi")
+        first = f"{CREATE} safe AS SELECT * FROM kacpc('known', k=3, children='stays', key='id')"
+    con.execute(first)
+    for _ in ("published", "dropped"):
+        with pytest.raises(errors.SamePeople, match="the same people are in safe, "):
+            con.execute(statement)
+        assert made(con, "other%") == []
+        con.execute("DROP MATERIALIZED ANONYMIZED VIEW IF EXISTS safe")
+    assert dbanon.forget_release(con, "safe") == 1
+    con.execute(statement)
+    with pytest.raises(errors.SamePeople, match=r"people are in other.*a release of several tables cannot be"):
+        con.execute(first)
+    assert made(con) == []
+
+
+def test_others_are_released_as_ever(con: Any) -> None:
+    con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
+    con.execute("CREATE TABLE staff AS SELECT 20 + i AS age FROM range(12) AS r (i)")
+    con.execute(f"{CREATE} other AS SELECT * FROM kacpc('staff', k=3, qi=['age'])")
+    con.execute(f"{CREATE} labs_too AS SELECT * FROM kacpc('labs', k=3)")  # nobody said whom these are about
+
+
+def test_there_is_one_version(con: Any) -> None:
+    create = f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')"
+    con.execute(create)
+    rows = con.execute("FROM safe_visits").fetchall()
+    for statement in ("REFRESH MATERIALIZED ANONYMIZED VIEW safe", "FROM certificate('safe')"):
+        with pytest.raises(Exception, match="safe is a release of several tables, which has one version"):
+            con.execute(statement).fetchall()
+    with pytest.raises(dbanon.DbanonError, match="safe is a release of several tables"):
+        dbanon.publish(con, "safe", "safe.csv")
+    for again in (create, create.replace("CREATE", "CREATE OR REPLACE")):
+        with pytest.raises(errors.ReleaseExists, match="DROP MATERIALIZED ANONYMIZED VIEW safe first"):
+            con.execute(again)
+    assert con.execute(create.replace("VIEW", "VIEW IF NOT EXISTS")).fetchall() == []
+    with pytest.raises(errors.UnusedArgument, match="allow_delta"):
+        con.execute(create.replace("safe AS", "more WITH (allow_delta = true) AS"))
+    assert con.execute("FROM safe_visits").fetchall() == rows
+    con.execute("DROP MATERIALIZED ANONYMIZED VIEW safe")
+    con.execute("DROP MATERIALIZED ANONYMIZED VIEW IF EXISTS safe")
+    assert made(con) == []
+    assert con.execute("SELECT status FROM releases()").fetchall() == [("dropped",)]
+
+
+def test_a_release_that_was_changed_is_noticed(con: Any) -> None:
+    con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
+
+    def found() -> list[str]:
+        return [p.problem for p in doctor.problems(con) if p.kind == "release"]
+
+    assert found() == []
+    con.execute("DELETE FROM safe_visits WHERE class_id = 1")
+    assert found() == ["table safe_visits has other rows, another order or other columns than it was made with"]
+    con.execute("DROP TABLE safe_visits")
+    assert found() == ["table safe_visits is missing"]
+
+
+def test_what_the_gate_refuses_leaves_nothing(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    spoil = partial(broken_template.change, monkeypatch)
+    spoil("release/related/clustered.sql", "SELECT rid, class_id AS cluster", "SELECT rid, rid AS cluster")
+    with pytest.raises(duckdb.Error, match="release gate refused"):
+        con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
+    assert made(con) == made(con, "dbanon related%") == []
+    assert con.execute("FROM dbanon.related_release").fetchall() == []
+
+
+def test_a_table_without_published_rows_has_its_columns(con: Any) -> None:
+    con.execute(
+        "DELETE FROM visits WHERE patient_id NOT IN (SELECT patient_id FROM visits GROUP BY ALL "
+        "HAVING count(*) > 1 LIMIT 2)"
+    )  # two people are no class
+    con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
+    assert con.execute("FROM safe_visits").fetchall() == []
+    types = [row[:2] for row in con.execute("DESCRIBE safe_visits").fetchall()]
+    assert types == [row[:2] for row in con.execute("DESCRIBE FROM kacpc('visits', k=3, entity='patients')").fetchall()]
+
+
+def test_tables_of_several_databases_are_refused(con: Any) -> None:
+    """The ledger of one does not know what is released in the other."""
+    con.execute("ATTACH ':memory:' AS elsewhere")
+    con.execute("CREATE TABLE elsewhere.visits AS FROM visits; CREATE SCHEMA elsewhere.dbanon")
+    con.execute("CREATE TABLE elsewhere.dbanon.policy AS FROM dbanon.policy")
+    key = "key={'patient_id': 'id'}"
+    rows = con.execute(f"FROM kacpc('elsewhere.visits', k=3, entity='patients', {key})").fetchall()
+    assert rows
+    with pytest.raises(errors.InvalidArgument, match="children must be tables of one database"):
+        con.execute(f"{CREATE} safe AS FROM kacpc('elsewhere.visits', k=3, entity='patients', {key})")
+    con.execute("CREATE TEMP TABLE passing AS FROM visits")
+    con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('passing' AS table_name) FROM dbanon.policy "
+                "WHERE table_name = 'visits'")  # fmt: skip
+    with pytest.raises(errors.UnstableSource):
+        con.execute(f"{CREATE} safe AS FROM kacpc('passing', k=3, entity='patients', {key})")
+    assert made(con) == []
+
+
+def test_names(con: Any) -> None:
+    con.execute("CREATE TABLE classes AS FROM visits")
+    con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('classes' AS table_name) FROM dbanon.policy "
+                "WHERE table_name = 'visits'")  # fmt: skip
+    with pytest.raises(errors.InvalidArgument, match="tables of different names, none of them classes or metrics"):
+        con.execute(
+            f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='classes', key={{'patient_id': 'id'}})"
+        )
+    con.execute("CREATE TABLE safe_visits (x INTEGER)")
+    with pytest.raises(errors.ReleaseExists, match=r"safe_visits exists already\. Hint: choose another name"):
+        con.execute(f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')")
+    with pytest.raises(errors.OpenTransaction):
+        con.execute("BEGIN")
+        con.execute(f"{CREATE} safer AS SELECT * FROM kacpc('patients', k=3, children='visits')")
+    con.execute("ROLLBACK")
+    con.execute('CREATE SCHEMA "x\'); DROP TABLE t; --"')
+    con.execute(f'{CREATE} "x\'); DROP TABLE t; --"."😀 ""s""" AS FROM kacpc(\'patients\', k=3, children=\'visits\')')
+    assert made(con, "😀%") == ['😀 "s"', '😀 "s"_classes', '😀 "s"_metrics', '😀 "s"_visits']
+    con.execute('DROP MATERIALIZED ANONYMIZED VIEW "x\'); DROP TABLE t; --"."😀 ""s"""')
+    assert made(con, "😀%") == []
