@@ -187,6 +187,18 @@ FAULTS = {
         "l.candidates",
         ("tests/audit/test_attack.py",),
     ),
+    "majority guesses the rarest value": Fault(
+        "sql/audit/attack/majority.sql",
+        "(PARTITION BY place ORDER BY size DESC,",
+        "(PARTITION BY place ORDER BY size ASC,",
+        ("tests/audit/test_attack.py",),
+    ),
+    "a sample of an attack is the whole table": Fault(
+        "sql/audit/attack/drawn.sql",
+        "        LIMIT {{ sample }}\n",
+        "",
+        ("tests/audit/test_attack.py", "tests/reports/test_report.py"),
+    ),
     "refinement takes a record of a class that has none to spare": Fault(
         "dbanon/learn/refinement.py",
         "self.records - self.k, TOGETHER",
