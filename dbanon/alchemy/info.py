@@ -98,10 +98,13 @@ def pseudonym(
     prefix: str | None = None,
     key: str | None = None,
     scope: str | None = None,
+    person: bool = False,
     missing: Any = None,
 ) -> Info:
-    """`info` of an identifier that is published as its pseudonym; it is the person where no other column is."""
-    return _made("pseudonym", missing, format=format, length=length, prefix=prefix, key=key, scope=scope)
+    """`info` of an identifier that is published as its pseudonym. It is the person where no other column is; of several
+    pseudonyms the one with `person`."""
+    said = "true" if person else None
+    return _made("pseudonym", missing, format=format, length=length, prefix=prefix, key=key, scope=scope, person=said)
 
 
 def mask(*, first: int = 0, last: int = 0, character: str = "*", missing: Any = None) -> Info:

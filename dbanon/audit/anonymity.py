@@ -131,9 +131,13 @@ def _columns(function: str, source: Source, declared: Iterable[Declared], option
         return tuple(name for name in source.columns if roles.get(name) == role and name not in asked)
 
     qi, sensitive = found("qi", "quasi"), found("sensitive", "sensitive") if judges else ()
-    persons = [name for name in source.columns if roles.get(name) == stored_policy.person_role(roles.values())]
+    forms = {column(row.column, "dbanon.policy"): dict(row.settings.form) for row in declared}
+    persons = stored_policy.tellers((n, roles[n], forms.get(n, {})) for n in source.columns if n in roles)
     if options.get("person") is not None:
         persons = list(found("person", "person"))
+    if len(persons) > 1 and roles[persons[0]] == "pseudonym":
+        said = forms.get(persons[0], {}).get("person", "").lower() == "true"
+        raise errors.NoDataSubject(function, source.shown, persons, several=said)
     if len(persons) > 1:
         raise errors.TwoRoles(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
     if persons and asked.get(persons[0], "person") != "person":

@@ -70,6 +70,8 @@ def statement(call: Call) -> Sql:
             | _loss(tables, attributes)
         ),
         "facts": options["facts"],
+        "sample": options["sample"],
+        "tried": Sql("coded" if kind.name == "linkage" or options["sample"] is None else "drawn"),
         "targets": _targets(tables, kind),
         "has_person": _has_person(call, tables),
         "sources": [{**pairing.stands(function, s), **tables.fingerprints} for s in (tables.source, tables.release)],
@@ -112,7 +114,7 @@ def _register(call: Call, tables: Tables, hierarchies: Mapping[str, tuple[str, s
     }
 
 
-_WITHOUT_DEFAULT = ("register", "k", "l", "alpha")
+_WITHOUT_DEFAULT = ("register", "k", "l", "alpha", "sample")
 """Parameters that are not given unless the call gives them; the others have defaults and are never refused."""
 
 
@@ -212,7 +214,7 @@ def _sensitive(
     columns: list[dict[str, object]] = []
     for i, name in enumerate(tables.sensitive):
         true = tables.source.spelled(name)
-        if kind in ("prediction", "reconstruction"):
+        if kind in ("prediction", "reconstruction", "majority"):
             true = tables.source.column(tables.function, name, "sensitive")
         order = hierarchies.get(name)
         columns.append(
@@ -295,7 +297,14 @@ _PARAMETERS = (
         Real(0, 1, above=True),
         "minimality: the release lets no value have a greater share in a class; default: that of the ledger.",
     ),
-    Parameter("seed", Integer(0, SEEDS), "prediction: another seed, another split and forest.", 1),
+    Parameter(
+        "sample",
+        Integer(1),
+        "linkage, majority: records of the register (the source) that are tried, drawn by a hash; default: all.",
+    ),
+    Parameter(
+        "seed", Integer(0, SEEDS), "prediction: another seed, another split and forest; sample: other records.", 1
+    ),
     Parameter(
         "train",
         Real(0, 1, above=True),

@@ -78,9 +78,11 @@ def resolved(call: Call, *, judges: bool, counts_persons: bool = True, needs_sou
     sensitive = _released(function, release, source, declared, "sensitive", judged) if judges else ()
     person = options.text("person")
     persons: tuple[str, ...] = ()
-    if counts_persons:
-        role = stored_policy.person_role(row.role for row in declared)
-        persons = _released(function, release, source, declared, role, None if person is None else (person,))
+    if counts_persons and person is not None:
+        persons = _released(function, release, source, declared, "person", (person,))
+    elif counts_persons:
+        tellers = stored_policy.tellers((row.column, row.role, dict(row.settings.form)) for row in declared)
+        persons = tuple(name for name in release.columns if [name.lower()] == [t.lower() for t in tellers])
     roles: dict[str, str] = {}
     for role, names in (("qi", tuple(qi)), ("sensitive", sensitive), ("person", persons[:1])):
         for name in names:

@@ -113,6 +113,13 @@ def dbanon_shift_again(persons: Any, how: Any) -> Any:
     return udf_pseudonym.dbanon_shift_again(persons, how)
 
 
+def dbanon_together(rows: Any) -> Any:
+    """See dbanon.engine.udf_pseudonym."""
+    from dbanon.engine import udf_pseudonym
+
+    return udf_pseudonym.dbanon_together(rows)
+
+
 def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
     """See dbanon.engine.udf_pseudonym."""
     from dbanon.engine import udf_pseudonym

@@ -150,6 +150,7 @@ _ARROW = (
     (called.dbanon_pseudonym, "VARCHAR"),
     (called.dbanon_pseudonym_again, "VARCHAR"),
     (called.dbanon_pseudonym_length, "INTEGER"),
+    (called.dbanon_together, "BIGINT[][]"),
     (called.dbanon_shift, "INTEGER"),
     (called.dbanon_shift_again, "INTEGER"),
 )

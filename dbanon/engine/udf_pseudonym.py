@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from dbanon.engine.tables import array
-from dbanon.pseudonym import key, making, recomputed
+from dbanon.pseudonym import key, making, recomputed, together
 from dbanon.pseudonym.form import Form
 
 
@@ -44,6 +44,17 @@ def dbanon_pseudonym_length(lists: Any, how: Any) -> Any:
         return [making.least_length(t or [], key.find(told["key"]), told["scope"], _form(told)) for t in all_texts]
 
     return _made(lists, how, of, pa.int32())
+
+
+def dbanon_together(rows: Any) -> Any:
+    """Of rows, STRUCT(label VARCHAR, size BIGINT, links VARCHAR[])[], what each is a part of (`together.alike`), in the
+    order of the list. None of no rows."""
+    type_ = pa.list_(pa.list_(pa.int64()))
+
+    def of(one: list[dict[str, Any]] | None) -> list[list[int]]:
+        return together.alike([together.Row(r["label"], r["size"], tuple(r["links"])) for r in one or ()])
+
+    return pa.array([of(one) for one in array(rows).to_pylist()], type_)
 
 
 def _made(values: Any, how: Any, make: Callable[[list[Any], dict[str, Any]], list[Any]], type_: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, listed
 
@@ -45,18 +45,32 @@ class UnreadableKeyReference(DbanonError):
         )
 
 
-class TwoPseudonyms(DbanonError):
-    """Several columns of one release with the role pseudonym."""
+class NoDataSubject(DbanonError):
+    """Several columns of a table with the role pseudonym, and nothing that says which of them is the person."""
 
     outcome = "refused"
-    words = "have the role pseudonym, and a release has one"
+    words = "have the role pseudonym, and"
 
-    def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
+    def __init__(self, function: str, table: str, columns: Iterable[str], several: bool = False) -> None:
         columns = list(columns)
         super().__init__(
-            f"{function}: {listed(columns)} of {table} have the role pseudonym, and a release has one: rows that are "
-            "linked by several chains of pseudonyms cannot be judged by person. Hint: withhold all but the one of the "
-            f"data subject, withhold = ['{columns[-1]}'], or give it the role identifier."
+            f"{function}: {listed(columns)} of {table} have the role pseudonym, and "
+            f"{'several say that they are' if several else 'nothing says which of them is'} the data subject, whose "
+            f"rows k and the models count as one person's. Hint: say it of one of them in dbanon.policy, "
+            f"form = {{'person': 'true'}} of {columns[0]}, or give a column the role person."
+        )
+
+
+class UnlikeForms(DbanonError):
+    """Pseudonyms of one key and scope in two columns that are written in different forms."""
+
+    words = "share a key and a scope, and not"
+
+    def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
+        super().__init__(
+            f"{function}: the pseudonyms {listed(columns)} of {table} share a key and a scope, and not format, length "
+            "and prefix. Equal values have one pseudonym there, which must be written alike. Hint: give them one form "
+            "in dbanon.policy, or leave the scope of one out, so that equal values differ."
         )
 
 
@@ -105,19 +119,29 @@ class SharedPseudonym(DbanonError):
         )
 
 
+def _show(columns: Sequence[str]) -> str:
+    """What pseudonyms tell, in words."""
+    if len(columns) == 1:
+        return f"the pseudonym {columns[0]} shows which rows are of one person"
+    return f"the pseudonyms {', '.join(columns)} show which rows belong together"
+
+
+def _withhold(columns: Sequence[str]) -> str:
+    return f"withhold {'the pseudonym' if len(columns) == 1 else 'one of them'}, withhold = ['{columns[-1]}']"
+
+
 class LinkedAlone(DbanonError):
     """Persons whose rows, linked by their pseudonym, single them out."""
 
     outcome = "refused"
     words = "alone by their linked rows"
 
-    def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
+    def __init__(self, function: str, table: str, columns: Sequence[str], count: object, k: int) -> None:
         super().__init__(
-            f"{function}: {count} persons of {table} are alone by their linked rows: the pseudonym {column} shows "
-            f"which rows are of one person, and fewer than k = {k} persons have rows in the same classes, as often. "
-            f"Hint: withhold the pseudonym, withhold = ['{column}'], generalize more (min_level, grid, fewer columns "
-            "in qi), try an algorithm that leaves equal records together (mondrian, datafly), or publish one row a "
-            "person."
+            f"{function}: {count} persons of {table} are alone by their linked rows: {_show(columns)}, and fewer than "
+            f"k = {k} persons have rows in the same classes, as often. Hint: {_withhold(columns)}, generalize more "
+            "(min_level, grid, fewer columns in qi), try an algorithm that leaves equal records together (mondrian, "
+            "datafly), or publish one row a person."
         )
 
 
@@ -127,11 +151,12 @@ class LinkedModel(DbanonError):
     outcome = "refused"
     words = "do not meet .* by the linked rows of their persons"
 
-    def __init__(self, function: str, table: str, column: str, parameter: str, sensitive: str, count: object) -> None:
+    def __init__(
+        self, function: str, table: str, columns: Sequence[str], parameter: str, sensitive: str, count: object
+    ) -> None:
         super().__init__(
             f"{function}: {count} groups of persons of {table} do not meet {parameter} of {sensitive} by the linked "
-            f"rows of their persons: the pseudonym {column} shows which rows are of one person. Hint: withhold the "
-            f"pseudonym, withhold = ['{column}'], or generalize more."
+            f"rows of their persons: {_show(columns)}. Hint: {_withhold(columns)}, or generalize more."
         )
 
 
@@ -141,12 +166,14 @@ class LinkedRare(DbanonError):
     outcome = "refused"
     words = "values that their linked rows have together"
 
-    def __init__(self, function: str, table: str, column: str, values: Iterable[str], count: object, k: int) -> None:
+    def __init__(
+        self, function: str, table: str, columns: Sequence[str], values: Iterable[str], count: object, k: int
+    ) -> None:
         values = list(values) or [""]
         super().__init__(
             f"{function}: {count} persons of {table} have values that their linked rows have together with fewer than "
-            f"k = {k} persons, in {listed(values)}; the pseudonym {column} links them. Hint: withhold the pseudonym or "
-            f"these columns, or accept what a column adds with allow_rare = ['{values[-1]}']."
+            f"k = {k} persons, in {listed(values)}; {_show(columns)}. Hint: {_withhold(columns)}, or these columns, or "
+            f"accept what a column adds with allow_rare = ['{values[-1]}']."
         )
 
 

@@ -13,7 +13,7 @@ from dbanon.functions.options import Options
 from dbanon.models import demand
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.source.catalog import Source
-from dbanon.source.stored_policy import Declared, Settings
+from dbanon.source.stored_policy import Declared, Settings, tellers
 
 ROLES = ("identifier", "person", "quasi", "sensitive", "other", *KNOWN)
 """Roles of dbanon.policy. identifier and person are withheld; person also tells data subjects apart, and so does
@@ -42,8 +42,8 @@ class Roles:
     """What each published column of one call is. Orders: quasi as declared or asked, others as in the table.
 
     `orders` names the hierarchies of sensitive columns: how far their values are apart for t-closeness. `made` are the
-    columns that are published as something made of them, with their roles (pseudonym, mask, shift); the pseudonym is
-    the `person` where no other column is.
+    columns that are published as something made of them, with their roles (pseudonym, mask, shift); a pseudonym is the
+    `person` where no other column is: of several the one that says so in the policy.
     """
 
     quasi: tuple[Quasi, ...]
@@ -124,10 +124,8 @@ def resolve(
     if len(persons) > 1:
         raise errors.TwoRoles(function, source.shown, persons[1], ("person", f"person of {persons[0]}"))
     made = {name: role for name, role in roles.items() if role in KNOWN}
-    pseudonyms = [name for name, role in made.items() if role == "pseudonym"]
-    if len(pseudonyms) > 1:
-        raise errors.TwoPseudonyms(function, source.shown, pseudonyms)
-    persons += pseudonyms
+    if not persons and (subject := _subject(asked, policy)) is not None and subject in made:
+        persons = [subject]
     return Roles(
         quasi=quasi,
         sensitive=tuple(name for name in source.columns if roles[name] == "sensitive"),
@@ -138,14 +136,30 @@ def resolve(
     )
 
 
+def _subject(asked: _Asked, policy: Mapping[str, Declared]) -> str | None:
+    """The pseudonym that tells persons apart where no other column does; NoDataSubject where several might."""
+    if any(row.role == "person" for row in policy.values()):
+        return None
+    found = tellers((name, row.role, dict(row.settings.form)) for name, row in policy.items())
+    if len(found) > 1:
+        said = dict(policy[found[0]].settings.form).get("person", "").lower() == "true"
+        raise errors.NoDataSubject(asked.function, asked.table, found, several=said)
+    return found[0] if found else None
+
+
 def _roles(asked: _Asked, policy: Mapping[str, Declared]) -> dict[str, str]:
     """The role of each column; Undeclared where the call publishes one that the policy does not name."""
     wanted = _request(asked)
     known = {row.role: name for name, row in policy.items()}
+    subject = _subject(asked, policy)
     roles: dict[str, str] = {}
     for name in asked.source.columns:
         before = policy[name].role if name in policy else None
+        if wanted.get(name) == "person" and subject is not None and name != subject:
+            raise errors.LoosensPolicy(asked.function, asked.table, subject, "pseudonym", "another person column")
         roles[name] = _allowed(asked, name, before, wanted.get(name), known)
+        if name == subject and roles[name] in ("identifier", WITHHELD):
+            roles[name] = "person"  # withheld, it still tells persons apart
         if policy and before is None and roles[name] in _PUBLISHED:
             raise errors.Undeclared(asked.function, asked.table, name, roles[name])
     return roles
@@ -234,8 +248,6 @@ def _allowed(asked: _Asked, name: str, declared: str | None, wanted: str | None,
         return WITHHELD if given else declared
     if wanted not in _TIGHTER[declared] or (declared == "person" and wanted == WITHHELD):
         raise errors.LoosensPolicy(asked.function, asked.table, name, declared, wanted)
-    if declared == "pseudonym" and "person" not in known:
-        return "person"  # withheld, it still tells persons apart
     return wanted
 
 

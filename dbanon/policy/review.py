@@ -94,8 +94,8 @@ def reviewed(call: Call, source: Source, columns: Sequence[Reviewed], known: Sql
     at = _Place.of(call, source)
     literals = [row for place, column in enumerate(columns) for row in _fixed(call, at, place, column)]
     types = dict.fromkeys(("topic", "column_name", "finding", "statement"), "VARCHAR")
-    teller = stored_policy.person_role(c.role for c in columns if c.role)
-    person = next((person_value(identifier(c.name), c.type) for c in columns if c.role == teller), None)
+    tellers = stored_policy.tellers((c.name, c.role, dict(c.settings.form)) for c in columns if c.role)
+    person = next((person_value(identifier(c.name), c.type) for c in columns if [c.name] == tellers), None)
     counted = [
         {
             "place": place,

@@ -8,7 +8,7 @@ from dbanon import errors
 from dbanon.policy.repeated_identifiers import Declared, Relation, binds
 from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import person_value
-from dbanon.source.stored_policy import person_role
+from dbanon.source.stored_policy import tellers
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.template import fill, later, message
 
@@ -24,8 +24,8 @@ def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dic
     unchanged = [row for row in known if row.role.lower() in ("sensitive", "other")]
     if not unchanged:
         return None
-    teller = person_role(row.role for row in known)
-    people = [types[row.column.lower()] for row in known if row.role.lower() == teller]
+    named = tellers((row.column, row.role, dict(row.form)) for row in known)
+    people = [types[row.column.lower()] for row in known if [row.column] == named]
     person = next((person_value(identifier(name), type_) for name, type_ in people), None)
     values = []
     for row in unchanged:

@@ -14,11 +14,13 @@ MOST_DAYS = 36_500
 
 @dataclass(frozen=True)
 class Pseudonym:
-    """A pseudonym: its form, where the key is, and the scope that several releases share (None: each has its own)."""
+    """A pseudonym: its form, where the key is, the scope that several releases share (None: each has its own), and
+    whether it says of itself that it is the person."""
 
     form: Form
     key: str
     scope: str | None
+    is_person: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Shift:
 Made = Pseudonym | Mask | Shift
 
 KNOWN = {
-    "pseudonym": ("format", "length", "prefix", "key", "scope"),
+    "pseudonym": ("format", "length", "prefix", "key", "scope", "person"),
     "mask": ("first", "last", "character"),
     "shift": ("days", "key", "scope"),
 }
@@ -68,7 +70,9 @@ def made(column: str, role: str, given: Mapping[str, str]) -> Made:
         raise errors.InvalidForm(column, "scope", scope[:40], "a name of 1 to 200 characters")
     if role == "pseudonym":
         of = form.form(column, given.get("format"), given.get("length"), given.get("prefix"))
-        return Pseudonym(of, reference, scope)
+        if given.get("person", "true").lower() != "true":
+            raise errors.InvalidForm(column, "person", given["person"][:40], "true, or left out")
+        return Pseudonym(of, reference, scope, "person" in given)
     if "days" not in given:
         raise errors.InvalidForm(column, "days", None, f"an integer from 1 to {MOST_DAYS} (form = {{'days': 30}})")
     return Shift(_whole(column, "days", given["days"], 1, MOST_DAYS), reference, scope)

@@ -189,10 +189,10 @@ def unchanged(call: Publication) -> list[PassthroughColumn]:
             i=i,
             read=_made(call, name) if name in call.made else call.read(name),
             is_sensitive=name in roles.sensitive,
-            check_rare=(name in roles.other or (name in call.made and name != call.link))
+            check_rare=(name in roles.other or (name in call.made and name not in call.links))
             and name.lower() not in allowed
             and call.larger is None,
-            links=name == call.link,
+            links=name in call.links,
             say_rare=message(
                 errors.RareOther(function, table, name, later("count(*)"), call.k, roles.made.get(name, "other"))
             ),

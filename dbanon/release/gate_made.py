@@ -7,8 +7,9 @@ share no code with those that made the columns, and its masks and dates are othe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from dbanon.pseudonym import key as keys
 from dbanon.release.gate_codes import FLOATS, column
 from dbanon.release.publication import Publication
 from dbanon.sqltext.quote import Sql, text
@@ -24,10 +25,7 @@ def read(call: Publication, name: str) -> Sql:
     if role == "mask":
         return _masked(told(call, name), form)
     if role == "pseudonym":
-        kind = form.get("format", "hex").lower()
-        length = int(form.get("length", _LENGTHS[kind]))
-        how = _keyed(call, form) | {"format": kind, "length": length, "prefix": form.get("prefix", "")}
-        return Sql(f"dbanon_pseudonym_again({told(call, name)}, {text(json.dumps(how))})")
+        return Sql(f"dbanon_pseudonym_again({told(call, name)}, {text(json.dumps(_written(call, name, form)))})")
     days = Sql(f"dbanon_shift_again({told(call, str(call.roles.person))}, {_days(call, form)})")
     return _shifted(column(call, name), call.source.columns[name], days)
 
@@ -42,12 +40,45 @@ def told(call: Publication, name: str) -> Sql:
     return Sql(f"({value})::VARCHAR")
 
 
-def link(call: Publication) -> str | None:
-    """The column whose pseudonyms leave."""
+def links(call: Publication) -> list[str]:
+    """The columns whose pseudonyms leave, in the table's order."""
     lowered = {n.lower() for p in ("withhold", "identifier") for n in call.options.columns(p)}
     lowered.add((call.options.text("person") or "").lower())
-    shown = [n for n in call.source.columns if n.lower() not in lowered and _declared(call, n)[0] == "pseudonym"]
-    return shown[0] if shown else None
+    return [n for n in call.source.columns if n.lower() not in lowered and _declared(call, n)[0] == "pseudonym"]
+
+
+def are_alike(call: Publication, names: Sequence[str]) -> bool:
+    """Whether pseudonyms that are equal where values are equal are also written alike: readers see that they are."""
+    forms: dict[tuple[str, object], set[str]] = {}
+    for name in names:
+        how = _written(call, name, _declared(call, name)[1])
+        whose = keys.find(str(how["key"])).id, how["scope"]
+        forms.setdefault(whose, set()).add(json.dumps([how["format"], how["length"], how["prefix"]]))
+    return all(len(of) == 1 for of in forms.values())
+
+
+def _written(call: Publication, name: str, form: Mapping[str, str]) -> dict[str, object]:
+    """How the pseudonyms of a column are made. Of several of a table only those of the person have the scope of the
+    release as it is."""
+    kind = form.get("format", "hex").lower()
+    length = int(form.get("length", _LENGTHS[kind]))
+    how = _keyed(call, form) | {"format": kind, "length": length, "prefix": form.get("prefix", "")}
+    several = [row.role.lower() for row in call.policy.declared].count("pseudonym") > 1
+    if several and name.lower() != person(call) and "scope" not in form:
+        how["scope"] = "column " + json.dumps([call.scope, name.lower()])
+    return how
+
+
+def person(call: Publication) -> str | None:
+    """The column by which persons must be counted, in lower case; None where the policy and the call say nothing."""
+    declared = {row.column.lower(): (row.role.lower(), dict(row.settings.form)) for row in call.policy.declared}
+    asked = call.options.text("person")
+    if asked is not None:
+        return asked.lower()
+    named = [name for name, (role, _) in declared.items() if role == "person"]
+    named += [n for n, (of, form) in declared.items() if of == "pseudonym" and form.get("person", "").lower() == "true"]
+    named += [name for name, (role, _) in declared.items() if role == "pseudonym"]
+    return named[0] if named else None
 
 
 def _declared(call: Publication, name: str) -> tuple[str, Mapping[str, str]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import ClassVar
 
+from dbanon import errors
 from dbanon.release import gate_made
 from dbanon.release.gate_codes import DAYS, DECIMAL, FLOATS, LARGE, WHOLE, column
 from dbanon.release.publication import Publication
@@ -101,8 +102,10 @@ Rule = CategoryRule | NumberRule
 
 @dataclass(frozen=True)
 class LinkRule:
-    """How the gate reads the column whose pseudonyms leave: its text, what is made of it, and what tells how."""
+    """How the gate reads a column whose pseudonyms leave: its place among those that leave unchanged, its text, what is
+    made of it, and what tells how."""
 
+    i: int
     told: Sql
     made: Sql
     how: Sql
@@ -115,7 +118,7 @@ class GateRules:
     `rules` has one of each quasi-identifier of the call; `loses` and `varies` say whether the gate has a formula for
     losses and square errors. `leave` are the names of the columns that may leave, in order. `source_columns` are what
     is read of the source, twice where `source_twice`; `read_unchanged` and `read_person` read those that are no
-    quasi-identifiers, and `read_link` the one whose pseudonyms leave.
+    quasi-identifiers, and `read_links` those whose pseudonyms leave.
     """
 
     rules: tuple[Rule, ...]
@@ -124,7 +127,7 @@ class GateRules:
     leave: Sql
     read_unchanged: tuple[Sql, ...]
     read_person: Sql | None
-    read_link: LinkRule | None
+    read_links: tuple[LinkRule, ...]
     source_twice: bool
     source_columns: tuple[Sql, ...]
 
@@ -145,7 +148,7 @@ def rules(call: Publication) -> GateRules:
         leave=Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
         read_unchanged=tuple(_as_it_is(call, name) for name in call.source.columns if name in shown),
         read_person=_person(call),
-        read_link=_link(call),
+        read_links=_links(call),
         source_twice=call.source.is_table and not call.continuity.leaves_out,
         source_columns=tuple(identifier(name) for name in call.source.columns if name.lower() in read),
     )
@@ -393,15 +396,22 @@ def _plain(call: Publication, name: str) -> Sql:
 
 def _person(call: Publication) -> Sql | None:
     """The gate's own reading of the person."""
+    wanted = gate_made.person(call)
+    if wanted is not None and wanted != (call.roles.person or "").lower():
+        raise errors.GateRefused(call.function, "columns of persons that are not counted by", 1)
     if call.roles.person is None:
         return None
     name, type_ = _plain(call, call.roles.person), call.source.columns[call.roles.person]
     return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in FLOATS else name
 
 
-def _link(call: Publication) -> LinkRule | None:
-    """How the gate reads the pseudonym that leaves; None where none does."""
-    name = gate_made.link(call)
-    if name is None or name not in call.made:  # not made where nothing is released
-        return None
-    return LinkRule(gate_made.told(call, name), gate_made.read(call, name), call.made[name].told)
+def _links(call: Publication) -> tuple[LinkRule, ...]:
+    """How the gate reads the pseudonyms that leave; UnlikeForms where two that are equal are written differently."""
+    names = [name for name in gate_made.links(call) if name in call.made]  # not made where nothing is released
+    if not gate_made.are_alike(call, names):
+        raise errors.UnlikeForms(call.function, call.source.shown, names)
+    at = {name: i for i, name in enumerate(call.unchanged)}
+    return tuple(
+        LinkRule(at[name], gate_made.told(call, name), gate_made.read(call, name), call.made[name].told)
+        for name in names
+    )

@@ -53,10 +53,13 @@ def resolve(
 ) -> dict[str, MadeColumn]:
     """The columns of one call that are made; `scope` is whose pseudonyms are equal unless the policy names another.
 
-    The keys are looked for here, so that what is wrong with one is said before anything is read. Raises InvalidForm,
-    UnreadableKeyReference, KeyMissing, WeakKey, NotMade (a type or a person that does not fit).
+    Of several pseudonyms each has a scope of its own within this one, but for that of the person: equal values of two
+    columns have unequal pseudonyms. The keys are looked for here, so that what is wrong with one is said before
+    anything is read. Raises InvalidForm, UnreadableKeyReference, KeyMissing, WeakKey, NotMade (a type or a person that
+    does not fit), UnlikeForms.
     """
     forms = {row.column.lower(): dict(row.settings.form) for row in declared}
+    several = sum(row.role.lower() == "pseudonym" for row in declared) > 1
     found = {}
     for name, role in roles.made.items():
         shown, type_ = f"{source.shown}.{name}", source.columns[name]
@@ -76,10 +79,27 @@ def resolve(
             role,
             of,
             type_ if role == "shift" else "VARCHAR",
-            _how(of, scope),
+            _how(of, scope if not several or role == "shift" or name == roles.person else own_scope(scope, name)),
             None if key is None else key.id,
         )
+    _check_forms(function, source, found)
     return found
+
+
+def own_scope(scope: str, column: str) -> str:
+    """The scope of a pseudonym that is not the only one of its table, nor the person's."""
+    return f"column {json.dumps([scope, column.lower()])}"
+
+
+def _check_forms(function: str, source: Source, made: Mapping[str, MadeColumn]) -> None:
+    """UnlikeForms where columns share key and scope, by which one value leaves alike in all of them, and not the form:
+    readers who know how pseudonyms are written would link what the gate sees as two."""
+    seen: dict[tuple[str | None, str | None], tuple[str, object]] = {}
+    for name, of in made.items():
+        if isinstance(of.of, Pseudonym):
+            first, form = seen.setdefault((of.key_id, of.scope), (name, of.of.form))
+            if form != of.of.form:
+                raise errors.UnlikeForms(function, source.shown, [first, name])
 
 
 def _how(of: Made, scope: str) -> dict[str, object]:

@@ -68,23 +68,27 @@ def refusals(call: Publication, quasi: Sequence[QuasiColumn], sensitive: Sequenc
     said = {
         name: message(errors.GateRefused(call.function, what, later(count))) for name, (what, count) in refused.items()
     }
-    return said | ({} if call.link is None else _of_links(call, call.link, sensitive))
+    return said | (_of_links(call, sensitive) if call.links else {})
 
 
-def _of_links(call: Publication, link: str, sensitive: Sequence[SensitiveColumn]) -> dict[str, Sql]:
-    """What the gate says of the pseudonym that links rows."""
-    function, table = call.function, call.source.shown
-    length, least = int(str(call.made[link].how["length"])), later("(SELECT coalesce(least, 0) FROM merged)")
+def _of_links(call: Publication, sensitive: Sequence[SensitiveColumn]) -> dict[str, Sql]:
+    """What the gate says of the pseudonyms that link rows; of two values that share one by the column's number."""
+    function, table, links = call.function, call.source.shown, call.links
     allowed = {n.lower() for n in call.options.columns("allow_rare")}
-    rare = [n for n in call.unchanged if n not in (*call.roles.sensitive, link) and n.lower() not in allowed]
+    rare = [n for n in call.unchanged if n not in (*call.roles.sensitive, *links) and n.lower() not in allowed]
     alone, rarely = (later(f"(SELECT persons FROM {of})") for of in ("alone", "rarely"))
-    merged = later("(SELECT texts FROM merged)")
     said: dict[str, Exception] = {
-        "merged": errors.SharedPseudonym(function, f"{table}.{link}", merged, length, least),
-        "alone": errors.LinkedAlone(function, table, link, alone, call.k),
-        "rarely": errors.LinkedRare(function, table, link, rare, rarely, call.k),
+        "alone": errors.LinkedAlone(function, table, links, alone, call.k),
+        "rarely": errors.LinkedRare(function, table, links, rare, rarely, call.k),
     }
+    for i, name in enumerate(call.unchanged):
+        if name in links:
+            length = int(str(call.made[name].how["length"]))
+            merged, least = (later(f"(SELECT {of} FROM merged_{i})") for of in ("texts", "coalesce(least, 0)"))
+            said[f"merged{i}"] = errors.SharedPseudonym(function, f"{table}.{name}", merged, length, least)
     for model in (model for of in sensitive for model in of.models):
         count = later(f"followed_{model.number}.classes")
-        said[f"followed{model.number}"] = errors.LinkedModel(function, table, link, model.parameter, model.plain, count)
+        said[f"followed{model.number}"] = errors.LinkedModel(
+            function, table, links, model.parameter, model.plain, count
+        )
     return {name: message(error) for name, error in said.items()}

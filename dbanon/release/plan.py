@@ -95,7 +95,7 @@ class Columns:
     check_together: bool
     tying: tuple[PassthroughColumn, ...]
     tie_by: str
-    link: PassthroughColumn | None
+    links: tuple[PassthroughColumn, ...]
     flat_count: int
     built_count: int
 
@@ -107,7 +107,7 @@ class Columns:
             self,
             unchanged=unchanged,
             tested=tuple(s for s in self.tested if s.u in left),
-            link=next((u for u in unchanged if u.is_link), None),
+            links=tuple(u for u in unchanged if u.is_link),
             quasi_output=tuple(c for c in self.quasi_output if c.plain in names),
         )
 
@@ -189,7 +189,7 @@ def plan(call: Publication) -> Plan:
 def statement(call: Publication) -> str:
     """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
     of = plan(call)
-    values = of.values | {"follows": of.columns.link is not None}
+    values = of.values | {"follows": bool(of.columns.links)}
     if call.kind == "metrics":
         values["metrics"] = _metrics(of, values, bool(call.options.get("divergence")))
     if call.kind == "inference":
@@ -247,7 +247,7 @@ def _columns(call: Publication) -> tuple[Columns, Names]:
         check_together=sum(u.check_rare for u in unchanged) > 1,
         tying=tying,
         tie_by=column_views.tie_by(call, tying),
-        link=next((u for u in unchanged if u.is_link), None),
+        links=tuple(u for u in unchanged if u.is_link),
         flat_count=sum(not a.is_number and a.hierarchy is None for a in call.attributes),
         built_count=sum(a.is_number for a in call.attributes) if call.run.levels else 0,
     )
@@ -331,7 +331,7 @@ def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[M
         "person": person,
         "number": any(q.is_number for q in columns.quasi),
         "unchanged": any(not u.is_link for u in columns.unchanged),
-        "link": columns.link is not None,
+        "link": bool(columns.links),
         "divergence": divergence,
         "missing": bool(of.reading.coded),
         "prepared": bool(of.reading.bounds or of.reading.distinct),

@@ -122,9 +122,9 @@ class Publication:
     scope: str = ""
 
     @property
-    def link(self) -> str | None:
-        """The column whose pseudonyms show which rows are of one person; None where none is published."""
-        return next((name for name, of in self.made.items() if of.role == "pseudonym"), None)
+    def links(self) -> tuple[str, ...]:
+        """The columns whose pseudonyms show which rows belong together, of one person as a rule."""
+        return tuple(name for name, of in self.made.items() if of.role == "pseudonym")
 
     @property
     def unchanged(self) -> tuple[str, ...]:

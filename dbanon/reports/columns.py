@@ -19,11 +19,13 @@ FREQUENT = 5
 
 @dataclass(frozen=True)
 class Before:
-    """The source of a release that is as it was: as SQL to be shown and to be run, and its columns."""
+    """The source of a release that is as it was: as SQL to be shown and to be run, who a person is, and its name, as
+    table functions take it."""
 
     shown: Sql
     run: Sql
     person: str | None
+    name: str
 
 
 def loss(asking: Asking, before: Before | None) -> Section:

@@ -18,7 +18,7 @@ from dbanon.functions.parameter_types import Flag, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.plots.drawing import library
-from dbanon.reports import classes, columns, opening, page, risks
+from dbanon.reports import attacks, classes, columns, opening, page, risks
 from dbanon.reports.asking import Asking
 from dbanon.reports.columns import Before
 from dbanon.reports.parts import Section
@@ -132,8 +132,10 @@ def _sections(asking: Asking, before: Before | None, population: str | None) -> 
         columns.values(asking, before),
         classes.leading(asking),
     ]
+    if not asking.outgoing:
+        found.append(attacks.attacks(asking, before))
     if before is not None:
-        found += [risks.attacks(asking), risks.query_error(asking)]
+        found.append(risks.query_error(asking))
     return [*found, opening.unprotected(lines)]
 
 
@@ -166,7 +168,7 @@ def _source(entry: Entry, session: Session, cursor: Any) -> tuple[Before | None,
     source = now.source
     shown = source.sql if names.is_file(source.table) else qualified(source.schema, source.table)
     person = next((column for column, role in entry.roles.items() if role == "person"), None)
-    return Before(shown, source.sql, person), None
+    return Before(shown, source.sql, person, _named(source, entry)), None
 
 
 @contextlib.contextmanager

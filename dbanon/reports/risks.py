@@ -1,4 +1,4 @@
-"""What a release leaves at risk: re-identification, disclosure, attacks; and how wrong answers on it are."""
+"""What a release leaves at risk: re-identification and disclosure; and how wrong answers on it are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dbanon.errors import DbanonError
 from dbanon.plots import inline
-from dbanon.reports.asking import Asking, values
+from dbanon.reports.asking import Asking
 from dbanon.reports.parts import Facts, Note, Part, Plot, Section, Table, shown
 from dbanon.views.certificate import Line
 
@@ -57,74 +57,6 @@ def _numbers(asking: Asking, name: str, caption: str, given: Mapping[str, object
 
 def _brief(value: str) -> str:
     return shown(float(value)) or ""
-
-
-# --- attacks -------------------------------------------------------------------------------------------------
-
-_ATTACKS = {
-    "homogeneity": "Who finds somebody's class reads off a sensitive value that all of its records share.",
-    "background": "Who finds somebody's class, and knows one value of it that they do not have, is left with a single "
-    "one.",
-    "similarity": "Who finds somebody's class learns that its sensitive values are all of one kind, by their "
-    "hierarchy.",
-    "skewness": "Who finds somebody's class is surer of a sensitive value than without the release, by a chance of 0.2 "
-    "or more.",
-    "minimality": "Who knows the algorithm, and that it generalized no more than it had to, concludes that a value was "
-    "too frequent among some records.",
-    "reconstruction": "Who guesses exact values behind those that are published, and the sensitive value with them.",
-    "downcoding": "Who knows that ranges and nodes are as tight as they can be concludes that some records lie at "
-    "their ends.",
-}
-"""Attacks that are tried, and what each does."""
-
-
-_TELLING = "value <> 0 OR (value = 0 AND name IN ('guesses', 'observed'))"
-"""Rows of attack_summary that say something."""
-
-
-def attacks(asking: Asking) -> Section:
-    """What each attack gains, by the source."""
-    parts: list[Part] = []
-    for kind, does in _ATTACKS.items():
-        if kind == "minimality" and asking.entry.options.get("alpha") is None:
-            continue
-        if kind != "downcoding" and not asking.shape.sensitive:
-            continue
-        columns = ("attribute", "name", "value", "description")
-        try:
-            asked = asking.function("attack_summary", columns, {"kind": kind}, _TELLING)
-        except DbanonError as problem:
-            if kind != "similarity":  # it takes a hierarchy of sensitive values, which few have
-                parts.append(Note(f"{kind.capitalize()}: this could not be tried. {problem}"))
-            continue
-        rows = asking.rows(asked)
-        parts.append(Note(f"{does} {_result(rows)}", kind.capitalize()))
-        parts.append(Table(f"The numbers of {kind}", ("column", "number", "value", "what it is"), rows, asked.shown))
-    said = [
-        "These attackers read the release and know whom they look for. The source says how often they are right. "
-        "Prediction (a model learns from the release) and linkage (a table of known people) are not tried here: "
-        "attack_summary does both."
-    ]
-    return Section("attacks", "Attacks", said, parts)
-
-
-def _result(rows: Sequence[Sequence[object]]) -> str:
-    """What came of it, column by column, in words."""
-    said = []
-    for column in dict.fromkeys(row[0] for row in rows):
-        of = values([row[1:] for row in rows if row[0] == column])
-        if of.get("guesses"):
-            told = f"{shown(of['guesses'])} guesses are sure enough, about {shown(of.get('exposed_people', 0))} people"
-            told += f", and a share of {shown(of['observed'])} is right" if "observed" in of else ""
-            said.append(f"{shown(column)}: {told}.")
-        if of.get("success"):
-            said.append(f"{shown(column)}: a share of {shown(of['success'])} of the records is guessed exactly.")
-        if of.get("known"):
-            said.append(f"{shown(column)}: {shown(of['known'])} records are known to be there, though not whose.")
-    return " ".join(said) if any("sure" in one for one in said) else " ".join(["No guess is sure enough.", *said])
-
-
-# --- answers -------------------------------------------------------------------------------------------------
 
 
 def query_error(asking: Asking) -> Section:

@@ -119,9 +119,18 @@ def form(stored: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(given.items()))
 
 
-def person_role(roles: Iterable[str]) -> str:
-    """The role of the column that tells persons apart, where there is one: person, else the pseudonym of one."""
-    return "person" if "person" in {role.lower() for role in roles} else "pseudonym"
+def tellers(rows: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[str]:
+    """Of columns with their roles and forms, those that tell persons apart: of the role person, else a pseudonym. Of
+    several pseudonyms it is the one that says so; several are told where none says so, or several do.
+
+    >>> tellers([("patient", "pseudonym", {"person": "true"}), ("visit", "pseudonym", {})])
+    ['patient']
+    """
+    known = [(name, role.lower(), form) for name, role, form in rows]
+    persons = [name for name, role, _ in known if role == "person"]
+    pseudonyms = [(name, form) for name, role, form in known if role == "pseudonym"]
+    said = [name for name, form in pseudonyms if form.get("person", "").lower() == "true"]
+    return persons or said or [name for name, _ in pseudonyms]
 
 
 class Policy(NamedTuple):

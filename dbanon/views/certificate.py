@@ -270,8 +270,10 @@ class Certificate:
             if role in KNOWN:
                 key = "" if outside or column not in self.entry.keys else f"; key and scope: {self.entry.keys[column]}"
                 yield Line("made", f"{role} of {column}", _MADE[role] + key)
-        if self.entry.link is not None:
-            yield Line("not protected", "pseudonyms", "readers see which records are of one person")
+        if self.entry.links:
+            several = "readers see which records share a pseudonym, and so belong together"
+            one = "readers see which records are of one person"
+            yield Line("not protected", "pseudonyms", one if len(self.entry.links) == 1 else several)
 
     def _numbers(self, by: Recompute) -> Iterator[Line]:
         """The lines that have SQL."""

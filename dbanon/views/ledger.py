@@ -67,9 +67,9 @@ class Entry:
         return f"{self.shown} version {self.version}"
 
     @property
-    def link(self) -> str | None:
-        """The key's id and the scope of its pseudonyms: versions that have the same ones can be linked by them."""
-        return next((self.keys.get(c) for c, role in self.roles.items() if role == "pseudonym"), None)
+    def links(self) -> tuple[str, ...]:
+        """The key's id and the scope of each column's pseudonyms: versions that share one can be linked by it."""
+        return tuple(self.keys[c] for c, role in self.roles.items() if role == "pseudonym" and c in self.keys)
 
     @property
     def counts_persons(self) -> bool:

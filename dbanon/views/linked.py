@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from dbanon import errors
-from dbanon.release import plan
+from dbanon.release import made_columns, plan
 from dbanon.release.publication import Publication
 from dbanon.sqltext.quote import Sql, literal
+from dbanon.sqltext.template import fill
 from dbanon.views import sequence
 from dbanon.views.ledger import Entry
 from dbanon.views.promised import promised
@@ -21,10 +22,15 @@ from dbanon.views.promised import promised
 def check(cursor: Any, entry: Entry, publication: Publication, others: Sequence[Entry], moved: str) -> None:
     """LinkedVersions where a version and earlier ones with its pseudonyms tell people apart that are too few. `moved`
     ends the names of tables of the version that is replaced. Linear in the rows of these versions."""
-    mine = [o for o in others if entry.link is not None and o.link == entry.link]
+    mine = [o for o in others if set(entry.links) & set(o.links)]
     if not mine:
         return
     names = [o.named for o in mine]
+    if any(len(e.links) > 1 for e in (entry, *mine)):
+        raise errors.LinkedVersions(entry.shown, names, "there are pseudonyms of several columns in them")
+    if not _of_persons(cursor, publication):
+        why = f"pseudonyms of {publication.links[0]} are not of one person each, so that groups can be followed"
+        raise errors.LinkedVersions(entry.shown, names, why)
     if any(not sequence.comparable(entry, o) or not sequence.same_values(entry, o) for o in mine):
         raise errors.LinkedVersions(entry.shown, names, "they publish other columns, or know people by another column")
     found = _missed(cursor, entry, publication, mine, moved)
@@ -32,6 +38,19 @@ def check(cursor: Any, entry: Entry, publication: Publication, others: Sequence[
         people = max(count for _, count in found)
         missed = ", ".join(parameter for parameter, _ in found)
         raise errors.LinkedVersions(entry.shown, names, f"{people} persons miss {missed} then")
+
+
+def _of_persons(cursor: Any, publication: Publication) -> bool:
+    """Whether each pseudonym is that of one person, and each person has one: trails of persons are what readers see
+    then. Those of a household, say, would be followed together."""
+    person, source = publication.roles.person, publication.source
+    if person is None or person == publication.links[0]:
+        return True
+    texts = {
+        name: made_columns.as_text(publication.read(column), source.columns[column])
+        for name, column in (("person", person), ("link", publication.links[0]))
+    }
+    return bool(cursor.execute(fill("views/one_person.sql", source=source.rows, **texts)).fetchall()[0][0] == 0)
 
 
 def _missed(

@@ -210,7 +210,7 @@ def _judged(
         query = plan.filled(
             "views/apart.sql",
             wanted.publication,
-            None if group.columns == entry.values and entry.link is None else group.columns,
+            None if group.columns == entry.values and not entry.links else group.columns,
             versions=versions,
             who=group.who,
             alike=group.who if by_who else _alike(entry, publication, group),

@@ -80,9 +80,27 @@ FAULTS = {
     ),
     "nobody counts who is alone by the rows that a pseudonym links": Fault(
         "sql/release/part/linked.sql",
-        "FROM followed GROUP BY trail HAVING count(DISTINCT person) < {{ k }}",
-        "FROM followed GROUP BY trail HAVING count(DISTINCT person) < 0",
+        "FROM followed GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}",
+        "FROM followed GROUP BY ALL HAVING count(DISTINCT person) < 0",
         ("tests/pseudonym/test_linked.py",),
+    ),
+    "of pseudonyms of several columns the gate forgets who shares what": Fault(
+        "dbanon/pseudonym/together.py",
+        '("component", tuple(written))',
+        '("component", tuple(line[:2] for line in written))',
+        ("tests/pseudonym/test_together.py", "tests/pseudonym/test_several.py"),
+    ),
+    "k counts the values of any pseudonym": Fault(
+        "dbanon/policy/column_roles.py",
+        "if name == subject and roles[name] in",
+        'if before == "pseudonym" and roles[name] in',
+        ("tests/pseudonym/test_several.py",),
+    ),
+    "groups are followed by a pseudonym that is no person's": Fault(
+        "dbanon/views/linked.py",
+        "if not _of_persons(cursor, publication):",
+        "if False:",
+        ("tests/pseudonym/test_linked_versions.py",),
     ),
     "a mask keeps all": Fault(
         "dbanon/release/made_columns.py",
@@ -186,6 +204,18 @@ FAULTS = {
         "greatest(l.candidates, l.rivals)",
         "l.candidates",
         ("tests/audit/test_attack.py",),
+    ),
+    "majority guesses the rarest value": Fault(
+        "sql/audit/attack/majority.sql",
+        "(PARTITION BY place ORDER BY size DESC,",
+        "(PARTITION BY place ORDER BY size ASC,",
+        ("tests/audit/test_attack.py",),
+    ),
+    "a sample of an attack is the whole table": Fault(
+        "sql/audit/attack/drawn.sql",
+        "        LIMIT {{ sample }}\n",
+        "",
+        ("tests/audit/test_attack.py", "tests/reports/test_report.py"),
     ),
     "refinement takes a record of a class that has none to spare": Fault(
         "dbanon/learn/refinement.py",

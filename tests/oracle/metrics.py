@@ -265,3 +265,12 @@ def month_high(day: datetime.date) -> datetime.date:
 
 
 __all__ = ["Category", "Number", "measures", "month_high", "month_low"]
+
+
+def linked(records: Sequence[Sequence[str | None]]) -> int:
+    """Released records, each its pseudonyms by column, of which another record has one, too, in whichever column."""
+    count = 0
+    for i, own in enumerate(records):
+        others = {p for j, of in enumerate(records) if j != i for p in of if p is not None}
+        count += any(p in others for p in own if p is not None)
+    return count

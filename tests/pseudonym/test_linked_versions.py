@@ -100,6 +100,31 @@ def test_other_pseudonyms_hide_no_difference(own: Any, change: str) -> None:
         dbanon.materialize(own, "two", "kacpc", "patients", k=10, composition="refuse")
 
 
+@pytest.fixture
+def houses(own: Any) -> Any:
+    """Patients, each of a household of one, and a release of them; as many came since."""
+    own.execute("ALTER TABLE patients ADD COLUMN house INTEGER; DELETE FROM patients WHERE patient >= 1280")
+    own.execute("UPDATE patients SET house = patient")
+    dbanon.declare(own, "patients", patient="person", house="pseudonym")
+    dbanon.materialize(own, "safe", "kacpc", "patients", k=10)
+    come(own, 5000, 280)
+    own.execute("UPDATE patients SET house = patient WHERE house IS NULL")
+    return own
+
+
+def test_households_are_not_followed_from_version_to_version(houses: Any) -> None:
+    """Persons are not alone by their trails, and readers follow households, whose trails may be like no other."""
+    houses.execute("UPDATE patients SET house = patient // 28 * 28 + patient % 14 WHERE patient < 2000")
+    with pytest.raises(errors.LinkedVersions, match="pseudonyms of house are not of one person each"):
+        dbanon.refresh(houses, "safe")
+
+
+@pytest.mark.exhaustive
+def test_a_pseudonym_beside_a_person_may_be_followed_where_it_is_one_persons(houses: Any) -> None:
+    dbanon.refresh(houses, "safe")
+    assert houses.sql("SELECT count(DISTINCT house) FROM safe").fetchall() == [(560,)]
+
+
 @pytest.mark.exhaustive
 def test_an_erasure_goes_through(own: Any) -> None:
     dbanon.materialize(own, "safe", "kacpc", "patients", k=10)

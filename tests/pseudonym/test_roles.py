@@ -139,8 +139,6 @@ def test_what_cannot_be_made_is_said(con: Any) -> None:
     refused(
         con, "FROM mondrian('bare', k=10)", r"bare.list cannot have the role pseudonym: it has the type INTEGER\[\]"
     )
-    dbanon.declare(con, "patients", phone="pseudonym")
-    refused(con, RELEASE, "'patient', 'phone' of patients have the role pseudonym, and a release has one")
 
 
 def test_streams_and_noise_publish_none(con: Any) -> None:

@@ -13,6 +13,7 @@ from support.report_pages import SOURCE, Page, check_numbers, dateless
 
 import dbanon
 from dbanon import errors, session
+from dbanon.reports import attacks
 from dbanon.reports.parts import shown
 from dbanon.source.catalog import SearchPath
 from dbanon.views import certificate
@@ -94,6 +95,63 @@ def test_class_sizes_and_leading_values_by_hand(clinic: Any) -> None:
     assert [line[6] for line in named] == [shown(share) for share, *_ in worst]
     for line in named:
         assert (float(line[6]), int(line[3]), line[5]) in {(float(shown(s) or 0), n, v) for s, n, v in led}
+
+
+def covers(published: Any, value: Any) -> bool:
+    """Whether a published text may stand for a value; months for dates."""
+    if published == "*" or published is None or value is None:
+        return published == "*" or published is value
+    low, _, high = published.strip("[]").partition(", ")
+    return bool(low <= str(value)[: len(low)] and str(value)[: len(low)] <= (high or low))
+
+
+def numbers_of(page: Page, head: Any) -> dict[str, list[str]]:
+    (found,) = [cells[1:] for _, cells in page.tables if len(cells) > 1 and len(cells[1]) == 6 and cells[1][1] == head]
+    return {line[1]: line[2:5] for line in found}
+
+
+def test_linkage_and_inference_by_hand(clinic: Any) -> None:
+    con, _, custodians, outgoing = clinic
+    source = con.execute(f"SELECT born::VARCHAR, town, weight, disease FROM {SOURCE}").fetchall()
+    safe = con.execute("SELECT born, town, weight, disease FROM safe").fetchall()
+    common = Counter(row[3] for row in safe if row[3])
+    fitting, right, asked = [], Counter[str](), 0
+    for person in source:
+        fits = [row for row in safe if all(covers(row[i], person[i]) for i in range(3))]
+        fitting.append(len(fits))
+        if person[3] is None:
+            continue
+        asked += 1
+        alike = [row for row in source if row[:3] == person[:3]]
+        for name, rows in (("value", fits), ("mode", safe), ("raw", alike)):
+            held = Counter(row[3] for row in rows if row[3])
+            right[name] += max(held, key=lambda v: (held[v], common[v], [-ord(c) for c in v])) == person[3]
+    linkage = numbers_of(Page(custodians), "registered")
+    assert linkage["linked"][0] == str(len(source)) and linkage["candidates_least"][0] == str(min(fitting))
+    assert linkage["candidates_median"][0] == str(sorted(fitting)[(len(fitting) - 1) // 2])
+    assert linkage["exact_matches"][0] == str(fitting.count(1))
+    inference = numbers_of(Page(custodians), "accuracy")
+    assert inference["accuracy"] == [shown(right[name] / asked) for name in ("value", "mode", "raw")]
+    assert inference["asked"][0] == str(asked)
+    said = Page(custodians).text
+    assert f"disease: a share of {inference['accuracy'][0]} is guessed right" in said
+    assert f"fits at least {linkage['candidates_least'][0]}, in the median" in said
+    assert "Linkage" not in outgoing and "Inference" not in outgoing and "is guessed right" not in outgoing
+
+
+def test_where_classes_are_many_a_sample_is_tried_and_the_page_says_so(
+    clinic: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    con, _, custodians, _ = clinic
+    assert "this was tried with" not in custodians
+    monkeypatch.setattr(attacks, "PAIRS", 1)
+    monkeypatch.setattr(attacks, "LEAST", 30)
+    page = Page(dbanon.report(con, "safe"))
+    assert page.text.count("this was tried with 30 records, drawn by a hash") == 2
+    assert "30 of 30 records of the source fit" in page.text
+    assert len([sql for sql in page.queries.values() if "sample := 30" in sql]) == 2
+    assert numbers_of(page, "registered")["tried"] == ["30", "NULL", "30"]
+    assert check_numbers(page, con) > 150
 
 
 def test_sql_python_and_command_line_give_one_page(clinic: Any, tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def test_what_follows_from_a_source_that_changed_is_left_out(clinic: Any, tmp_pa
         read = Page(stale)
         assert not re.search("query_error|attack_summary|distortion", " ".join(read.queries.values()))
         assert not any(SOURCE in sql for sql in read.queries.values()) and "Elsewhere" not in stale
+        assert "No attack was tried: the source is not there as it was released" in read.text
         assert dateless(dbanon.report(con, "safe", outgoing=True)) == dateless(before)
         con.execute(f"UPDATE {SOURCE} SET town = 'Wexbury' WHERE town = 'Elsewhere'")
         con.execute(f"DROP TABLE {SOURCE}")

@@ -117,7 +117,8 @@ OWN = {
 MEASURES = ("k_anonymity", "l_diversity", "t_closeness", "alpha_k", "p_sensitive", "beta_likeness", "anonymity")
 RISKS = ("risk", "reidentification", "uniqueness", "disclosure", "exposure", "distortion", "infeasible_classes")
 SENSITIVE = ["disease", "score"]
-ATTACKS = ("homogeneity", "skewness", "similarity", "background", "downcoding", "refinement", "reconstruction")
+ATTACKS = ("homogeneity", "skewness", "similarity", "background", "downcoding", "refinement", "reconstruction",
+           "majority")  # fmt: skip
 
 
 def six(algorithms: list[str]) -> Iterator[str]:
@@ -206,6 +207,7 @@ def judged() -> Iterator[str]:
         yield f"FROM attack_summary('safe', kind := '{kind}', source := 'clinic')"
     yield "FROM attack('safe', kind := 'minimality', source := 'clinic', alpha := 0.5)"
     yield "FROM attack('safe', kind := 'linkage', source := 'clinic', register := 'clinic')"
+    yield "FROM attack_summary('safe', kind := 'linkage', source := 'clinic', register := 'clinic', sample := 20)"
     yield "FROM attack('safe', kind := 'background', source := 'clinic', facts := 2, threshold := 0.5)"
     yield "FROM query_error('safe', 'clinic', queries := 100)"
     yield "FROM inference('clinic', k := 4)"

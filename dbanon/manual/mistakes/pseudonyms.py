@@ -23,8 +23,12 @@ MISTAKES: tuple[Mistake, ...] = (
         when="It comes where a setting of a pseudonym, mask or shift is none.",
     ),
     Mistake(
-        errors.TwoPseudonyms("kacpc", "visits", ["patient", "visit"]),
-        when="It comes where two columns of a table have the role pseudonym and a call withholds neither.",
+        errors.NoDataSubject("kacpc", "visits", ["patient", "visit"]),
+        when="It comes where columns of a table have the role pseudonym, none is the person, and none says it is.",
+    ),
+    Mistake(
+        errors.UnlikeForms("kacpc", "visits", ["patient", "mother"]),
+        when="It comes where two columns name one scope, so that equal values have one pseudonym, and differ in form.",
     ),
     Mistake(
         errors.NotMade("kacpc", "visits.notes", "pseudonym", "it has the type VARCHAR[]", "numbers, text or UUIDs"),
@@ -43,15 +47,15 @@ MISTAKES: tuple[Mistake, ...] = (
         when="It comes where pseudonyms are so short that two values would share one.",
     ),
     Mistake(
-        errors.LinkedAlone("kacpc", "visits", "patient", 3, 10),
+        errors.LinkedAlone("kacpc", "visits", ["patient"], 3, 10),
         when="It comes where a pseudonym links the rows of persons, and too few persons have rows in the same classes.",
     ),
     Mistake(
-        errors.LinkedModel("kacpc", "visits", "patient", "l", "disease", 2),
+        errors.LinkedModel("kacpc", "visits", ["patient"], "l", "disease", 2),
         when="It comes where a class meets a model, and the persons of it whose rows are in the same classes do not.",
     ),
     Mistake(
-        errors.LinkedRare("kacpc", "visits", "patient", ["ward"], 3, 10),
+        errors.LinkedRare("kacpc", "visits", ["patient"], ["ward"], 3, 10),
         when="It comes where each value is common, and those that the linked rows of a person have together are not.",
     ),
     Mistake(

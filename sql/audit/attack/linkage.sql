@@ -1,11 +1,16 @@
 {#- Linkage: who of a register fits how many records of the release, and how many of the register fit these. -#}
 {%- from 'audit/risk/cells.sql' import ends_of, inside -%}
+{%- from 'audit/attack/drawn.sql' import drawn_of with context -%}
+{% set tried = sql('drawn' if sample else 'other_cells') %}
+{% if sample %}
+{{ drawn_of(sql('other_cells'), others, []) }}
+{% endif %}
 -- A row a combination of values of the register, numbered.
 register_people AS MATERIALIZED (
     SELECT *, dense_rank() OVER (ORDER BY {% for c in others %}v{{ c.i }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}) AS tid
     FROM (
         SELECT {% for c in others %}coalesce({% if c.is_number %}t.v{{ c.i }}{% else %}l{{ c.i }}.place{% endif %}, '-inf'::DOUBLE) AS v{{ c.i }}, {% endfor %}t.who, t.records
-        FROM other_cells AS t
+        FROM {{ tried }} AS t
         {% for c in others if not c.is_number %}
         LEFT JOIN {{ 'leaf'|of(c) }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
         {% endfor %}
@@ -20,9 +25,9 @@ register_pairs AS MATERIALIZED (
     WHERE {{ inside(others) }}
 
 ),
--- A row a combination: how many records may be its people's, and of whom else.
+-- A row a combination: how many records may be its people's, and of whom else, unless most of these were not drawn.
 linked AS MATERIALIZED (
-    SELECT p.tid, sum(k.records)::BIGINT AS candidates, min(r.people)::BIGINT AS rivals, CASE WHEN count(*) = 1 THEN any_value(p.class_id) END AS class_id
+    SELECT p.tid, sum(k.records)::BIGINT AS candidates, {% if sample %}NULL::BIGINT{% else %}min(r.people)::BIGINT{% endif %} AS rivals, CASE WHEN count(*) = 1 THEN any_value(p.class_id) END AS class_id
     FROM register_pairs AS p
     JOIN classes AS k USING (class_id)
     JOIN (SELECT class_id, sum(people) AS people FROM register_pairs GROUP BY class_id) AS r USING (class_id)
@@ -41,7 +46,7 @@ found AS MATERIALIZED (
     SELECT
         0 AS number, NULL::VARCHAR AS attribute, class_id, candidates::BIGINT AS records, NULL::VARCHAR AS guess, confidence,
         1.0::DOUBLE / (SELECT sum(records) FROM classes) AS prior, CASE WHEN is_there THEN 1.0 / candidates WHEN NOT is_there THEN 0 END::DOUBLE AS observed,
-        people AS tried, [who] AS who, 'fits ' || candidates || ' records, which fit ' || rivals || ' of the register or more' AS note
+        people AS tried, [who] AS who, 'fits ' || candidates || ' records'{% if not sample %} || ', which fit ' || rivals || ' of the register or more'{% endif %} AS note
     FROM judged
     WHERE candidates > 0 AND round(confidence, 9) >= {{ threshold }}
 ),
@@ -49,7 +54,7 @@ found AS MATERIALIZED (
 -- values.
 raw_matches AS MATERIALIZED (
     SELECT any_value(o.people) AS people, coalesce(sum(t.records), 0) AS candidates
-    FROM (SELECT {% for c in others %}v{{ c.i }}, {% endfor %}sum(records) AS people FROM other_cells GROUP BY ALL) AS o
+    FROM (SELECT {% for c in others %}v{{ c.i }}, {% endfor %}sum(records) AS people FROM {{ tried }} GROUP BY ALL) AS o
     LEFT JOIN true_cells AS t ON {% for c in others %}{% if not loop.first %} AND {% endif %}t.v{{ c.q }} IS NOT DISTINCT FROM o.v{{ c.i }}{% endfor %}
     GROUP BY {% for c in others %}o.v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %}
 ),
@@ -74,7 +79,10 @@ totals AS MATERIALIZED (
         FROM raw_matches
     )
     CROSS JOIN LATERAL (VALUES
-        (1, 'registered', registered, registered, 'People of the register.'),
+        (0, 'registered', registered, registered, 'People of the register.'),
+        {% if sample %}
+        (1, 'tried', (SELECT sum(records) FROM drawn)::DOUBLE, (SELECT sum(records) FROM drawn)::DOUBLE, 'Of these, drawn and looked up.'),
+        {% endif %}
         (2, 'linked', fitting, raw_fitting, 'Of these, who fit at least one record: their candidates.'),
         (3, 'candidates_least', least, raw_least, 'Least number of candidates of anybody linked.'),
         (4, 'candidates_median', middle, raw_middle, 'Median number of candidates over those linked.'),

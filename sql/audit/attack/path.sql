@@ -3,6 +3,7 @@
 {%- from 'audit/query_error/sides.sql' import reading, unfit, moved -%}
 {%- from 'release/part/preorder.sql' import walk -%}
 {%- from 'audit/risk/cells.sql' import raw_cells, ends_of, inside -%}
+{%- from 'audit/attack/drawn.sql' import drawn_of with context -%}
 {% include 'audit/anonymity/path.sql' %},
 -- A row a class: what it publishes.
 told_cells AS MATERIALIZED (SELECT {% for q in quasi %}q{{ loop.index0 }} AS p{{ loop.index0 }}{% if not loop.last %}, {% endif %}{% endfor %} FROM classes),
@@ -30,15 +31,18 @@ coded AS MATERIALIZED (
     LEFT JOIN {{ 'leaf'|of(c) }} AS l{{ c.i }} ON l{{ c.i }}.value = t.v{{ c.i }}
     {% endfor %}
 ),
+{% if tried == 'drawn' %}
+{{ drawn_of(sql('coded'), attributes, sensitive) }}
+{% endif %}
 -- A row a combination of quasi-identifiers, numbered.
 tuples AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY {% for c in attributes %}v{{ c.i }} ASC NULLS LAST{% if not loop.last %}, {% endif %}{% endfor %}) AS tid, *
-    FROM (SELECT DISTINCT {% for c in attributes %}v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM coded)
+    FROM (SELECT DISTINCT {% for c in attributes %}v{{ c.i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM {{ tried }})
 ),
 -- A row a combination of raw values and its quasi-identifiers' number.
 people AS MATERIALIZED (
     SELECT t.tid, e.*
-    FROM coded AS e
+    FROM {{ tried }} AS e
     JOIN tuples AS t ON {% for c in attributes %}{% if not loop.first %} AND {% endif %}t.v{{ c.i }} = e.v{{ c.i }}{% endfor %}
 ),
 -- A row a combination of quasi-identifiers and a class that it may be in.

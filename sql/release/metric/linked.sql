@@ -1,7 +1,17 @@
--- what: Released records with a pseudonym that other released records have, too: readers see that these are of one person.
+-- what: Released records with a pseudonym that other released records have, too: readers see that these belong together.
 -- better: lower
 -- source: -
 -- place: 176
 -- needs: link
-SELECT NULL AS detail, coalesce(sum(size) FILTER (WHERE size > 1), 0) AS value
-FROM (SELECT sum(size) AS size FROM released WHERE u{{ link.i }} IS NOT NULL GROUP BY u{{ link.i }})
+SELECT NULL AS detail, coalesce(sum(size) FILTER (WHERE shared), 0) AS value
+FROM (
+    SELECT place, any_value(size) AS size, bool_or(holders > 1) AS shared
+    FROM (
+        SELECT place, size, sum(size) OVER (PARTITION BY link) AS holders
+        FROM (
+            SELECT place, size, unnest(list_distinct([{% for l in links %}u{{ l.i }}{% if not loop.last %}, {% endif %}{% endfor %}])) AS link
+            FROM (SELECT row_number() OVER () AS place, * FROM released)
+        )
+    )
+    GROUP BY place
+)

@@ -64,7 +64,9 @@ WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ copies }}, {{ 
 {#- What pseudonyms would tell of persons. -#}
 {% macro refuse_links() -%}
 {% if follows is defined and follows %}
-        WHEN (SELECT texts FROM merged) > 0 THEN error({{ gate_say.merged }})
+        {% for r in read_links %}
+        WHEN (SELECT texts FROM merged_{{ r.i }}) > 0 THEN error({{ gate_say['merged' ~ r.i] }})
+        {% endfor %}
         WHEN (SELECT persons FROM alone) > 0 THEN error({{ gate_say.alone }})
         {% if unchanged|selectattr('check_rare')|list %}
         WHEN (SELECT persons FROM rarely) > 0 THEN error({{ gate_say.rarely }})

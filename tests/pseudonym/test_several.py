@@ -1,0 +1,312 @@
+"""Pseudonyms of several columns: unlike ones for equal values, persons counted by one, judged by all that is linked."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracle import metrics
+from oracle import together as oracle
+from support.pseudonyms import SECRET, refused
+
+import dbanon
+from dbanon import errors
+from dbanon.policy import column_roles
+from dbanon.pseudonym import making, recomputed, together
+from dbanon.release import made_columns
+from dbanon.sqltext.template import fill
+
+PERSON = {"role": "pseudonym", "form": {"person": "true"}}
+CALL = "SELECT * FROM mondrian('stays', k=10)"
+
+
+@pytest.fixture
+def stays(opened: Any) -> Any:
+    """Two stays of each of 200 patients at one age, each stay of two days."""
+    opened.execute("""CREATE OR REPLACE TABLE stays AS SELECT i AS patient, 2 * i + j AS stay, 20 + i % 4 AS age,
+        ['Flu', 'HIV', 'Cold'][1 + (i // 4 + j) % 3] AS disease, 'w' || i % 2 AS ward
+        FROM range(200) AS r (i), range(2) AS s (j), range(2) AS t (d)""")
+    opened.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(opened, "stays", patient=PERSON, stay="pseudonym", age="quasi", disease="sensitive")
+    return opened
+
+
+def test_every_column_has_pseudonyms_of_its_own_and_persons_are_counted(stays: Any) -> None:
+    rows = stays.sql(CALL).fetchall()
+    assert stays.sql(CALL).columns == ["patient", "stay", "age", "disease", "class_id"]
+    patients, found = {r[0] for r in rows}, {r[1] for r in rows}
+    assert len(rows) == 800 and len(patients) == 200 and len(found) == 400 and not patients & found
+    assert Counter(Counter((r[0], r[1]) for r in rows).values()) == {2: 400}
+    told = dict(stays.sql("SELECT metric, value FROM mondrian_metrics('stays', k=10)").fetchall())
+    assert (told["persons"], told["records"], told["linked"], told["k"]) == (200, 800, 800, 50)
+
+
+def test_persons_are_counted_by_the_column_that_says_so_whatever_is_withheld(stays: Any) -> None:
+    refused(stays, "FROM mondrian('stays', k=201)", "k must be between 2 and 200")
+    for withheld in (["stay"], ["patient"], ["patient", "stay"]):
+        refused(stays, f"FROM mondrian('stays', k=201, withhold={withheld})", "k must be between 2 and 200")
+        shown = stays.sql(f"FROM mondrian('stays', k=10, withhold={withheld})").columns
+        assert shown == [c for c in ("patient", "stay", "age", "disease", "class_id") if c not in withheld]
+    refused(stays, "FROM mondrian('stays', k=10, person='stay')", "patient is declared pseudonym")
+    assert "patient" not in stays.sql("FROM mondrian('stays', k=10, person='patient')").columns
+    told = stays.sql("SELECT achieved FROM anonymity('stays') WHERE model = 'k_anonymity'").fetchall()
+    assert told == [(50,)]
+
+
+def test_nothing_is_released_where_nobody_knows_which_is_the_person(stays: Any) -> None:
+    dbanon.declare(stays, "stays", patient={"role": "pseudonym", "form": {}})
+    for call in (CALL, "FROM mondrian('stays', k=10, withhold=['stay'])", "FROM anonymity('stays')"):
+        refused(stays, call, "'patient', 'stay' of stays have the role pseudonym, and nothing says which")
+    dbanon.declare(stays, "stays", patient=PERSON, stay=PERSON)
+    refused(stays, CALL, "'patient', 'stay' of stays have the role pseudonym, and several say that they are")
+    with pytest.raises(errors.InvalidForm, match="person must be true, or left out, got 'no'"):
+        dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"person": "no"}})
+
+
+def test_a_column_of_the_role_person_counts_and_every_pseudonym_has_its_own_scope(stays: Any) -> None:
+    stays.execute("ALTER TABLE stays ADD COLUMN tax INTEGER")
+    stays.execute("UPDATE stays SET tax = patient")
+    dbanon.declare(stays, "stays", tax="person", patient="pseudonym")
+    plan = dbanon.explain(stays, CALL)
+    assert plan.count('\\"patient\\"]') and plan.count('\\"stay\\"]')
+    assert len(stays.sql(CALL).fetchall()) == 800
+    stays.execute("UPDATE stays SET tax = 0 WHERE patient < 100")
+    refused(stays, "FROM mondrian('stays', k=102)", "k must be between 2 and 101")
+
+
+def test_equal_values_of_two_columns_are_equal_only_if_the_policy_asks_for_it(stays: Any) -> None:
+    stays.execute("UPDATE stays SET stay = patient")
+    rows = stays.sql(CALL).fetchall()
+    assert not any(r[0] == r[1] for r in rows)
+    scoped = {"role": "pseudonym", "form": {"scope": "study"}}
+    dbanon.declare(stays, "stays", patient={"role": "pseudonym", "form": {"person": "true", "scope": "study"}},
+                   stay=scoped)  # fmt: skip
+    rows = stays.sql(CALL).fetchall()
+    assert all(r[0] == r[1] for r in rows)
+    dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"scope": "study", "length": 40}})
+    refused(stays, CALL, "the pseudonyms 'patient', 'stay' of stays share a key and a scope, and not format, length")
+
+
+def test_a_value_of_another_column_links_where_scopes_are_one(stays: Any) -> None:
+    """A mother is a patient, too: who had her as a mother hangs together with her."""
+    stays.execute("ALTER TABLE stays ADD COLUMN mother INTEGER")
+    stays.execute("UPDATE stays SET mother = patient + 1000")
+    scoped = {"role": "pseudonym", "form": {"scope": "study"}}
+    dbanon.declare(stays, "stays", patient={"role": "pseudonym", "form": {"person": "true", "scope": "study"}},
+                   mother=scoped, stay="identifier")  # fmt: skip
+    assert len(stays.sql(CALL).fetchall()) == 800
+    stays.execute("UPDATE stays SET mother = 7 WHERE patient = 11")
+    refused(stays, CALL, "2 persons of stays are alone by their linked rows")
+    dbanon.declare(stays, "stays", mother={"role": "pseudonym", "form": {}}, patient=PERSON)
+    assert len(stays.sql(CALL).fetchall()) == 800
+
+
+@pytest.mark.parametrize(
+    ("change", "persons"),
+    [
+        ("UPDATE stays SET stay = 0 WHERE patient = 0", 1),  # four days of one stay
+        ("UPDATE stays SET stay = 0 WHERE patient = 4", 2),  # a stay of two patients
+        ("UPDATE stays SET stay = NULL WHERE stay = 0", 1),
+        ("INSERT INTO stays SELECT 0, 900, 20, 'Flu', 'w0'", 1),
+    ],
+)
+def test_who_hangs_together_as_nobody_else_stops_the_release(stays: Any, change: str, persons: int) -> None:
+    stays.execute(change)
+    for kind in ("", "_classes", "_metrics"):
+        said = f"{persons} persons of stays are alone by their linked rows: the pseudonyms patient, stay show"
+        refused(stays, f"FROM mondrian{kind}('stays', k=10)", said)
+    assert stays.sql("FROM mondrian('stays', k=10, withhold=['patient', 'stay'])").fetchall()
+
+
+def test_values_of_all_that_hangs_together_count_as_one(stays: Any) -> None:
+    dbanon.declare(stays, "stays", ward="other")
+    assert len(stays.sql(CALL).fetchall()) == 800
+    stays.execute("UPDATE stays SET ward = 'w1' WHERE stay = 0")
+    refused(stays, CALL, "1 persons of stays have values that their linked rows have together")
+    assert stays.sql("FROM mondrian('stays', k=10, allow_rare=['ward'])").fetchall()
+
+
+def test_a_model_holds_for_every_place_in_what_hangs_together(stays: Any) -> None:
+    """Twenty patients have a stay of three days, and HIV in it: of their class a third has, of their like all."""
+    call = "FROM mondrian('stays', k=10, l=2)"
+    assert stays.sql(call).fetchall()
+    stays.execute("INSERT INTO stays SELECT DISTINCT patient, stay, age, disease, ward FROM stays "
+                  "WHERE stay % 2 = 0 AND patient < 80")  # fmt: skip
+    assert stays.sql(call).fetchall()
+    stays.execute("UPDATE stays SET disease = 'HIV' WHERE age = 20 AND patient < 80 AND stay % 2 = 0")
+    assert stays.sql("FROM mondrian('stays', k=10)").fetchall()
+    refused(stays, call, "do not meet l of disease by the linked rows of their persons: the pseudonyms patient, stay")
+    assert stays.sql("FROM mondrian('stays', k=10, l=2, withhold=['patient', 'stay'])").fetchall()
+
+
+def test_of_two_pseudonyms_each_must_have_a_length_that_holds(stays: Any) -> None:
+    dbanon.declare(stays, "stays", stay={"role": "pseudonym", "form": {"format": "digits", "length": 4}})
+    refused(stays, CALL, "values of stays.stay would have a pseudonym that another value has too, at length = 4")
+
+
+# --- the gate -----------------------------------------------------------------------------------------------
+
+
+Visit = tuple[int, int | None, int | None, int, str]
+"""Patient, visit, household, age, disease."""
+
+
+def visits(r: random.Random) -> list[Visit]:
+    """Households of two kinds, each three or four times; now and then something of one of them is another."""
+    rows: list[Visit] = []
+    for kind in range(2):
+        shape = [(r.randrange(2), r.choice([None, 0, 1, 2]), r.choice([20, 21])) for _ in range(r.randrange(1, 5))]
+        house = r.choice([True, True, False])
+        for copy in range(4 * kind, 4 * kind + r.choice([3, 4])):
+            own = copy if house else None
+            for who, visit, age in shape:
+                rows.append((2 * copy + who, None if visit is None else 10 * copy + visit, own, age, r.choice("xy")))
+    for _ in range(r.choice([0, 0, 1, 2])):
+        at = r.randrange(len(rows))
+        who, visit, house_of, age, disease = rows[at]
+        rows[at] = r.choice([
+            (who, visit, house_of, 41 - age, disease), (who, 5, house_of, age, disease),
+            (who, None, house_of, age, disease), (who, visit, 5, age, disease),
+            (who ^ 1, visit, house_of, age, disease),
+        ])  # fmt: skip
+    return rows + [(1000 + i, 1000 + i, 1000 + i, 20 + i % 2, "xy"[i // 2 % 2]) for i in range(40)]
+
+
+def is_alone(shown: list[tuple[int, int, int | None, int | None]], k: int) -> bool:
+    """Whether something hangs together as fewer than k others do: (class, patient, visit, household) of records."""
+    names = [(age, *(None if n is None else f"{c}{n}" for c, n in zip("pvh", of, strict=True))) for age, *of in shown]
+    rows = [(str(age), size, links) for (age, *links_), size in Counter(names).items() for links in [tuple(links_)]]
+    alike, parts = oracle.alike(rows), oracle.components(rows)
+    own = {row: i for i, part in enumerate(parts) for row in part}
+    return any(len({own[other] for other in alike[row]}) < k for row in rows)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_the_gate_refuses_what_every_way_to_lay_rows_over_tells_apart(opened: Any, seed: int) -> None:
+    """A release is refused if and only if some component is like fewer than k, where the patient is shown."""
+    r = random.Random(seed)
+    table = visits(r)
+    opened.execute("CREATE OR REPLACE TABLE calls (patient INTEGER, visit INTEGER, house INTEGER, age INTEGER, "
+                   "disease VARCHAR)")  # fmt: skip
+    opened.executemany("INSERT INTO calls VALUES (?, ?, ?, ?, ?)", table)
+    opened.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(opened, "calls", patient=PERSON, visit="pseudonym", house="pseudonym", age="quasi",
+                   disease="sensitive")  # fmt: skip
+    plain = opened.sql("SELECT DISTINCT age FROM mondrian('calls', k=3, withhold=['patient', 'visit', 'house'])")
+    cut = sorted(plain.fetchall()) == [("20",), ("21",)]
+    alone = is_alone([(age if cut else 20, *rest) for *rest, age, _ in table], 3)
+    try:
+        found = opened.sql("SELECT patient, visit, house FROM mondrian('calls', k=3)").fetchall()
+    except Exception as error:
+        assert alone and "are alone by their linked rows" in str(error)
+    else:
+        assert not alone
+        (told,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=3) WHERE metric = 'linked'").fetchall()
+        assert told[0] == metrics.linked(found)
+
+
+def test_the_gate_judges_rows_that_a_maker_would_have_let_through(stays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pseudonyms of a column that are those of another, or of no scope of its own, are not what the policy says."""
+    monkeypatch.setattr(made_columns, "own_scope", lambda scope, _: scope)
+    refused(stays, CALL, "release gate refused the result")
+    monkeypatch.undo()
+    monkeypatch.setenv("DBANON_KEY", SECRET)
+    monkeypatch.setattr(making, "pseudonyms", lambda values, *_: [v and "P" for v in values])
+    refused(stays, CALL, "release gate refused the result|would have a pseudonym that another")
+
+
+def test_the_gate_counts_persons_by_the_column_that_the_policy_names(
+    stays: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(column_roles, "_subject", lambda *_: "stay")
+    for call in (CALL, "FROM mondrian('stays', k=10, withhold=['patient', 'stay'])"):
+        refused(stays, call, "release gate refused the result: columns of persons that are not counted by")
+
+
+def test_unknown_persons_are_not_overlooked(opened: Any) -> None:
+    """Nobody is known to be alone whose person is missing, but readers see a household like no other."""
+    opened.execute("CREATE OR REPLACE TABLE homes AS SELECT i AS who, i // 2 AS house, 20 AS age FROM range(80) r(i)")
+    opened.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(opened, "homes", who="person", house="pseudonym", age="quasi")
+    assert len(opened.sql("FROM mondrian('homes', k=10)").fetchall()) == 80
+    opened.execute("INSERT INTO homes SELECT NULL, 500, 20 FROM range(3)")
+    refused(opened, "FROM mondrian('homes', k=10)", "persons of homes are alone by their linked rows")
+
+
+def test_a_household_hides_nobody_by_the_others_in_it(opened: Any) -> None:
+    """Six households of two, one of each age: twelve persons have such a household, and six of them are of one age."""
+    opened.execute("CREATE OR REPLACE TABLE homes AS SELECT i AS who, i // 2 AS house, 20 + i % 2 * 20 AS age "
+                   "FROM range(12) AS r (i) UNION ALL "
+                   "SELECT 100 + i, 100 + i, 20 + i % 2 * 20 FROM range(80) AS r (i)")  # fmt: skip
+    opened.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(opened, "homes", who="person", house="pseudonym", age="quasi")
+    refused(opened, "FROM mondrian('homes', k=10)", "12 persons of homes are alone by their linked rows")
+    assert opened.sql("FROM mondrian('homes', k=6)").fetchall()
+
+
+# --- the measure --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_linked_counts_records_that_share_a_pseudonym(opened: Any, seed: int) -> None:
+    r = random.Random(seed)
+    columns, values = r.choice([1, 1, 2, 3]), r.choice([3, 9, 40])
+    rows = [
+        (r.choice([1, 1, 1, 2]), [r.choice([None, str(r.randrange(values)), str(r.randrange(values))])
+                                  for _ in range(columns)])
+        for _ in range(r.randrange(30))
+    ]  # fmt: skip
+    names = ", ".join(f"u{i} VARCHAR" for i in range(columns))
+    opened.execute(f"CREATE OR REPLACE TEMP TABLE released (size BIGINT, {names})")
+    for size, links in rows:
+        opened.execute(f"INSERT INTO released VALUES (?{', ?' * columns})", [size, *links])
+    query = fill("release/metric/linked.sql", links=[{"i": i} for i in range(columns)])
+    (found,) = opened.sql(query).fetchall()
+    records = [tuple(links) for size, links in rows for _ in range(size)]
+    assert found == (None, metrics.linked(records))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_linked_is_of_the_records_that_are_released(opened: Any, seed: int) -> None:
+    """By the identifiers of the source, whose pseudonyms nobody looks at here; records without one are not linked."""
+    r = random.Random(seed)
+    often = [1, r.choice([1, 2]), r.choice([2, 3])]
+    rows = [(20 + i % 2, i) for i in range(60) for _ in range(often[i // 20])] + [(21, None)] * 20
+    opened.execute("CREATE OR REPLACE TABLE calls (age INTEGER, caller INTEGER)")
+    opened.executemany("INSERT INTO calls VALUES (?, ?)", rows)
+    opened.execute("DELETE FROM dbanon.policy")
+    dbanon.declare(opened, "calls", age="quasi", caller="pseudonym")
+    (told,) = opened.sql("SELECT value FROM mondrian_metrics('calls', k=5) WHERE metric = 'linked'").fetchall()
+    assert told[0] == metrics.linked([(None if c is None else str(c),) for _, c in rows]) > 0
+
+
+# --- versions -----------------------------------------------------------------------------------------------
+
+
+def test_a_view_with_several_pseudonyms_has_one_version(tmp_path: Path) -> None:
+    with dbanon.connect(str(tmp_path / "clinic.duckdb")) as con:
+        con.execute("CREATE TABLE stays AS SELECT i AS patient, i AS stay, 20 + i % 4 AS age FROM range(200) r (i)")
+        dbanon.declare(con, "stays", patient=PERSON, stay="pseudonym", age="quasi")
+        dbanon.materialize(con, "safe", "kacpc", "stays", k=10)
+        assert con.sql("SELECT count(DISTINCT patient), count(DISTINCT stay) FROM safe").fetchall() == [(200, 200)]
+        told = dbanon.certificate(con, "safe", "text")
+        assert "pseudonym of stay" in told and "readers see which records share a pseudonym" in told
+        assert con.sql("FROM risk('safe') LIMIT 1").fetchall()
+        assert con.sql("SELECT status FROM release_status()").fetchall() == [("fresh",)]
+        con.execute("INSERT INTO stays SELECT 500 + i, 500 + i, 20 + i % 4 FROM range(40) r (i)")
+        with pytest.raises(errors.LinkedVersions, match="there are pseudonyms of several columns in them"):
+            dbanon.refresh(con, "safe")
+        dbanon.materialize(con, "later", "kacpc", "stays", k=10)
+        both = con.sql("SELECT patient FROM safe INTERSECT SELECT patient FROM later").fetchall()
+        assert both == [] and con.sql("SELECT count(*) FROM later").fetchall() == [(240,)]
+
+
+def test_the_parts_of_a_component_are_what_the_gate_is_told(opened: Any) -> None:
+    rows = [together.Row("1", 1, ("a", None)), together.Row("1", 1, ("b", "b"))]
+    listed = ", ".join(f"{{'label': '{r.label}', 'size': {r.size}, 'links': {list(r.links)!r}}}" for r in rows)
+    listed = listed.replace("None", "NULL")
+    assert opened.sql(f"SELECT dbanon_together([{listed}])").fetchall() == [(together.alike(rows),)]
+    assert recomputed.__doc__ is not None and opened.sql("SELECT dbanon_together(NULL)").fetchall() == [([],)]

@@ -1,0 +1,92 @@
+"""Rows that share pseudonyms of several columns: no two are held alike that every way to lay them over tells apart."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from oracle import together as oracle
+
+from dbanon.pseudonym import together
+
+
+def made_up(r: random.Random, most: int = 7, columns: int = 2) -> list[oracle.Row]:
+    """Components of a few rows, many of which are like others."""
+    rows: list[oracle.Row] = []
+    shapes = [
+        [
+            (
+                r.choice("ab"),
+                r.choice([1, 1, 2]),
+                tuple(r.choice([None, *range(3)]) if c else r.randrange(2) for c in range(columns)),
+            )
+            for _ in range(r.randrange(1, 5))
+        ]
+        for _ in range(3)
+    ]
+    for copy in range(most):
+        for label, size, links in r.choice(shapes):
+            rows.append((label, size, tuple(None if n is None else f"{copy}-{c}-{n}" for c, n in enumerate(links))))
+    unique = {(label, links): (label, size, links) for label, size, links in rows}
+    found = list(unique.values())
+    r.shuffle(found)
+    return found
+
+
+def numbers(rows: list[oracle.Row]) -> list[list[int]]:
+    return together.alike([together.Row(*row) for row in rows])
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_rows_of_one_number_are_alike_by_every_way_to_lay_them_over(seed: int) -> None:
+    r = random.Random(seed)
+    rows = made_up(r, columns=r.choice([1, 2, 3]))
+    found, expected = numbers(rows), oracle.alike(rows)
+    same = 0
+    for i, row in enumerate(rows):
+        for j, other in enumerate(rows):
+            if found[i][0] == found[j][0]:
+                assert other in expected[row]
+                same += 1
+            assert (found[i][-1] == found[j][-1]) <= any(other in expected[a] for a in rows)
+        # Nothing is lost but places that could be changed within a component.
+        component = next(c for c in oracle.components(rows) if row in c)
+        assert len({found[rows.index(a)][-1] for a in component}) == 1
+        laid = {rows.index(b) for a in component for b in expected[a]}
+        assert {found[j][-1] for j in laid} == {found[i][-1]}
+    assert same > len(rows)
+
+
+def test_the_same_components_by_other_names_and_in_another_order_are_the_same() -> None:
+    r = random.Random(3)
+    rows = made_up(r, 12, 3)
+    renamed = [(label, size, tuple(p and p[::-1] + "x" for p in links)) for label, size, links in rows]
+    both = rows + renamed
+    r.shuffle(both)
+    found = dict(zip(both, numbers(both), strict=True))
+    for row, other in zip(rows, renamed, strict=True):
+        assert found[row][-1] == found[other][-1]
+
+
+def test_what_hangs_together_is_more_than_the_classes_of_its_rows() -> None:
+    """Two persons of a household: one twice in a and one in b, or one in a and b and one in a. Classes are the same."""
+    one = [("a", 1, ("h1", "p1", "v1")), ("a", 1, ("h1", "p1", "v2")), ("b", 1, ("h1", "p2", "v3"))]
+    other = [("a", 1, ("h2", "p3", "v4")), ("b", 1, ("h2", "p3", "v5")), ("a", 1, ("h2", "p4", "v6"))]
+    found = numbers([*one, *other])
+    assert found[0][-1] != found[3][-1]
+    assert not {n for parts in found[:3] for n in parts} & {n for parts in found[3:] for n in parts}
+
+
+def test_a_component_that_is_too_large_is_like_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("a", 1, (f"p{i}", f"v{i}-{j}")) for i in range(2) for j in range(6)]
+    whole = numbers(rows)
+    assert len({parts[-1] for parts in whole}) == 1
+    monkeypatch.setattr(together, "MOST_ROWS", 5)
+    assert len({n for parts in numbers(rows) for n in parts}) == 12 + 2 + 12 + 2
+
+
+def test_many_rows_that_look_alike_are_put_in_order_in_time() -> None:
+    rows = [("a", 1, (f"p{i}", f"v{i}-{j}")) for i in range(2) for j in range(120)]
+    found = numbers(rows)
+    assert {parts[-1] for parts in found[:120]} == {parts[-1] for parts in found[120:]}
+    assert len({parts[0] for parts in found}) == 120
