@@ -120,14 +120,14 @@ def test_a_release_is_refreshed_and_held_against_others_of_the_same_people(clini
     (bases,) = rows(clinic, "SELECT bases FROM releases() WHERE version = 2")[0]
     assert re.fullmatch(r'"mysql:[^"/]\S+"\."clinic"\."patients"', bases[0]) and len(bases) == 1
     with pytest.warns(dbanon.DisclosureWarning, match="safe version"):
-        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW mine AS SELECT * FROM mondrian('my.clinic.seen', k=7)")
+        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW mine AS SELECT * FROM kacpc('my.clinic.seen', k=7)")
     clinic.execute(f"ATTACH '{server.params(database=None)}' AS warehouse (TYPE mysql)")
     with pytest.warns(dbanon.DisclosureWarning, match="safe version"):
-        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW its AS SELECT * FROM mondrian('warehouse.clinic.patients', "
+        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW its AS SELECT * FROM kacpc('warehouse.clinic.patients', "
                        "k=8)")  # fmt: skip
     clinic.execute("""UPDATE dbanon.release SET bases = ['"mysql:before it moved"."clinic"."patients"']""")
     with pytest.warns(dbanon.DisclosureWarning, match="safe version"):
-        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW now AS SELECT * FROM mondrian('my.clinic.patients', k=9)")
+        clinic.execute("CREATE MATERIALIZED ANONYMIZED VIEW now AS SELECT * FROM kacpc('my.clinic.patients', k=9)")
     assert "would stand outside of clinic" in refused(
         clinic, "CREATE MATERIALIZED ANONYMIZED VIEW my.clinic.safe AS SELECT * FROM kacpc('my.clinic.patients', k=10)"
     )
@@ -241,7 +241,6 @@ def test_a_table_that_duckdb_has_not_seen_yet_is_said_to_be_one(clinic: Any) -> 
 # --- views ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize(
     ("made", "read"),
     [
@@ -323,7 +322,6 @@ def test_what_mysql_finds_equal_is_counted_as_it_is(clinic: Any, server: Server)
     for asked in (
         "SELECT * EXCLUDE statement FROM profile('{}')",
         "FROM anonymity('{}', qi=['age', 'sex'], sensitive=['disease'])",
-        "FROM risk('{}', qi=['age', 'disease'])",
         "FROM kacpc_metrics('{}', k=10, qi=['age'], sensitive=['disease'], l=2, missing=['m'], nulls='drop')",
         "SELECT label, parent FROM hierarchy_flat('d', '{}', 'disease')",
     ):
