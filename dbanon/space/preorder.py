@@ -29,7 +29,7 @@ class Preorder:
         """
         ends = np.cumsum(self.depth + 1)
         joined, at = np.empty(ends[-1] if len(ends) else 0, np.int64), ends - 1
-        above = np.arange(len(self.row))
+        above: Whole = np.arange(len(self.row))
         while len(above):
             joined[at] = above
             deeper = self.parent[above] >= 0
