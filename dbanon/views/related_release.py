@@ -161,7 +161,7 @@ def _insert(cursor: Any, of: RelatedRelease, found: Relation, measured: Mapping[
             foreign.remember(_FUNCTION, cursor, source.database, source.foreign)
     given = "".join(f", {identifier(n)} := {argument(v)}" for n, v in of.call["parameters"].items())
     roles = {name: plan.roles(publication) for name, publication in publications.items()}
-    options = dict(found.entity.publication.options)
+    options = {**found.entity.publication.options, "l": found.diversity}
     hierarchies = {name: text(prepare.hierarchy_fingerprint(p, cursor)) for name, p in publications.items()}
     row: dict[str, Sql] = {
         "schema_name": text(of.schema),
