@@ -91,12 +91,19 @@ def ledgers(table: str, cursor: Any) -> list[str]:
 
 
 def bases_of(of: Entry | Grows) -> set[Base]:
-    """The tables and files behind a version; of one in another system also by its name here: where its database has
-    moved, and says that it is another one, they are still the same people."""
+    """The tables and files behind a version; of one in another system also by its name here."""
     source = str(of.call["source"])
-    is_foreign = len(names.table_parts(source) or ()) == 3 and not names.is_file(source)
-    bases = of.bases or (source,)
-    return places((*bases, source) if is_foreign else bases, of.database)
+    return places(of.bases or (source,), of.database) | attached([source])
+
+
+def attached(sources: Iterable[str]) -> set[Base]:
+    """Sources that name an attached database: where one has moved, and says that it is another, what it holds is still
+    about the same people."""
+    return {
+        (parts[0].lower(), parts[1].lower(), parts[2].lower())
+        for source in sources
+        if len(parts := names.table_parts(source) or ()) == 3 and not names.is_file(source)
+    }
 
 
 def places(bases: Iterable[str], database: str) -> set[Base]:

@@ -46,7 +46,7 @@ def _every(cursor: Any) -> Iterator[RelatedRelease]:
 def _about(cursor: Any, of: RelatedRelease) -> set[Base]:
     """The tables behind a release, and those behind every other table that is said to be about its people."""
     people = related.places(of.people, of.database)
-    found = related.places(of.bases, of.database)
+    found = related.places(of.bases, of.database) | related.attached(of.tables.values())
     for child, entity in _relations(cursor, of.database):
         if _bases(cursor, of.database, entity) & people:
             found |= _bases(cursor, of.database, child)
