@@ -396,7 +396,8 @@ def _plain(call: Publication, name: str) -> Sql:
 
 def _person(call: Publication) -> Sql | None:
     """The gate's own reading of the person."""
-    wanted = gate_made.person(call) if call.kind in ("release", "classes", "metrics", "membership") else None
+    leaves = call.alone and call.kind in ("release", "classes", "metrics", "membership")
+    wanted = gate_made.person(call) if leaves else None
     if wanted is not None and wanted != (call.roles.person or "").lower():
         raise errors.GateRefused(call.function, "columns of persons that are not counted by", 1)
     if call.roles.person is None:

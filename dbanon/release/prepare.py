@@ -203,6 +203,7 @@ def prepared(
             roles.person,
             call.holds,
         ),
+        alone=alone,
     )
 
 

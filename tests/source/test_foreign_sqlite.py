@@ -212,6 +212,19 @@ def test_a_release_is_refreshed(ward: Any, file: Path) -> None:
     assert rows(ward, "SELECT count(*) FROM safe") == [(140,)]
 
 
+def test_related_tables_are_of_the_same_people_where_their_database_has_moved(ward: Any, file: Path) -> None:
+    write(file, "CREATE TABLE visits AS SELECT id, age + id % 7 AS day FROM patients WHERE id % 3 > 0")
+    dbanon.declare(ward, "ward.main.patients", id="person", age="quasi")
+    dbanon.declare(ward, "ward.main.visits", id="person", day="quasi")
+    call = "SELECT * FROM kacpc('ward.main.patients', k=3, children='ward.main.visits', key='id')"
+    ward.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW both AS {call}")
+    moved = """['"sqlite:before it moved"."main"."patients"']"""
+    ward.execute(f"UPDATE dbanon.related_release SET bases = {moved}, people = {moved}")
+    for table in ("patients", "visits"):
+        made = f"CREATE MATERIALIZED ANONYMIZED VIEW other AS SELECT * FROM kacpc('ward.main.{table}', k=3)"
+        assert "the same people are in both" in refused(ward, made)
+
+
 def test_a_stream_needs_a_table_of_duckdb(ward: Any) -> None:
     with pytest.raises(errors.DbanonError, match="is no table of a DuckDB database"):
         dbanon.create_stream(ward, "growing", "castle", "ward.patients", k=5, delta=50, qi=["age"], order_by=["id"])
