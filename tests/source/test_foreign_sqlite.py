@@ -217,12 +217,12 @@ def test_related_tables_are_of_the_same_people_where_their_database_has_moved(wa
     dbanon.declare(ward, "ward.main.patients", id="person", age="quasi")
     dbanon.declare(ward, "ward.main.visits", id="person", day="quasi")
     call = "SELECT * FROM kacpc('ward.main.patients', k=3, children='ward.main.visits', key='id')"
-    ward.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW both AS {call}")
+    ward.execute(f"CREATE MATERIALIZED ANONYMIZED VIEW care AS {call}")
     moved = """['"sqlite:before it moved"."main"."patients"']"""
     ward.execute(f"UPDATE dbanon.related_release SET bases = {moved}, people = {moved}")
     for table in ("patients", "visits"):
         made = f"CREATE MATERIALIZED ANONYMIZED VIEW other AS SELECT * FROM kacpc('ward.main.{table}', k=3)"
-        assert "the same people are in both" in refused(ward, made)
+        assert "the same people are in care" in refused(ward, made)
 
 
 def test_a_stream_needs_a_table_of_duckdb(ward: Any) -> None:
