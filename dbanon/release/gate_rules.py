@@ -396,11 +396,10 @@ def _plain(call: Publication, name: str) -> Sql:
 
 def _person(call: Publication) -> Sql | None:
     """The gate's own reading of the person."""
-    wanted = gate_made.person(call) if call.kind in ("release", "classes", "metrics", "membership") else None
-    if wanted is not None and wanted != (call.roles.person or "").lower():
-        raise errors.GateRefused(call.function, "columns of persons that are not counted by", 1)
     if call.roles.person is None:
         return None
+    if gate_made.person(call) not in (None, call.roles.person.lower()):
+        raise errors.GateRefused(call.function, "columns of persons that are not counted by", 1)
     name, type_ = _plain(call, call.roles.person), call.source.columns[call.roles.person]
     return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in FLOATS else name
 
