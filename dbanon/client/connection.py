@@ -210,7 +210,8 @@ class Connection:
                 continue
             taken = read(
                 bound(
-                    f"SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower({text(name)}) UNION ALL "
+                    f"SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower({text(name)}) "
+                    "AND schema_name <> 'dbanon' UNION ALL "
                     f"SELECT 1 FROM duckdb_views() WHERE lower(view_name) = lower({text(name)})"
                 )
             ).fetchall()

@@ -3,6 +3,7 @@ sixth of the first statement of a process."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,3 +36,21 @@ def packed(values: Any) -> Any:
     """An array of numbers as a column without NULLs."""
     values = np.ascontiguousarray(values)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+
+
+def texts(values: Sequence[str]) -> Any:
+    """A column of texts without NULLs."""
+    encoded = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+
+
+def flags(values: Sequence[bool]) -> Any:
+    """A column of truth values without NULLs."""
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits(np.asarray(values, bool))])
+
+
+def bits(values: Any) -> Any:
+    """Truth values as Arrow keeps them."""
+    return pa.py_buffer(np.packbits(values, bitorder="little"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon.engine.arrow import items, numbers, packed
+from dbanon.engine.arrow import bits, flags, items, numbers, packed, texts
 from dbanon.engine.tables import array, one
 from dbanon.space.preorder import Preorder, preorder
 from dbanon.space.space import Whole
@@ -64,24 +64,22 @@ def dbanon_trees(request: Any, values: Any, stored: Any) -> Any:
 
 def _answer(asked: dict[str, Any], values: Any, stored: Any) -> Any:
     """The trees of one statement, as an array of one."""
-    texts_of, rows_of = _by_tree(values, "value"), _by_tree(stored, "node", "parent", "label")
+    values_of, rows_of = _by_tree(values, "value"), _by_tree(stored, "node", "parent", "label")
     found = []
     for number, has_rows, min_level in asked["trees"]:
-        texts = texts_of.get(number, [[]])[0]
-        rows = _stored(*rows_of.get(number, [[], [], []])) if has_rows else _flat(texts, asked["names"])
+        own = values_of.get(number, [[]])[0]
+        rows = _stored(*rows_of.get(number, [[], [], []])) if has_rows else _flat(own, asked["names"])
         tree = Tree(rows, preorder(rows.parent), asked["escape"], not has_rows)
-        found.append((number, tree, _matched(tree, texts, min_level)))
+        found.append((number, tree, _matched(tree, own, min_level)))
     columns = (
-        (_joined(NODES, (_nodes(number, tree) for number, tree, _ in found)), NODES),
-        (_joined(CODES, (_codes(number, matched) for number, _, matched in found)), CODES),
-        (_joined(DOMAIN, (_domain(tree, matched, asked["names"]) for _, tree, matched in found)), DOMAIN),
-        (pa.array([_fact(*each) for each in found], FACT), FACT),
+        (_nodes(number, tree) for number, tree, _ in found),
+        (_codes(number, matched) for number, _, matched in found),
+        (_domain(tree, matched, asked["names"]) for _, tree, matched in found),
+        (_fact(*each) for each in found),
     )
-    return pa.StructArray.from_arrays([one(rows, pa.list_(kind)) for rows, kind in columns], fields=list(TREES))
-
-
-def _joined(kind: Any, arrays: Iterable[Any]) -> Any:
-    return pa.concat_arrays([pa.array([], kind), *arrays])
+    return pa.StructArray.from_arrays(
+        [one(pa.concat_arrays(rows), kind.type) for rows, kind in zip(columns, TREES, strict=True)], fields=list(TREES)
+    )
 
 
 # --- what is given ----------------------------------------------------------------------------------------
@@ -187,7 +185,7 @@ def _nodes(number: int, tree: Tree) -> Any:
     arrays = [
         _packed(np.full(len(of.row), number)), _packed(np.arange(len(of.row))), _or_null(of.parent),
         _packed(of.depth), _packed(of.height), _packed(of.leaves),
-        pa.array(tree.is_leaf, pa.bool_()), pa.array(tree.labels, _TEXT), pa.array(tree.published, _TEXT), lines,
+        flags(tree.is_leaf), texts(tree.labels), texts(tree.published), lines,
     ]  # fmt: skip
     return pa.StructArray.from_arrays(arrays, fields=list(NODES))
 
@@ -198,7 +196,7 @@ def _packed(values: Whole) -> Any:
 
 def _or_null(values: Whole) -> Any:
     """Numbers, NULL where they are negative."""
-    return pa.array(np.asarray(values, np.int32), mask=values < 0)
+    return pa.Array.from_buffers(_INT, len(values), [bits(values >= 0), pa.py_buffer(np.asarray(values, np.int32))])
 
 
 # --- values -----------------------------------------------------------------------------------------------
@@ -258,7 +256,7 @@ def _by_label(tree: Tree, leaves: bool) -> dict[str, int]:
 def _codes(number: int, matched: Matched) -> Any:
     """A row a value that has a code."""
     arrays = [
-        _packed(np.full(len(matched.values), number)), pa.array(matched.values, _TEXT),
+        _packed(np.full(len(matched.values), number)), texts(matched.values),
         _packed(matched.codes), _packed(matched.nodes), _packed(matched.own),
     ]  # fmt: skip
     return pa.StructArray.from_arrays(arrays, fields=list(CODES))
@@ -266,14 +264,15 @@ def _codes(number: int, matched: Matched) -> Any:
 
 def _domain(tree: Tree, matched: Matched, names: bool) -> Any:
     """What the clustering is told of a tree, as an array of one."""
-    of = pa.array([tree.rows.names[row] for row in tree.order.row.tolist()], _TEXT) if names else None
+    of = texts([tree.rows.names[row] for row in tree.order.row.tolist()]) if names else None
     columns = [one(_or_null(tree.order.parent), _INTS), one(_packed(matched.places), _INTS)]
     columns.append(pa.nulls(1, DOMAIN.field("names").type) if of is None else one(of, DOMAIN.field("names").type))
     return pa.StructArray.from_arrays(columns, fields=list(DOMAIN))
 
 
-def _fact(number: int, tree: Tree, matched: Matched) -> dict[str, Any]:
-    return {
+def _fact(number: int, tree: Tree, matched: Matched) -> Any:
+    """What is counted of a tree, as an array of one."""
+    numbers_of = {
         "tree": number,
         "roots": int((tree.rows.parent == -1).sum()),
         "stored": len(tree.rows.labels),
@@ -286,6 +285,8 @@ def _fact(number: int, tree: Tree, matched: Matched) -> dict[str, Any]:
         "ambiguous": matched.ambiguous,
         "several_nodes": matched.several_nodes,
     }
+    arrays = [flags([of]) if isinstance(of, bool) else _packed(np.array([of])) for of in numbers_of.values()]
+    return pa.StructArray.from_arrays(arrays, fields=list(FACT))
 
 
 def _has_same_labels(rows: Rows) -> bool:

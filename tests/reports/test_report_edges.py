@@ -13,7 +13,7 @@ from support.report_pages import SOURCE, Page, build, check_numbers, dateless
 
 import dbanon
 from dbanon import errors
-from dbanon.reports import risks
+from dbanon.reports import attacks
 from dbanon.sqltext.quote import qualified
 
 HOSTILE = """x'); DROP TABLE t; --<script>alert(1)</script>"""
@@ -153,5 +153,5 @@ def test_releases_of_every_form_have_a_report_whose_numbers_hold(call: dict[str,
 
 def test_guesses_about_nobody_are_told_as_such() -> None:
     """Numbers that are 0 are left out of the table."""
-    said = risks._result([("age", "guesses", 17, "how many"), ("age", "observed", 0.5, "how many of them are right")])
+    said = attacks._result([("age", "guesses", 17, "how many"), ("age", "observed", 0.5, "how many of them are right")])
     assert "17 guesses are sure enough, about 0 people, and a share of 0.5 is right" in said
