@@ -77,14 +77,14 @@ CHILD = textwrap.dedent(
         ("interrupt", ("InvalidInputException", "RuntimeError", "InterruptException")),
     ],
 )
-def test_a_long_run_stops_within_a_second(how: str, raised: tuple[str, ...], threads: int) -> None:
+def test_a_long_run_stops_within_two_seconds(how: str, raised: tuple[str, ...], threads: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CHILD, how, str(threads)], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["error"] in raised
-    assert told["delay"] < 1
+    assert told["delay"] < 2
     assert told["after"] == 500
     assert told["tables"] == ["big", "small"]
     assert told["rows"] == 400_000

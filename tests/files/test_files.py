@@ -123,7 +123,8 @@ def test_anonymize_takes_a_file_and_a_relation(tmp_path: Path, monkeypatch: pyte
         relation = con.table("t").filter("a < 3")
         for data in ("p.csv", Path("p.csv"), relation):
             release = dbanon.anonymize(data, k=2, qi=["a"]).release
-            assert release["a"].tolist() == ["1", "1", "2", "2"]
+            rows = release.fetchall() if data is relation else release.itertuples(index=False)
+            assert [row[0] for row in rows] == ["1", "1", "2", "2"]
     for wrong in ("t", 42, "SELECT 1"):
         with pytest.raises(errors.NotData, match="Hint"):
             dbanon.anonymize(wrong, k=2, qi=["a"])
