@@ -260,6 +260,8 @@ GOOD: dict[type, Callable[[Any], list[object]]] = {
     parameter_types.Scalar: lambda kind: [0, -1.5, "2020-01-01"],
     parameter_types.Ends: lambda kind: [[0, 1], ["2020-01-01", "2021-01-01"], (1.5, 2)],
     parameter_types.Columns: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",), []],
+    parameter_types.Tables: lambda kind: ["a", ["a"], ["a", "odd name"], ("b",)],
+    parameter_types.Key: lambda kind: ["a", ["a", "odd name"], {"a": "b"}, {"a": "a", "b c": "c"}],
     parameter_types.Integers: lambda kind: [[kind.low], [4, 3] if kind.descending else [3, 4]],
     parameter_types.Words: lambda kind: [[kind.words[0]], list(kind.words), [kind.words[-1].upper()]],
     parameter_types.Names: lambda kind: (
