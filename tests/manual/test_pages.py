@@ -85,7 +85,7 @@ class Demo:
         self.con.execute("DROP SCHEMA IF EXISTS ward")
         for name in ("policy", "hierarchy"):
             self.con.execute(f"DELETE FROM dbanon.{name}; INSERT INTO dbanon.{name} BY NAME FROM kept.{name}")
-        for name in ("membership", "release", "stream"):
+        for name in ("membership", "release", "stream", "related_release", "relation"):
             if self.con.execute(
                 "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'dbanon' AND table_name = ?", [name]
             ).fetchall():

@@ -31,9 +31,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "CREATE TABLE vague AS SELECT 'about 1950' AS birth_date FROM patients;",
     ),
     sql(
-        errors.ManyValues("ml_utility", "patients", "patient_number", 20000, 100),
-        "FROM ml_utility('numbered', 'patients', qi = ['sex'], target = 'patient_number');",
-        "CREATE TABLE numbered AS SELECT sex, patient_number FROM patients;",
+        errors.ManyValues("ml_utility", "few", "patient_number", 150, 100),
+        "FROM ml_utility('numbered', 'few', qi = ['sex'], target = 'patient_number');",
+        "CREATE TABLE few AS FROM patients LIMIT 150;",
+        "CREATE TABLE numbered AS SELECT sex, patient_number FROM few;",
     ),
     sql(
         errors.FewRecords("ml_utility", "shapes", "nothing"),

@@ -26,8 +26,8 @@ MISTAKES: tuple[Mistake, ...] = (
         *_TABLES,
     ),
     sql(
-        errors.SamePeople("safe_visits", ["safe"], False),
-        "CREATE MATERIALIZED ANONYMIZED VIEW safe_visits AS SELECT * FROM kacpc('visits', k = 10);",
+        errors.SamePeople("visits_again", ["safe"], False),
+        "CREATE MATERIALIZED ANONYMIZED VIEW visits_again AS SELECT * FROM kacpc('visits', k = 10);",
         *_TABLES,
         "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * "
         "FROM kacpc('people', k = 10, children = 'visits', key = 'patient_number');",
