@@ -219,24 +219,29 @@ def _lines(space: Space) -> tuple[Any, ...]:
     draws = np.random.Generator(np.random.PCG64(0))
     for j, attribute in enumerate(space.attributes):
         if isinstance(attribute, Tree):
-            for order in range(ORDERS):
-                ranks[order, at[j] : at[j + 1]] = _leaf_ranks(attribute, draws.random(len(attribute.parent)), order > 0)
+            ranks[:, at[j] : at[j + 1]] = _leaf_ranks(attribute, draws.random((ORDERS, len(attribute.parent))))
     return ranks, at[:-1].copy()
 
 
-def _leaf_ranks(tree: Tree, draws: Any, shuffle: bool) -> Ints:
-    """Ranks of the values where siblings go by their draws: an order in which each subtree stays together."""
-    if not shuffle:
-        return np.arange(tree.values)
+def _leaf_ranks(tree: Tree, draws: Any) -> Ints:
+    """Ranks of the values in an order for each row of `draws`, by node: as they are in the first; in the others
+    siblings go by their draws, so that each subtree stays together."""
+    ranks = np.empty((len(draws), tree.values), np.int64)
+    ranks[0] = np.arange(tree.values)
     # A node comes after its parent and the subtrees of the siblings before it.
-    siblings = np.lexsort((draws, tree.parent))
-    parent, size = tree.parent[siblings], (tree.last - np.arange(len(tree.parent)) + 1)[siblings]
-    before = np.cumsum(size) - size
-    step = np.empty(len(siblings), np.int64)
-    step[siblings] = before - before[np.searchsorted(parent, parent)] + 1
-    place = np.zeros(len(siblings), np.int64)
-    for nodes in tree.levels[1:]:
-        place[nodes] = place[tree.parent[nodes]] + step[nodes]
-    taken = np.zeros(len(siblings), np.int64)
-    taken[place[tree.node]] = 1
-    return np.cumsum(taken)[place[tree.node]] - 1
+    nodes = len(tree.parent)
+    families = np.argsort(tree.parent, kind="stable")
+    parent, size = tree.parent[families], tree.last - np.arange(nodes) + 1
+    eldest = np.searchsorted(parent, parent)
+    step, place = np.empty(nodes, np.int64), np.zeros(nodes, np.int64)
+    for rank, draw in zip(ranks[1:], draws[1:], strict=True):
+        siblings = np.argsort(tree.parent + draw, kind="stable")
+        own = size[siblings]
+        before = np.cumsum(own) - own
+        step[siblings] = before - before[eldest] + 1
+        for level in tree.levels[1:]:
+            place[level] = place[tree.parent[level]] + step[level]
+        taken = np.zeros(nodes, np.int64)
+        taken[place[tree.node]] = 1
+        rank[:] = np.cumsum(taken)[place[tree.node]] - 1
+    return ranks

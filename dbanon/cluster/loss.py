@@ -82,9 +82,20 @@ class Pairs:
     def row(self, code: int) -> Ints:
         """Loss of one value with every value and, last, with NULL, by code."""
         values = self.term.attribute.values
-        codes = np.arange(values + 1)
-        row = self.term.losses(np.minimum(codes, code), np.maximum(codes, code))
+        row = np.full(values + 1, self.term.unit)
+        if code < values:
+            row[:-1] = self._to_values(code)
         row[code] = 0
+        return row
+
+    def _to_values(self, code: int) -> Ints:
+        term, tree = self.term, self.term.attribute
+        if isinstance(tree, Number):
+            return np.abs(term.places - term.places[code])
+        # The lowest ancestor that has a value below it is written last.
+        row = np.empty(tree.values, np.int64)
+        for node in reversed(tree.line(int(tree.node[code]))):
+            row[np.searchsorted(tree.node, node) : term.last[node]] = term.height[node]
         return row
 
 

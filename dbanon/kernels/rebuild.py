@@ -12,7 +12,7 @@ from dbanon.kernels.carve import carve
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.lines import below, draw_line, far, place_on
 from dbanon.kernels.loss import begin, widen
-from dbanon.kernels.path import NEVER, cut
+from dbanon.kernels.path import NEVER, cut, spans
 from dbanon.kernels.room import integers, small_integers, table
 from dbanon.kernels.sorting import sort_entries
 
@@ -125,7 +125,7 @@ def sweep(
     """
     d = codes.shape[1]
     line = table(d, np.int64(3))
-    span = table(d, np.int64(4))
+    span = spans(least, d)
     order = line_up(items, starts, classes, blocks, line, codes, terms, lines, state)
     pool_items, pool_counts, places = small_integers(largest), small_integers(largest), integers(largest)
     records, other = small_integers(largest), small_integers(largest)
@@ -148,7 +148,7 @@ def sweep(
             m += sizes[c]
         if i >= first_set and done < moves and 2 * least <= m <= largest:
             for c in order[i : i + some]:
-                before += class_loss(items, starts[c], starts[c + 1], codes, terms, data, span) * sizes[c]
+                before += class_loss(items, starts[c], starts[c + 1], codes, terms, data, span[:d]) * sizes[c]
         if before > 0:
             done += 1
             n = take_set(order[i:], some, items, counts, starts, pool_items, pool_counts)
@@ -165,7 +165,7 @@ def sweep(
             spread(pool_items, pool_counts, n, records)
             if carved and (asked is not None or apart is not None):
                 goal = least + below(max((m >> (1 + below(np.int64(4), state))) - least, 1), state)
-                after = carve(records, m, goal, other, codes, terms, data, asked, apart, tally, extra, span)
+                after = carve(records, m, goal, other, codes, terms, data, asked, apart, tally, extra, span[:d])
                 back[m], back[goal] = goal, 0
             else:
                 after = cut(

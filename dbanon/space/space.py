@@ -170,6 +170,11 @@ class Tree:
         parent = self.parent[used]
         return replace(self, parent=np.where(parent >= 0, number[parent], -1), node=number[self.node])
 
+    def of(self, values: npt.NDArray[np.bool_]) -> Tree:
+        """The same tree with some of the values alone, by code."""
+        magnitudes = None if self.magnitudes is None else self.magnitudes[values]
+        return replace(self, node=self.node[values], magnitudes=magnitudes)
+
     def block(self, level: int) -> Ints:
         """The ancestor `level` steps above each value, by code; NULL is a block of its own (-1)."""
         node = self.node.astype(np.int64)
@@ -268,6 +273,17 @@ class Space:
         persons = self.persons[rows] if self.persons is not None else None
         sensitive = tuple(replace(s, codes=s.codes[rows]) for s in self.sensitive)
         return Space(self.attributes, self.codes[tuples], self.counts[tuples], persons, self.total, sensitive)
+
+    def without_absent(self) -> Space:
+        """The same space without codes of categories that do not occur; trees and distances stay. O(tuples + values)
+        time."""
+        codes, attributes = self.codes.copy(), list(self.attributes)
+        for j, attribute in enumerate(attributes):
+            if isinstance(attribute, Tree):
+                there = np.bincount(codes[:, j], minlength=attribute.values + 1) > 0
+                attributes[j] = attribute.of(there[:-1])
+                codes[:, j] = (np.cumsum(np.append(there[:-1], True)) - 1)[codes[:, j]]
+        return replace(self, attributes=tuple(attributes), codes=codes)
 
 
 def ranges(first: Whole, counts: Whole) -> Ints:

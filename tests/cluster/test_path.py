@@ -23,8 +23,9 @@ from dbanon import kernels
 from dbanon.cluster import layout as layouts
 from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
+from dbanon.kernels import path
 from dbanon.kernels.groups import holds
-from dbanon.kernels.path import NEVER, cut
+from dbanon.kernels.path import NEVER, cut, spans
 from dbanon.models.constraint import AtLeast
 from dbanon.space import space
 
@@ -81,7 +82,7 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
     items = problem.item_of[np.array(rows)].astype(np.int32)
     m, d = len(items), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    span = np.empty((d, 4), np.int64)
+    span = spans(problem.least, d)
     told = cut(
         items,
         m,
@@ -207,7 +208,7 @@ def test_the_cut_loses_as_little_as_any(
     rng = random.Random(f"{seed} {heights}")
     if climbed:
         monkeypatch.setattr(layouts, "PAIRS", -1)
-    n, k = rng.randint(1, 14), rng.choice([1, 2, 2, 3, 4])
+    n, k = rng.randint(1, 40 if seed % 4 == 0 else 14), rng.choice([1, 2, 2, 3, 4])
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, heights) for _ in range(rng.randint(1, 4))]
     built, order = built_of(columns)
     problem = layout(built, AtLeast(k), heights)
@@ -233,6 +234,29 @@ def test_the_cut_loses_as_little_as_any(
         assert sum(len(g) * loss(g) for g in found.groups) == pytest.approx(expected, abs=1e-9)
     else:
         assert found.groups == []
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a least of 2 * PLACES on: none of the cuts that end there loses less."""
+    rng = random.Random(f"places {seed}")
+    places = rng.choice([1, 2, 3])
+    monkeypatch.setattr(path, "PLACES", places)
+    n, k = rng.randint(10, 60), rng.randint(2 * places, 9)
+    columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, "top") for _ in range(rng.randint(1, 3))]
+    built, order = built_of(columns)
+    problem, step = layout(built, AtLeast(k), "top"), k // places
+
+    def loss(rows: Sequence[int]) -> float:
+        return sum(c.loss([order[r] for r in rows]) for c in columns)
+
+    best = [0.0] + [math.inf] * n
+    for i in range(k, n + 1):
+        if i == n or i < 2 * k or (i % step == 0 and i <= n - k):
+            runs = [(j, range(j, i)) for j in range(max(i - 2 * k + 1, 0), i - k + 1)]
+            best[i] = min([best[j] + len(run) * loss(run) for j, run in runs if best[j] < math.inf], default=math.inf)
+    found = cut_of(problem, range(n), problem.most, -1, unit_of(problem, [c.attribute.weight for c in columns]))
+    assert found.loss == pytest.approx(best[n], abs=1e-9)
 
 
 def test_a_hierarchy_of_more_values_than_have_a_table_is_climbed() -> None:

@@ -85,6 +85,8 @@ def _in_cells(
     for piece in pieces:
         check()
         part = space if len(piece) == len(space.counts) else space.part(piece)
+        if run is kmember:  # which asks all values for what they cost, again and again
+            part = part.without_absent()
         made = run(part, constraint, options, check)
         runs = made if isinstance(made, Runs) else Runs.from_labels(part, made)
         if not constraint.counts_records(part):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,15 +18,31 @@ Line = tuple[tuple[int, int], ...]
 def ordered(problem: Layout, line: Line) -> Codes:
     """The items along a line. Of the last attribute every other run goes down, so that what meets at the end of a run
     is alike."""
-    keys = [problem.codes[:, j] >> bits for j, bits in line]
-    front = np.lexsort(keys[-2::-1]) if len(keys) > 1 else np.arange(len(problem.codes))
+    keys = [problem.codes[:, j].astype(np.int64) >> bits for j, bits in line]
+    runs = _packed(keys[:-1])
+    front = np.lexsort(runs[::-1]) if runs else np.arange(len(problem.codes))
     new = np.zeros(len(front), bool)
-    for key in keys[:-1]:
+    for key in runs:
         new[1:] |= key[front[1:]] != key[front[:-1]]
     run = np.empty(len(front), np.int64)
     run[front] = np.cumsum(new)
-    last = keys[-1].astype(np.int64)
-    return np.lexsort((np.where(run % 2 == 0, last, -last), run)).astype(np.int32)
+    last = np.where(run % 2 == 0, keys[-1], -keys[-1])
+    return np.lexsort(_packed([run, last - last.min()])[::-1]).astype(np.int32)
+
+
+def _packed(keys: Sequence[Ints]) -> list[Ints]:
+    """Keys of whole numbers from 0 on in fewer keys of the same order."""
+    packed: list[Ints] = []
+    room = 0
+    for key in keys:
+        size = int(key.max(initial=0)) + 1
+        if size > room:
+            packed.append(key)
+            room = 2**62
+        else:
+            packed[-1] = packed[-1] * size + key
+        room //= size
+    return packed
 
 
 def cut(problem: Layout, order: Codes) -> tuple[int, Ints]:
