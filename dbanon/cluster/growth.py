@@ -64,6 +64,11 @@ class Rules(Protocol):
         measured. Groups that begin far from the others find first what lies apart, and what is left lies close."""
         ...
 
+    @property
+    def fewer(self) -> float:
+        """The same where the first ones look at most tuples."""
+        ...
+
     def can_go_on(self) -> bool:
         """Whether what is left might make a group."""
         ...
@@ -128,7 +133,7 @@ class _Sampling:
         share = max(records - rules.records, 1) / self._space.rows
         sample = progress.Sample(share, steps, progress.clock() - clock)
         each = steps / (max(groups - first, 1) * rules.questions)
-        self._work.expect(*sample.whole(progress.later(each, len(self._space.counts), rules.harder)))
+        self._work.expect(*sample.whole(progress.later(each, len(self._space.counts), rules.harder, rules.fewer)))
         return most
 
 

@@ -91,7 +91,7 @@ class Pairs:
     def _to_values(self, code: int) -> Ints:
         term, tree = self.term, self.term.attribute
         if isinstance(tree, Number):
-            return np.abs(term.places - term.places[code])
+            return np.asarray(np.abs(term.places - term.places[code]), np.int64)
         # The lowest ancestor that has a value below it is written last.
         row = np.empty(tree.values, np.int64)
         for node in reversed(tree.line(int(tree.node[code]))):

@@ -87,10 +87,10 @@ class Sample:
         return self.steps / self.share * factor, self.seconds / self.share * factor
 
 
-def later(steps: float, tuples: int, harder: float) -> float:
+def later(steps: float, tuples: int, harder: float, fewer: float = FEWER) -> float:
     """How many times as hard the questions of all groups are, on average, as the first ones, which looked at so many
-    of the tuples each: `harder`, where these were few."""
-    return harder if steps < DENSE * tuples else FEWER
+    of the tuples each: `harder` where these were few, else `fewer`."""
+    return harder if steps < DENSE * tuples else fewer
 
 
 def clock() -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dbanon.cluster import progress
 from dbanon.cluster.growth import grow
 from dbanon.cluster.labels import Dealt
 from dbanon.cluster.layout import layout
@@ -32,7 +33,7 @@ def adaptive_k(space: Space, constraint: Constraint, options: Mapping[str, objec
 class Adaptive:
     """Clusters that begin at told seeds and grow while records are cheap."""
 
-    questions, harder = 1, 1.0
+    questions, harder, fewer = 1, 1.0, progress.FEWER
 
     def __init__(self, space: Space, k: int, options: Mapping[str, object]) -> None:
         self.space, self.k = space, k

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dbanon.cluster import progress
 from dbanon.cluster.growth import grow, within_room
 from dbanon.cluster.labels import Dealt
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
@@ -37,7 +38,7 @@ class FarthestFromAverage:
     """Groups of k records around the record farthest from the average of what is left, and around the one farthest
     from that; the last k to 2k - 1 are a group."""
 
-    questions, harder = 2, 1.0
+    questions, harder, fewer = 2, 1.0, progress.FEWER
 
     def __init__(self, space: Space, k: int, places: list[Floats]) -> None:
         units = np.array([round(a.weight * 2.0**30) for a in space.attributes], np.int64)

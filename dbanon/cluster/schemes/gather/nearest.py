@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dbanon.cluster import growth
+from dbanon.cluster import growth, progress
 from dbanon.cluster.labels import Dealer, Dealt
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
@@ -22,6 +22,11 @@ from dbanon.space.space import Ints
 
 FARTHEST = 3
 """What a step costs in dbanon.cluster.progress where the greatest sum is looked for."""
+
+
+FLATTER = 1.5
+"""How many times as hard questions are there, on average, as the first ones: sums of ever more distances differ less
+and less (measured: 0.7 on tables whose tuples repeat, 3.6 on 50,000 of four continuous columns)."""
 
 
 class Seeding(Protocol):
@@ -58,6 +63,10 @@ class Nearest:
     @property
     def records(self) -> int:
         return self.index.records
+
+    @property
+    def fewer(self) -> float:
+        return FLATTER if self.seeding.sign < 0 else progress.FEWER
 
     @property
     def steps(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dbanon.cluster import progress
 from dbanon.cluster.extent import Extents
 from dbanon.cluster.growth import grow, within_room
 from dbanon.cluster.labels import Dealt
@@ -79,6 +80,10 @@ class LeastLoss:
     @property
     def harder(self) -> float:
         return 5.0 if self.seeding.rule == FAR else 1.0
+
+    @property
+    def fewer(self) -> float:
+        return progress.FEWER
 
     @property
     def records(self) -> int:

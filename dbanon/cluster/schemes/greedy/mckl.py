@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dbanon.cluster import progress
 from dbanon.cluster.abilities import MOST_LEFT_OUT, Suppression
 from dbanon.cluster.growth import grow
 from dbanon.cluster.kinds import Kinds, sensitive_codes
@@ -53,7 +54,7 @@ def by_width(space: Space) -> list[int]:
 class _Capped:
     """Clusters of k records, in compiled code."""
 
-    questions, harder = 1, 1.0
+    questions, harder, fewer = 1, 1.0, progress.FEWER
 
     def __init__(self, space: Space, constraint: Constraint, spare: int) -> None:
         self.space, self.k, self.spare = space, constraint.least, spare

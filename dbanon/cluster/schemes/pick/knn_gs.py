@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dbanon.cluster import progress
 from dbanon.cluster.growth import grow
 from dbanon.cluster.kinds import Kinds
 from dbanon.cluster.layout import layout
@@ -59,7 +60,7 @@ def value_groups(sensitive: Sensitive, groups: int, level: int | None) -> Ints:
 class _OfGroups:
     """Clusters with records of each group, in compiled code."""
 
-    questions, harder = 1, 1.0
+    questions, harder, fewer = 1, 1.0, progress.FEWER
 
     def __init__(self, space: Space, k: int, options: Mapping[str, object]) -> None:
         self.space, self.k = space, k

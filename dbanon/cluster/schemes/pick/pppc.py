@@ -50,7 +50,7 @@ def pppc(space: Space, constraint: Constraint, options: Mapping[str, object], ch
 class _Buckets:
     """Clusters of the parts, in compiled code."""
 
-    questions, harder = 1, 1.0
+    questions, harder, fewer = 1, 1.0, progress.FEWER
 
     def __init__(self, space: Space, k: int, options: Mapping[str, object], check: Check) -> None:
         from dbanon.kernels.picked import to_centers
