@@ -13,7 +13,7 @@ from zlib import crc32
 
 import duckdb
 import pytest
-from support import pool, scale
+from support import pool, scale, slow
 
 import dbanon
 
@@ -34,6 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--part", default="", metavar="I/N", help="beside the everyday cases the I-th of N parts of all the others"
     )
+    parser.addoption(
+        "--turn", default="", metavar="I/N", help="beside the everyday tests the I-th of N parts of tests/slow.txt"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,17 +46,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is not an everyday test: those marked exhaustive, and of a sweep all cases but one, which
-    follows from the name of the test alone."""
+    """Leaves out what is not an everyday test: those marked exhaustive, those that are slow, and of a sweep all cases
+    but one, which follows from the name of the test alone."""
     if config.getoption("exhaustive") or all("::" in argument for argument in config.args):
         return
     part, parts = map(int, (config.getoption("part") or "0/1").split("/"))
+    turn, turns = map(int, (config.getoption("turn") or "0/1").split("/"))
     cases = Counter(_test_of(item) for item in items)
     seen, kept, left = Counter[str](), [], []
     for item in items:
         test = _test_of(item)
         whole, deep = (item.get_closest_marker(name) is not None for name in ("whole", "exhaustive"))
         everyday = not deep and (whole or seen[test] == crc32(test.encode()) % cases[test])
+        if test in slow.listed():
+            everyday = everyday and turn > 0 and crc32(test.encode()) % turns == turn - 1
         chosen = everyday or (part > 0 and crc32(item.nodeid.encode()) % parts == part - 1)
         (kept if chosen else left).append(item)
         seen[test] += 1

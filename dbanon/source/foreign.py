@@ -12,7 +12,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
 
 Place = tuple[str, str, str]
 """Database, schema and name of a table or view."""
@@ -100,8 +100,11 @@ def relations(cursor: Any, database: str, kind: str) -> list[Place]:
 def telling(cursor: Any) -> dict[str, tuple[str, str]]:
     """The attached databases whose tables are asked of them, as DuckDB's list grows old: with their kinds, by
     lower-case name."""
-    kinds = [kind for kind, system in _SYSTEMS.items() if system.looks_once]
-    return {name: (database, kind) for kind in kinds for name, database in databases(cursor, kind).items()}
+    kinds = joined(text(kind) for kind, system in _SYSTEMS.items() if system.looks_once)
+    rows = cursor.execute(
+        f"SELECT database_name, type FROM system.main.duckdb_databases() WHERE type IN ({kinds})"
+    ).fetchall()
+    return {database.lower(): (database, kind) for database, kind in rows}
 
 
 def default_schema(cursor: Any, database: str) -> str:

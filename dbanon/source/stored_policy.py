@@ -89,8 +89,11 @@ class PolicyRow:
 
 def policy_rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
     """The stored rows about a source."""
-    if not catalog.has_table(cursor, source.home, "policy"):
-        return []
+    return _rows(source, cursor) if catalog.has_table(cursor, source.home, "policy") else []
+
+
+def _rows(source: catalog.Source, cursor: catalog.Cursor) -> list[PolicyRow]:
+    """The same where there is a policy."""
     found = cursor.execute(
         f"SELECT * FROM {qualified(source.home, catalog.SCHEMA, 'policy')} WHERE {_near(source)} "
         "ORDER BY schema_name ASC, table_name ASC, column_name ASC"
@@ -145,7 +148,8 @@ class Policy(NamedTuple):
 def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     """What is declared of a source now. That of one in another system changes, too, where its name stands for another
     database, and where a second policy is about it: both can happen after the call was planned."""
-    sql = _fingerprint_sql(source.home, catalog.has_table(cursor, source.home, "policy"), _near(source))
+    exists = catalog.has_table(cursor, source.home, "policy")
+    sql = _fingerprint_sql(source.home, exists, _near(source))
     if source.foreign is not None:
         near = Sql(f"{_near(source)} AND {contained(source.foreign.names)}")
         others = [_fingerprint_sql(other, True, near) for other in source.foreign.others]
@@ -155,7 +159,8 @@ def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     fingerprint = cursor.execute(f"SELECT {sql}").fetchall()[0][0]
     if source.guard is not None:
         sql = Sql(f"(CASE WHEN {source.guard} THEN {sql} END)")
-    return Policy(tuple(row.declared for row in policy_rows(source, cursor)), sql, fingerprint)
+    rows = _rows(source, cursor) if exists else []
+    return Policy(tuple(row.declared for row in rows), sql, fingerprint)
 
 
 _LATER = r"(, '(missing|form)': NULL)*\}$"

@@ -48,6 +48,8 @@ def run(tree: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
         "-p",
         "no:cacheprovider",
         "--tb=line",
+        "--turn",
+        "1/1",
         *tests,
     ]
     done = subprocess.run(

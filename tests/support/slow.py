@@ -1,0 +1,51 @@
+"""The tests that take half a second and more: they are run in turn, not every day.
+
+    python -m pytest --exhaustive --durations=0 -vv > durations.txt   # or the everyday ones: --turn 1/1
+    python -m tests.support.slow durations.txt
+
+writes the list, tests/slow.txt, anew. It has a test a line, without its cases.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+LIST = Path(__file__).resolve().parents[1] / "slow.txt"
+
+SECONDS = 0.5
+"""A test of which a case takes as long is slow."""
+
+DAILY = (
+    "tests/manual/",
+    "tests/release/test_gate.py",
+    "tests/release/test_trust.py",
+    "tests/serve/",
+    "tests/sqltext/test_outside.py",
+)
+"""Where slow tests are everyday ones: what is documented, what privacy rests on, and what runs on one DuckDB alone."""
+
+_CALL = re.compile(r"^\s*([\d.]+)s call\s+(\S+?::\w+)")
+
+
+@cache
+def listed() -> frozenset[str]:
+    """The tests of the list, as `path::name`."""
+    return frozenset(LIST.read_text("utf-8").split())
+
+
+def slow(durations: Iterable[str]) -> list[str]:
+    """The slow tests of what pytest says of durations.
+
+    >>> slow(["0.71s call     tests/a/test_b.py::test_c[1]", "0.20s call     tests/a/test_b.py::test_d"])
+    ['tests/a/test_b.py::test_c']
+    """
+    calls = [found for line in durations if (found := _CALL.match(line))]
+    return sorted({name[2] for name in calls if float(name[1]) >= SECONDS and not name[2].startswith(DAILY)})
+
+
+if __name__ == "__main__":
+    LIST.write_text("".join(f"{name}\n" for name in slow(Path(sys.argv[1]).read_text("utf-8").splitlines())), "utf-8")
