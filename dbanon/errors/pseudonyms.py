@@ -180,5 +180,8 @@ class LinkedRare(DbanonError):
 class InvalidForm(DbanonError):
     """A setting of a pseudonym, mask or shift that is none."""
 
+    outcome = "usage"
+    words = r": [\w ]+ must be .+, got "
+
     def __init__(self, column: str, setting: str, given: object, accepted: str) -> None:
         super().__init__(f"{column}: {setting} must be {accepted}, got {given!r}.")

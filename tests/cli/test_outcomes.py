@@ -28,8 +28,8 @@ from dbanon.errors import DbanonError
 from dbanon.manual.mistakes import documented, mistakes
 from dbanon.views import materialized
 
-QUOTING = {"InvalidForm", "InAPart"}
-"""They have the words of another error."""
+QUOTING = {"InAPart"}
+"""It has the words of another error."""
 
 NEVER_TEXT = {"NothingToServe", "NotLoopback", "NotPermitted", "NotReleased", "ServerStops", "StillMade"}
 """No statement raises them."""
