@@ -46,7 +46,7 @@ def dbanon_trees(request: Any, values: Any, stored: Any) -> Any:
     trees of a statement; domains and facts are in the order of the request.
 
     `values` is STRUCT(tree, value)[], distinct and in their order; `stored` STRUCT(tree, node, parent, label)[], the
-    rows of hierarchies, siblings in their order, or NULL. A tree without a hierarchy is a root `*` over its values.
+    rows of one hierarchy after the other, siblings in their order, or NULL. A tree without a hierarchy is a root `*` over its values.
 
     A node is its place in preorder; line are the nodes from the root to it; height is edges down to its deepest leaf,
     leaves how many lie below it. A code is of a value that one node alone stands for: own is that node, node the one
@@ -96,16 +96,14 @@ class Rows:
 
 
 def _by_tree(lists: Any, *names: str) -> dict[int, list[list[Any]]]:
-    """Columns of the rows of each tree in a list of one, as texts."""
+    """Columns of the rows of each tree, which stand together, in a list of one, as texts."""
     if not lists[0].is_valid:
         return {}
     rows = items(lists)
-    trees = numbers(rows.field("tree"))
-    order = np.argsort(trees, kind="stable")
-    own, begins = np.unique(trees[order], return_index=True)
-    columns = [rows.field(name).to_pylist() for name in names]
-    which = [of.tolist() for of in np.split(order, begins[1:])]
-    return {tree: [[column[i] for i in of] for column in columns] for tree, of in zip(own.tolist(), which, strict=True)}
+    own, begins, sizes = np.unique(numbers(rows.field("tree")), return_index=True, return_counts=True)
+    columns = [rows.field(name) for name in names]
+    where = zip(own.tolist(), begins.tolist(), sizes.tolist(), strict=True)
+    return {tree: [column.slice(begin, size).to_pylist() for column in columns] for tree, begin, size in where}
 
 
 def _stored(names: Sequence[str], parents: Sequence[str | None], labels: Sequence[str]) -> Rows:
@@ -221,23 +219,20 @@ class Matched:
 
 def _matched(tree: Tree, values: Sequence[str], min_level: int) -> Matched:
     """A value is a leaf, or, where leaves that read like inner nodes are told apart, else an inner node."""
-    leaves, inner = _by_label(tree, True), _by_label(tree, False) if tree.escape else {}
-    one_node, ambiguous, several, own = [], 0, 0, []
-    for value in values:
-        node = leaves.get(value)
-        if node == _SEVERAL:
-            ambiguous += 1
-        elif node is None and (node := inner.get(value)) == _SEVERAL:
-            several += 1
-        elif node is not None:
-            one_node.append(value)
-            own.append(node)
-    standing = np.array(own, np.int64)
-    nodes = tree.order.raised(standing, min_level)
+    found = list(map(_by_label(tree, True).get, values))
+    ambiguous = found.count(_SEVERAL)
+    if tree.escape:
+        inner = _by_label(tree, False)
+        found = [inner.get(value) if node is None else node for value, node in zip(values, found, strict=True)]
+    several, uncovered, one_node = found.count(_SEVERAL) - ambiguous, found.count(None), values
+    if ambiguous + several + uncovered:
+        standing = [at for at, node in enumerate(found) if node not in (None, _SEVERAL)]
+        one_node, found = [values[at] for at in standing], [found[at] for at in standing]
+    own = np.array(found, np.int64)
+    nodes = tree.order.raised(own, min_level)
     places, codes = np.unique(nodes, return_inverse=True)
-    reserved = 0 if tree.escape else sum(value in tree.names for value in values)
-    uncovered = len(values) - len(own) - ambiguous - several
-    return Matched(one_node, standing, nodes, codes, places, reserved, uncovered, ambiguous, several)
+    reserved = 0 if tree.escape else sum(map(tree.names.__contains__, values))
+    return Matched(one_node, own, nodes, codes, places, reserved, uncovered, ambiguous, several)
 
 
 _SEVERAL = -1

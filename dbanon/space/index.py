@@ -25,6 +25,9 @@ from dbanon.space.trie import cut_into_blocks, trie
 TABLE_LIMIT = 256
 """Numbers with at most so many distinct values are asked by table."""
 
+LONG = 1024
+"""Of attributes of more values, of which none has many records, few are asked."""
+
 
 def nothing() -> Ints:
     return np.zeros(0, np.int64)
@@ -261,8 +264,8 @@ class Index:
 
 
 def _dispersion(space: Space, j: int, table: Table) -> float:
-    """Mean distance of two records on an attribute, by its 64 most frequent values: what a first cut tells apart."""
+    """Mean distance of two records on an attribute, by its most frequent values: what a first cut tells apart."""
     records = np.bincount(space.codes[:, j], weights=space.counts, minlength=space.attributes[j].values + 1)
     share = records / max(float(records.sum()), 1.0)
-    frequent = np.argsort(-share, kind="stable")[:64]
+    frequent = np.argsort(-share, kind="stable")[: 64 if len(share) <= LONG else 16]
     return float(sum(share[c] * (table.row(int(c)) * share).sum() for c in frequent.tolist() if share[c] > 0))

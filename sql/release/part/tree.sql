@@ -39,7 +39,7 @@ trees AS MATERIALIZED (
     SELECT dbanon_trees(
         '{"escape": {{ sql('true') if escape else sql('false') }}, "names": {{ sql('true') if grown is defined else sql('false') }}, "trees": [{% for q in trees %}[{{ q.tree }}, {{ sql('true') if q.rows else sql('false') }}, {{ q.min_level or 0 }}]{{ sql(', ') if not loop.last }}{% endfor %}]}',
         (SELECT list(struct_pack(tree := tree, value := value) ORDER BY tree ASC, value ASC) FROM category),
-        {% if stored %}(SELECT list(struct_pack(tree := tree, node := node, parent := parent, label := label) ORDER BY ord ASC NULLS LAST, node ASC) FROM hierarchy){% else %}NULL{% endif +%}
+        {% if stored %}(SELECT list(struct_pack(tree := tree, node := node, parent := parent, label := label) ORDER BY tree ASC, ord ASC NULLS LAST, node ASC) FROM hierarchy){% else %}NULL{% endif +%}
     ) AS read
 ),
 -- A row a node: its place in preorder (node), the nodes from the root to it (line), edges to the root and down to its
