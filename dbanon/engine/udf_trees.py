@@ -46,7 +46,8 @@ def dbanon_trees(request: Any, values: Any, stored: Any) -> Any:
     trees of a statement; domains and facts are in the order of the request.
 
     `values` is STRUCT(tree, value)[], distinct and in their order; `stored` STRUCT(tree, node, parent, label)[], the
-    rows of one hierarchy after the other, siblings in their order, or NULL. A tree without a hierarchy is a root `*` over its values.
+    rows of one hierarchy after the other, siblings in their order, or NULL. A tree without a hierarchy is a root `*`
+    over its values.
 
     A node is its place in preorder; line are the nodes from the root to it; height is edges down to its deepest leaf,
     leaves how many lie below it. A code is of a value that one node alone stands for: own is that node, node the one

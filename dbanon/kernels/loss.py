@@ -71,23 +71,20 @@ def widen(loss, item, codes, span, terms, data):
 
 
 @part
-def join(one, other, span, terms, data):
-    """Makes the class of the items of two classes; gives its loss. `span` may be either of them."""
+def join(kept, at, other, span, terms, data):
+    """Makes in `span` the class of the items of two classes, of which one is kept from row `at` on; gives its loss."""
     total = np.int64(0)
     for a in range(len(span)):
-        low, high = min(one[a, 0], other[a, 0]), max(one[a, 1], other[a, 1])
-        loss, node = one[a, 2], one[a, 3]
-        if low < one[a, 0] or high > one[a, 1]:
-            loss, node = other[a, 2], other[a, 3]
-            if low < other[a, 0] or high > other[a, 1]:
-                if terms[a, 0] == 2 and high < terms[a, 1]:
-                    nodes = terms[a, 5]
-                    while low < data[nodes + 4 * node + 1] or high >= data[nodes + 4 * node + 2]:
-                        node = data[nodes + 4 * node]
-                    low, high = data[nodes + 4 * node + 1], data[nodes + 4 * node + 2] - 1
-                    loss = data[nodes + 4 * node + 3]
-                else:
-                    loss = lost(a, low, high, terms, data)
+        low, high = min(kept[at + a, 0], other[a, 0]), max(kept[at + a, 1], other[a, 1])
+        node = kept[at + a, 3]
+        if terms[a, 0] == 2 and high < terms[a, 1]:
+            nodes = terms[a, 5]
+            while low < data[nodes + 4 * node + 1] or high >= data[nodes + 4 * node + 2]:
+                node = data[nodes + 4 * node]
+            low, high = data[nodes + 4 * node + 1], data[nodes + 4 * node + 2] - 1
+            loss = data[nodes + 4 * node + 3]
+        else:
+            loss = lost(a, low, high, terms, data)
         span[a, 0], span[a, 1], span[a, 2], span[a, 3] = low, high, loss, node
         total += loss
     return total

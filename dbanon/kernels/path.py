@@ -28,64 +28,52 @@ MANY = 8
 
 @part
 def spans(least, d):
-    """Room for the classes that `cut` keeps."""
-    return table((min(least, 2 * PLACES) + 2) * d, np.int64(4))
+    """Room for classes: the one that `cut` looks at, and those that it keeps (see `keep_runs`)."""
+    return table(d, np.int64(4)), table(d, np.int64(4)), table(min(least, 2 * PLACES) * d, np.int64(4))
 
 
 @part
-def keep_runs(items, i, least, step, edge, done, codes, span, kept, terms, data):
-    """Keeps classes that end or begin at an edge, of which those of any `least` records with the edge among them are
-    joined, as far as they end at i or a multiple of `step` later. kept has d rows for each: items[edge:done], then
-    those up to the edge that begin at edge + 1 - least and at every step-th item after it. Gives the edge, and `done`,
-    for a run that ends before i."""
-    d = codes.shape[1]
-    if i - edge > least:
-        edge = done = i - 1
-        low = i - least
+def keep_runs(items, i, least, step, edge, done, codes, terms, data, room):
+    """Keeps classes that end or begin at an edge, of which the runs of `least` records across it are joined that end at
+    i or a multiple of `step` later: `ahead` is items[edge:done], and in kept have d rows each what ends at the edge
+    and begins at edge + 1 - least or at every step-th item after it. Gives the edge, and `done`, for a run to i."""
+    span, ahead, kept = room
+    if i - edge >= least:
+        edge, low = i - 1, i - least
         for j in range(edge - 1, low - 1, -1):
             if j == edge - 1:
                 begin(items[j], codes, span, terms, data)
             elif items[j] != items[j + 1]:
                 widen(np.int64(0), items[j], codes, span, terms, data)
             if (j - low) % step == 0:
-                at = ((j - low) // step + 1) * d
-                for a in range(d):
+                at = (j - low) // step * len(span)
+                for a in range(len(span)):
                     for c in range(4):
                         kept[at + a, c] = span[a, c]
+        begin(items[edge], codes, ahead, terms, data)
+        done = i
     while done < i:
-        if done == edge:
-            begin(items[done], codes, kept[:d], terms, data)
-        elif items[done] != items[done - 1]:
-            widen(np.int64(0), items[done], codes, kept[:d], terms, data)
+        if items[done] != items[done - 1]:
+            widen(np.int64(0), items[done], codes, ahead, terms, data)
         done += 1
     return edge, done
 
 
 @part
-def run_to(items, first, i, codes, span, terms, data):
-    """Makes the class of items[first:i]; gives its loss."""
-    loss = begin(items[i - 1], codes, span, terms, data)
-    for j in range(i - 2, first - 1, -1):
-        if items[j] != items[j + 1]:
-            loss = widen(loss, items[j], codes, span, terms, data)
-    return loss
-
-
-@part
-def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, span, total, back):
+def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, room, total, back):
     """Cuts items[:m] (one a record) into runs of `least` to `most` records that meet the model with the least loss.
 
     total[i] is the least loss of the first i records, back[i] where the last of their runs begins. A run that misses
     the model costs `penalty` a record more; below 0 it is not allowed, and then the answer may be NEVER. From a least
-    of 2 * PLACES on, runs end only at every (least // PLACES)-th record. `span` is room (see `spans`). O(m * min(most,
+    of 2 * PLACES on, runs end only at every (least // PLACES)-th record. `room`: see `spans`. O(m * min(most,
     PLACES * most / least) * attributes) time.
     """
     step = max(least // PLACES, 1)
     for i in range(min(least, m + 1)):
         total[i] = NEVER
     total[0] = 0
-    loss, d, edge, done = np.int64(0), codes.shape[1], np.int64(-least), np.int64(0)
-    kept, span = span[codes.shape[1] :], span[: codes.shape[1]]
+    loss, edge, done = np.int64(0), np.int64(-least), np.int64(0)
+    span, ahead, kept = room
     # Up to 2 * least - 1 records make one run.
     for i in range(min(2 * least, m + 1) - 1):
         if i == 0:
@@ -102,12 +90,14 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts
         if i < m and (i > m - least or i % step > 0):
             continue  # too few would be left, or no place to cut
         best, where, hope, last = np.int64(NEVER), -1, i - least, max(i - most, 0)
-        if least >= MANY and i % step == 0 and (i + step <= m - least or i - edge <= least):
-            edge, done = keep_runs(items, i, least, step, edge, done, codes, span, kept, terms, data)
-            row = 0 if hope == edge else ((hope - edge + least - 1) // step + 1) * d
-            loss = join(kept[row : row + d], kept[:d], span, terms, data)
+        if least >= MANY and i % step == 0 and (i + step <= m - least or i - edge < least):
+            edge, done = keep_runs(items, i, least, step, edge, done, codes, terms, data, room)
+            loss = join(kept, (hope - edge + least - 1) // step * len(span), ahead, span, terms, data)
         else:  # or no other is made of what it would keep
-            loss = run_to(items, hope, i, codes, span, terms, data)
+            loss = begin(items[i - 1], codes, span, terms, data)
+            for j in range(i - 2, hope - 1, -1):
+                if items[j] != items[j + 1]:
+                    loss = widen(loss, items[j], codes, span, terms, data)
         if asked is not None:
             counts[:] = 0
             for j in range(hope + 1, i):
@@ -148,8 +138,8 @@ def cut_all(items, least, most, penalty, codes, terms, data, asked, apart, count
     """Labels of all records by their place on the line; gives the number of classes and the loss."""
     m = len(items)
     total, back = integers(m + 1), small_integers(m + 1)
-    span = spans(least, codes.shape[1])
-    loss = cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, span, total, back)
+    room = spans(least, codes.shape[1])
+    loss = cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts, extra, room, total, back)
     end, made = m, 0
     while end > 0:
         labels[back[end] : end] = made

@@ -125,7 +125,8 @@ def sweep(
     """
     d = codes.shape[1]
     line = table(d, np.int64(3))
-    span = spans(least, d)
+    room = spans(least, d)
+    span = room[0]
     order = line_up(items, starts, classes, blocks, line, codes, terms, lines, state)
     pool_items, pool_counts, places = small_integers(largest), small_integers(largest), integers(largest)
     records, other = small_integers(largest), small_integers(largest)
@@ -148,7 +149,7 @@ def sweep(
             m += sizes[c]
         if i >= first_set and done < moves and 2 * least <= m <= largest:
             for c in order[i : i + some]:
-                before += class_loss(items, starts[c], starts[c + 1], codes, terms, data, span[:d]) * sizes[c]
+                before += class_loss(items, starts[c], starts[c + 1], codes, terms, data, span) * sizes[c]
         if before > 0:
             done += 1
             n = take_set(order[i:], some, items, counts, starts, pool_items, pool_counts)
@@ -165,7 +166,7 @@ def sweep(
             spread(pool_items, pool_counts, n, records)
             if carved and (asked is not None or apart is not None):
                 goal = least + below(max((m >> (1 + below(np.int64(4), state))) - least, 1), state)
-                after = carve(records, m, goal, other, codes, terms, data, asked, apart, tally, extra, span[:d])
+                after = carve(records, m, goal, other, codes, terms, data, asked, apart, tally, extra, span)
                 back[m], back[goal] = goal, 0
             else:
                 after = cut(
@@ -181,7 +182,7 @@ def sweep(
                     apart,
                     tally,
                     extra,
-                    span,
+                    room,
                     total,
                     back,
                 )

@@ -82,7 +82,7 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
     items = problem.item_of[np.array(rows)].astype(np.int32)
     m, d = len(items), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    span = spans(problem.least, d)
+    room = spans(problem.least, d)
     told = cut(
         items,
         m,
@@ -92,7 +92,7 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
         *problem.measure,
         *problem.model,
         *problem.scratch,
-        span,
+        room,
         total,
         back,
     )
