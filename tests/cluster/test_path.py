@@ -208,6 +208,8 @@ def test_the_cut_loses_as_little_as_any(
     rng = random.Random(f"{seed} {heights}")
     if climbed:
         monkeypatch.setattr(layouts, "PAIRS", -1)
+    if seed % 3:
+        monkeypatch.setattr(path, "MANY", 1)
     n, k = rng.randint(1, 40 if seed % 4 == 0 else 14), rng.choice([1, 2, 2, 3, 4])
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, heights) for _ in range(rng.randint(1, 4))]
     built, order = built_of(columns)
@@ -236,16 +238,19 @@ def test_the_cut_loses_as_little_as_any(
         assert found.groups == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("seed", range(30))
 def test_runs_of_many_records_end_at_some_places_alone(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a least of 2 * PLACES on: none of the cuts that end there loses less."""
+    """From a least of 2 * PLACES on: none of the cuts that end there loses less. With as many places as records (the
+    last seeds) they end anywhere, and every run is joined of two."""
     rng = random.Random(f"places {seed}")
-    places = rng.choice([1, 2, 3])
+    places = rng.choice([1, 2, 3]) if seed < 20 else 64
     monkeypatch.setattr(path, "PLACES", places)
-    n, k = rng.randint(10, 60), rng.randint(2 * places, 9)
+    monkeypatch.setattr(path, "MANY", 1)
+    n, k = rng.randint(10, 60), rng.randint(min(2 * places, 2), 9)
     columns = [number(rng, n) if rng.random() < 0.5 else category(rng, n, "top") for _ in range(rng.randint(1, 3))]
     built, order = built_of(columns)
-    problem, step = layout(built, AtLeast(k), "top"), k // places
+    problem, step = layout(built, AtLeast(k), "top"), max(k // places, 1)
 
     def loss(rows: Sequence[int]) -> float:
         return sum(c.loss([order[r] for r in rows]) for c in columns)
