@@ -152,6 +152,18 @@ FAULTS = {
         "if held >= records - 1 and (bound > sums[0]",
         ("tests/space/test_index.py", "tests/cluster/test_kacpc.py"),
     ),
+    "a cut along a line ends its search too early": Fault(
+        "dbanon/kernels/path.py",
+        "total[hope] + loss * (i - hope) >= best",
+        "total[hope] + loss * (i - last) >= best",
+        ("tests/cluster/test_path.py",),
+    ),
+    "a cut joins another run than it looks at": Fault(
+        "dbanon/kernels/path.py",
+        "(hope - edge + least - 1) // step",
+        "(hope - edge + least) // step",
+        ("tests/cluster/test_path.py",),
+    ),
     "labels of another k come from the cache": Fault(
         "dbanon/engine/udf.py",
         '            "k",\n            "options",\n',
