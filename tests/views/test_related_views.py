@@ -87,6 +87,7 @@ def test_tables_are_of_one_state_where_a_source_gives_other_rows_each_time(con: 
 OTHERS = [
     f"{CREATE} other AS SELECT * FROM kacpc('visits', k=3, person='patient_id')",
     f"{CREATE} other AS SELECT * FROM kacpc('seen', k=3)",
+    f"{CREATE} other AS SELECT * FROM kacpc('moved', k=3)",
     f"{CREATE} other AS SELECT * FROM kacpc('patients', k=5, children='visits')",
     f"{CREATE} other AS SELECT * FROM kacpc('labs', k=3)",
     f"{CREATE} other AS SELECT * FROM kacpc('notes', k=3, qi=['length'])",
@@ -94,16 +95,21 @@ OTHERS = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("statement", OTHERS)
 def test_nothing_of_the_same_people_is_released_beside(con: Any, statement: str) -> None:
-    """By the same tables, by views over them, and by tables that a relation or a foreign key says are about them."""
+    """By the same tables, by views over them, also with tables of others, and by tables that a relation or a foreign
+    key says are about them."""
     con.execute("CREATE TABLE known (id INTEGER PRIMARY KEY, age INTEGER)")
     con.execute("INSERT INTO known SELECT i, 30 FROM range(12) AS r (i)")
     con.execute("CREATE TABLE notes (who INTEGER REFERENCES known (id), length INTEGER)")
     con.execute("INSERT INTO notes SELECT i, i FROM range(12) AS r (i)")
     con.execute("CREATE VIEW seen AS SELECT p.age FROM patients AS p")
+    con.execute("CREATE TABLE towns AS SELECT 'here' AS town")
+    con.execute("CREATE VIEW moved AS SELECT p.age, t.town FROM patients AS p CROSS JOIN towns AS t")
     con.execute("DELETE FROM labs WHERE value IS NULL")
     dbanon.declare(con, "seen", age="quasi")
+    dbanon.declare(con, "moved", age="quasi", town="quasi")
     dbanon.relate(con, "labs", "patients", {"patient_id": "id"})
     first = f"{CREATE} safe AS SELECT * FROM kacpc('patients', k=3, children='visits')"
     if "notes" in statement:

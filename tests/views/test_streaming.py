@@ -451,6 +451,7 @@ def left_before_it_came(state: State) -> State:
     return replace(state, step=step)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("spoil", [overdue, not_covered, too_small, left_before_it_came])
 def test_the_gate_refuses_what_breaks_a_promise_later(
     spoil: Callable[[State], State], monkeypatch: pytest.MonkeyPatch
