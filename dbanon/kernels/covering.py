@@ -9,13 +9,14 @@ COUNT = 0xFFFFFFFF
 
 
 @kernel
-def covered(rows, keys, lost, column, flips, more, counts, least, table, places):
+def covered(rows, keys, lost, column, was, now, lost_was, lost_now, counts, least, table, places):
     """Records of groups of `least` and more, and their summed loss, where one attribute goes to another level.
 
     `rows`: some items, with the key of the group of each and what a record of it loses so far; `column`, `counts`: code
-    of that attribute and records by item; `flips` and `more`: by code, what is flipped in the key and what is lost
-    more. Afterwards table[places[i]] & COUNT are the records of the group of rows[i], up to `least`. `table` has room
-    for twice the rows, up to a power of two. Groups whose keys agree in 32 bits and lie side by side are taken for one.
+    of that attribute and records by item; `was` and `now`: its part of the key by code, before and after; `lost_was`,
+    `lost_now`: what is lost of it. Afterwards table[places[i]] & COUNT are the records of the group of rows[i], up
+    to `least`. `table` has room for twice the rows, up to a power of two. Groups whose keys agree in 32 bits and lie
+    side by side are taken for one.
     """
     size = 2
     while size < 2 * len(rows):
@@ -24,7 +25,7 @@ def covered(rows, keys, lost, column, flips, more, counts, least, table, places)
         table[at] = 0
     for i in range(len(rows)):
         item = rows[i]
-        key = keys[i] ^ flips[column[item]]
+        key = keys[i] ^ was[column[item]] ^ now[column[item]]
         at = key & (size - 1)
         while table[at] != 0 and (table[at] >> 32) != (key >> 32):
             at = (at + 1) & (size - 1)
@@ -35,5 +36,5 @@ def covered(rows, keys, lost, column, flips, more, counts, least, table, places)
         if (table[places[i]] & COUNT) >= least:
             item = rows[i]
             records += counts[item]
-            total += counts[item] * (lost[i] + more[column[item]])
+            total += counts[item] * (lost[i] + lost_now[column[item]] - lost_was[column[item]])
     return records, total

@@ -14,7 +14,7 @@ from dbanon.cluster.layout import layout
 from dbanon.cluster.registry import SEED, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.schemes.search.covered import covers
-from dbanon.cluster.schemes.search.grown import FEW, less_lost
+from dbanon.cluster.schemes.search.grown import FEW, LARGE, less_lost
 from dbanon.cluster.schemes.search.lines import Best, Line, ordered
 from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.cluster.squares import schedule
@@ -57,7 +57,8 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     numbers and Mondrian are tried too; in tables of 5,000 tuples and more, and with high effort, groups of a few
     full-domain generalizations (covered.py); where most tuples are alone, and with high effort, classes that grow
     (grown.py). These and Mondrian are passed over where a cover loses less than all lines and few attributes are
-    numbers of many values.
+    numbers of many values. With fast effort, covers of such numbers and classes that grow are passed over in tables of
+    more than 200,000 tuples.
     The search that follows takes 40,000 moves (`effort = 'fast'`), 400,000 or 3,000,000, or 2, 15 or 100 for each tuple
     where that is more; an eighth of them where a model judges more than the number of records, and fewer in proportion
     from k = 50 on. O(lines * n * k) time up to k = 128, O(lines * n) above, O(n) memory.
@@ -73,11 +74,13 @@ def best(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     so_far = Best(problem, space, Runs.one(space))
     _along_lines(so_far, many, effort, whole.part(0, LINES if many else 1))
     along_lines, thorough = so_far.loss, effort == "high"
-    if thorough or len(space.counts) >= FEW:
+    numbers = 2 * len(many) >= len(space.attributes)
+    hopeless = effort == "fast" and numbers and len(space.counts) > LARGE
+    if thorough or (len(space.counts) >= FEW and not hopeless):
         for order in covers(space, problem, effort, heights, whole):
             so_far.offered(order)
     found = so_far.runs
-    if not thorough and so_far.loss < along_lines and 2 * len(many) < len(space.attributes):
+    if not thorough and so_far.loss < along_lines and not numbers:
         return found
     if many:
         split = mondrian(space, constraint, {}, whole.part(LINES, 1))

@@ -155,8 +155,9 @@ class Lattice:
     def moved(self, some: Some, j: int, before: int, level: int) -> Some:
         """The items with an attribute on another level."""
         codes = self.columns[j][some.rows]
-        flips, more = self._between(j, before, level)
-        return Some(some.rows, some.keys ^ flips[codes], some.lost + more[codes])
+        keys, losses = self.keys[j], self.losses[j]
+        lost = some.lost + losses[level][codes] - losses[before][codes]
+        return Some(some.rows, some.keys ^ keys[before][codes] ^ keys[level][codes], lost)
 
     def gain(self, some: Some, j: int, before: int, level: int, worth: int) -> tuple[int, int]:
         """What is gained where an attribute is on another level, and how much could be gained at most on nodes below:
@@ -165,10 +166,10 @@ class Lattice:
 
         self.check()
         self.looks += len(some.rows)
-        flips, more = self._between(j, before, level)
+        keys, losses = self.keys[j], self.losses[j]
         records, total = covered(
-            some.rows, some.keys, some.lost, self.columns[j], flips, more, self.counts, self.least, self.table,
-            self.places,
+            some.rows, some.keys, some.lost, self.columns[j], keys[before], keys[level], losses[before], losses[level],
+            self.counts, self.least, self.table, self.places,
         )  # fmt: skip
         return int(records) * worth - int(total), int(records) * worth
 
@@ -177,9 +178,6 @@ class Lattice:
         from dbanon.kernels.covering import COUNT
 
         return some.where((self.table[self.places[: len(some.rows)]] & COUNT) >= self.least)
-
-    def _between(self, j: int, before: int, level: int) -> tuple[Ints, Ints]:
-        return self.keys[j][before] ^ self.keys[j][level], self.losses[j][level] - self.losses[j][before]
 
 
 def _by_code(values: int, present: Ints, what: Ints) -> Ints:

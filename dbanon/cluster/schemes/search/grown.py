@@ -34,6 +34,10 @@ FEW = 5_000
 a first call would wait for the compilation of more kernels."""
 
 
+LARGE = 200_000
+"""With the least effort, nothing grows in tables of more tuples either: it takes longer than all else."""
+
+
 def less_lost(
     space: Space, constraint: Constraint, problem: Layout, found: Runs, options: Mapping[str, object], check: Check
 ) -> Runs:
@@ -44,6 +48,8 @@ def less_lost(
     effort = str(options["effort"])
     thorough = effort == "high"
     if not thorough and (len(space.counts) < FEW or space.rows >= ALONE * len(space.counts)):
+        return found
+    if effort == "fast" and len(space.counts) > LARGE:
         return found
     own = {"seed": options.get("seed", 0), "mode": "deterministic", "large": True, "prune_unused": True}
     tried = () if thorough else _sample(_cells(space, constraint, SAMPLE[1]))
