@@ -96,9 +96,13 @@ class Session:
     cache: LabelCache
     interrupts: int = 0
     views: Mapping[str, str] = field(default_factory=dict)
-    """Statements of temporary views by lower-case name, where the connection keeps track of them."""
+    """Statements of temporary views by folded name, where the connection keeps track of them."""
     local: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    """Columns of temporary relations by lower-case name, where the connection keeps track of them."""
+    """Columns of temporary relations by folded name, where the connection keeps track of them."""
+    scans: Mapping[str, Any] = field(default_factory=dict)
+    """What temporary relations that are sources read (`source.bound_scans`), by folded name, where it is known."""
+    own_macros: Callable[[], Mapping[str, str]] = dict
+    """Gives the MD5 hashes of the definitions of dbanon's table functions on a connection, by name."""
     recorded: list[Mapping[str, Any]] | None = None
     """Where it is a list, calls are noted in it instead of being planned."""
     explained: list[tuple[str, str]] | None = None

@@ -327,7 +327,9 @@ def measured(call: Call) -> Sql:
         if known is not None:
             source, declared = known, (*declared, Declared(ledgered.PERSON, "person", Settings()))
         policy = policy._replace(declared=declared)
-    return statement(call.function.name, source, policy, call.options, partial(prepare.order, call, source))
+    return statement(
+        call.function.name, source, policy, call.options, partial(prepare.order, call, source, policy=policy)
+    )
 
 
 # --- the table functions ---------------------------------------------------------------------------------

@@ -24,8 +24,10 @@ from dbanon.engine.install import attach
 from dbanon.files import storage
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
+from dbanon.source.bound_scans import Scan, bound_scans
+from dbanon.sqltext import names
 from dbanon.sqltext.builtin import bound
-from dbanon.sqltext.quote import text
+from dbanon.sqltext.quote import identifier, text
 from dbanon.views import statement
 
 Progress = Callable[[float, float], None]
@@ -196,6 +198,7 @@ class Connection:
         self._register_frames(calls, frame, read)
         self._session.local = _temporary(read)
         self._session.views = _temporary_views(read) if self._session.local else {}
+        self._session.scans = _temporary_scans(calls, self._session.local, read)
         return _rewritten(query, calls)
 
     def _register_frames(self, calls: list[_Call], frame: Any, read: Callable[..., Any]) -> None:
@@ -302,24 +305,44 @@ def _temporary(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
     found: dict[str, dict[str, str]] = {}
     try:
         rows = read(
-            "SELECT system.main.lower(table_name), column_name, data_type FROM system.main.duckdb_columns() "
+            "SELECT table_name, column_name, data_type FROM system.main.duckdb_columns() "
             "WHERE database_name = 'temp' ORDER BY table_name ASC, column_index ASC"
         ).fetchall()
     except duckdb.Error:  # an aborted transaction: the statement itself will say so
         return {}
     for table, column, type_ in rows:
-        found.setdefault(table, {})[column] = type_
+        found.setdefault(names.folded(table), {})[column] = type_
     return dict(found)
 
 
 def _temporary_views(read: Callable[..., Any]) -> dict[str, str]:
     """How the temporary views of the connection were made."""
-    return dict(
-        read(
-            "SELECT system.main.lower(view_name), sql FROM system.main.duckdb_views() "
-            "WHERE database_name = 'temp' AND NOT internal"
-        ).fetchall()
-    )
+    rows = read(
+        "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
+    ).fetchall()
+    return {names.folded(name): statement for name, statement in rows}
+
+
+def _temporary_scans(
+    calls: list[_Call], temporary: Mapping[str, object], read: Callable[..., Any]
+) -> dict[str, tuple[Scan, ...]]:
+    """What the temporary relations read that are sources of calls; those that DuckDB cannot bind are not listed."""
+    found = {}
+    for call in calls:
+        parts = names.table_parts(call.source or "") or (call.source or "",)
+        name = names.folded(parts[-1])
+        if name in temporary and len(parts) <= 2:
+            scans = bound_scans(_Executing(read), f"FROM temp.main.{identifier(name)}")
+            if scans is not None:
+                found[name] = scans
+    return found
+
+
+class _Executing:
+    """A connection whose statements run as the caller's do."""
+
+    def __init__(self, read: Callable[..., Any]) -> None:
+        self.execute = read
 
 
 @contextlib.contextmanager

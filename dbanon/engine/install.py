@@ -6,7 +6,8 @@ import atexit
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -34,6 +35,7 @@ def attach(connection: Any, *, catalog: bool = True) -> Any:
         session.of_connection(connection)
     except KeyError:
         begun = session.begin(connection, _cache_of(connection))
+        begun.own_macros = own_macros
         begun.recorded = []  # DuckDB binds a macro that is made: nothing needs to be planned then
         connection.execute(_planning(begun.token))
         for macro in _parsed():
@@ -183,6 +185,20 @@ def _parsed() -> list[Any]:
 def _planning(token: str) -> str:
     """CREATE MACRO of what all table functions of a connection call: it plans the call of a session."""
     return f"CREATE OR REPLACE TEMP MACRO dbanon_statement({CALL_ARGUMENTS}) AS {_planned(token, CALL)}"
+
+
+@cache
+def own_macros() -> Mapping[str, str]:
+    """Return the MD5 hash of the definition of every table function on an attached connection, by name."""
+    with duckdb.connect() as scratch:
+        attach(scratch, catalog=False)
+        rows = scratch.execute(
+            bound(
+                "SELECT function_name, md5(macro_definition) FROM duckdb_functions() "
+                "WHERE database_name = 'temp' AND function_type = 'table_macro'"
+            )
+        ).fetchall()
+    return dict(rows)
 
 
 CALL_ARGUMENTS = "called, given, filled, others"

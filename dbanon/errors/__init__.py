@@ -80,6 +80,12 @@ from dbanon.errors.hierarchies import (
     Uncovered,
     UnknownHierarchy,
 )
+from dbanon.errors.policy_lookup import (
+    DatabaseReadAsFileError,
+    SourceChangedError,
+    SourceNotResolvedError,
+    UnmatchedPolicyError,
+)
 from dbanon.errors.pseudonyms import (
     InvalidForm,
     KeyMissing,
@@ -217,6 +223,7 @@ __all__ = [
     "ContradictsLedger",
     "CutsGrid",
     "DatabaseAway",
+    "DatabaseReadAsFileError",
     "DbanonError",
     "DeltaRefused",
     "DemoExists",
@@ -333,7 +340,9 @@ __all__ = [
     "ShadowedTable",
     "SharedPseudonym",
     "ShiftedTooFar",
+    "SourceChangedError",
     "SourceGone",
+    "SourceNotResolvedError",
     "StillMade",
     "StreamBeside",
     "StreamChanged",
@@ -367,6 +376,7 @@ __all__ = [
     "UnknownVersion",
     "UnlikeForms",
     "UnmappableView",
+    "UnmatchedPolicyError",
     "UnreadableArgument",
     "UnreadableCommand",
     "UnreadableFile",

@@ -46,15 +46,16 @@ def uncovered(call: Call) -> Sql:
     column = call.column(source)
     given = call.options.text("hierarchy")
     declared, _, _ = stored_policy.policy_of(source, call.cursor)
-    if given is None:
+    is_declared = given is None
+    if is_declared:
         of_column = (d.settings.hierarchy for d in declared if d.column.lower() == column.lower())
         given = next(filter(None, of_column), None)
     rows: Sql | None = None
     if given is not None:
-        hierarchy = lookup.find(call, given, source)
+        hierarchy = lookup.find(call, given, source, is_declared)
         if hierarchy is None:
             where = f"of {source.shown}.{column}"
-            raise errors.UnknownHierarchy(call.function.name, given, where, lookup.known(call, source))
+            raise errors.UnknownHierarchy(call.function.name, given, where, lookup.known(call, source, is_declared))
         rows = relation.rows(hierarchy)
     read = missing.cleaned(source, declared, call.holds)
     return Sql(fill("hierarchy/uncovered.sql", source=read.rows, column=identifier(column), rows=rows))

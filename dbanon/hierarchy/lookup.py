@@ -9,9 +9,13 @@ from dbanon.source import catalog
 from dbanon.sqltext import resources
 
 
-def find(call: Call, name: str, source: catalog.Source | None) -> Hierarchy | None:
-    """A hierarchy by name: ARX rows as text, stored with the source or in the session's database, or shipped."""
-    stored = catalog.hierarchy_table(name, _databases(call, source), call.hierarchies)
+def find(call: Call, name: str, source: catalog.Source | None, is_declared: bool = False) -> Hierarchy | None:
+    """A hierarchy by name: ARX rows as text, a stored one, or a shipped one; None where there is none.
+
+    One that a call names is stored with the source or in the session's database. One that a policy names
+    (`is_declared`) is stored with the policy and nowhere else, so that no other database can replace it.
+    """
+    stored = catalog.hierarchy_table(name, _databases(call, source, is_declared), call.hierarchies, is_declared)
     if stored:
         return storage.Stored(*stored)
     if storage.is_inline(name):
@@ -19,12 +23,15 @@ def find(call: Call, name: str, source: catalog.Source | None) -> Hierarchy | No
     return storage.shipped(name)
 
 
-def known(call: Call, source: catalog.Source | None) -> list[str]:
+def known(call: Call, source: catalog.Source | None, is_declared: bool = False) -> list[str]:
     """Names that `find` knows."""
-    stored = [n for db in _databases(call, source) for n in call.hierarchies(db)]
+    stored = [n for db in _databases(call, source, is_declared) for n in call.hierarchies(db)]
     return [*stored, *resources.shipped_hierarchies()]
 
 
-def _databases(call: Call, source: catalog.Source | None) -> list[str]:
-    """Where hierarchies are looked up: where the source's policy is, then the session's database."""
-    return list(dict.fromkeys([*([source.home] if source else []), call.path.database]))
+def _databases(call: Call, source: catalog.Source | None, is_declared: bool) -> list[str]:
+    """Where hierarchies are looked up: where the source's policy is, then in the session's database."""
+    with_policy = [source.home] if source else []
+    if is_declared and with_policy:
+        return with_policy
+    return list(dict.fromkeys([*with_policy, call.path.database]))

@@ -186,7 +186,7 @@ def _how(at: _Place, column: Reviewed) -> tuple[str, str | None]:
 
 def _flat(call: Call, source: Source, name: str) -> tuple[int, int]:
     """How many leaves of a hierarchy are right under its root, and how many there are."""
-    found = lookup.find(call, name, source)
+    found = lookup.find(call, name, source, is_declared=True)
     if found is None:
         return 0, 0
     if not isinstance(found, Stored):

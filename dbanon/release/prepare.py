@@ -25,7 +25,9 @@ from dbanon.release import made_columns
 from dbanon.release.number_column import value_type
 from dbanon.release.publication import Cleaning, Publication, Run
 from dbanon.release.related import parameters as related
-from dbanon.source import base_tables, catalog, column_types, stored_policy
+from dbanon.source import catalog, column_types
+from dbanon.source.applicable_policy import applicable_policy
+from dbanon.source.stored_policy import Policy
 from dbanon.sqltext.quote import Sql, text
 
 
@@ -160,10 +162,7 @@ def prepared(
     quasi-identifier."""
     name = call.function.name
     source = call.source()
-    policy = stored_policy.policy_of(source, call.cursor)
-    declared_there = None if policy.declared else base_tables.declared_table(source, call.cursor, call.session.views)
-    if declared_there is not None:
-        raise errors.ViewOverPolicy(name, source.shown, declared_there, next(iter(source.columns)))
+    policy = applicable_policy(name, source, call.cursor, call.path, call.session)
     looser = partial(attribute.looser, holds=call.holds)
     cuts = partial(attribute.cuts, holds=call.holds)
     roles = column_roles.resolve(
@@ -184,10 +183,10 @@ def prepared(
         source=source,
         policy=policy,
         roles=roles,
-        attributes=tuple(_attribute(call, source, q) for q in roles.quasi),
+        attributes=tuple(_attribute(call, source, q, policy) for q in roles.quasi),
         options=options,
         demands=demand.demands(name, source.shown, options, roles.sensitive),
-        orders={column: order(call, source, column, of) for column, of in roles.orders.items()},
+        orders={column: order(call, source, column, of, policy) for column, of in roles.orders.items()},
         session=call.session.token,
         missing=missing_codes.resolve(
             name,
@@ -221,24 +220,31 @@ def with_made(publication: Publication, scope: str | None = None) -> Publication
     return replace(publication, made=made, scope=asked)
 
 
-def order(call: Call, source: catalog.Source, column: str, name: str) -> Hierarchy:
+def order(call: Call, source: catalog.Source, column: str, name: str, policy: Policy | None = None) -> Hierarchy:
     """The hierarchy of a sensitive column."""
-    found = lookup.find(call, name, source)
+    is_declared = policy is not None and _is_declared(policy, name)
+    found = lookup.find(call, name, source, is_declared)
     if found is None:
         where = f"of {source.shown}.{column}"
-        raise errors.UnknownHierarchy(call.function.name, name, where, lookup.known(call, source))
+        raise errors.UnknownHierarchy(call.function.name, name, where, lookup.known(call, source, is_declared))
     return found
 
 
-def _attribute(call: Call, source: catalog.Source, quasi: column_roles.Quasi) -> Attribute:
+def _attribute(call: Call, source: catalog.Source, quasi: column_roles.Quasi, policy: Policy) -> Attribute:
+    is_declared = _is_declared(policy, quasi.settings.hierarchy)
     return attribute.attribute(
         call.function.name,
         source.shown,
         quasi,
-        find=lambda name: lookup.find(call, name, source),
-        known=lambda: lookup.known(call, source),
+        find=lambda name: lookup.find(call, name, source, is_declared),
+        known=lambda: lookup.known(call, source, is_declared),
         holds=call.holds,
     )
+
+
+def _is_declared(policy: Policy, hierarchy: str | None) -> bool:
+    """Whether a hierarchy is one that the policy names."""
+    return any(row.settings.hierarchy == hierarchy for row in policy.declared)
 
 
 def keyed(publication: Publication, key: Sequence[str] | None, kind: str = "release") -> Publication:

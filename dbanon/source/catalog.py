@@ -108,11 +108,11 @@ class Source:
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
-        return {name.lower(): name for name in self.columns}
+        return {names.folded(name): name for name in self.columns}
 
     def spelled(self, name: str) -> str | None:
         """A column as the table spells it; None where it has none of that name."""
-        return self._spelled.get(name.lower())
+        return self._spelled.get(names.folded(name))
 
     def column(self, function: str, name: str, where: str) -> str:
         """The same of a column that a call of `function` names in `where`; UnknownColumn."""
@@ -132,7 +132,7 @@ def resolve(
 ) -> Source:
     """The table, view, file or known temporary relation that a source argument names.
 
-    `local` holds relations that only the caller's connection sees by lower-case name, where they are known: temporary
+    `local` holds relations that only the caller's connection sees by folded name, where they are known: temporary
     ones, and as `schema.table` those of its open transaction. Raises NotATable, UnknownTable, DatabaseAway,
     AmbiguousTable, UnreadableFile or RemoteFile; of a source in another system what `foreign.of` (which has `trusting`,
     too), `foreign.check_read` and `steady.check` raise.
@@ -140,13 +140,16 @@ def resolve(
     parts = names.table_parts(given)
     single = parts[0] if parts and len(parts) == 1 else given
     bare = parts is None or len(parts) == 1
-    if parts is not None and len(parts) == 2 and parts[0].lower() == "main":  # where temporary tables stand first
+    if parts is not None and len(parts) == 2 and names.folded(parts[0]) == "main":  # where temporary tables stand first
         bare, single = True, parts[1]
-    if bare and single.lower() in local:
-        columns, guard = local[single.lower()], steady.guard(cursor, given, steady.kinds(cursor, None, None))
+    if bare and names.folded(single) in local:
+        columns, guard = local[names.folded(single)], steady.guard(cursor, given, steady.kinds(cursor, None, None))
         return Source(given, identifier(single), columns, path.database, "main", single, guard=guard)
-    if parts is not None and len(parts) == 2 and ".".join(parts).lower() in local:  # not committed yet
-        columns, guard = local[".".join(parts).lower()], steady.guard(cursor, given, steady.kinds(cursor, None, None))
+    if parts is not None and len(parts) == 2 and names.folded(".".join(parts)) in local:  # not committed yet
+        columns, guard = (
+            local[names.folded(".".join(parts))],
+            steady.guard(cursor, given, steady.kinds(cursor, None, None)),
+        )
         return Source(given, qualified(*parts), columns, path.database, *parts, guard=guard)
     found = stored(function, cursor, given, parts, path)
     if found is not None:
@@ -194,10 +197,11 @@ def stored(
     function: str, cursor: Cursor, given: str, parts: tuple[str, ...] | None, path: SearchPath
 ) -> tuple[str, str, str] | None:
     """The one stored relation that the name can mean, or None."""
-    wanted = {(parts or (given,))[-1].lower(), given.lower()}
+    wanted = {(parts or (given,))[-1], given}
     rows: list[tuple[str, str, str]] = cursor.execute(
         bound(
-            f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT unnest(?)) AND database_name <> 'temp'"
+            f"SELECT * FROM ({_RELATIONS}) WHERE lower(table_name) IN (SELECT lower(unnest(?))) "
+            "AND database_name <> 'temp'"
         ),
         [list(wanted)],
     ).fetchall()
@@ -205,11 +209,11 @@ def stored(
     for asked in {d.lower() for d in (*(parts or ())[:-1], *(d for d, _ in path.places))} & telling.keys():
         rows = [row for row in rows if row[0] != telling[asked][0]]
         rows += foreign.relations(cursor, *telling[asked])
-    by_name = {tuple(p.lower() for p in row): row for row in rows}
+    by_name = {tuple(map(names.folded, row)): row for row in rows}
 
     def pick(candidates: Sequence[tuple[str, str, str]]) -> tuple[str, str, str] | None:
         for candidate in candidates:
-            if hit := by_name.get(tuple(p.lower() for p in candidate)):
+            if hit := by_name.get(tuple(map(names.folded, candidate))):
                 return hit
         return None
 
@@ -306,13 +310,13 @@ def has_schema(cursor: Cursor, database: str, schema: str) -> bool:
 
 
 def hierarchy_table(
-    name: str, databases: Sequence[str], listed: Callable[[str], Collection[str]]
+    name: str, databases: Sequence[str], listed: Callable[[str], Collection[str]], only_there: bool = False
 ) -> tuple[str, str] | None:
     """(database, hierarchy name) of a stored hierarchy: `zip5` where the source or the session lives, or `db.zip5`;
-    `listed` gives the names in a database."""
+    `listed` gives the names in a database; `only_there` allows `db.zip5` for these databases alone."""
     places = [(database, name) for database in dict.fromkeys(databases)]
     parts = names.table_parts(name)
-    if parts is not None and len(parts) == 2:
+    if parts is not None and len(parts) == 2 and (not only_there or parts[0] in databases):
         places.append((parts[0], parts[1]))
     for database, hierarchy in places:
         if hierarchy in listed(database):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -43,11 +43,11 @@ class Declared:
 
 def applies(source: tuple[str, str, str], schema_name: str, table_name: str) -> bool:
     """Whether a policy row is about a table (database, schema, table), however its table_name is spelled."""
-    database, schema, table = (part.lower() for part in source)
-    here = schema_name.lower()
-    if table_name.lower() == table and here == schema:
+    database, schema, table = map(names.folded, source)
+    here = names.folded(schema_name)
+    if names.folded(table_name) == table and here == schema:
         return True
-    parts = tuple(part.lower() for part in names.table_parts(table_name) or ())
+    parts = tuple(map(names.folded, names.table_parts(table_name) or ()))
     if len(parts) == 1:
         return parts[0] == table and here == schema
     if here not in ("main", schema):
@@ -69,13 +69,13 @@ def key(source: catalog.Source) -> tuple[str, str]:
 
 def _near(source: catalog.Source) -> Sql:
     """SQL condition that holds for every policy row about the source, and for few others."""
-    return contained((source.table.lower(),))
+    return contained((source.table,))
 
 
 def contained(words: Sequence[str], column: str = "table_name") -> Sql:
     """SQL condition: a table_name, or another `column`, has one of the names in it, however that is quoted."""
     spelled = {spelled for word in words for spelled in (word, word.replace('"', '""'))}
-    return bound("(" + " OR ".join(f"contains(lower({column}), {text(n)})" for n in sorted(spelled)) + ")")
+    return bound("(" + " OR ".join(f"contains(lower({column}), lower({text(n)}))" for n in sorted(spelled)) + ")")
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,52 @@ def tellers(rows: Iterable[tuple[str, str, Mapping[str, str]]]) -> list[str]:
     pseudonyms = [(name, form) for name, role, form in known if role == "pseudonym"]
     said = [name for name, form in pseudonyms if form.get("person", "").lower() == "true"]
     return persons or said or [name for name, _ in pseudonyms]
+
+
+def has_any_rows(cursor: catalog.Cursor) -> bool:
+    """Whether any attached DuckDB database has a policy with rows."""
+    databases = cursor.execute(
+        "SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal AND type = 'duckdb'"
+    ).fetchall()
+    return any(_keys(cursor, database) for (database,) in databases)
+
+
+def governed_views(cursor: catalog.Cursor) -> list[tuple[str, str, str]]:
+    """The views of DuckDB databases that have a policy of their own."""
+    return [place for place, _ in _governed(cursor, "view", None)]
+
+
+def governed_numbers(cursor: catalog.Cursor, database: str) -> list[int]:
+    """The numbers that DuckDB gave the tables of a database that have a policy."""
+    return [number for _, number in _governed(cursor, "table", database)]
+
+
+def _governed(cursor: catalog.Cursor, kind: str, only: str | None) -> Iterator[tuple[tuple[str, str, str], int]]:
+    """Tables or views that policy rows of their own database are about, with their numbers in the catalog."""
+    stored = cursor.execute(
+        bound(
+            f"SELECT database_name, schema_name, {kind}_name, {kind}_oid FROM duckdb_{kind}s() "
+            "JOIN duckdb_databases() USING (database_name) "
+            "WHERE NOT duckdb_databases.internal AND type = 'duckdb' AND schema_name <> ?"
+        ),
+        [catalog.SCHEMA],
+    ).fetchall()
+    keys: dict[str, list[tuple[str, str]]] = {}
+    for database, schema, name, number in stored:
+        if only is not None and database != only:
+            continue
+        if database not in keys:
+            keys[database] = _keys(cursor, database)
+        if any(applies((database, schema, name), *key) for key in keys[database]):
+            yield (database, schema, name), number
+
+
+def _keys(cursor: catalog.Cursor, database: str) -> list[tuple[str, str]]:
+    """schema_name and table_name of all rows of a policy, each once."""
+    if not catalog.has_table(cursor, database, "policy"):
+        return []
+    table = qualified(database, catalog.SCHEMA, "policy")
+    return list(cursor.execute(f"SELECT DISTINCT schema_name, table_name FROM {table}").fetchall())
 
 
 class Policy(NamedTuple):

@@ -74,8 +74,8 @@ def _fingerprint_sql(cursor: catalog.Cursor, child: catalog.Source, entity: cata
             "(SELECT count(*)::VARCHAR FROM duckdb_tables() WHERE (database_name, schema_name, table_name) = "
             f"({text(child.home)}, {text(catalog.SCHEMA)}, 'relation'))"
         )
-    near = f"{stored_policy.contained((child.table.lower(),))} AND "
-    near += stored_policy.contained((entity.table.lower(),), "entity_name")
+    near = f"{stored_policy.contained((child.table,))} AND "
+    near += stored_policy.contained((entity.table,), "entity_name")
     return bound(
         "(SELECT coalesce(md5(string_agg(line, chr(10) ORDER BY line COLLATE POSIX ASC)), '') FROM (SELECT "
         f"r::VARCHAR AS line FROM {qualified(child.home, catalog.SCHEMA, 'relation')} AS r WHERE {near}) AS rows)"

@@ -42,6 +42,18 @@ def read_parts(text: str) -> tuple[str, ...] | None:
     return table_parts(match[1]) if match else None
 
 
+_ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+def folded(name: str) -> str:
+    """A name as DuckDB's catalog compares it: ASCII letters in lower case, all others unchanged.
+
+    >>> folded("Patients"), folded("ΠΕΛΑΤΕΣ") == folded("πελατες")
+    ('patients', False)
+    """
+    return name.translate(_ASCII_LOWER)
+
+
 _ENTRY = re.compile(r'\s*((?:"(?:[^"]|"")*"|[^",.])+)(?:\.((?:"(?:[^"]|"")*"|[^",.])+))?\s*(?:,|$)')
 
 

@@ -54,6 +54,35 @@ MISTAKES: tuple[Mistake, ...] = (
         "FROM kacpc('women', k = 10, qi = ['zip']);",
         "CREATE VIEW women AS SELECT zip, disease FROM patients WHERE sex = 'F';",
     ),
+    sql(
+        errors.SourceChangedError("kacpc", "women"),
+        "FROM kacpc('women', k = 10, qi = ['zip']);",
+        FEW,
+        "CREATE VIEW women AS SELECT zip, disease FROM few WHERE sex = 'F';",
+        "CREATE TEMP VIEW few AS FROM patients;",
+    ),
+    sql(
+        errors.SourceNotResolvedError(
+            "kacpc",
+            "women",
+            "reads what only its own connection has, or calls a function that is not stored",
+            "read stored tables in it",
+        ),
+        "FROM kacpc('women', k = 10, qi = ['zip']);",
+        FEW.replace("TABLE few", "TEMP TABLE copied"),
+        "CREATE VIEW women AS SELECT zip, disease FROM copied WHERE sex = 'F';",
+    ),
+    Mistake(
+        errors.DatabaseReadAsFileError("kacpc", "women", ["read_duckdb"]),
+        when="A view calls DuckDB's function read_duckdb, which DuckDB has from version 2 on.",
+    ),
+    sql(
+        errors.UnmatchedPolicyError("kacpc", "few", "dbanon_demo", ("main", "fwe"), ("main", "few")),
+        "FROM kacpc('few', k = 10, qi = ['zip']);",
+        FEW,
+        "INSERT INTO dbanon.policy (table_name, column_name, role) "
+        "VALUES ('fwe', 'name', 'identifier'), ('fwe', 'zip', 'quasi');",
+    ),
     sql(errors.NoPolicy("kacpc", "few", _PATIENTS), "FROM kacpc('few', k = 10);", FEW),
     sql(
         errors.UnsupportedType("kacpc", "shapes", "zips", "VARCHAR[]"),

@@ -1,0 +1,65 @@
+"""Sources whose policy cannot be determined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, listed
+from dbanon.sqltext.quote import text
+
+
+class SourceNotResolvedError(DbanonError):
+    """A view whose tables cannot be determined, in a place where tables have policies."""
+
+    outcome = "refused"
+    words = "so which policy applies cannot be determined"
+
+    def __init__(self, function: str, source: str, why: str, hint: str) -> None:
+        super().__init__(
+            f"{function}: {source} {why}, so which policy applies cannot be determined. Hint: {hint}, or declare a "
+            "policy for the source itself."
+        )
+
+
+class SourceChangedError(DbanonError):
+    """What a source reads in the caller's transaction is not what the call was planned for."""
+
+    outcome = "refused"
+    words = "are not those that are committed"
+
+    def __init__(self, function: str, source: str) -> None:
+        super().__init__(
+            f"{function}: the tables, columns, views or macros from which {source} is read here are not those that are "
+            "committed: the open transaction changed or does not yet see them, or a temporary object has the name of "
+            "one. Hint: COMMIT or ROLLBACK, drop temporary objects of these names, and call again."
+        )
+
+
+class UnmatchedPolicyError(DbanonError):
+    """Policy rows that match no table have the columns of a table without a policy."""
+
+    outcome = "refused"
+    words = "match no table, and most of their columns are columns of"
+
+    def __init__(self, function: str, source: str, database: str, rows: tuple[str, str], key: tuple[str, str]) -> None:
+        schema, table = rows
+        old, new = (f"(schema_name, table_name) = ({text(a)}, {text(b)})" for a, b in (rows, key))
+        super().__init__(
+            f"{function}: {source} has no policy, but rows of {database}.dbanon.policy for table {table!r} in schema "
+            f"{schema!r} match no table, and most of their columns are columns of {source}. Hint: if they are about "
+            f"{source}, UPDATE dbanon.policy SET {new} WHERE {old}; otherwise "
+            f"DELETE FROM dbanon.policy WHERE {old}."
+        )
+
+
+class DatabaseReadAsFileError(DbanonError):
+    """A source reads a DuckDB database as a file, past the policy in it."""
+
+    outcome = "refused"
+    words = "reads a DuckDB database as a file"
+
+    def __init__(self, function: str, source: str, readers: Iterable[str]) -> None:
+        super().__init__(
+            f"{function}: {source} reads a DuckDB database as a file ({listed(readers)}), where no policy is found. "
+            "Hint: ATTACH the database and name its table, so that the policy of the table applies."
+        )

@@ -1,0 +1,76 @@
+"""The tables that a query reads, as DuckDB itself binds it: through views, macros, `query_table` and subqueries."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import text
+
+_PLAN = "logical_plan"
+"""What EXPLAIN calls the plan before the optimizer drops scans whose rows nothing needs."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One leaf of a bound plan: the operator, and the name of the table that it reads (None: it reads no table).
+
+    Tables of DuckDB databases are named `database.schema.table`, quoted where necessary; those of other systems as the
+    system's extension names them.
+    """
+
+    operator: str
+    table: str | None = None
+
+    @property
+    def place(self) -> tuple[str, str, str] | None:
+        """Database, schema and name of a table in a DuckDB database; None for all other leaves."""
+        parts = names.table_parts(self.table or "")
+        return (parts[0], parts[1], parts[2]) if self.operator == "SEQ_SCAN" and parts and len(parts) == 3 else None
+
+
+def bound_scans(
+    connection: Any,
+    query: str,
+    parameters: Sequence[object] | Mapping[str, object] | None = None,
+    search_path: str | None = None,
+) -> tuple[Scan, ...] | None:
+    """Return the leaves of a query's plan before optimization; None if DuckDB cannot bind the query here.
+
+    The query is bound on `connection` and does not run: its temporary objects, its open transaction and its search path
+    count. A setting of the connection is changed meanwhile and then restored; `search_path` is set for good.
+    """
+    try:
+        if search_path is not None:
+            connection.execute(f"SET search_path = {text(search_path)}")
+        with _all_plans(connection):
+            explain = f"EXPLAIN (FORMAT json) {query}"
+            found = connection.execute(explain) if parameters is None else connection.execute(explain, parameters)
+            plans = dict(found.fetchall())
+        return tuple(_leaves(json.loads(plans[_PLAN]))) if _PLAN in plans else None
+    except Exception:  # whatever is wrong with the query, the statement that runs it reports it
+        return None
+
+
+@contextlib.contextmanager
+def _all_plans(connection: Any) -> Iterator[None]:
+    """Let EXPLAIN show the plan of the binder on this connection."""
+    before = connection.execute("SELECT system.main.current_setting('explain_output')").fetchall()[0][0]
+    connection.execute("SET explain_output = 'all'")
+    try:
+        yield
+    finally:
+        connection.execute(f"SET explain_output = {text(str(before))}")
+
+
+def _leaves(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Scan]:
+    for node in nodes:
+        if node["children"]:
+            yield from _leaves(node["children"])
+        else:
+            table = node.get("extra_info", {}).get("Table")
+            yield Scan(node["name"].strip().upper(), table if isinstance(table, str) else None)

@@ -1,0 +1,77 @@
+"""Rows of dbanon.policy that are about no table: the table was renamed or dropped, or its name is misspelled."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dbanon import errors
+from dbanon.source import catalog, foreign, stored_policy
+from dbanon.sqltext import names
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import qualified
+
+
+class PolicyWarning(UserWarning):
+    """Policy rows that match no table, in a database whose tables are anonymized without a policy."""
+
+
+@dataclass(frozen=True)
+class UnmatchedRows:
+    """The rows of one table name that matches no table: as they are stored, and their columns."""
+
+    schema_name: str
+    table_name: str
+    columns: tuple[str, ...]
+
+
+def check_unmatched_rows(
+    function: str, source: catalog.Source, cursor: Any, databases: Iterable[str], local: Collection[str]
+) -> None:
+    """Refuse a source without a policy that unmatched rows may be about, and warn of all other unmatched rows.
+
+    Rows may be about the source if most of their columns are columns of it. `databases` are those whose policy may be
+    about it: its own and that of the session. `local` are the folded names of relations that only the caller's
+    connection sees.
+
+    Raises:
+        UnmatchedPolicyError: More than half of the columns of unmatched rows are columns of the source.
+    """
+    columns = {names.folded(name) for name in source.columns}
+    for database in dict.fromkeys(databases):
+        found = list(unmatched_rows(cursor, database, local))
+        for rows in found:
+            if 2 * len(columns & set(map(names.folded, rows.columns))) > len(rows.columns):
+                stored, key = (rows.schema_name, rows.table_name), stored_policy.key(source)
+                raise errors.UnmatchedPolicyError(function, source.shown, database, stored, key)
+        if found:
+            shown = ", ".join(repr(rows.table_name) for rows in found[:5])
+            warnings.warn(
+                f"{function}: rows of {database}.dbanon.policy for {shown} match no table, and {source.shown} has no "
+                "policy. Hint: FROM policy_problems() lists them; correct the names or delete the rows.",
+                PolicyWarning,
+                stacklevel=2,
+            )
+
+
+def unmatched_rows(cursor: Any, database: str, local: Collection[str] = ()) -> Iterator[UnmatchedRows]:
+    """Yield the rows of a database's policy that match no table or view there and name no other database it knows."""
+    if not catalog.has_table(cursor, database, "policy"):
+        return
+    stored = cursor.execute(
+        bound(
+            "SELECT schema_name, table_name, list(column_name ORDER BY column_name COLLATE POSIX ASC) "
+            f"FROM {qualified(database, catalog.SCHEMA, 'policy')} GROUP BY ALL ORDER BY ALL ASC"
+        )
+    ).fetchall()
+    if not stored:
+        return
+    known = [*catalog.relations(cursor, database), *((database, "main", name) for name in local)]
+    for schema_name, table_name, columns in stored:
+        if any(stored_policy.applies(place, schema_name, table_name) for place in known):
+            continue
+        if foreign.named(cursor, schema_name, table_name) or foreign.is_away(cursor, database, table_name):
+            continue
+        yield UnmatchedRows(schema_name, table_name, tuple(columns))

@@ -1,0 +1,106 @@
+"""Every name that may decide what a view reads: tables, views and macros in its text, and in the texts of those."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dbanon.source import view_text
+from dbanon.sqltext import names
+from dbanon.sqltext.builtin import bound
+
+_READS_BY_TEXT = frozenset({"query", "query_table"})
+"""Functions of DuckDB that read the table whose name is in a text."""
+
+_LITERAL = re.compile(r"'((?:[^']|'')*)'")
+
+_HEAD = re.compile(r'(?:"(?:[^"]|"")*"|[^"])*?\sAS\s', re.DOTALL | re.IGNORECASE)
+"""What comes before the query in CREATE VIEW."""
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """Bare names, folded: the view, the relations that it may read, and the functions that it calls; `literals` are all
+    its texts. `is_complete` is false where DuckDB keeps no text of a view."""
+
+    relations: frozenset[str]
+    functions: frozenset[str]
+    literals: frozenset[str]
+    is_complete: bool
+
+
+def view_mentions(view: tuple[str, str, str], cursor: Any, temporary: Mapping[str, str]) -> Mentions | None:
+    """Return what a view mentions, through views and macros; None for what is no view.
+
+    Args:
+        view: Database (`temp` for a temporary view), schema and name.
+        cursor: A cursor that sees committed objects.
+        temporary: Statements of the caller's temporary views by folded name.
+    """
+    is_temporary = view[0] == "temp" and view[2] in temporary
+    statements = [temporary[view[2]]] if is_temporary else _view_statements(cursor, "", view)
+    return text_mentions(statements, cursor, temporary, view[2]) if statements else None
+
+
+def text_mentions(
+    statements: Iterable[str | None], cursor: Any, temporary: Mapping[str, str], name: str | None = None
+) -> Mentions:
+    """Return what statements mention, through views and macros; `name` is that of the view that they define."""
+    relations = set() if name is None else {names.folded(name)}
+    functions, literals, seen = set[str](), set[str](), set[str]()
+    texts, is_complete = list(statements), True
+    while texts:
+        statement = texts.pop()
+        if not statement:
+            is_complete = False
+        if not statement or statement in seen:
+            continue
+        seen.add(statement)
+        head = _HEAD.match(statement) if statement[:6].upper() == "CREATE" else None
+        query = statement[head.end() :] if head else statement
+        called = {names.folded(word) for word in view_text.words(query)[0]}
+        named = set(_relations(query, called, cursor))
+        literals |= {found.replace("''", "'") for found in _LITERAL.findall(query)}
+        for relation in named - relations:
+            texts += _view_statements(cursor, relation)
+        texts += [*_macros(cursor, called - functions), *(temporary[found] for found in named & temporary.keys())]
+        relations |= named
+        functions |= called
+    return Mentions(frozenset(relations), frozenset(functions), frozenset(literals), is_complete)
+
+
+def _relations(query: str, called: Iterable[str], cursor: Any) -> Iterator[str]:
+    """Bare names of the relations that a query reads; every word of one that DuckDB cannot parse on its own."""
+    try:
+        found = [names.read_parts(table) for table in cursor.get_table_names(query, qualified=True)]
+    except Exception:
+        found = [(word,) for word in view_text.words(query)[1]]
+    if _READS_BY_TEXT & set(called) or not found:  # a macro may pass a text on to query_table
+        found += [names.table_parts(literal.replace("''", "'")) for literal in _LITERAL.findall(query)]
+    yield from (names.folded(parts[-1]) for parts in found if parts)
+
+
+def _view_statements(cursor: Any, name: str, place: tuple[str, str, str] | None = None) -> list[str | None]:
+    """Statements of the stored views of a name, or of the one at a place."""
+    where, values = ("lower(view_name) = lower(?)", [name]) if place is None else (_AT_PLACE, list(place))
+    rows = cursor.execute(bound(f"SELECT sql FROM duckdb_views() WHERE NOT internal AND {where}"), values).fetchall()
+    return [row[0] for row in rows]
+
+
+_AT_PLACE = "(database_name, schema_name, view_name) = (?, ?, ?)"
+
+
+def _macros(cursor: Any, called: Iterable[str]) -> list[str | None]:
+    """Definitions of the stored macros that have one of the names."""
+    if not (wanted := list(called)):
+        return []
+    rows = cursor.execute(
+        bound(
+            "SELECT macro_definition FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL "
+            "AND lower(function_name) IN (SELECT lower(unnest(?)))"
+        ),
+        [wanted],
+    ).fetchall()
+    return [row[0] for row in rows]
