@@ -5,15 +5,17 @@ What is installed decides nothing here: a library that the caller's frame is of 
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from dbanon import errors
-from dbanon.client import frame_types, relations
+from dbanon.client import frame_types, relation_policy, relations
+from dbanon.engine import cells
 
 Made = Callable[[pa.Table], Any]
 """A frame of some kind from the rows of an Arrow table."""
@@ -33,7 +35,8 @@ class Kind:
 
 def of(data: Any, function: str) -> Kind:
     """The kind of a frame; what can be read only once, or is a plan, is read here. NotData, RepeatedColumns,
-    EmptySource where there are no columns."""
+    EmptySource where there are no columns,
+    UnreadableValue; RelationOverPolicyError of a relation that reads a table with a policy."""
     kind = _of(data, function)
     _tell_apart(kind.rows, function)
     return kind
@@ -55,23 +58,29 @@ def _of(data: Any, function: str) -> Kind:
     if pandas is not None and isinstance(data, pandas.DataFrame):
         return _of_pandas(data)
     if polars is not None and isinstance(data, polars.LazyFrame):
-        eager = _narrowed(data.collect(), polars)
+        with _withheld(function, polars.exceptions.PolarsError):
+            eager = _narrowed(data.collect(), polars)
         types = eager.head(0).to_arrow().schema
         return Kind(eager, types, lambda made: polars.from_arrow(made).lazy(), polars.from_arrow)
     if polars is not None and isinstance(data, polars.DataFrame):
         eager = _narrowed(data, polars)
         return Kind(eager, eager.head(0).to_arrow().schema, polars.from_arrow, polars.from_arrow)
     if ibis is not None and isinstance(data, ibis.Table):
-        table = data.to_pyarrow()
+        relation_policy.check_ibis_table(function, data)
+        with cells.withheld(function, lambda: ["the table"]):
+            table = data.to_pyarrow()
         return Kind(table, table.schema, ibis.memtable, ibis.memtable)
     if relations.is_relation(data):
-        table = data.to_arrow_table()
+        relation_policy.check_relation(function, data)
+        with cells.withheld(function, lambda: ["the relation"]):
+            table = data.to_arrow_table()
         back = relations.beside(data)
         return Kind(table, table.schema, back, back)
     if isinstance(data, pa.RecordBatch):
         return Kind(data, data.schema, _batch, _same)
     if isinstance(data, pa.RecordBatchReader):
-        table = data.read_all()
+        with _withheld(function, pa.ArrowException):
+            table = data.read_all()
         return Kind(table, table.schema, lambda made: made.to_reader(), _same)
     if isinstance(data, pa.Table):
         return Kind(data, data.schema, _same, _same)
@@ -88,6 +97,15 @@ def plain_pandas(made: pa.Table) -> Any:
 
 FILE = Kind(None, None, plain_pandas, plain_pandas)
 """A file, which gives frames of pandas."""
+
+
+@contextlib.contextmanager
+def _withheld(function: str, kind: type[Exception]) -> Iterator[None]:
+    """Raise UnreadableValue in place of an error of another library, whose message may quote a value."""
+    try:
+        yield
+    except kind as error:
+        raise errors.UnreadableValue(function, ["the data"], type(error).__name__) from None
 
 
 def _same(made: pa.Table) -> pa.Table:

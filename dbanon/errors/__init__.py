@@ -82,6 +82,7 @@ from dbanon.errors.hierarchies import (
 )
 from dbanon.errors.policy_lookup import (
     DatabaseReadAsFileError,
+    RelationOverPolicyError,
     SourceChangedError,
     SourceNotResolvedError,
     UnmatchedPolicyError,
@@ -322,6 +323,7 @@ __all__ = [
     "ReadOnly",
     "ReadOnlyView",
     "ReadUncommitted",
+    "RelationOverPolicyError",
     "RelationRole",
     "ReleaseChanged",
     "ReleaseExists",

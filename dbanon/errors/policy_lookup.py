@@ -63,3 +63,17 @@ class DatabaseReadAsFileError(DbanonError):
             f"{function}: {source} reads a DuckDB database as a file ({listed(readers)}), where no policy is found. "
             "Hint: ATTACH the database and name its table, so that the policy of the table applies."
         )
+
+
+class RelationOverPolicyError(DbanonError):
+    """A relation of DuckDB or ibis, given as data, reads a table that has a policy."""
+
+    outcome = "refused"
+    words = "what is given as data would be published without it"
+
+    def __init__(self, function: str, table: str) -> None:
+        super().__init__(
+            f"{function}: the relation reads {table}, which has a policy: what is given as data would be published "
+            f"without it. Hint: name the table in a call on its connection, such as FROM kacpc({text(table)}, k = 10), or declare "
+            "a view of what shall be published and its policy."
+        )

@@ -140,7 +140,7 @@ class UnreadableValue(DbanonError):
     def __init__(self, function: str, sources: Iterable[str], kind: str) -> None:
         shown = ", ".join(dict.fromkeys(sources))
         super().__init__(
-            f"{function}: DuckDB could not read or convert a value of {shown}, or of an argument ({kind}). Its message "
+            f"{function}: a value of {shown}, or of an argument, could not be read or converted ({kind}). The message "
             f"quotes the value, so it is not shown here. Hint: read all of {shown} itself, as its custodian, to see it."
         )
 

@@ -611,6 +611,7 @@ ELSEWHERE = {
     "UnreadableValue": "test_cells.py",
     "ViewOverPolicy": "test_policy.py",
     "DatabaseReadAsFileError": "test_applicable_policy.py",
+    "RelationOverPolicyError": "test_relation_policy.py",
     "SourceChangedError": "test_applicable_policy.py",
     "SourceNotResolvedError": "test_applicable_policy.py",
     "UnmatchedPolicyError": "test_applicable_policy.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbanon import errors
-from dbanon.manual.mistakes.mistake import FEW, SHAPES, Mistake, sql
+from dbanon.manual.mistakes.mistake import FEW, SHAPES, Mistake, python, sql
 from dbanon.policy.column_roles import ROLES
 
 _PATIENTS = (
@@ -71,6 +71,10 @@ MISTAKES: tuple[Mistake, ...] = (
         "FROM kacpc('women', k = 10, qi = ['zip']);",
         FEW.replace("TABLE few", "TEMP TABLE copied"),
         "CREATE VIEW women AS SELECT zip, disease FROM copied WHERE sex = 'F';",
+    ),
+    python(
+        errors.RelationOverPolicyError("anonymize", "dbanon_demo.main.patients"),
+        "dbanon.anonymize(con.table('patients'), k=10, qi=['zip'])",
     ),
     Mistake(
         errors.DatabaseReadAsFileError("kacpc", "women", ["read_duckdb"]),

@@ -1,0 +1,86 @@
+"""Refuses relations of DuckDB and ibis that read a table with a policy: such a table is named in a call instead."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dbanon import errors
+from dbanon.source import stored_policy
+from dbanon.source.bound_scans import Scan, bound_scans
+from dbanon.source.governed_tables import governed_scans, governed_tables, governed_views
+from dbanon.source.view_mentions import text_mentions
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import argument, qualified
+
+
+def check_relation(function: str, relation: Any) -> None:
+    """Refuse a relation of DuckDB that reads a table or view with a policy.
+
+    Raises:
+        RelationOverPolicyError: It reads one.
+        SourceNotResolvedError: What it reads cannot be determined, and there are policies on its connection.
+    """
+    connection = _RelationConnection(relation)
+    if not stored_policy.has_any_rows(connection):
+        return
+    scans = bound_scans(connection, f"FROM {connection.name}")
+    if scans is None:
+        scans = _serialized_scans(connection)
+    if scans is None:
+        raise errors.SourceNotResolvedError(function, "the relation", *_UNKNOWN)
+    (home,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
+    views = "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
+    temporary = {names.folded(name): statement for name, statement in connection.execute(views).fetchall()}
+    mentions = text_mentions([relation.sql_query()], connection, temporary)
+    found = [*governed_views(None, mentions, scans, connection, temporary)]
+    found += governed_scans(function, "the relation", scans, connection, home)
+    if found:
+        raise errors.RelationOverPolicyError(function, found[0])
+
+
+def check_ibis_table(function: str, table: Any) -> None:
+    """Refuse a table of ibis on DuckDB that reads a table or view with a policy; raises as `check_relation`."""
+    import ibis
+
+    backend = table.get_backend()
+    if backend.name != "duckdb" or not stored_policy.has_any_rows(backend.con):
+        return
+    found = governed_tables(backend.con, str(ibis.to_sql(table, dialect="duckdb")), function)
+    if found:
+        raise errors.RelationOverPolicyError(function, found[0])
+
+
+_UNKNOWN = ("cannot be bound by DuckDB", "give the rows as a DataFrame or name a table on its connection")
+
+
+class _RelationConnection:
+    """The connection of a relation, which has no name in Python: statements are queries about the relation."""
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+        self.name = f"dbanon_{uuid.uuid4().hex}"
+
+    def execute(self, query: str, parameters: Any = ()) -> Any:
+        """Run a statement of this package, in which every `?` is a parameter."""
+        first, *pieces = query.split("?")
+        filled = zip(map(argument, parameters), pieces, strict=True)
+        return self._relation.query(self.name, first + "".join(value + piece for value, piece in filled))
+
+
+def _serialized_scans(connection: _RelationConnection) -> tuple[Scan, ...] | None:
+    """What `bound_scans` gives, by a function of DuckDB 1, whose relations do not explain a query about themselves."""
+    query = f"SELECT system.main.json_serialize_plan('FROM {connection.name}', optimize := false)"
+    plan = json.loads(connection.execute(query).fetchall()[0][0])
+    return None if plan["error"] else tuple(_reads(plan["plans"]))
+
+
+def _reads(nodes: Sequence[Mapping[str, Any]]) -> Iterator[Scan]:
+    for node in nodes:
+        if node["type"] == "LOGICAL_GET":
+            table = node.get("function_data") or {}
+            place = [table.get(part, "") for part in ("catalog", "schema", "table")]
+            yield Scan(str(node.get("name", "")).upper(), str(qualified(*place)) if all(place) else None)
+        yield from _reads(node.get("children", ()))
