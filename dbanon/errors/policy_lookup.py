@@ -74,6 +74,6 @@ class RelationOverPolicyError(DbanonError):
     def __init__(self, function: str, table: str) -> None:
         super().__init__(
             f"{function}: the relation reads {table}, which has a policy: what is given as data would be published "
-            f"without it. Hint: name the table in a call on its connection, such as FROM kacpc({text(table)}, k = 10), or declare "
-            "a view of what shall be published and its policy."
+            f"without it. Hint: name the table in a call on its connection, such as FROM kacpc({text(table)}, k = 10), "
+            "or declare a view of what shall be published and its policy."
         )
