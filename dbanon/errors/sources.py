@@ -107,6 +107,16 @@ class NewerDatabase(DbanonError):
         )
 
 
+class NewerSchemaError(DbanonError):
+    """A database whose schema `dbanon` a later version of this package wrote."""
+
+    def __init__(self, database: str, version: int, known: int) -> None:
+        super().__init__(
+            f"{database}: the schema dbanon has version {version}, and this dbanon knows versions up to {known}: it "
+            "could miss rules of the policy or releases in the ledger. Hint: pip install --upgrade dbanon."
+        )
+
+
 class ReadOnly(DbanonError):
     """The policy and the hierarchies of a read-only database cannot be written."""
 

@@ -1,22 +1,27 @@
-"""The schema `dbanon` of a database: the tables of the policy, the hierarchies and the ledger."""
+"""The schema `dbanon` of a database: the tables of the policy, the hierarchies and the ledger, and their version."""
 
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
-from dbanon import session
+from dbanon import errors, session
 from dbanon.source import foreign
 from dbanon.sqltext import resources
 from dbanon.sqltext.builtin import bound
-from dbanon.sqltext.quote import identifier
+from dbanon.sqltext.quote import identifier, qualified
 
 
 def create(connection: Any, database: str | None = None) -> None:
-    """Creates the schema `dbanon` in a database (default: the current one), where it is missing and can be written;
-    in one of another system never.
+    """Create the schema `dbanon` in a database (default: the current one) or bring it to the version of this package.
 
-    It is created on a cursor, so the caller's transaction neither sees the work nor can undo it.
+    Nothing is done in a database that cannot be written or is of another system. The work is done on a cursor in one
+    transaction, so the caller's transaction neither sees it nor can undo it, and other connections see all of it or
+    nothing.
+
+    Raises:
+        NewerSchemaError: A later version of this package wrote the schema.
     """
     if database is None:
         database = connection.execute("SELECT system.main.current_database()").fetchall()[0][0]
@@ -24,13 +29,88 @@ def create(connection: Any, database: str | None = None) -> None:
         row = cursor.execute(
             "SELECT readonly FROM system.main.duckdb_databases() WHERE database_name = ?", [database]
         ).fetchall()[0]
-        if row is None or row[0] or foreign.kind(cursor, database) is not None:
+        if row is None or foreign.kind(cursor, database) is not None:
             return
+        version = schema_version(cursor, database)
+        if version is not None and version > current_version():
+            raise errors.NewerSchemaError(database, version, current_version())
+        if row[0] or (version == current_version() and _is_complete(cursor, database)):
+            return
+        _migrate_once(cursor, database, version or 0)
+
+
+def _migrate_once(cursor: Any, database: str, version: int) -> None:
+    """Migrate, or wait for another connection that does the same at this moment."""
+    for attempt in range(_ATTEMPTS):
         try:
-            cursor.execute(_LAST_COLUMNS.format(database=identifier(database)))
-        except Exception:  # whatever is missing is made; if something else is wrong, making it says so
-            cursor.execute(f"USE {identifier(database)}")
-            cursor.execute(_VIEW.sub(lambda view: view[1] + bound(view[2]), resources.sql("source/schema.sql")))
+            _migrate(cursor, database, version)
+            return
+        except Exception as error:
+            if "conflict" not in str(error) or attempt == _ATTEMPTS - 1:
+                raise
+        time.sleep(_WAIT_S)
+        if schema_version(cursor, database) == current_version():
+            return
+
+
+_ATTEMPTS = 100
+_WAIT_S = 0.05
+
+
+def schema_version(cursor: Any, database: str) -> int | None:
+    """Return the version of a database's schema; None where there is none, or one older than versions."""
+    there = cursor.execute(
+        "SELECT 1 FROM system.main.duckdb_tables() WHERE (database_name, schema_name, table_name) = (?, ?, ?)",
+        [database, "dbanon", "schema_version"],
+    ).fetchall()
+    table = qualified(database, "dbanon", "schema_version")
+    rows = cursor.execute(f"SELECT version FROM {table} ORDER BY version DESC").fetchall() if there else []
+    return int(rows[0][0]) if rows else None
+
+
+def current_version() -> int:
+    """Return the version that this package writes: 1, or that of the last migration."""
+    return max([1, *_migrations()])
+
+
+def _migrations() -> dict[int, str]:
+    """The names of the migrations by the version to which each leads: `source/migrations/0002_what_changes.sql`."""
+    found = resources.sql_names("source/migrations")
+    return {int(name.split("_")[0]): f"source/migrations/{name}.sql" for name in found}
+
+
+def _migrate(cursor: Any, database: str, version: int) -> None:
+    """Run what leads from a version to the current one, in one transaction."""
+    cursor.execute(f"USE {identifier(database)}")
+    cursor.execute("BEGIN")
+    try:
+        cursor.execute(_statements("source/schema.sql"))
+        for reached, name in sorted(_migrations().items()):
+            if reached > version:
+                cursor.execute(_statements(name))
+        cursor.execute("DELETE FROM dbanon.schema_version")
+        cursor.execute(
+            bound("INSERT INTO dbanon.schema_version VALUES (?, get_current_timestamp() AT TIME ZONE 'UTC')"),
+            [current_version()],
+        )
+        cursor.execute("COMMIT")
+    except BaseException:
+        cursor.execute("ROLLBACK")
+        raise
+
+
+def _statements(name: str) -> str:
+    """The text of a file; a view that stays in the database calls DuckDB's own functions by their whole names."""
+    return _VIEW.sub(lambda view: view[1] + bound(view[2]), resources.sql(name))
+
+
+def _is_complete(cursor: Any, database: str) -> bool:
+    """Whether no table or view of the schema is missing; asking the catalog costs more."""
+    try:
+        cursor.execute(_LAST_COLUMNS.format(database=identifier(database)))
+    except Exception:  # whatever is missing is made; if something else is wrong, making it says so
+        return False
+    return True
 
 
 _LAST_COLUMNS = """
@@ -44,7 +124,7 @@ FROM {database}.dbanon.delivery AS d, {database}.dbanon.foreign_database AS f,
     {database}.dbanon.hierarchy_path AS n,
     {database}.dbanon.release AS r, {database}.dbanon.membership AS m
 """
-"""Fails where a table or a view of the schema, or what came last to it, is missing; asking the catalog costs more."""
+"""Fails where a table or a view of the schema, or what came last to it, is missing."""
 
 _VIEW = re.compile(r"(^CREATE OR REPLACE VIEW \S+ AS$)(.*?;)$", re.MULTILINE | re.DOTALL)
 """A view that stays in the database: the functions of its query are DuckDB's own, too."""

@@ -246,3 +246,10 @@ ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS label_hash UBIGINT;  -- o
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS cells UBIGINT[];     -- of what is published as it is, by column
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS held BOOLEAN;        -- left out since an erasure
 ALTER TABLE dbanon.membership ADD COLUMN IF NOT EXISTS waiting BOOLEAN;     -- not published before enough have come
+
+-- The version of this schema; one row. What is above makes version 1 of every older schema; each later version is a file
+-- of sql/source/migrations.
+CREATE TABLE IF NOT EXISTS dbanon.schema_version (
+    version     INTEGER NOT NULL,
+    updated_at  TIMESTAMP NOT NULL  -- UTC
+);

@@ -594,6 +594,7 @@ ELSEWHERE = {
     "ContradictsLedger": "test_ledgered.py",
     "HierarchiesChanged": "test_ledgered.py",
     "NewerDatabase": "test_storage.py",
+    "NewerSchemaError": "test_schema.py",
     "NewerType": "test_storage.py",
     "RemoteFile": "test_files.py",
     "TargetNotLocal": "test_targets.py",

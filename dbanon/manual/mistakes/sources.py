@@ -57,6 +57,10 @@ MISTAKES: tuple[Mistake, ...] = (
         errors.NewerDatabase("clinic.duckdb", "1.5.6", "69", "64 and 68"),
         when="It comes when a database is opened that a newer DuckDB made.",
     ),
+    Mistake(
+        errors.NewerSchemaError("clinic", 2, 1),
+        when="It comes when a database is opened in which a later dbanon wrote the schema dbanon.",
+    ),
     python(
         errors.ReadOnly("declare", "clinic"),
         'import duckdb\n\nwith duckdb.connect("clinic.duckdb") as clinic:\n'
