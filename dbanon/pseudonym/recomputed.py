@@ -1,7 +1,7 @@
 """The gate's own pseudonyms and shifts, from the definition of HMAC (RFC 2104) and of the formats.
 
-Nothing here is taken from `making`, `form` or Python's hmac: a mistake of theirs must not be one of the gate's. The key
-is read by `key`, since there is one way to the bytes that are meant; what follows from them is computed again.
+Nothing here is taken from `making`, `form`, `key` or Python's hmac: a mistake of theirs must not be one of the gate's.
+The key is read by `gate_key`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from dbanon.pseudonym import key as keys
+from dbanon.pseudonym import gate_key
 
 _BLOCK = 64
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -30,7 +30,7 @@ def expected_days(persons: list[str | None], how: dict[str, Any]) -> list[int | 
 
 
 def _scoped(how: dict[str, Any]) -> bytes:
-    inner, outer = _pads(keys.find(how["key"]).secret, b"dbanon scope 1\0")
+    inner, outer = _pads(gate_key.secret(how["key"]), b"dbanon scope 1\0")
     return _mac(inner, outer, how["scope"])
 
 

@@ -130,6 +130,11 @@ class ModelView:
     def metric(self) -> str:
         return self.demand.rule.metric.name
 
+    @property
+    def metric_label(self) -> Sql:
+        """The name of what is achieved on this column, as a text."""
+        return text(f"{self.metric}:{self.plain}")
+
 
 @dataclass(frozen=True)
 class SensitiveColumn:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from dbanon.pseudonym import key as keys
+from dbanon.pseudonym import gate_key
 from dbanon.release.gate_codes import FLOATS, column
 from dbanon.release.publication import Publication
 from dbanon.sqltext.quote import Sql, text
@@ -49,10 +49,10 @@ def links(call: Publication) -> list[str]:
 
 def are_alike(call: Publication, names: Sequence[str]) -> bool:
     """Whether pseudonyms that are equal where values are equal are also written alike: readers see that they are."""
-    forms: dict[tuple[str, object], set[str]] = {}
+    forms: dict[tuple[bytes, object], set[str]] = {}
     for name in names:
         how = _written(call, name, _declared(call, name)[1])
-        whose = keys.find(str(how["key"])).id, how["scope"]
+        whose = gate_key.fingerprint(str(how["key"])), how["scope"]
         forms.setdefault(whose, set()).add(json.dumps([how["format"], how["length"], how["prefix"]]))
     return all(len(of) == 1 for of in forms.values())
 
@@ -65,7 +65,7 @@ def _written(call: Publication, name: str, form: Mapping[str, str]) -> dict[str,
     how = _keyed(call, form) | {"format": kind, "length": length, "prefix": form.get("prefix", "")}
     several = [row.role.lower() for row in call.policy.declared].count("pseudonym") > 1
     if several and name.lower() != person(call) and "scope" not in form:
-        how["scope"] = "column " + json.dumps([call.scope, name.lower()])
+        how["scope"] = "column " + json.dumps([_scope(call), name.lower()])
     return how
 
 
@@ -87,8 +87,18 @@ def _declared(call: Publication, name: str) -> tuple[str, Mapping[str, str]]:
 
 
 def _keyed(call: Publication, form: Mapping[str, str]) -> dict[str, object]:
-    scope = f"scope {form['scope']}" if "scope" in form else call.scope
+    scope = f"scope {form['scope']}" if "scope" in form else _scope(call)
     return {"key": form.get("key", "env:DBANON_KEY"), "scope": scope}
+
+
+def _scope(call: Publication) -> str:
+    """The scope where the policy names none: that of all versions of a view, or of calls with these options."""
+    if call.view is not None:
+        schema, name = (json.dumps(part.lower()) for part in call.view)
+        return f"release [{schema}, {name}]"
+    options = {name: call.options[name] for name in call.options}
+    parts = [json.dumps(part, default=str) for part in (call.algorithm, call.source.shown.lower(), options)]
+    return f"call [{', '.join(parts)}]"
 
 
 def _days(call: Publication, form: Mapping[str, str]) -> Sql:

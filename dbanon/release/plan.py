@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.release import column_views, measures, messages
+from dbanon.release import column_views, gate_statement, measures, messages
 from dbanon.release.cluster_request import cluster_request
 from dbanon.release.column_views import QuasiColumn, SensitiveColumn, TreeColumn
 from dbanon.release.gate_rules import GateRules, rules
@@ -194,7 +194,19 @@ def statement(call: Publication) -> str:
         values["metrics"] = _metrics(of, values, bool(call.options.get("divergence")))
     if call.kind == "inference":
         values["support"] = call.options["support"] or call.k
-    return fill(f"release/{'' if call.run.noise is None else 'noise/'}{call.kind}.sql", **values)
+    made = fill(f"release/{'' if call.run.noise is None else 'noise/'}{call.kind}.sql", **values)
+    last_select = _last_select(call.kind, of)
+    return made if last_select is None else gate_statement.checked(call.function, made, last_select)
+
+
+def _last_select(kind: str, of: Plan) -> str | None:
+    """The SELECT with which the gate expects the statement of a release, its classes or its metrics to end."""
+    if kind == "release":
+        return gate_statement.released_rows(of.names.copies, of.names.place, of.names.copy)
+    if kind == "classes":
+        reason = of.names.names["suppressed"] if of.choices.suppress else None
+        return gate_statement.released_classes(of.names.class_id, reason)
+    return gate_statement.released_metrics() if kind == "metrics" else None
 
 
 def published_names(call: Publication) -> tuple[tuple[str, ...], tuple[str, ...]]:

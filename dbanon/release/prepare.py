@@ -206,18 +206,22 @@ def prepared(
     )
 
 
-def with_made(publication: Publication, scope: str | None = None) -> Publication:
-    """The publication with what is made of its columns; `scope` is whose pseudonyms are equal (None: of this call, with
-    these parameters). See `made_columns.resolve` for what it raises."""
+def with_made(publication: Publication, view: tuple[str, str] | None = None) -> Publication:
+    """The publication with what is made of its columns. Pseudonyms are equal in all versions of a `view`, a schema and
+    a name (None: in this call, with these parameters). See `made_columns.resolve` for what it raises."""
     function, source, roles = publication.function, publication.source, publication.roles
     if publication.run.noise is not None and roles.made:
         raise errors.NoKeyedColumns(function, source.shown, roles.made, "a release with noise")
-    asked = (
-        scope
-        or f"call {json.dumps([publication.algorithm, source.shown.lower(), dict(publication.options)], default=str)}"
-    )
-    made = made_columns.resolve(function, source, publication.policy.declared, roles, asked)
-    return replace(publication, made=made, scope=asked)
+    scope = _scope(publication, view)
+    made = made_columns.resolve(function, source, publication.policy.declared, roles, scope)
+    return replace(publication, made=made, scope=scope, view=view)
+
+
+def _scope(publication: Publication, view: tuple[str, str] | None) -> str:
+    if view is not None:
+        return f"release {json.dumps([part.lower() for part in view])}"
+    call = [publication.algorithm, publication.source.shown.lower(), dict(publication.options)]
+    return f"call {json.dumps(call, default=str)}"
 
 
 def order(call: Call, source: catalog.Source, column: str, name: str, policy: Policy | None = None) -> Hierarchy:

@@ -98,7 +98,8 @@ class Publication:
     `missing` are codes that are read as NULL, by column, as SQL values. `order` are the columns by which the records
     of a stream arrive; a table has none. `weight` is the column that says how many records a row of the source stands
     for (None: each for one), `larger` the table that the source is a part of. `made` are the columns that are published
-    as something made of them; `scope` is whose pseudonyms are equal unless the policy names another. A table that is
+    as something made of them; `scope` is whose pseudonyms are equal unless the policy names another. `view` is the
+    schema and name of the materialized view that this is a version of (None: of no view). A table that is
     not `alone` is one of a release of several, whose own gate counts people by their key.
     """
 
@@ -121,6 +122,7 @@ class Publication:
     larger: Larger | None = None
     made: Mapping[str, MadeColumn] = field(default_factory=dict)
     scope: str = ""
+    view: tuple[str, str] | None = None
     alone: bool = True
 
     @property

@@ -9,7 +9,7 @@ from dbanon import errors, stream
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions.call import Call
 from dbanon.functions.options import Options
-from dbanon.release import gate_rules, messages, plan, prepare
+from dbanon.release import gate_rules, gate_statement, messages, plan, prepare
 from dbanon.release.cluster_request import request
 from dbanon.release.publication import Publication
 from dbanon.release.published_schema import free, published_schema
@@ -168,7 +168,13 @@ def filled(template: str, publication: Publication, options: Options, system: St
     values["leave"] = Sql(f"[{joined(text(name) for name in _leave(publication))}]")
     values["gate_say"] = {**of.gate_say, **_refusals(publication)}
     values |= order_values(publication)
-    return fill(template, stream=view, **values, **more)
+    made = fill(template, stream=view, **values, **more)
+    last_select = None
+    if isinstance(grown := more.get("grown"), Grown):
+        last_select = gate_statement.stream_step(grown.cluster, grown.place, grown.row, view.arrived)
+    elif template == "stream/release.sql":
+        last_select = gate_statement.stream_rows(view.published, of.names.class_id, view.arrived)
+    return made if last_select is None else gate_statement.checked(publication.function, made, last_select)
 
 
 def order_values(publication: Publication) -> dict[str, list[Sql]]:

@@ -194,13 +194,8 @@ def publication(entry: Entry, session: Session, cursor: Any, kind: str = "releas
         entry.call["parameters"],
         (entry.database, entry.call["schema"], ""),
     )
-    made = prepare.with_made(prepare.publication(call), scope(entry.schema, entry.name))
+    made = prepare.with_made(prepare.publication(call), (entry.schema, entry.name))
     return prepare.keyed(made, entry.person_key, kind)
-
-
-def scope(schema: str, name: str) -> str:
-    """Whose pseudonyms are equal: those of all versions of a release."""
-    return f"release {json.dumps([schema.lower(), name.lower()])}"
 
 
 def changed_roles(entry: Entry, now: Mapping[str, str]) -> list[str]:

@@ -94,7 +94,7 @@ def materialize(
             current.reviewed(first_release.lines(Call.of(*asked), publication, name))
         given = timed_search.counted("materialize", current, cursor, publication, given)
         again = Call.of(current, cursor, algorithm, {"tbl": source}, given, here)
-        publication = prepare.with_made(prepare.publication(again), ledger.scope(*target[1:]))
+        publication = prepare.with_made(prepare.publication(again), (target[1], target[2]))
         of, kept = publication.source, place.durable(publication.source, source)
         call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}
         version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"

@@ -18,7 +18,7 @@ from dbanon.session import Session
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, joined
 from dbanon.stream.growing import Growing
-from dbanon.views import stream_ledger
+from dbanon.views import stream_gate, stream_ledger
 from dbanon.views.stream_ledger import Grows
 
 _STEP = Sql('temp.main."dbanon step"')
@@ -111,13 +111,29 @@ def following(
         cursor.execute(f"CREATE TEMP TABLE {_STEP} AS {statement.sql}")
     finally:
         session.growing = None
+    last = stream_gate.last_row(cursor, grows)
     made = _publish(cursor, grows, statement, reading)
     _keep_waiting(cursor, grows, publication.source, reading)
     class_id = identifier(statement.class_id)
     ids = f"SELECT DISTINCT {reading.cluster}, {class_id} FROM {_STEP} WHERE {reading.cluster} >= 0"
     _note(cursor, grows, publication, statement, reading, made, stretch.written(dict(cursor.execute(ids).fetchall())))
+    stream_gate.check(cursor, grows, _step(statement, reading, options), last, publication.source.sql)
     cursor.execute(f"DROP TABLE {_STEP}")
     return made
+
+
+def _step(statement: GrownStatement, reading: _Reading, options: Options) -> stream_gate.Step:
+    """The records of this refresh, for the check of what it wrote."""
+    return stream_gate.Step(
+        table=_STEP,
+        values=statement.shown,
+        suppressed=identifier(statement.own["suppressed"]),
+        class_id=identifier(statement.class_id),
+        size=identifier(_size(statement)),
+        cluster=reading.cluster,
+        place=reading.place,
+        drops=options["suppress"] == "drop",
+    )
 
 
 def check_appended(cursor: Any, grows: Grows, source: Source, *, pruned: bool = False) -> None:

@@ -22,6 +22,7 @@ FROM {% if suppress %}(
 ){% else %}class_of{% endif %} AS c
 ),
 {% include 'release/part/stated_classes.sql' %}
+SELECT *
 FROM class_rows
 WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
 ORDER BY {{ class_id }} ASC NULLS LAST{% if suppress %}, {{ names.suppressed }} ASC{% endif %}

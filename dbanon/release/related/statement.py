@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbanon.functions.call import Call
-from dbanon.release import plan, prepare
+from dbanon.release import gate_statement, plan, prepare
 from dbanon.release.cluster_request import cluster_request, request
 from dbanon.release.column_views import TreeColumn
 from dbanon.release.plan import Plan
@@ -50,7 +50,11 @@ def of(found: Relation, kind: str) -> Sql:
         "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of], tables),
         "gate_say": refusals.of_gate(function, refusals.TOGETHER, found.entity.shown),
     }
-    return Sql(fill(f"release/related/{kind}.sql", **values))
+    made = fill(f"release/related/{kind}.sql", **values)
+    if kind == "release":
+        last_select = gate_statement.related_rows(tables[found.asked].step("leaving"), own.row, own.place)
+        made = gate_statement.checked(function, made, last_select)
+    return Sql(made)
 
 
 def _filled(view: TableView, of: Plan, own: Own) -> TableView:

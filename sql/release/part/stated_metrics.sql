@@ -1,19 +1,61 @@
 {#- The gate of metrics: those that leave (metric_rows) beside the same by the gate's own formulas, from the rows of the
     release and the source. -#}
 {%- from 'release/part/apart.sql' import apart with context -%}
+{%- from 'release/part/assignment.sql' import dealt, records with context -%}
 {%- from 'release/part/checks.sql' import sizes with context -%}
+{%- set plain = unchanged|rejectattr('is_link')|list -%}
 {% include 'release/part/own_loss.sql' %}
 {% macro coded(r) -%}
     CASE WHEN q{{ r.i }} IS NOT NULL THEN {% if r.top %}least({% endif %}{% if r.bottom %}greatest({% endif %}q{{ r.i }}{% if r.bottom %}, {{ r.bottom }}){% endif %}{% if r.top %}, {{ r.top }}){% endif %} END
 {%- endmacro %}
 -- One row: true, or an error where a measure is not what the gate's own formula gives.
 stated AS MATERIALIZED (
-    SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false WHEN count(*) FILTER (WHERE NOT coalesce(abs(m.value - o.value) <= 1e-6 * greatest(1, abs(o.value)), false)) > 0 THEN error({{ gate_say.stated }}) ELSE true END AS passed
+    SELECT CASE WHEN NOT (SELECT passed FROM gate) THEN false WHEN count(*) FILTER (WHERE m.value IS DISTINCT FROM o.value AND NOT coalesce(abs(m.value - o.value) <= 1e-6 * greatest(1, abs(o.value)), false)) > 0 OR count(*) > count(DISTINCT o.metric) THEN error({{ gate_say.stated }}) ELSE true END AS passed
     FROM (
         SELECT 'records' AS metric, sum(size)::DOUBLE AS value FROM released
         UNION ALL
         SELECT 'suppressed:outlier', {% if suppress %}(SELECT coalesce(sum(size), 0) FROM placed WHERE class_id = -1){% else %}0{% endif %}
+        {% for s in tested %}{% for m in s.models %}
+        UNION ALL
+        {# What is achieved is what the class achieves that is worst off. #}
+        (SELECT {{ m.metric_label }}, value FROM {{ ('measured ' ~ m.parameter)|of(m) }} ORDER BY value {% if m.higher %}ASC{% else %}DESC{% endif %} NULLS LAST LIMIT 1)
+        {% endfor %}{% endfor %}
+        {% if person %}
+        UNION ALL
+        SELECT 'persons', count(DISTINCT s.person) FROM {{ records() }}
+        {% endif %}
+        {% for u in unchanged if u.is_sensitive %}
+        UNION ALL
+        SELECT 'rare_sensitive_values:' || {{ u.label }}, count(*)
+        FROM ({% if person %}SELECT count(DISTINCT s.person) AS size FROM {{ records() }} GROUP BY s.u{{ u.i }}{% else %}SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {{ u.name }}{% endif %})
+        WHERE size < {{ k }}
+        UNION ALL
+        SELECT 'homogeneous_share:' || {{ u.label }}, coalesce(sum(size) FILTER (WHERE NOT differs), 0)::DOUBLE / sum(size)
+        FROM (
+            SELECT
+                sum(len({{ copies }})) AS size,
+                count(DISTINCT {{ u.name }}) + (count({{ u.name }}) < count(*))::INTEGER > 1 AS differs
+            FROM leaving
+            GROUP BY {{ class_id }}
+        )
+        {% endfor %}
         {% if not noise %}
+        UNION ALL
+        SELECT 'class_size_average', avg(size) FROM visible
+        UNION ALL
+        SELECT 'c_avg', avg(size) / {{ k }} FROM visible
+        UNION ALL
+        SELECT 'risk_average', sum(v.size / p.size::DOUBLE) / sum(v.size) FROM visible AS v JOIN ({{ sizes() }}) AS p ON p.class_id = v.class_id
+        {% if plain and not person %}
+        UNION ALL
+        SELECT 'k_all', min(size) FROM (SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {{ class_id }}{% for u in plain %}, {{ u.name }}{% endfor %})
+        UNION ALL
+        SELECT 'unique_unchanged', count(*) FROM (SELECT sum(len({{ copies }})) AS size FROM leaving GROUP BY {% for u in plain %}{% if not loop.first %}, {% endif %}{{ u.name }}{% endfor %}) WHERE size = 1
+        {% endif %}
+        {% if loses %}
+        UNION ALL
+        SELECT 'information_loss', sum(size * loss) * {{ rules|length }} FROM own_loss
+        {% endif %}
         UNION ALL
         SELECT 'classes', count(*) FROM visible
         UNION ALL
