@@ -121,13 +121,15 @@ def _reordered(before: Grows, step: Step, last: int) -> str:
 
 
 def _classes(before: Grows, step: Step) -> str:
-    """How many classes state another number of records than the view has of them."""
+    """How many classes of this refresh state another number of records than the view has of them."""
+    touched = f"{step.class_id} IN (SELECT {step.class_id} FROM {step.table})"
     return f"""
         SELECT count(*)
-        FROM (SELECT {step.class_id} AS class_id, {step.size} AS size FROM {before.table("_classes")}) AS c
+        FROM (
+            SELECT {step.class_id} AS class_id, {step.size} AS size FROM {before.table("_classes")} WHERE {touched}
+        ) AS c
         FULL JOIN (
-            SELECT {step.class_id} AS class_id, count(*) AS size
-            FROM {before.table()} WHERE {step.class_id} IS NOT NULL GROUP BY ALL
+            SELECT {step.class_id} AS class_id, count(*) AS size FROM {before.table()} WHERE {touched} GROUP BY ALL
         ) AS r ON r.class_id = c.class_id
         WHERE r.size IS DISTINCT FROM c.size
     """
@@ -151,7 +153,8 @@ def _counts(before: Grows, after: Grows, step: Step, source: Sql) -> str:
     new = after.published - before.published, after.suppressed - before.suppressed
     return f"""
         SELECT
-            abs({after.arrived} - {settled}) + abs({after.arrived - before.arrived} - {read})
+            abs({after.classes} - (SELECT count(*) FROM {before.table("_classes")}))
+            + abs({after.arrived} - {settled}) + abs({after.arrived - before.arrived} - {read})
             + abs({new[0]} - count(*) FILTER (WHERE {step.cluster} NOT IN (-1, -2)))
             + abs({new[1]} - count(*) FILTER (WHERE {step.cluster} = -1))
             + abs({after.waiting} - count(*) FILTER (WHERE {step.cluster} = -2))

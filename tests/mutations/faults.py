@@ -1,27 +1,16 @@
 """Faults that somebody could make one day, each with the everyday tests that must notice it.
 
-The old text stands in its file once; a fault that no longer fits is written anew where the code went.
+Faults of one topic are in a file of their own; `FAULTS` has all of them by name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from .fault import ROOT, Fault
+from .gate_faults import GATE_FAULTS
 
-ROOT = Path(__file__).resolve().parents[2]
+__all__ = ["FAULTS", "ROOT", "Fault"]
 
-
-@dataclass(frozen=True)
-class Fault:
-    """A text of a file, what is put in its place, and test files that fail then."""
-
-    file: str
-    old: str
-    new: str
-    tests: tuple[str, ...]
-
-
-FAULTS = {
+_FAULTS = {
     # What is published of a class
     "an interval of a grid ends one too late": Fault(
         "dbanon/source/type_families.py",
@@ -403,3 +392,10 @@ FAULTS = {
         ("tests/release/related/test_related_attack.py", "tests/release/related/test_related_release.py"),
     ),
 }
+
+FAULTS: dict[str, Fault] = {}
+"""All faults by name."""
+
+for _of_a_topic in (_FAULTS, GATE_FAULTS):
+    assert not FAULTS.keys() & _of_a_topic.keys(), "two faults have one name"
+    FAULTS |= _of_a_topic

@@ -1,0 +1,27 @@
+"""One fault: a text of a file, what is put in its place, and what notices it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A text of a file, what is put in its place, and test files (or tests) of which one fails then.
+
+    `old` occurs once in its file; a fault that no longer fits the code fails the run. A fault that is `harmless`
+    changes nothing that is published; the reason is stated, and no test is run.
+    """
+
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+    harmless: str = ""
+
+    def planted(self, text: str) -> str | None:
+        """Return the text of the file with the fault; None where the fault does not fit."""
+        return text.replace(self.old, self.new) if text.count(self.old) == 1 and self.old != self.new else None
