@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dbanon.cli.common import AS_JSON, answer, errors_as_messages, headlines, progress, rows, searched
+from dbanon.cli.common import AS_JSON, CSV_FORMULAS, answer, errors_as_messages, headlines, progress, rows, searched
 from dbanon.cli.parameters import improvement, parameter, parameters, together
 from dbanon.cli.review import before_files
 from dbanon.cli.roles import declared, hierarchy_files, role_options, write
@@ -31,6 +31,7 @@ READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duc
 @click.option("--algorithm", help=f"See dbanon algorithms; default: {DEFAULT}.")
 @role_options
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
+@CSV_FORMULAS
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @bounds
 @AS_JSON
@@ -52,6 +53,7 @@ def anonymize(
     identifiers: Sequence[str],
     other: Sequence[str],
     storage_version: str | None,
+    csv_formulas: str,
     force: bool,
     as_json: bool,
     quiet: bool,
@@ -80,9 +82,17 @@ def anonymize(
         write(con, roles_of)
         step("Clustering and checking")
         con.reviewed = before_files(source, quiet or as_json or any(map(Path.exists, written)))
-        materialize(con, name, algorithm, "input", progress=searched(step), **asked)
+        materialize(con, identifier(name), algorithm, "input", progress=searched(step), **asked)
         step("Writing")
-        files = handouts.publish(con, name, output, classes=True, storage_version=storage_version, overwrite=force)
+        files = handouts.publish(
+            con,
+            identifier(name),
+            output,
+            classes=True,
+            storage_version=storage_version,
+            overwrite=force,
+            csv_formulas=csv_formulas,
+        )
         measured = rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
         unnamed = _unnamed(con, asked)
     if unnamed and not quiet:
@@ -119,7 +129,7 @@ def _algorithm(option: str | None, given: Sequence[str]) -> tuple[str, list[str]
 
 def _rest(files: Sequence[Path], name: str) -> str:
     """Where the other measures are."""
-    beside = [file for file in files if file.stem == f"{name}_metrics"]
+    beside = [file for file in files if file.stem == f"{files[0].stem}_metrics"]
     return f"in {beside[0]}" if beside else f"FROM {identifier(name + '_metrics')}, in {files[0]}"
 
 
@@ -141,9 +151,13 @@ def _tell(metrics: Mapping[str, float], files: Sequence[Path]) -> None:
 
 
 def _name(output: str) -> str:
-    """The release's name: that of the output file."""
-    stem = Path(output).stem or "release"
-    return "release" if stem in ("input", "input_classes", "input_metrics") else stem
+    """Return the name of the release: that of the output file without its ending, whatever characters it has.
+
+    It is a name and no path: `x.csv.csv` gives the table "x.csv". A name that the table `input` takes is `release`.
+    """
+    stem = Path(output).stem
+    is_taken = stem.lower().replace("\u0307", "") in ("input", "input_classes", "input_metrics")
+    return "release" if is_taken or not stem.strip(".") else stem
 
 
 def _load(con: Any, source: Path, table: str | None) -> list[Path]:

@@ -17,7 +17,7 @@ from dbanon.cli.spelling import spelled
 from dbanon.engine import cells
 from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError, UnreadableValue
-from dbanon.files import writing
+from dbanon.files import csv_formulas, writing
 from dbanon.release.headline import brief, headline
 from dbanon.shell.attaching import attach, attaching
 from dbanon.shell.bounds import bounded
@@ -32,6 +32,15 @@ DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=Fals
 def opening(command: Callable[..., None]) -> Callable[..., None]:
     """DATABASE, and what is attached beside it where it is `opened`."""
     return DATABASE(attaching(command))
+
+
+CSV_FORMULAS = click.option(
+    "--csv-formulas",
+    type=click.Choice(csv_formulas.CHOICES),
+    default=csv_formulas.CHOICES[0],
+    show_default=True,
+    help="Escape or keep text cells of CSV that a spreadsheet would execute: those that begin with =, +, - or @.",
+)
 
 
 AS_JSON = click.option(JSON, "as_json", is_flag=True, help="Answer with JSON; errors too.")

@@ -11,6 +11,7 @@ import click
 
 from dbanon.cli.common import (
     AS_JSON,
+    CSV_FORMULAS,
     DATABASE,
     answer,
     errors_as_messages,
@@ -223,6 +224,7 @@ def report(
 @click.option("--to", required=True, help="A .duckdb, .parquet or .csv file, or a folder.")
 @click.option("--classes", is_flag=True, help="Give out the classes too.")
 @click.option("--storage-version", help="Oldest DuckDB that shall read a .duckdb file; default: v1.0.0.")
+@CSV_FORMULAS
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 @AS_JSON
 def publish(
@@ -231,6 +233,7 @@ def publish(
     to: str,
     classes: bool,
     storage_version: str | None,
+    csv_formulas: str,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -239,7 +242,13 @@ def publish(
 
     with errors_as_messages():
         made = handouts.publish(
-            database, release, to, classes=classes, storage_version=storage_version, overwrite=overwrite
+            database,
+            release,
+            to,
+            classes=classes,
+            storage_version=storage_version,
+            overwrite=overwrite,
+            csv_formulas=csv_formulas,
         )
     answer({"files": [str(path) for path in made]}, as_json, "\n".join(map(str, made)))
 

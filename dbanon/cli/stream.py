@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import click
 
-from dbanon.cli.common import AS_JSON, answer, errors_as_messages, opened
+from dbanon.cli.common import AS_JSON, CSV_FORMULAS, answer, errors_as_messages, opened
 from dbanon.cli.parameters import of_system, stream_parameters
 from dbanon.cli.roles import declared, role_options, write
 from dbanon.engine.outcomes import EXIT_CODES
@@ -41,6 +41,7 @@ _ENDINGS = {".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "nd
 )
 @click.option("--types", multiple=True, metavar="COLUMN=TYPE", help="Arrow's type of a column of lines: age=double.")
 @click.option("--system", default="fads", show_default=True, help="The stream system, for lines.")
+@CSV_FORMULAS
 @stream_parameters
 @role_options
 @bounds
@@ -102,6 +103,7 @@ def _pipe(
     """Lines in, lines out, as they come."""
     from dbanon.client.pipe import anonymize_stream
     from dbanon.engine import lines
+    from dbanon.engine.written_lines import Lines
 
     roles = {"sensitive": asked["sensitive"], "identifier": asked["identifiers"], "other": asked["other"]}
     person = asked["person"]
@@ -111,12 +113,12 @@ def _pipe(
         batches = lines.tables(file, reads, lines.types_of(dict(text.partition("=")[::2] for text in types)))
     except ValueError as error:
         raise click.BadParameter(f"{error}.", param_hint="--types") from None
-    has_header = False
+    quasi = [column for column, settings in columns.items() if settings.get("role") == "quasi"]
+    written = Lines(writes, escape=asked["csv_formulas"] == "escape", quasi=quasi)
     for left in anonymize_stream(batches, system, prepare=lambda con: write(con, columns), **parameters):
-        for line in lines.written(left, writes, header=not has_header):
+        for line in written.of(left):
             out.write(line)
         out.flush()
-        has_header = True
 
 
 def _format(given: str, name: str) -> str:

@@ -1,10 +1,8 @@
-"""Lines of NDJSON or CSV as Arrow tables, as they come."""
+"""Read lines of NDJSON or CSV as Arrow tables, as they come."""
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
@@ -75,18 +73,3 @@ def _named(schema: Any) -> Iterator[tuple[str, Any]]:
     """Types by column; one of which the first lines have only NULL may be anything that is text."""
     for field in schema:
         yield field.name, pa.string() if pa.types.is_null(field.type) else field.type
-
-
-def written(table: Any, format_: str, *, header: bool) -> Iterator[str]:
-    """The rows of an Arrow table as lines; CSV begins with its `header`."""
-    rows = table.to_pylist()
-    if format_ == "ndjson":
-        for row in rows:
-            yield json.dumps(row, ensure_ascii=False, default=str) + "\n"
-        return
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    if header:
-        writer.writerow(table.column_names)
-    writer.writerows([str(v).lower() if isinstance(v, bool) else v for v in row.values()] for row in rows)
-    yield file.getvalue()

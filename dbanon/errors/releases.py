@@ -375,3 +375,16 @@ class NotWritten(DbanonError):
 
     def __init__(self, target: str, why: str, function: str = "publish") -> None:
         super().__init__(f"{function}: {target} could not be written: {why.rstrip('.')}. Nothing was changed.")
+
+
+class OutputDiffersError(DbanonError):
+    """A table, file or DataFrame that does not contain the rows that the release gate passed."""
+
+    outcome = "refused"
+
+    def __init__(self, function: str, target: str, difference: str) -> None:
+        super().__init__(
+            f"{function}: {target} was read back after writing and is not what the release gate passed: {difference}. "
+            "It was removed, and nothing was released. Hint: write it again, to another disk if it is a file; if the "
+            "error stays, report it."
+        )

@@ -12,6 +12,7 @@ import click
 from dbanon import __version__
 from dbanon.engine.outcomes import EXIT_CODES, outcome
 from dbanon.errors import DbanonError, MissingExtra
+from dbanon.files.csv_formulas import CHOICES
 from dbanon.shell.attaching import attach, attaching
 from dbanon.shell.bounds import bounded, bounds
 from dbanon.shell.failure import failure
@@ -30,10 +31,19 @@ if TYPE_CHECKING:
     type=click.Choice(("table", "csv", "json", "markdown", "line")),
     help="How results are written; default: table on a terminal, else csv.",
 )
+@click.option(
+    "--csv-formulas",
+    type=click.Choice(CHOICES),
+    default=CHOICES[0],
+    show_default=True,
+    help="Escape or keep text cells of CSV that a spreadsheet would execute: those that begin with =, +, - or @.",
+)
 @click.option("--no-history", is_flag=True, help="Do not keep what is typed.")
 @attaching
 @bounds
-def shell(database: Path | None, texts: tuple[str, ...], readonly: bool, mode: str | None, no_history: bool) -> None:
+def shell(
+    database: Path | None, texts: tuple[str, ...], readonly: bool, mode: str | None, csv_formulas: str, no_history: bool
+) -> None:
     """Type SQL at a prompt, on DATABASE (made where it is missing) or in memory.
 
     With -c or piped input there is no prompt, and a statement that fails ends the run with the exit code of its error.
@@ -52,6 +62,7 @@ def shell(database: Path | None, texts: tuple[str, ...], readonly: bool, mode: s
             mode=mode or ("table" if sys.stdout.isatty() else "csv"),
             watched=sys.stdout.isatty(),
         )
+        run.csv_formulas = csv_formulas
         try:
             if ask is not None:
                 _greet(run, database, readonly, new)

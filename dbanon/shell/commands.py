@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbanon import errors
+from dbanon.files import csv_formulas
 from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page, metric_page
 from dbanon.release.headline import brief, headline
@@ -70,6 +71,15 @@ def _mode(shell: Shell, words: list[str]) -> None:
         shell.mode = words[0].lower()
     else:
         raise errors.UnreadableCommand(f".mode {words[0]}", COMMANDS[".mode"].usage)
+
+
+def _csv_formulas(shell: Shell, words: list[str]) -> None:
+    if not words:
+        shell.say(f"Formulas in CSV: {shell.csv_formulas}.")
+    elif words[0].lower() in csv_formulas.CHOICES:
+        shell.csv_formulas = words[0].lower()
+    else:
+        raise errors.UnreadableCommand(f".csv_formulas {words[0]}", COMMANDS[".csv_formulas"].usage)
 
 
 def _timer(shell: Shell, words: list[str]) -> None:
@@ -283,6 +293,14 @@ COMMANDS = {
             1,
             1,
             takes_sql=True,
+        ),
+        Command(
+            ".csv_formulas",
+            f".csv_formulas {'|'.join(csv_formulas.CHOICES)}",
+            "What CSV does with text cells that a spreadsheet would execute.",
+            _csv_formulas,
+            0,
+            1,
         ),
         Command(".mode", f".mode {'|'.join(MODES)}", "How results are written.", _mode, 0, 1),
         Command(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dbanon.cluster import algorithms
+from dbanon.files.csv_formulas import CHOICES
 from dbanon.functions.parameter_types import Choice, Columns, Flag, ForColumns, PerColumn, Text, Words
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.registry import table_functions
@@ -299,6 +300,7 @@ def _command(line: str, known: Known) -> list[Candidate]:
     if not blank:
         return [Candidate(c.name, len(name), c.doc, c.usage) for c in COMMANDS.values() if c.name.startswith(name)]
     words = {
+        ".csv_formulas": CHOICES,
         ".mode": MODES,
         ".timer": ("on", "off"),
         ".rows": ("auto", "all"),

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dbanon.files import csv_formulas
 from dbanon.shell.values import as_json, harmless, one_line, short, shown, unlike
 
 MODES = ("table", "csv", "json", "markdown", "line")
@@ -62,6 +63,8 @@ class Page:
     console: Console
     limit: int | None = None
     watched: bool = True
+    is_escaped: bool = True
+    """Whether text cells of CSV that a spreadsheet would execute are escaped."""
 
     def write(self, text: str) -> None:
         """Writes text as it is; a terminal gets no control characters from it."""
@@ -206,16 +209,19 @@ def cut(text: str, width: int) -> str:
 
 
 def _csv(result: Result, page: Page) -> None:
-    page.write(",".join(map(_field, result.names)) + "\n")
+    headers = csv_formulas.headers(result.names, escape=page.is_escaped)
+    page.write(",".join(map(_field, headers)) + "\n")
+    texts = [page.is_escaped and csv_formulas.is_text(type_) for type_ in result.types]
+    is_quasi = [name in result.quasi for name in result.names]
     for chunk in result.chunks:
-        page.write("".join(",".join(map(_field, row)) + "\n" for row in chunk))
+        page.write("".join(",".join(map(_field, row, texts, is_quasi)) + "\n" for row in chunk))
 
 
-def _field(value: object) -> str:
+def _field(value: object, is_escaped: bool = False, is_quasi: bool = False) -> str:
     """A value in CSV as COPY writes it: NULL is empty, an empty text is quoted."""
     if value is None:
         return ""
-    text = shown(value)
+    text = csv_formulas.escaped(shown(value), is_quasi=is_quasi) if is_escaped else shown(value)
     return text if text and not _QUOTED.search(text) else '"' + text.replace('"', '""') + '"'
 
 

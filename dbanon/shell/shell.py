@@ -17,6 +17,7 @@ from dbanon.client.connection import Connection
 from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError
 from dbanon.errors.base import Outcome
+from dbanon.files import csv_formulas
 from dbanon.shell import scan
 from dbanon.shell.commands import command
 from dbanon.shell.compiling import COMPILING
@@ -42,6 +43,7 @@ class Shell:
     def __init__(self, connection: Connection, out: TextIO, err: TextIO, *, mode: str, watched: bool) -> None:
         self.connection = connection
         self.mode = mode
+        self.csv_formulas = csv_formulas.CHOICES[0]
         self.timer = False
         self.rows: int | None = None
         """Most rows of a table; None: as many as fit the screen."""
@@ -74,7 +76,9 @@ class Shell:
     def page(self) -> Page:
         """Where results go."""
         fits = max(5, self.console.height - 9)
-        return Page(self.console, None if self.all_rows else self.rows or fits, self.watched)
+        return Page(
+            self.console, None if self.all_rows else self.rows or fits, self.watched, self.csv_formulas == "escape"
+        )
 
     # --- statements ------------------------------------------------------------------------------------------
 

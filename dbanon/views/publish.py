@@ -19,15 +19,18 @@ import duckdb
 
 from dbanon import errors, session
 from dbanon.engine import install
+from dbanon.files import csv_formulas as csv_cells
 from dbanon.files import drafts, storage, writing
 from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 from dbanon.views import certificate as certificates
+from dbanon.views import read_back, written_columns
 from dbanon.views.certificate import Certificate, Line
 from dbanon.views.ledger import Entry
 from dbanon.views.recompute import Place
+from dbanon.views.written_columns import CsvColumns
 
 FORMATS = (".duckdb", ".parquet", ".csv")
 
@@ -40,6 +43,7 @@ def publish(
     classes: bool = False,
     storage_version: str | None = None,
     overwrite: bool = False,
+    csv_formulas: str = "escape",
 ) -> list[Path]:
     """Writes a published release to files of its own; gives their paths, the release first.
 
@@ -49,7 +53,11 @@ def publish(
     that shall read a .duckdb file: v1.0.0, unless a column has a type that needs a newer one (NewerType). Each file
     appears whole or not at all, the release last, and a folder that is new with all of its files at once; the
     certificate names the SHA-256 of the others, which `verify` compares. Existing files are refused unless `overwrite`.
-    So is a release that is not what it was when it was made.
+    So is a release that is not what it was when it was made. Every file is read back and compared with the release
+    before it appears (OutputDiffersError).
+
+    `csv_formulas="escape"` puts an apostrophe before text cells and column names of a .csv file that a spreadsheet
+    would execute: those that begin with `=`, `+`, `-` or `@`. Numbers are never changed. "keep" changes nothing.
 
     A recipient sees the published columns with their roles, the algorithm and the version of dbanon, the model and its
     parameters, what was achieved, how many records were left out and why (with the released ones that is the size of
@@ -60,11 +68,12 @@ def publish(
     with _opened(source) as (current, cursor, path):
         entry = certificates.published("publish", release, cursor, path)
         files = _Files.of(str(to), entry.name, classes)
+        is_escaped = csv_cells.check("publish", csv_formulas)
         if storage_version is not None and files.form != ".duckdb":
             raise errors.InvalidArgument("publish", "storage_version", "left out where to is no .duckdb file", to)
         made_of = str(entry.call["source"])
         files.check(cursor, overwrite, [Path(made_of)] if names.is_file(made_of) else [])
-        handout = _Handout(current, cursor, entry, files)
+        handout = _Handout(current, cursor, entry, files, is_escaped)
         with writing.written("publish", to), files.drafts() as written:
             if files.form == ".duckdb":
                 handout.database(written[""], storage_version or storage.WIDEST)
@@ -93,7 +102,8 @@ class _Files:
     @classmethod
     def of(cls, to: str, name: str, classes: bool) -> _Files:
         path = writing.local("publish", to)
-        if to.endswith(("/", os.sep)) or path.is_dir() or not path.suffix:
+        is_nameless = path.name.lower() in FORMATS and not path.is_dir()
+        if to.endswith(("/", os.sep)) or path.is_dir() or not (path.suffix or is_nameless):
             path = path / (re.sub(r"[^\w.-]", "_", name) + ".parquet")
         form = path.suffix.lower()
         if form not in FORMATS:
@@ -103,6 +113,8 @@ class _Files:
             endings = {e: e + path.suffix for e in ("_metrics", "_classes", "_certificate")}
             endings["_text"] = f"_certificate{path.suffix}.txt"
             final |= {kind: path.with_name(path.stem + ending) for kind, ending in endings.items()}
+        with writing.written("publish", to):
+            [file.exists() for file in final.values()]  # a name with an ending can be too long to be asked for
         return cls(to, form, final, classes)
 
     def check(self, cursor: Any, overwrite: bool, read: Sequence[Path]) -> None:
@@ -143,23 +155,26 @@ def _log(path: Path) -> Path:
 class _Handout:
     """One release on its way out. All of it is read in one transaction."""
 
-    def __init__(self, current: Session, cursor: Any, entry: Entry, files: _Files) -> None:
+    def __init__(self, current: Session, cursor: Any, entry: Entry, files: _Files, is_escaped: bool) -> None:
         self.session, self.cursor, self.entry, self.files = current, cursor, entry, files
+        self.is_escaped = is_escaped and files.form == ".csv"
 
     def database(self, draft: Path, storage_version: str) -> None:
-        """A database with a table each, from Parquet files that are gone afterwards; NewerType."""
+        """A database with a table each, from Parquet files that are gone afterwards; NewerType, OutputDiffersError."""
         name = self.entry.name
         parts = {ending: draft.with_name(f"{draft.name}{ending}.part") for ending in (*self._endings(), "_certificate")}
         types = {}
         try:
             with self._transaction() as certificate:
                 lines = certificate.lines(certificate.handed_out(classes=self.files.classes))
+                released = self._released(certificate)
                 for ending in self._endings():
                     types[ending] = self._types(ending)
                     storage.check("publish", types[ending], storage_version)
                     stored = self._columns(ending)
                     columns = joined(
-                        f"{_carried(n, stored[n], t)} AS {identifier(n)}" for n, t in types[ending].items()
+                        f"{written_columns.carried(n, stored[n], t)} AS {identifier(n)}"
+                        for n, t in types[ending].items()
                     )
                     self._copy(Sql(f"SELECT {columns} FROM {self._in_order(ending)}"), parts[ending])
                 self._copy(certificates.rows(lines), parts["_certificate"])
@@ -174,18 +189,54 @@ class _Handout:
         finally:
             for part in parts.values():
                 part.unlink(missing_ok=True)
+        with read_back.reading(self.files.asked, database=draft) as reader:
+            for ending in self._endings():
+                reader.check(reader.table(name + ending).difference(released[ending]))
+            reader.check(
+                reader.table(name + "_metrics").withheld_metrics(),
+                reader.table(name + "_certificate").other_lines(lines),
+            )
 
     def tables(self, drafts: Mapping[str, Path]) -> None:
-        """A file each; the certificate names the hash of every other."""
+        """A file each; the certificate names the hash of every other. Raises OutputDiffersError."""
         with self._transaction() as certificate:
             read = {ending: self._reads(ending) for ending in self._endings()}
             lines = certificate.lines(Place(read[""], read["_metrics"], read.get("_classes")))
             for ending in self._endings():
-                columns = joined(_written(n, t) for n, t in self._columns(ending).items())
-                self._copy(Sql(f"SELECT {columns} FROM {self._in_order(ending)}"), drafts[ending])
+                self._copy(Sql(f"SELECT {self._selected(ending)} FROM {self._in_order(ending)}"), drafts[ending])
             lines += [self._hash(ending, drafts[ending]) for ending in self._endings()]
-            self._copy(certificates.rows(lines), drafts["_certificate"])
+            rows, columns = certificates.rows(lines), dict.fromkeys(certificates.COLUMNS, "VARCHAR")
+            if self.is_escaped:
+                rows = Sql(f"SELECT {CsvColumns(columns, True).selected()} FROM ({rows})")
+            self._copy(rows, drafts["_certificate"])
             drafts["_text"].write_text(certificates.as_text(lines), encoding="utf-8")
+            released = self._released(certificate)
+            with read_back.reading(self.files.asked, is_escaped=self.is_escaped) as reader:
+                written = reader.csv if self.files.form == ".csv" else reader.parquet
+                for ending in self._endings():
+                    reader.check(written(drafts[ending], released[ending]).difference(released[ending]))
+                reader.check(
+                    written(drafts["_metrics"], released["_metrics"]).withheld_metrics(),
+                    written(drafts["_certificate"]).other_lines(lines),
+                )
+
+    def _released(self, certificate: Certificate) -> dict[str, read_back.Released]:
+        """What the tables were when the gate had passed them, by the ledger."""
+        hashes = dict(certificate.row["hashes"])
+        return {
+            ending: read_back.Released(self.cursor, self.entry.table(ending), self._columns(ending), hashes[ending])
+            for ending in self._endings()
+        }
+
+    def _selected(self, ending: str) -> Sql:
+        """The columns of a table as a file has them."""
+        columns = self._columns(ending)
+        if self.files.form == ".csv":
+            return self._csv(columns).selected()
+        return joined(f"{written_columns.plain(n, t)} AS {identifier(n)}" for n, t in columns.items())
+
+    def _csv(self, columns: Mapping[str, str]) -> CsvColumns:
+        return CsvColumns(columns, self.is_escaped, [n for n, role in self.entry.roles.items() if role == "quasi"])
 
     def _hash(self, ending: str, draft: Path) -> Line:
         """What the file of a table is known by."""
@@ -210,18 +261,20 @@ class _Handout:
 
     def _copy(self, query: Sql, draft: Path) -> None:
         form = "FORMAT csv, HEADER" if self.files.form == ".csv" else "FORMAT parquet"
-        self.cursor.execute(f"COPY ({query}) TO {text(str(draft))} ({form})")
+        self.cursor.execute(f"COPY ({query}) TO {text(str(draft.absolute()))} ({form})")
 
     def _reads(self, ending: str) -> Sql:
         """How a recipient in the folder of the files reads a table."""
-        name = text(names.pattern(self.files.final[ending].name))
+        name = self.files.final[ending].name
         if self.files.form == ".parquet":
-            return Sql(f"read_parquet({name})")
-        columns = joined(f"{text(n)}: {text(t)}" for n, t in self._types(ending).items())
-        return Sql(
-            f"read_csv({name}, header = true, delim = ',', quote = '\"', escape = '\"', allow_quoted_nulls = false, "
-            f"columns = {{{columns}}})"
-        )
+            return Sql(f"read_parquet({text(names.pattern(name))})")
+        with_formulas = self._csv(self._columns(ending)).with_formulas(self.entry.table(ending))
+        escaped = []
+        if with_formulas is not None:
+            found = self.cursor.execute(with_formulas)
+            columns = [column[0] for column in found.description]
+            escaped = [column for column, is_so in zip(columns, found.fetchall()[0], strict=True) if is_so]
+        return self._csv(self._types(ending)).reader(name, escaped)
 
     def _columns(self, ending: str) -> dict[str, str]:
         """Names and types of one of the tables."""
@@ -232,7 +285,12 @@ class _Handout:
         """Names and types of a table as it goes out: an enumeration lists the values that rows have, in its order, and
         no others; within other types it is text."""
         found = self._columns(ending)
-        return {n: self._listed(n, ending) if _LIST.fullmatch(t) else _without_lists(t) for n, t in found.items()}
+        return {
+            n: self._listed(n, ending)
+            if written_columns.ENUMERATION.fullmatch(t)
+            else written_columns.without_enumerations(t)
+            for n, t in found.items()
+        }
 
     def _listed(self, column: str, ending: str) -> str:
         """The type of a column that is an enumeration; of one without a value, text."""
@@ -257,34 +315,6 @@ class _Handout:
             with contextlib.suppress(duckdb.Error):
                 self.cursor.execute("ROLLBACK")
             raise
-
-
-_LOSSY = re.compile(r"HUGEINT|\bBIT\b|ENUM|INTERVAL|\bTIME\b")
-"""Types that Parquet does not give back as they were."""
-
-_LIST = re.compile(r"""("(?:[^"]|"")*")|\bENUM\((?:'(?:[^']|'')*'(?:, )?)*\)""")
-"""A quoted name, or an enumeration."""
-
-
-def _without_lists(type_: str) -> str:
-    """A type with text for the enumerations in it.
-
-    >>> _without_lists("STRUCT(b ENUM('a', 'it''s'), c MAP(VARCHAR, ENUM(')')))[]")
-    'STRUCT(b VARCHAR, c MAP(VARCHAR, VARCHAR))[]'
-    """
-    return _LIST.sub(lambda match: match[1] or "VARCHAR", type_)
-
-
-def _written(name: str, type_: str) -> Sql:
-    """A column as a file has it: enumerations as text, since DuckDB 1 writes their lists into Parquet."""
-    plain = _without_lists(type_)
-    return Sql(identifier(name) if plain == type_ else f"CAST({identifier(name)} AS {plain}) AS {identifier(name)}")
-
-
-def _carried(name: str, type_: str, wanted: str) -> Sql:
-    """A column as Parquet carries it without loss to the type that is wanted."""
-    carried = "VARCHAR" if _LOSSY.search(wanted) else wanted
-    return Sql(identifier(name) if carried == type_ else f"CAST({identifier(name)} AS {carried})")
 
 
 _WRITER = """

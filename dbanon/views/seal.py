@@ -52,6 +52,12 @@ def of_tables(cursor: Any, entry: Tables, endings: Sequence[str] = TABLES) -> di
     return found
 
 
+def of_relation(cursor: Any, relation: Sql, columns: Mapping[str, str]) -> str:
+    """The hash of any relation with these columns (type by name), as `of_tables` makes it of a table. O(rows) time."""
+    with _settled(cursor):
+        return _of(cursor, relation, columns)
+
+
 def of_ledger(cursor: Any, database: str, row: Sql) -> str:
     """The hash of what the ledger says of a version: `row` is a relation of one row with its columns."""
     types = catalog.columns_of(cursor, (database, SCHEMA, "release"))

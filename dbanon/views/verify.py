@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from dbanon import errors
+from dbanon.files.csv_formulas import unescaped
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import one_line, text
 from dbanon.views.certificate import FILES
@@ -57,7 +58,8 @@ def _hashes(certificate: Path) -> Mapping[str, str]:
     """The SHA-256 of files by their names, as a certificate has them."""
     if certificate.suffix.lower() == ".csv":
         with certificate.open(newline="", encoding="utf-8") as file:
-            rows = [(row["section"], row["item"], row["value"]) for row in csv.DictReader(file)]
+            cells = [[unescaped(row[name]) for name in ("section", "item", "value")] for row in csv.DictReader(file)]
+            rows = [(section, item, value) for section, item, value in cells]
     else:
         with duckdb.connect() as plain:
             name = names.pattern(str(certificate))

@@ -195,3 +195,21 @@ def test_a_batch_that_fails_is_left_out_and_who_waits_leaves() -> None:
         for table in anonymize_stream([good, bad], "fads", **given):
             left.append(len(table))
     assert sum(left) == 50
+
+
+def test_csv_lines_execute_nothing_in_a_spreadsheet(tmp_path: Path) -> None:
+    cells = ("=1+1", "-x", "'=1", "Flu")
+    came = "".join(json.dumps({"age": i % 4 - 9, "=d": cells[i % 4], "balance": -i}) + "\n" for i in range(40))
+    (tmp_path / "in.ndjson").write_text(came)
+    source, target = str(tmp_path / "in.ndjson"), str(tmp_path / "out.csv")
+    call = ("--from", source, "--to", target, "-k", "3", "-p", "delta=20", "--qi", "age")
+    for choice, header, expected in (
+        ((), "'=d", {"'=1+1", "'-x", "''=1", "Flu"}),
+        (("--csv-formulas", "keep"), "=d", set(cells)),
+    ):
+        written = run(*call, "--sensitive", "=d", "--sensitive", "balance", *choice)
+        assert written.exit_code == 0, written.output
+        rows = list(csv.DictReader(io.StringIO(Path(target).read_text(encoding="utf-8"))))
+        assert len(rows) == 40 and {row[header] for row in rows} == expected
+        assert {row["balance"] for row in rows} == {str(-i) for i in range(40)}
+        assert not any(row["age"].startswith("'") for row in rows)

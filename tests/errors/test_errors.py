@@ -589,6 +589,7 @@ ELSEWHERE = {
     "NothingShared": "test_query_error.py",
     "DemoExists": "test_targets.py",
     "NotWritten": "test_publish.py",
+    "OutputDiffersError": "test_read_back.py",
     "NotTheRelease": "test_ledgered.py",
     "SourceGone": "test_ledgered.py",
     "ContradictsLedger": "test_ledgered.py",

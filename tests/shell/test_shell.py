@@ -744,3 +744,13 @@ def test_plan_shows_what_the_functions_of_a_statement_run(shell: Any) -> None:
     assert "a statement that calls a table function" in told(shell)
     shell.script([".plan"])
     assert ".plan SELECT ..." in told(shell)
+
+
+def test_csv_of_the_shell_executes_nothing_in_a_spreadsheet() -> None:
+    query = "SELECT '=1' AS a, -1 AS \"-b\", -0.5 AS c, '-x' AS d, NULL AS e, '' AS f, '''@x' AS g, ['=1'] AS h"
+    done = ran("-c", query)
+    assert done.stdout == "a,'-b,c,d,e,f,g,h\n'=1,-1,-0.5,'-x,,\"\",''@x,[=1]\n"
+    kept = 'a,-b,c,d,e,f,g,h\n=1,-1,-0.5,-x,,"",\'@x,[=1]\n'
+    assert ran("--csv-formulas", "keep", "-c", query).stdout == kept
+    assert ran(given=f".csv_formulas\n.csv_formulas KEEP\n{query};\n").stdout.endswith(kept)
+    assert "Accepted: .csv_formulas escape|keep" in ran("-c", ".csv_formulas no").stderr

@@ -157,4 +157,8 @@ MISTAKES: tuple[Mistake, ...] = (
         errors.NotWritten("out.duckdb", "the disk is full"),
         when="It comes when the disk is full, or the folder cannot be written.",
     ),
+    Mistake(
+        errors.OutputDiffersError("publish", "out.csv", "it has 600 rows, and the release has 300"),
+        when="It comes when a file, table or DataFrame that was written does not contain the released rows.",
+    ),
 )

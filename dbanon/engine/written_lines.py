@@ -1,0 +1,56 @@
+"""Write Arrow tables as lines of NDJSON or CSV, one table after another."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from dbanon.files import csv_formulas
+
+
+@dataclass
+class Lines:
+    """The lines of one output: CSV begins with a header before its first table.
+
+    `escape`: whether text cells of CSV that a spreadsheet would execute are escaped; negative numbers of the columns
+    `quasi` are not.
+    """
+
+    format: str
+    escape: bool = True
+    quasi: Collection[str] = ()
+    _has_header: bool = field(default=False, init=False)
+
+    def of(self, table: Any) -> Iterator[str]:
+        """Give the rows of a table as lines."""
+        rows = table.to_pylist()
+        if self.format == "ndjson":
+            for row in rows:
+                yield json.dumps(row, ensure_ascii=False, default=str) + "\n"
+            return
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        if not self._has_header:
+            writer.writerow(csv_formulas.headers(table.column_names, escape=self.escape))
+            self._has_header = True
+        texts = {f.name for f in table.schema if self.escape and not _is_plain(f.type)}
+        writer.writerows([self._cell(n, v, n in texts) for n, v in row.items()] for row in rows)
+        yield file.getvalue()
+
+    def _cell(self, column: str, value: object, is_text: bool) -> object:
+        if isinstance(value, bool):
+            return str(value).lower()
+        if value is None or not is_text:
+            return value
+        return csv_formulas.escaped(str(value), is_quasi=column in self.quasi)
+
+
+def _is_plain(type_: Any) -> bool:
+    """Whether values of an Arrow type are numbers, truth values, dates or times."""
+    return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))

@@ -1,0 +1,92 @@
+"""The SELECT list of a published table as a file of each format has it, and how a recipient reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from dbanon.files import csv_formulas
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import Sql, identifier, joined, text
+
+LOSSY = re.compile(r"HUGEINT|\bBIT\b|ENUM|INTERVAL|\bTIME\b")
+"""Types that Parquet does not give back as they were."""
+
+ENUMERATION = re.compile(r"""("(?:[^"]|"")*")|\bENUM\((?:'(?:[^']|'')*'(?:, )?)*\)""")
+"""A quoted name, or an enumeration."""
+
+
+def without_enumerations(type_: str) -> str:
+    """A type with text for the enumerations in it.
+
+    >>> without_enumerations("STRUCT(b ENUM('a', 'it''s'), c MAP(VARCHAR, ENUM(')')))[]")
+    'STRUCT(b VARCHAR, c MAP(VARCHAR, VARCHAR))[]'
+    """
+    return ENUMERATION.sub(lambda match: match[1] or "VARCHAR", type_)
+
+
+def carried(name: str, type_: str, wanted: str) -> Sql:
+    """A column as Parquet carries it without loss to the type that is wanted."""
+    through = "VARCHAR" if LOSSY.search(wanted) else wanted
+    return Sql(identifier(name) if through == type_ else f"CAST({identifier(name)} AS {through})")
+
+
+def plain(name: str, type_: str) -> Sql:
+    """A column as a file has it: enumerations as text, since DuckDB 1 writes their lists into Parquet."""
+    type_without = without_enumerations(type_)
+    return Sql(identifier(name) if type_without == type_ else f"CAST({identifier(name)} AS {type_without})")
+
+
+@dataclass(frozen=True)
+class CsvColumns:
+    """The columns (type by name) of a table that is written as CSV: whether formulas are escaped, and in which columns
+    negative numbers stay as they are (`quasi`)."""
+
+    types: Mapping[str, str]
+    is_escaped: bool
+    quasi: Collection[str] = field(default_factory=tuple)
+
+    def selected(self) -> Sql:
+        """The SELECT list that is written."""
+        return joined(
+            f"{self._cell(name)} AS {identifier(header)}"
+            for name, header in zip(self.types, self.headers(), strict=True)
+        )
+
+    def headers(self) -> list[str]:
+        """The names of the columns in the first line."""
+        return csv_formulas.headers(list(self.types), escape=self.is_escaped)
+
+    def with_formulas(self, relation: Sql) -> Sql | None:
+        """The statement that says for each text column whether a value of the table is escaped; None without any."""
+        found = [
+            f"coalesce(bool_or({self._cell(name)} <> CAST({identifier(name)} AS VARCHAR)), false) AS {identifier(name)}"
+            for name in self._texts()
+        ]
+        return Sql(f"SELECT {joined(found)} FROM {relation}") if found else None
+
+    def reader(self, file: str, escaped: Collection[str]) -> Sql:
+        """How a recipient reads a file of that name; values of the columns `escaped` are given back as they were."""
+        columns = joined(f"{text(n)}: {text('VARCHAR' if n in escaped else t)}" for n, t in self.types.items())
+        read = (
+            f"read_csv({text(names.pattern(file))}, header = true, delim = ',', quote = '\"', escape = '\"', "
+            f"allow_quoted_nulls = false, columns = {{{columns}}})"
+        )
+        if not escaped:
+            return Sql(read)
+        replaced = joined(
+            f"CAST({csv_formulas.unescaped_sql(identifier(n))} AS {t}) AS {identifier(n)}"
+            for n, t in self.types.items()
+            if n in escaped
+        )
+        return Sql(f"(SELECT * REPLACE ({replaced}) FROM {read})")
+
+    def _texts(self) -> list[str]:
+        return [name for name, type_ in self.types.items() if self.is_escaped and csv_formulas.is_text(type_)]
+
+    def _cell(self, name: str) -> Sql:
+        column = plain(name, self.types[name])
+        if name not in self._texts():
+            return column
+        return csv_formulas.escaped_sql(f"CAST({column} AS VARCHAR)", is_quasi=name in self.quasi)

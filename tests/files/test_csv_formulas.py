@@ -1,0 +1,86 @@
+"""Text cells that a spreadsheet would execute are escaped, and every text can be recovered."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon.files import csv_formulas
+
+EXECUTED = (
+    "=1+1", "+1", "-1", "@SUM(A1)", "=", '=HYPERLINK("http://x?"&A1,"see")', "-2+3+cmd|' /C calc'!A0", "\t=1", "\r=1",
+    "\n=1", " =1", "\u00a0=1", "\u3000=1", "\ufeff=1", "\u200b-x", "\x00=1", "\x1f@x", "\uff1d1", "\uff0b1", "\uff0d1",
+    "\uff20x", "\ufe661", "\u2212x", "'=1", "''=1", "' =1", "-5", "-0.5e3", "\U000e0020=1",
+)  # fmt: skip
+HARMLESS = (
+    "",
+    "'",
+    "''",
+    "'tis",
+    "a=b",
+    "a-1",
+    "[-5, 3]",
+    ">=90",
+    "*",
+    "1-2",
+    "5",
+    "\t",
+    " ",
+    "' a",
+    '"=1"',
+    "\u4e00=1",
+)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("cell", EXECUTED, ids=ascii)
+def test_executed_cells_become_text_and_are_recovered(cell: str) -> None:
+    written = csv_formulas.escaped(cell)
+    assert written == "'" + cell
+    assert csv_formulas.unescaped(written) == cell
+    assert csv_formulas.unescaped(csv_formulas.escaped(written)) == written
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("cell", HARMLESS, ids=ascii)
+def test_other_cells_stay_as_they_are(cell: str) -> None:
+    assert csv_formulas.escaped(cell) == cell == csv_formulas.unescaped(cell)
+
+
+def test_negative_numbers_of_quasi_identifiers_stay_numbers() -> None:
+    for number in ("-5", "-0.25", "-1.5e-7", "-.5"):
+        assert csv_formulas.escaped(number, is_quasi=True) == number == csv_formulas.unescaped(number)
+    for formula in ("-5+A1", "+5", "-05", "- 5", "-5\n=1", "\uff0d5"):
+        assert csv_formulas.escaped(formula, is_quasi=True) == "'" + formula
+
+
+def test_sql_escapes_as_python_does() -> None:
+    r = random.Random(7)
+    characters = [c[0] for c in (*EXECUTED, *HARMLESS) if c] + ["'", "a", "1", "."]
+    cells = sorted({"".join(r.choices(characters, k=r.randint(0, 5))) for _ in range(1500)} | {*EXECUTED, *HARMLESS})
+    with duckdb.connect() as plain:
+        plain.execute("CREATE TABLE t (cell VARCHAR)")
+        plain.executemany("INSERT INTO t VALUES (?)", [[c] for c in cells])
+        for is_quasi in (False, True):
+            written = csv_formulas.escaped_sql("cell", is_quasi=is_quasi)
+            query = f"SELECT cell, w, {csv_formulas.unescaped_sql('w')} FROM (SELECT cell, {written} AS w FROM t)"
+            for cell, as_written, recovered in plain.execute(query).fetchall():
+                assert as_written == csv_formulas.escaped(cell, is_quasi=is_quasi)
+                assert recovered == cell == csv_formulas.unescaped(as_written)
+
+
+def test_every_form_of_the_signs_is_escaped() -> None:
+    """Spreadsheets take full-width and small forms for the signs in some languages: all that NFKC makes one of them."""
+    forms = [chr(c) for c in range(0x110000) if unicodedata.normalize("NFKC", chr(c)) in ("=", "+", "-", "@")]
+    assert len(forms) > 10
+    assert all(csv_formulas.escaped(form + "1").startswith("'") for form in forms)
+
+
+def test_a_choice_that_does_not_exist_is_refused() -> None:
+    for choice in ("Escape", "", None, True):
+        with pytest.raises(dbanon.errors.InvalidArgument, match="csv_formulas must be 'escape' or 'keep'"):
+            csv_formulas.check("publish", choice)
