@@ -41,6 +41,7 @@ def catalog_state(
     """
     queries = []
     relations = mentions.relations if mentions is not None else ()
+    number = "CASE type WHEN 'duckdb' THEN {kind}_oid END"  # those of other systems change with every look
     if tables:
         places = joined(f"({joined(map(text, place))})" for place in sorted(tables))
         queries.append(
@@ -49,8 +50,9 @@ def catalog_state(
         )
     for kind in ("table", "view") if relations else ():
         queries.append(
-            f"SELECT concat_ws(' ', database_name, schema_name, {kind}_name, {kind}_oid) AS line "
-            f"FROM duckdb_{kind}s() WHERE NOT internal AND {_is_one_of(f'{kind}_name', relations)}"
+            f"SELECT concat_ws(' ', database_name, schema_name, {kind}_name, {number.format(kind=kind)}) AS line "
+            f"FROM duckdb_{kind}s() JOIN duckdb_databases() USING (database_name) "
+            f"WHERE NOT duckdb_{kind}s.internal AND {_is_one_of(f'{kind}_name', relations)}"
         )
     if mentions and mentions.functions:
         queries.append(

@@ -160,7 +160,7 @@ def test_a_value_that_its_column_does_not_have_is_one_error_that_quotes_no_cell(
         "FROM profile('ward.patients')",
     ):
         said = refused(ward, query)
-        assert "could not read or convert a value of" in said, (query, said)
+        assert "could not be read or converted" in said, (query, said)
         assert "else" not in said and "99999" not in said
     assert len(rows(ward, "FROM kacpc('ward.patients', k=10, qi=['sex'])")) == 120
 
