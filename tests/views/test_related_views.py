@@ -207,7 +207,8 @@ def test_tables_of_several_databases_are_refused(con: Any) -> None:
     """The ledger of one does not know what is released in the other."""
     con.execute("ATTACH ':memory:' AS elsewhere")
     con.execute("CREATE TABLE elsewhere.visits AS FROM visits; CREATE SCHEMA elsewhere.dbanon")
-    con.execute("CREATE TABLE elsewhere.dbanon.policy AS FROM dbanon.policy")
+    con.execute("CREATE TABLE elsewhere.dbanon.policy AS FROM dbanon.policy WHERE table_name = 'visits'")
+    con.execute("CREATE TABLE elsewhere.dbanon.hierarchy AS FROM dbanon.hierarchy")
     key = "key={'patient_id': 'id'}"
     rows = con.execute(f"FROM kacpc('elsewhere.visits', k=3, entity='patients', {key})").fetchall()
     assert rows
