@@ -51,7 +51,7 @@ def last_row(cursor: Any, grows: Grows) -> int:
     return int(cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {grows.table()}").fetchall()[0][0])
 
 
-def check(cursor: Any, before: Grows, step: Step, last: int, source: Sql) -> None:
+def check(cursor: Any, before: Grows, step: Step, last: int, source: Sql, *, is_kept: bool = True) -> None:
     """Compare what a refresh wrote with the records that passed the gate.
 
     Args:
@@ -60,6 +60,7 @@ def check(cursor: Any, before: Grows, step: Step, last: int, source: Sql) -> Non
         step: The records of the refresh.
         last: The last row of the view before the refresh (`last_row`).
         source: The table that the view reads.
+        is_kept: Whether the view has the rows of earlier refreshes, too; a pipe deletes them once they are read.
 
     Raises:
         GateRefused: A row was added, lost, changed or reordered, or a count in the ledger does not follow.
@@ -68,7 +69,7 @@ def check(cursor: Any, before: Grows, step: Step, last: int, source: Sql) -> Non
     checks = (
         ("rows of the view that are no published records of this refresh", _rows(before, step, last)),
         ("rows of the view that are in the order of their arrival", _reordered(before, step, last)),
-        ("classes of the view that have another number of records", _classes(before, step)),
+        ("classes of the view that have another number of records", _classes(before, step, is_kept)),
         ("pending records that are not those of this refresh", _pending(before, step)),
         ("records in the ledger of the stream that were not read", _counts(before, after, step, source)),
     )
@@ -120,9 +121,11 @@ def _reordered(before: Grows, step: Step, last: int) -> str:
     """
 
 
-def _classes(before: Grows, step: Step) -> str:
-    """How many classes of this refresh state another number of records than the view has of them."""
+def _classes(before: Grows, step: Step, is_kept: bool) -> str:
+    """How many classes of this refresh state another number of records than the view has of them: fewer where rows of
+    earlier refreshes are deleted."""
     touched = f"{step.class_id} IN (SELECT {step.class_id} FROM {step.table})"
+    wrong = "r.size IS DISTINCT FROM c.size" if is_kept else "r.size > coalesce(c.size, 0)"
     return f"""
         SELECT count(*)
         FROM (
@@ -131,7 +134,7 @@ def _classes(before: Grows, step: Step) -> str:
         FULL JOIN (
             SELECT {step.class_id} AS class_id, count(*) AS size FROM {before.table()} WHERE {touched} GROUP BY ALL
         ) AS r ON r.class_id = c.class_id
-        WHERE r.size IS DISTINCT FROM c.size
+        WHERE {wrong}
     """
 
 

@@ -114,7 +114,8 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
                 stretch.check_appended(cursor, grows, publication.source, pruned=pruned)
             else:
                 grows = replace(grows, last_row=-1)
-            return stretch.following(cursor, current, grows, publication, call.options, flush=flush, pruned=pruned)
+            how = {"flush": flush, "pruned": pruned, "is_kept": is_kept}
+            return stretch.following(cursor, current, grows, publication, call.options, **how)
 
 
 def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:

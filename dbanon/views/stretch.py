@@ -98,8 +98,10 @@ def following(
     *,
     flush: bool = False,
     pruned: bool = False,
+    is_kept: bool = True,
 ) -> Grown:
-    """Reads what was added. With `flush` nobody goes on waiting; `pruned` says that rows of the source are gone."""
+    """Reads what was added. With `flush` nobody goes on waiting; `pruned` says that rows of the source are gone, and
+    not `is_kept` that rows are deleted from source and view once they are read."""
     reading = _reading(cursor, grows, publication)
     if not reading.new and not (flush and grows.waiting):
         if pruned:
@@ -117,7 +119,8 @@ def following(
     class_id = identifier(statement.class_id)
     ids = f"SELECT DISTINCT {reading.cluster}, {class_id} FROM {_STEP} WHERE {reading.cluster} >= 0"
     _note(cursor, grows, publication, statement, reading, made, stretch.written(dict(cursor.execute(ids).fetchall())))
-    stream_gate.check(cursor, grows, _step(statement, reading, options), last, publication.source.sql)
+    step = _step(statement, reading, options)
+    stream_gate.check(cursor, grows, step, last, publication.source.sql, is_kept=is_kept)
     cursor.execute(f"DROP TABLE {_STEP}")
     return made
 
