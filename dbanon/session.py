@@ -103,6 +103,8 @@ class Session:
     """What temporary relations that are sources read (`source.bound_scans`), by folded name, where it is known."""
     own_macros: Callable[[], Mapping[str, str]] = dict
     """Gives the MD5 hashes of the definitions of dbanon's table functions on a connection, by name."""
+    policies: Mapping[str, Any] = field(default_factory=dict)
+    """Policies of temporary tables (`stored_policy.TemporaryPolicy`), by folded name, where the caller knows them."""
     recorded: list[Mapping[str, Any]] | None = None
     """Where it is a list, calls are noted in it instead of being planned."""
     explained: list[tuple[str, str]] | None = None

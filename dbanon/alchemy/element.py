@@ -20,6 +20,23 @@ Declarations = Mapping[Table, Mapping[str, Role | None]]
 """What the model says of the columns that a query reads."""
 
 
+@dataclass(frozen=True)
+class QueryModel:
+    """What the model says of a query that is anonymized.
+
+    Attributes:
+        function: The function that is called.
+        roles: The role of each column of the query, in order; None for one that has none.
+        published: The columns that the call publishes, with what they are in it.
+        declared: The roles of the mapped columns that the query selects.
+    """
+
+    function: str
+    roles: Mapping[str, Role | None]
+    published: Mapping[str, str]
+    declared: Declarations
+
+
 class Argument(UserDefinedType[Any]):
     """A parameter's value: scalars, lists and mappings, as they are."""
 
@@ -76,12 +93,11 @@ class QueryName(ColumnElement[str]):
         ("query", InternalTraversal.dp_clauseelement),
     ]
 
-    def __init__(self, function: str, query: Select[Any], declared: Declarations) -> None:
-        self.function = function
+    def __init__(self, query: Select[Any], model: QueryModel) -> None:
         self.rows = f"dbanon_query_{next(_NUMBERS)}"
         self.bound = bindparam("dbanon_query", self.rows, type_=String(), unique=True)
         self.query = query
-        self.declared = declared
+        self.model = model
         self.type = String()
 
 
@@ -97,13 +113,13 @@ class CreateQueryTable(Executable, ClauseElement):
     inherit_cache = False
 
     def __init__(self, table: str, query: Select[Any]) -> None:
-        self.table = table
+        self.head = f"CREATE OR REPLACE TEMP TABLE {identifier(table)} AS "
         self.query = query
 
 
 @compiles(CreateQueryTable)
 def _create_query_table(element: CreateQueryTable, compiler: Any, **kw: Any) -> str:
-    return f"CREATE OR REPLACE TEMP TABLE {identifier(element.table)} AS {compiler.process(element.query, **kw)}"
+    return f"{element.head}{compiler.process(element.query, **kw)}"
 
 
 def view_query(number: str, columns: Sequence[str], call: str, order: Sequence[str]) -> Sql:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -15,8 +16,11 @@ from sqlalchemy.sql.expression import SelectBase, UpdateBase
 from dbanon import attach, errors, session
 from dbanon.alchemy import policy
 from dbanon.alchemy.element import CreateQueryTable, QueryName
+from dbanon.alchemy.literal_query import literal_query
+from dbanon.alchemy.query_policy import BoundQuery, JudgedQuery, judged_query
 from dbanon.alchemy.raw import raw_connection
 from dbanon.files import storage
+from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
 
 _LOCK = threading.Lock()
@@ -76,32 +80,58 @@ def _before_execute(
     written = getattr(statement, "table", None) if isinstance(statement, UpdateBase) else None
     if written is not None and READ_ONLY in getattr(written, "info", ()):
         raise errors.ReadOnlyView(str(written.description))
-    names = [e for e in visitors.iterate(statement) if isinstance(e, QueryName)]
-    if not names:
+    queries = [e for e in visitors.iterate(statement) if isinstance(e, QueryName)]
+    if not queries:
         return
     _forget(connection.connection.dbapi_connection, connection.info)
     # A query may stand inside another one: inner ones come later in the traversal and are made first.
-    for name in dict.fromkeys(reversed(names)):
-        policy.same(connection, name.function, name.declared)
+    for name in dict.fromkeys(reversed(queries)):
+        policy.same(connection, name.model.function, name.model.declared)
+        run = _QueryRun(name, dict(params))
         create = CreateQueryTable(name.rows, name.query)
-        connection.execute(create, dict(params), execution_options={_READY: True}).close()
-        connection.info.setdefault(_TABLES, []).append(name.rows)
+        connection.execute(create, run.values, execution_options={_READY: run}).close()
+        connection.info.setdefault(_TABLES, {})[name.rows] = run.judged
         _show_planner(connection)
 
 
+@dataclass
+class _QueryRun:
+    """A query whose rows are about to be put into a table, with the values of the outer statement."""
+
+    name: QueryName
+    values: dict[str, Any]
+    judged: JudgedQuery | None = None
+
+
+def _before_cursor_execute(
+    connection: Connection, cursor: Any, statement: str, parameters: Any, context: Any, executemany: bool
+) -> None:
+    """Judges a query as DuckDB binds it, in the form in which it is about to run."""
+    run = context.execution_options.get(_READY) if context is not None else None
+    if isinstance(run, _QueryRun):
+        head = CreateQueryTable(run.name.rows, run.name.query).head
+        literal = literal_query(connection, run.name.query, run.values)
+        query = BoundQuery(statement.removeprefix(head), parameters, literal)
+        run.judged = judged_query(connection, run.name.model, query)
+
+
 def _show_planner(connection: Connection) -> None:
-    """Tells the planner of the connection's query tables, which its own cursor cannot see."""
+    """Tells the planner of the connection's query tables, which its own cursor cannot see, and of their policies."""
     local: dict[str, dict[str, str]] = {}
     raw: Any = connection.connection.dbapi_connection
     rows = raw.execute(
         "SELECT table_name, column_name, data_type FROM system.main.duckdb_columns() "
         "WHERE database_name = 'temp' AND table_name IN (SELECT system.main.unnest(?)) "
         "ORDER BY table_name ASC, column_index ASC",
-        [connection.info[_TABLES]],
+        [list(connection.info[_TABLES])],
     ).fetchall()
     for table, column, type_ in rows:
         local.setdefault(table, {})[column] = type_
-    session.of_connection(raw_connection(connection)).local = dict(local)
+    current = session.of_connection(raw_connection(connection))
+    judged: dict[str, JudgedQuery] = {names.folded(n): j for n, j in connection.info[_TABLES].items() if n in local}
+    current.local = dict(local)
+    current.scans = {name: query.scans for name, query in judged.items()}
+    current.policies = {name: query.policy for name, query in judged.items() if query.policy is not None}
 
 
 def _forget(dbapi_connection: Any, info: dict[Any, Any]) -> None:
@@ -129,6 +159,7 @@ _LISTENERS: dict[str, Callable[..., Any]] = {
     "checkout": _attach,
     "checkin": _returned,
     "before_execute": _before_execute,
+    "before_cursor_execute": _before_cursor_execute,
     "commit": _ended,
 }
 """What `install` listens to. The functions stand in the module, so that a second `install` finds them."""

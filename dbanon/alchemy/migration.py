@@ -176,7 +176,8 @@ def _run_create(operations: Operations, operation: CreateAnonymizedView) -> None
     asked = operation.definition
     target = Table(asked.name, MetaData(), schema=asked.schema)
     source = _source(asked)
-    if source is not None and asked.policy and not policy.is_declared(connection, source):
+    if source is not None and not policy.is_declared(connection, source):
+        view.refuse_derived(connection, "create_anonymized_view", source)
         policy.declare(connection, [source])
     if asked.query is not None:
         query = f"CREATE OR REPLACE VIEW {written(target, connection)} AS {asked.query}"

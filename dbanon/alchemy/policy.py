@@ -15,7 +15,7 @@ from dbanon.policy.column_roles import STORED
 from dbanon.session import own_cursor
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import Source
-from dbanon.source.stored_policy import PolicyRow, Settings
+from dbanon.source.stored_policy import Declared, PolicyRow, Settings
 from dbanon.sqltext.quote import qualified
 
 
@@ -183,9 +183,14 @@ def roles(table: Table) -> dict[str, Role | None]:
     return {column.name: role_of(column) for column in table.c}
 
 
+def stored_role(declared: Declared) -> Role:
+    """The role that a row of the policy says."""
+    stored = declared.settings
+    return Role(declared.role.lower(), Settings(**{n: getattr(stored, n) for n in STORED}))
+
+
 def _role(row: PolicyRow) -> Role:
-    stored = row.declared.settings
-    return Role(row.declared.role.lower(), Settings(**{n: getattr(stored, n) for n in STORED}))
+    return stored_role(row.declared)
 
 
 def _cells(settings: Settings) -> list[object]:

@@ -18,8 +18,8 @@ from sqlalchemy.sql.functions import Function
 
 from dbanon import errors
 from dbanon.alchemy import info
-from dbanon.alchemy.element import Declarations, QueryName, TableName, named
-from dbanon.alchemy.shape import Relation, Shape, parameters, shape
+from dbanon.alchemy.element import Declarations, QueryModel, QueryName, TableName, named
+from dbanon.alchemy.shape import Relation, Shape, refuse_keyed_columns, shape
 from dbanon.functions import parameters as kinds
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
@@ -33,12 +33,20 @@ def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> T
     far as the model tells; the database may know more (other policies, missing hierarchies, a k beyond the rows).
 
     A table's roles are those of `dbanon.policy` when the statement runs; which columns `.c` has follows from the model
-    (see `declare_models`). For a SELECT they are those of the model: a column of the query has the role of the mapped
-    column that it is; an expression has none and is withheld unless the call names it. Where the database has a
-    policy of these tables that differs, the statement is refused with PolicyDrift. The query runs once, in the
-    session's transaction, into a temporary table: a copy of its result stays on the connection until the transaction
-    ends or the next such statement runs. Criteria that options add to the outer statement (`with_loader_criteria`) do
-    not reach the inner one. Statements with a SELECT inside need an engine on which `install` was called.
+    (see `declare_models`). A SELECT is judged when the statement runs, by the tables and columns that DuckDB binds in
+    it. If it reads no table with a policy, its columns have the roles of the model and of the call. If it reads one,
+    a column of the query has a role only if it is exactly one column of a mapped table, the same in every branch of a
+    UNION; expressions have none and cannot be published, and the person column of the policy must be selected.
+
+    The query runs once, in the session's transaction, into a temporary table: a copy of its result stays on the
+    connection until the transaction ends or the next such statement runs. The roles found are the policy of that table,
+    so the settings of the call are judged as those of a call on a table. Criteria that options add to the outer
+    statement (`with_loader_criteria`) do not reach the inner one. Statements with a SELECT inside need an engine on
+    which `install` was called.
+
+    Raises:
+        DbanonError: What is wrong with the call, as far as the model tells. When the statement runs also PolicyDrift,
+            UnmappedTableError, PersonLeftOut, RepeatedRecordsError, TwoRoles or Undeclared.
     """
     return _element("", source, algorithm, parameters)
 
@@ -67,22 +75,13 @@ class Request:
         """The call as a FROM element."""
         first: ColumnElement[str]
         if isinstance(self.source, sa.Table):
-            first, given = TableName(self.source), dict(self.given)
+            first = TableName(self.source)
         else:
-            first = QueryName(self.function.name, self.source, self.declared)
-            kept = {n: v for n, v in self.given.items() if n not in ("identifier", "withhold")}
-            told = parameters(self.shape)
-            if isinstance(kept.get("weights"), str) and "weights" in told:  # both cannot be said of a query
-                column = next(q.column for q in self.shape.roles.quasi if q.settings.weight != 1)
-                why = "weights = 'influence' of a query takes no weights from the model."
-                raise errors.UnsupportedSetting(self.function.name, self.shape.relation.shown, column, "weight", why)
-            coded = told.get("missing")
-            if isinstance(coded, Mapping) and not isinstance(kept.get("missing", {}), Mapping):  # nor this
-                why = "beside codes of the model a query takes codes by column alone."
-                shown, column = self.shape.relation.shown, next(iter(coded))
-                raise errors.UnsupportedSetting(self.function.name, shown, column, "missing", why)
-            given = {**kept, **told}
-        arguments = [named(name, value) for name, value in given.items()]
+            refuse_keyed_columns(self.shape)
+            roles = self.shape.relation.roles
+            model = QueryModel(self.function.name, roles, self.shape.published_roles, self.declared)
+            first = QueryName(self.source, model)
+        arguments = [named(name, value) for name, value in self.given.items()]
         made = Function[Any](self.function.name, first, *arguments)
         return made.table_valued(*self.shape.columns(self.function.kind or ""))
 
@@ -112,6 +111,8 @@ def request(ending: str, source: Any, algorithm: str, given: Mapping[str, Any]) 
         bases = [b for b in column.base_columns if isinstance(b, sa.Column) and isinstance(b.table, sa.Table)]
         found = {b: info.role_of(b) for b in bases}
         said = dict.fromkeys(role for role in found.values())
+        if len(bases) < len(column.base_columns):  # an expression in some branch of a union
+            said[None] = None
         if len(said) > 1:
             raise errors.TwoRoles(function.name, "the query", column.name, [str(r or "withheld") for r in said])
         roles[column.name] = next(iter(said), None)

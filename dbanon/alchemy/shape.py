@@ -26,7 +26,6 @@ from dbanon.policy.attribute import Attribute
 from dbanon.release import prepare
 from dbanon.release.published_schema import PublishedSchema, classes_order, published_schema
 from dbanon.release.related import parameters as related
-from dbanon.source import stored_policy
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql
 
@@ -51,6 +50,13 @@ class Shape:
     attributes: tuple[Attribute, ...]
     options: Mapping[str, object]
     noise: Noise | None = None
+
+    @property
+    def published_roles(self) -> dict[str, str]:
+        """The columns that the call publishes, with what they are in it."""
+        quasi = {q.column: "quasi" for q in self.roles.quasi}
+        others = {"sensitive": self.roles.sensitive, "other": self.roles.other}
+        return quasi | {name: role for role, columns in others.items() for name in columns} | dict(self.roles.made)
 
     def columns(self, kind: str) -> list[ColumnClause[Any]]:
         """The columns of NAME (`release`), NAME_classes (`classes`) or NAME_metrics (`metrics`)."""
@@ -142,47 +148,14 @@ def shape(called: TableFunction, relation: Relation, options: Mapping[str, objec
     return Shape(relation, roles, attributes, options, noise)
 
 
-def parameters(made: Shape) -> dict[str, object]:
-    """The call's parameters with all that the model says in them, for a source that has no policy. NoKeyedColumns where
-    it says what no parameter can."""
+def refuse_keyed_columns(made: Shape) -> None:
+    """Refuse pseudonyms, masks and shifted dates in a query: they are made for a table with a policy of its own.
+
+    Raises:
+        NoKeyedColumns: The query has a column of such a role that it does not withhold.
+    """
     if made.roles.made:
-        where = "a source without a policy in the database (declare_models writes it)"
-        raise errors.NoKeyedColumns("anonymized", made.relation.shown, made.roles.made, where)
-    found: dict[str, Any] = {
-        "qi": [q.column for q in made.roles.quasi],
-        "sensitive": list(made.roles.sensitive),
-        "other": list(made.roles.other),
-        "person": made.roles.person,
-        "hierarchies": dict(made.roles.orders),
-    }
-    default = stored_policy.Settings()
-    for quasi in made.roles.quasi:
-        for setting in column_roles.SETTINGS:
-            value = getattr(quasi.settings, setting)
-            if setting == "grid" and quasi.settings.round is not None:
-                continue  # the call's round stands for it
-            if value != getattr(default, setting):
-                name = {"hierarchy": "hierarchies", "weight": "weights"}.get(setting, setting)
-                found.setdefault(name, {})[quasi.column] = value
-    found["missing"] = _codes(made)
-    return {name: value for name, value in found.items() if value}
-
-
-def _codes(made: Shape) -> dict[str, list[str]]:
-    """Codes for missing values by column: of the model, and of a call that names columns."""
-    roles = made.roles
-    read = (*(q.column for q in roles.quasi), *roles.sensitive, *roles.other, roles.person)
-    found = {
-        name: list(role.settings.missing)
-        for name, role in made.relation.roles.items()
-        if role is not None and role.settings.missing and name in read
-    }
-    asked = made.options["missing"]
-    if found and isinstance(asked, Mapping):
-        spelled = {name.lower(): name for name in made.relation.types}
-        for given, codes in asked.items():
-            found.setdefault(spelled.get(str(given).lower(), str(given)), []).extend(codes)
-    return found
+        raise errors.NoKeyedColumns("anonymized", made.relation.shown, made.roles.made, "a query")
 
 
 def _looser(setting: str, type_: str, value: object, before: object) -> bool:

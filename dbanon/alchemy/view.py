@@ -21,6 +21,7 @@ from dbanon.alchemy.selectable import request
 from dbanon.release.related import parameters as related
 from dbanon.session import own_cursor
 from dbanon.source import catalog
+from dbanon.source.governed_tables import governed_tables
 from dbanon.sqltext.quote import Sql, qualified
 from dbanon.views import ledger
 from dbanon.views import materialized as releases
@@ -255,11 +256,25 @@ def _create(metadata: MetaData, connection: Connection, **_: Any) -> None:
         if not sa.inspect(connection).has_table(view.source.name, schema=schema_of(view.source, connection)):
             continue
         if not policy.is_declared(connection, view.source):
+            refuse_derived(connection, "create_all", view.source)
             policy.declare(connection, [view.source])
         if view.materialized:
             first(connection, table, view)
         else:
             _create_view(connection, table, view)
+
+
+def refuse_derived(connection: Connection, function: str, source: Table) -> None:
+    """Refuse a source without a policy that reads a table with one, before roles are written for it in passing.
+
+    Raises:
+        ViewOverPolicy: The source is a view, or has the name of one, over a table with a policy.
+    """
+    raw, name = raw_connection(connection), written(source, connection)
+    own = ".".join(catalog.resolve(function, name, raw, place(raw), {}).place)
+    for governed in governed_tables(raw, f"FROM {name}", function):
+        if governed != own:  # its own rows may be newer than this transaction
+            raise errors.ViewOverPolicy(function, name, governed, next(iter(source.c.keys()), "..."))
 
 
 def _create_view(connection: Connection, table: Table, view: View) -> None:

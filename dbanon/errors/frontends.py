@@ -70,6 +70,34 @@ class PersonLeftOut(DbanonError):
         )
 
 
+class UnmappedTableError(DbanonError):
+    """A query reads a table with a policy that is no mapped table of the query."""
+
+    outcome = "refused"
+    words = "and is no mapped table of the query"
+
+    def __init__(self, function: str, table: str) -> None:
+        super().__init__(
+            f"{function}: the query reads {table}, which has a policy and is no mapped table of the query, so its "
+            f"columns have no roles here. Hint: select columns of a class or Table that is mapped to {table}, with the "
+            "roles that declare_models writes; a view needs a policy of its own, and is anonymized as a whole."
+        )
+
+
+class RepeatedRecordsError(DbanonError):
+    """A query may repeat the records of a table that has no person column, and k would count them."""
+
+    outcome = "refused"
+    words = "so k would count it several times"
+
+    def __init__(self, function: str, table: str) -> None:
+        super().__init__(
+            f"{function}: the query may contain a record of {table} in several rows, so k would count it several "
+            f"times. Hint: join other tables by a key that is unique in them, read {table} once, or declare its person "
+            "column and select it."
+        )
+
+
 class ReadOnlyView(DbanonError):
     """A write to an anonymized view."""
 

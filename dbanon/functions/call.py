@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -13,7 +13,8 @@ from dbanon.functions.options import Options
 from dbanon.functions.table_function import TableFunction
 from dbanon.session import Session
 from dbanon.source import catalog
-from dbanon.sqltext.quote import Sql, as_json
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import Sql, as_json, identifier
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,11 @@ class Call:
     def source(self, trusting: bool = False) -> catalog.Source:
         """The relation that the argument `tbl` names; `trusting` as in `catalog.resolve`."""
         given, local = self.text("tbl"), self.session.local
-        return catalog.resolve(self.function.name, given, self.cursor, self.path, local, trusting)
+        source = catalog.resolve(self.function.name, given, self.cursor, self.path, local, trusting)
+        policy = self.session.policies.get(names.folded(source.table))
+        if policy is None or policy.database is None or source.sql != identifier(source.table):
+            return source
+        return replace(source, database=policy.database)
 
     def column(self, source: catalog.Source) -> str:
         """The column that the argument `col` names, as the table spells it; UnknownColumn."""

@@ -16,7 +16,7 @@ from dbanon.source import stored_policy, transaction_check, unmatched_policy
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.governed_tables import TEMPORARY, governed_beneath, governed_names, governed_scans, governed_views
-from dbanon.source.stored_policy import Policy
+from dbanon.source.stored_policy import Policy, TemporaryPolicy
 from dbanon.source.view_mentions import Mentions, view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, qualified
@@ -45,6 +45,9 @@ def applicable_policy(
     policy = stored_policy.policy_of(source, cursor)
     local = _LocalRelations(session)
     view = local.place(source)
+    temporary = local.policy(view)
+    if temporary is not None and temporary.database is not None:
+        return temporary.policy
     mentions = None if source.is_table else view_mentions(view, cursor, local.views)
     scans = local.scans(view) if view[0] == TEMPORARY else _stored_scans(source, cursor, path, mentions)
     if not policy.declared:
@@ -53,6 +56,7 @@ def applicable_policy(
         unmatched_policy.check_unmatched_rows(function, source, cursor, databases, local.names)
     checked = _checked_tables(source, scans)
     if view[0] == TEMPORARY:
+        policy = policy if temporary is None else temporary.policy
         return _with_check(policy, _unlike_governed(function, source, checked, cursor))
     if not checked and mentions is None:
         return policy
@@ -68,6 +72,11 @@ class _LocalRelations:
         self.names = frozenset(session.local) if session else frozenset[str]()
         self.views: Mapping[str, str] = session.views if session else {}
         self._scans: Mapping[str, tuple[Scan, ...]] = session.scans if session else {}
+
+    def policy(self, place: Place) -> TemporaryPolicy | None:
+        """The policy of a temporary table that holds the rows of a query; None for other relations."""
+        known = self._session.policies if self._session else {}
+        return known.get(place[2]) if place[0] == TEMPORARY else None
 
     def own_macros(self, mentions: Mentions | None) -> dict[str, str]:
         """Those of dbanon's own table functions that a view calls, with hashes of their definitions."""

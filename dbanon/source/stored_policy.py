@@ -191,6 +191,16 @@ class Policy(NamedTuple):
     fingerprint: str
 
 
+class TemporaryPolicy(NamedTuple):
+    """The policy of a temporary table that holds the rows of a query, and the database of the policies that govern it.
+
+    `database` is None where the query reads no table with a policy, and the roles are those of a model.
+    """
+
+    policy: Policy
+    database: str | None = None
+
+
 def policy_of(source: catalog.Source, cursor: catalog.Cursor) -> Policy:
     """What is declared of a source now. That of one in another system changes, too, where its name stands for another
     database, and where a second policy is about it: both can happen after the call was planned."""

@@ -16,6 +16,16 @@ _MODEL = (
     '    zip: Mapped[str] = mapped_column(info=quasi("zip5"))\n\n\n'
 )
 
+_DECLARED = (
+    "import sqlalchemy as sa\n"
+    "from dbanon.alchemy import anonymized, declare_models, install, quasi\n\n"
+    'people = sa.Table("people", sa.MetaData(), sa.Column("zip", sa.String, info=quasi()))\n'
+    'engine = install(sa.create_engine("duckdb:///:memory:"))\n'
+    "people.metadata.create_all(engine)\n"
+    "declare_models(people.metadata, engine)\n"
+    "with engine.connect() as connection:\n"
+)
+
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         errors.MissingExtra("dbanon.alchemy", "sqlalchemy", "sqlalchemy"),
@@ -47,6 +57,16 @@ MISTAKES: tuple[Mistake, ...] = (
         'number = sa.Column("patient_number", sa.Integer, info=person())\n'
         'patients = sa.Table("patients", sa.MetaData(), number, sa.Column("zip", sa.String, info=quasi()))\n'
         "anonymized(sa.select(patients.c.zip), k=10)",
+    ),
+    python(
+        errors.UnmappedTableError("kacpc", "memory.main.people"),
+        _DECLARED + '    query = sa.select(sa.table("people", sa.column("zip")))\n'
+        '    connection.execute(sa.select(anonymized(query, k=10, qi=["zip"])))',
+    ),
+    python(
+        errors.RepeatedRecordsError("kacpc", "people"),
+        _DECLARED + "    query = sa.union_all(sa.select(people), sa.select(people))\n"
+        "    connection.execute(sa.select(anonymized(query, k=10)))",
     ),
     python(
         errors.ReadOnlyView("SafePatient"),
