@@ -11,10 +11,12 @@ import pytest
 from support import documents
 
 
-def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_the_documentation_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     page = documents.ROOT / "docs" / "sqlalchemy.md"
-    (code,) = (code for language, code in documents.blocks(page) if language == "python")
+    code, query = (code for language, code in documents.blocks(page) if language == "python")
     module: Any = types.ModuleType("readme_example")  # SQLAlchemy looks annotations up in the class's module
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(code, module.__dict__)
@@ -22,4 +24,6 @@ def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pyte
     assert len(module.diseases) == 60
     assert len(module.first) >= 5
     assert {row.metric for row in module.quality} >= {"k", "precision"}
+    exec(query, module.__dict__)
+    assert "['age', 'disease', 'class_id']" in capsys.readouterr().out
     module.engine.dispose()

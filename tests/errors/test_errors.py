@@ -638,6 +638,8 @@ ELSEWHERE = {
     "OpenTransaction": "test_materialized.py",
     "OtherComparison": "test_comparison.py",
     "PersonLeftOut": "test_alchemy_selectable.py",
+    "RepeatedRecordsError": "test_query_persons.py",
+    "UnmappedTableError": "test_policy_attempts.py",
     "PolicyDrift": "test_alchemy_selectable.py",
     "RareLeft": "test_suppress.py",
     "RareTogether": "test_singled.py",

@@ -1,0 +1,71 @@
+"""Migrations with op.create_anonymized_view refuse what would loosen the policy of their source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+import sqlalchemy as sa
+from support.alchemy_attempts import clinic_engine, plain
+from support.policy_attempts import ATTEMPTS, REFUSAL, K
+from support.scale import some
+
+from dbanon import errors
+
+pytest.importorskip("alembic")
+
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+
+from dbanon.alchemy import migration
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    made = clinic_engine(tmp_path_factory.mktemp("migrations"))
+    yield made
+    made.dispose()
+
+
+def migrated(engine: Any, **given: Any) -> None:
+    """Run op.create_anonymized_view as a migration does."""
+    with engine.begin() as connection:
+        context = MigrationContext.configure(connection)
+        with context.begin_transaction():
+            Operations(context).create_anonymized_view("migrated", **given)  # type: ignore[attr-defined]
+
+
+OVER_A_VIEW = "FROM mondrian('over_patients', k := 5, qi := ['age'], sensitive := ['name'])"
+ROLES = {"name": {"role": "sensitive"}, "age": {"role": "quasi"}}
+
+SPELLED: list[dict[str, Any]] = [
+    {"source": "patients"},
+    {"source": "PATIENTS"},
+    {"source": "patients", "source_schema": "main"},
+    {"source": "Patients", "source_schema": "MAIN"},
+]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("source", SPELLED, ids=str)
+def test_migrations_refuse_looser_parameters(engine: Any, source: Any) -> None:
+    for attempt in some(ATTEMPTS, 32):
+        with pytest.raises((errors.DbanonError, sa.exc.DBAPIError, duckdb.Error), match=REFUSAL):
+            migrated(engine, **source, algorithm="mondrian", parameters={"k": K, **attempt.parameters})
+        with pytest.raises((errors.DbanonError, sa.exc.DBAPIError, duckdb.Error), match=REFUSAL):
+            migrated(engine, **source, algorithm="mondrian", parameters={"k": K, **attempt.parameters}, policy=ROLES)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("query", [None, OVER_A_VIEW])
+@pytest.mark.parametrize("roles", [{}, ROLES])
+def test_migrations_of_a_sql_view_are_refused(engine: Any, query: str | None, roles: Any) -> None:
+    asked = {"k": K, "qi": ["age"], "sensitive": ["name"]}
+    with pytest.raises((errors.DbanonError, duckdb.Error), match="has no policy of its own"):
+        migrated(engine, query=query, source="over_patients", parameters=asked, policy=roles)
+    with pytest.raises((errors.DbanonError, duckdb.Error), match="has no policy of its own"), engine.begin() as made:
+        made.execute(sa.text("CREATE VIEW unseen AS FROM patients"))  # in the transaction of the migration
+        source = sa.Table("unseen", sa.MetaData(), *plain("name", "age"))
+        migration.view.refuse_derived(made, "create_anonymized_view", source)

@@ -1,0 +1,60 @@
+"""The table of `policy_attempts` in SQLAlchemy: as a mapped class, with SQL views and macros over it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from dbanon import attach
+from dbanon.alchemy import declare_models, identifier, install, other, person, quasi, sensitive
+from dbanon.alchemy.raw import raw_connection
+from support.policy_attempts import clinic
+
+
+class Base(DeclarativeBase):
+    """The clinic as its policy declares it."""
+
+
+class Patient(Base):
+    __tablename__ = "patients"
+
+    name: Mapped[str] = mapped_column(info=identifier())
+    pid: Mapped[str] = mapped_column(primary_key=True, info=person())
+    age: Mapped[int] = mapped_column(info=quasi(top=90, bottom=18, grid=10))
+    born: Mapped[Any] = mapped_column(sa.Date, info=quasi())
+    zip: Mapped[str] = mapped_column(info=quasi("zip5", min_level=1, missing=["00000"]))
+    sex: Mapped[str] = mapped_column(info=quasi())
+    weight_kg: Mapped[Any] = mapped_column(sa.Numeric(6, 2), info=quasi(grid=10))
+    disease: Mapped[str] = mapped_column(info=sensitive())
+    ward: Mapped[str] = mapped_column(primary_key=True, info=other())
+    note: Mapped[str]
+
+
+VIEWS = (
+    "CREATE VIEW over_patients AS FROM patients",
+    "CREATE VIEW nested AS SELECT name, age FROM over_patients WHERE age > 0",
+    "CREATE VIEW renamed AS SELECT name AS disease, age FROM patients",
+    "CREATE MACRO all_patients() AS TABLE FROM patients",
+    "CREATE MACRO rows_of(t) AS TABLE FROM query_table(t)",
+)
+"""Views and macros without a policy, over the table with one."""
+
+
+def plain(*names: str) -> list[Any]:
+    """Columns of a Table whose model publishes all."""
+    return [sa.Column(name, sa.String, info=quasi() if name == "age" else sensitive()) for name in names]
+
+
+def clinic_engine(folder: Path) -> Any:
+    """An engine of a database with the table, its policy and the views."""
+    made = install(sa.create_engine(f"duckdb:///{folder / 'clinic.duckdb'}"))
+    with made.connect() as connection:
+        clinic(attach(raw_connection(connection)))
+    with made.begin() as connection:
+        for statement in VIEWS:
+            connection.execute(sa.text(statement))
+    assert not declare_models(Base, made)
+    return made
