@@ -12,7 +12,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.session import Session
-from dbanon.source import stored_policy, transaction_check, unmatched_policy
+from dbanon.source import catalog, stored_policy, transaction_check, unmatched_policy
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.source.governed_tables import TEMPORARY, governed_beneath, governed_names, governed_scans, governed_views
@@ -52,16 +52,17 @@ def applicable_policy(
     scans = local.scans(view) if view[0] == TEMPORARY else _stored_scans(source, cursor, path, mentions)
     if not policy.declared:
         _refuse_derived(function, source, view, scans, mentions, cursor, local)
-        databases = (source.home, path.database)
-        unmatched_policy.check_unmatched_rows(function, source, cursor, databases, local.names)
-    checked = _checked_tables(source, scans)
-    if view[0] == TEMPORARY:
-        policy = policy if temporary is None else temporary.policy
-        return _with_check(policy, _unlike_governed(function, source, checked, cursor))
-    if not checked and mentions is None:
-        return policy
-    state = transaction_check.catalog_state(cursor, checked, mentions, local.own_macros(mentions))
-    return _with_check(policy, transaction_check.check_sql(function, source.shown, state))
+        read = {place: catalog.columns_of(cursor, place) for place in sorted(_stored_tables(source, scans))}
+        if view[0] != TEMPORARY and not names.is_file(source.table):
+            read[source.place] = dict(source.columns)
+        databases = {source.home: None, path.database: None} | dict.fromkeys(place[0] for place in read)
+        unmatched_policy.check_unmatched_rows(function, read, cursor, databases, local.names)
+    checked = _stored_tables(source, scans)
+    if source.is_table or (mentions is not None and view[0] != TEMPORARY):
+        state = transaction_check.catalog_state(cursor, checked, mentions, local.own_macros(mentions))
+        return _with_check(policy, transaction_check.check_sql(function, source.shown, state))
+    policy = policy if temporary is None else temporary.policy
+    return _with_check(policy, _unlike_governed(function, source, checked or {source.place}, cursor))
 
 
 class _LocalRelations:
@@ -140,8 +141,8 @@ def _refuse_derived(
             raise errors.SourceNotResolvedError(function, source.shown, why, "read stored tables in it")
 
 
-def _checked_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[Place]:
-    """The tables of DuckDB databases whose columns execution compares with the planner's."""
+def _stored_tables(source: Source, scans: tuple[Scan, ...] | None) -> frozenset[Place]:
+    """The stored tables of DuckDB databases that a source is or reads."""
     if source.is_table:
         return frozenset({source.place})
     return frozenset(scan.place for scan in scans or () if scan.place and scan.place[0] != TEMPORARY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,29 +28,39 @@ class UnmatchedRows:
 
 
 def check_unmatched_rows(
-    function: str, source: catalog.Source, cursor: Any, databases: Iterable[str], local: Collection[str]
+    function: str,
+    tables: Mapping[foreign.Place, Iterable[str]],
+    cursor: Any,
+    databases: Iterable[str],
+    local: Collection[str],
 ) -> None:
-    """Refuse a source without a policy that unmatched rows may be about, and warn of all other unmatched rows.
+    """Refuse tables without a policy that unmatched rows may be about, and warn of all other unmatched rows.
 
-    Rows may be about the source if most of their columns are columns of it. `databases` are those whose policy may be
-    about it: its own and that of the session. `local` are the folded names of relations that only the caller's
-    connection sees.
+    Args:
+        function: The table function or command, for messages.
+        tables: The columns of the source and of the tables that it reads, by place. Rows may be about a table if most
+            of their columns are columns of it.
+        cursor: A cursor that sees committed objects.
+        databases: Those whose policy may be about the tables.
+        local: Folded names of relations that only the caller's connection sees.
 
     Raises:
-        UnmatchedPolicyError: More than half of the columns of unmatched rows are columns of the source.
+        UnmatchedPolicyError: More than half of the columns of unmatched rows are columns of a table.
     """
-    columns = {names.folded(name) for name in source.columns}
-    for database in dict.fromkeys(databases):
+    for database in databases:
         found = list(unmatched_rows(cursor, database, local))
         for rows in found:
-            if 2 * len(columns & set(map(names.folded, rows.columns))) > len(rows.columns):
-                stored, key = (rows.schema_name, rows.table_name), stored_policy.key(source)
-                raise errors.UnmatchedPolicyError(function, source.shown, database, stored, key)
-        if found:
+            stored, wanted = (rows.schema_name, rows.table_name), set(map(names.folded, rows.columns))
+            for place, columns in tables.items():
+                if 2 * len(wanted & set(map(names.folded, columns))) > len(wanted):
+                    key = place[1:] if foreign.kind(cursor, place[0]) is None else foreign.key(place)
+                    raise errors.UnmatchedPolicyError(function, ".".join(place), database, stored, key)
+        if found and tables:
             shown = ", ".join(repr(rows.table_name) for rows in found[:5])
             warnings.warn(
-                f"{function}: rows of {database}.dbanon.policy for {shown} match no table, and {source.shown} has no "
-                "policy. Hint: FROM policy_problems() lists them; correct the names or delete the rows.",
+                f"{function}: rows of {database}.dbanon.policy for {shown} match no table, and "
+                f"{'.'.join(list(tables)[-1])} has no policy. Hint: FROM policy_problems() lists them; correct the "
+                "names or delete the rows.",
                 PolicyWarning,
                 stacklevel=2,
             )

@@ -81,7 +81,7 @@ MISTAKES: tuple[Mistake, ...] = (
         when="A view calls DuckDB's function read_duckdb, which DuckDB has from version 2 on.",
     ),
     sql(
-        errors.UnmatchedPolicyError("kacpc", "few", "dbanon_demo", ("main", "fwe"), ("main", "few")),
+        errors.UnmatchedPolicyError("kacpc", "dbanon_demo.main.few", "dbanon_demo", ("main", "fwe"), ("main", "few")),
         "FROM kacpc('few', k = 10, qi = ['zip']);",
         FEW,
         "INSERT INTO dbanon.policy (table_name, column_name, role) "
