@@ -68,31 +68,83 @@ class Branch:
     sources: tuple[RowSource, ...] = ()
 
 
-def query_branches(connection: Any, query: str) -> list[Branch]:
-    """Return the branches of a query, bound on this connection: with its temporary objects and open transaction.
+@dataclass(frozen=True)
+class StoredView:
+    """A view that is followed no further, as if it were a table: where it is stored, and its columns."""
+
+    place: Place
+    columns: tuple[str, ...]
+
+
+def serialized_plan(connection: Any, query: str) -> Node:
+    """Return the plan of a query, bound on this connection: with its temporary objects and open transaction.
 
     Raises:
-        PlanNotReadError: DuckDB does not serialize the plan, or it has an unknown operator.
+        PlanNotReadError: DuckDB does not serialize the plan.
     """
     rows = connection.execute(f"SELECT system.main.json_serialize_plan({text(query)})").fetchall()
     plan = json.loads(rows[0][0])
     if plan.get("error") or len(plan.get("plans", ())) != 1:
         raise PlanNotReadError(str(plan.get("error_message", "several statements")))
+    found: Node = plan["plans"][0]
+    return found
+
+
+def plan_branches(plan: Node, views: Mapping[str, StoredView]) -> list[Branch]:
+    """Return the branches of a plan; `views` are the views that are followed no further, by the shape of their plan.
+
+    Raises:
+        PlanNotReadError: The plan has an unknown operator.
+    """
     try:
-        return _Reader().branches(plan["plans"][0])
+        return _Reader(views).branches(plan)
     except (KeyError, IndexError, TypeError) as error:
         raise PlanNotReadError(f"{type(error).__name__} {error}") from None
+
+
+def plan_places(plan: Node, views: Mapping[str, StoredView]) -> set[Place]:
+    """Return the stored tables that any operator of a plan scans, except those that only the views read."""
+    if views and (view := views.get(plan_shape(plan))) is not None:
+        return {view.place}
+    found = {place} if (place := _place(plan)) is not None else set[Place]()
+    return found.union(*(plan_places(child, views) for child in plan["children"]))
+
+
+def plan_shape(node: Node) -> str:
+    """Return what a plan computes as a text, whatever numbers its tables have and wherever it is in a statement."""
+    numbers: dict[int, int] = {}
+
+    def shaped(value: Any) -> Any:
+        if isinstance(value, list):
+            return [shaped(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        return {key: numbered(key, item) for key, item in value.items() if key not in _NOT_SHAPE}
+
+    def numbered(key: str, value: Any) -> Any:
+        if key.endswith("_index") and isinstance(value, int) and not isinstance(value, bool):
+            return numbers.setdefault(value, len(numbers))
+        return shaped(value)
+
+    return json.dumps(shaped(node), sort_keys=True)
+
+
+_NOT_SHAPE = frozenset({"alias", "query_location", "query_location_length"})
+"""What the place of a plan in a statement decides."""
 
 
 class _Reader:
     """Reads one plan. Every scan gets a number; a CTE is read again wherever it is referred to."""
 
-    def __init__(self) -> None:
+    def __init__(self, views: Mapping[str, StoredView]) -> None:
+        self._views = views
         self._numbers = itertools.count()
         self._ctes: dict[int, Node] = {}
 
     def branches(self, node: Node) -> list[Branch]:
         """The branches of a node, with its columns in the order in which its parent refers to them."""
+        if self._views and (view := self._views.get(plan_shape(node))) is not None:
+            return [self._scan(view.place, view.columns)]
         kind = node["type"].removeprefix("LOGICAL_")
         if kind in _PASSING:
             return [_projected(node, "projection_map", branch) for branch in self._child(node)]
@@ -113,18 +165,23 @@ class _Reader:
     def _get(self, node: Node) -> list[Branch]:
         if node.get("projected_input"):
             raise PlanNotReadError("a table function of rows")
-        number, place = next(self._numbers), _place(node)
         names = node["names"]
-        columns: list[Origin | None] = []
+        columns: list[str | None] = []
         for index in node["column_indexes"]:
             found = index["index"]
-            is_whole = not index.get("child_indexes")
-            known = place is not None and is_whole and found < len(names)
-            columns.append(Origin(number, names[found]) if known else None)
+            is_known = not index.get("child_indexes") and found < len(names)
+            columns.append(names[found] if is_known else None)
         if node.get("projection_ids"):
             columns = [columns[i] for i in node["projection_ids"]]
-        scans = {} if place is None else {number: place}
-        return [Branch(tuple(columns), scans, (), (RowSource(frozenset((number,))),))]
+        return [self._scan(_place(node), columns)]
+
+    def _scan(self, place: Place | None, columns: Sequence[str | None]) -> Branch:
+        """The rows of a table; of one that is not stored nothing is known."""
+        if place is None:
+            return self._rows(len(columns))
+        number = next(self._numbers)
+        origins = tuple(None if column is None else Origin(number, column) for column in columns)
+        return Branch(origins, {number: place}, (), (RowSource(frozenset((number,))),))
 
     def _dummy_scan(self, node: Node) -> list[Branch]:
         return [Branch((None,))]

@@ -26,16 +26,26 @@ from dbanon.alchemy.info import Role, role_of
 from dbanon.alchemy.literal_query import LiteralQuery
 from dbanon.alchemy.policy import stored_role
 from dbanon.alchemy.query_persons import GovernedTable, check_persons
-from dbanon.alchemy.query_plan import Branch, PlanNotReadError, query_branches
+from dbanon.alchemy.query_plan import (
+    Branch,
+    Node,
+    PlanNotReadError,
+    StoredView,
+    plan_branches,
+    plan_places,
+    serialized_plan,
+)
+from dbanon.alchemy.query_views import view_shapes, views_read
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.session import own_cursor
 from dbanon.source import catalog, stored_policy, transaction_check
 from dbanon.source.bound_scans import Scan, bound_scans
-from dbanon.source.governed_tables import governed_scans
+from dbanon.source.governed_tables import TEMPORARY, governed_scans
 from dbanon.source.stored_policy import Declared, Policy, TemporaryPolicy
+from dbanon.source.view_mentions import view_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.builtin import OWN
-from dbanon.sqltext.quote import Sql, joined
+from dbanon.sqltext.quote import Sql, joined, qualified
 
 Place = tuple[str, str, str]
 
@@ -70,7 +80,7 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
         TwoRoles: The branches of the query give a column different roles.
         Undeclared: The call publishes a column that has no role.
         PersonLeftOut, RepeatedRecordsError: What `check_persons` raises.
-        PolicyChanged: The policy of a table was changed in the open transaction.
+        ShadowedTable: A temporary object has the name of a mapped table with a policy.
     """
     raw = raw_connection(connection)
     with own_cursor(raw) as cursor:
@@ -79,20 +89,28 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
             hint = "run the query on its own to see why"
             raise errors.SourceNotResolvedError(model.function, SHOWN, "cannot be bound by DuckDB", hint)
         governed = list(dict.fromkeys(governed_scans(model.function, SHOWN, scans, cursor, place(raw).database)))
-        if not governed:
+        views = views_read(raw, cursor, query.statement, scans)
+        mapped = dict(_mapped_tables(connection, model.function, query.literal.tables))
+        _refuse_shadowed(model.function, mapped, scans, cursor)
+        if not governed and not views:
             return JudgedQuery(_model_policy(model), scans)
-        mapped = dict(_mapped_places(connection, model.function, query.literal.tables))
-        _refuse_unmapped(model.function, governed, mapped)
-        branches = _branches(model, raw, query.literal.text)
-        tables = {
-            place: GovernedTable.read(place, cursor)
-            for branch in branches
-            for place in branch.scans.values()
-            if ".".join(place) in governed
-        }
+        shapes = view_shapes(raw, [view for view in views if view in mapped])
+        governed += map(".".join, views)
+        if not shapes:
+            _refuse_unmapped(model.function, governed, mapped)
+        plan = _plan(model.function, raw, query.literal.text)
+        if shapes:
+            governed = _outside_views(governed, scans, {*plan_places(plan, shapes), *views})
+            _refuse_unmapped(model.function, governed, mapped)
+        branches = _branches(model, plan, shapes)
+        places = dict.fromkeys(place for branch in branches for place in branch.scans.values())
+        tables = {place: GovernedTable.read(place, cursor) for place in places if ".".join(place) in governed}
         rows = _rows(model, branches, tables, mapped)
         check_persons(model.function, raw, branches, tables, list(rows.values()), list(model.roles))
-        return JudgedQuery(_governing(model, branches, tables, list(rows.values()), cursor), scans)
+        beneath = [scan.place for scan in scans if scan.place and scan.place[0] != TEMPORARY] if shapes else []
+        check = _transaction_check(model.function, places, tables, beneath, cursor)
+        database = _database(model.function, tables) or place(raw).database
+        return JudgedQuery(_governing(check, tables, list(rows.values()), database), scans)
 
 
 def _model_policy(model: QueryModel) -> TemporaryPolicy | None:
@@ -104,34 +122,71 @@ def _model_policy(model: QueryModel) -> TemporaryPolicy | None:
 # --- tables -------------------------------------------------------------------------------------------------
 
 
-def _mapped_places(connection: Connection, function: str, tables: Iterable[Table]) -> Iterator[tuple[Place, Table]]:
-    """Where the tables in the FROM of a query are stored."""
+@dataclass(frozen=True)
+class MappedTable:
+    """A table in the FROM of a query, and whether it is stored as a table or as a view."""
+
+    table: Table
+    is_table: bool
+
+
+def _mapped_tables(
+    connection: Connection, function: str, tables: Iterable[Table]
+) -> Iterator[tuple[Place, MappedTable]]:
+    """The tables in the FROM of a query with the places where they are stored."""
     raw = raw_connection(connection)
     path = place(raw)
     for table in tables:
         try:
-            yield catalog.resolve(function, written(table, connection), raw, path, {}).place, table
+            source = catalog.resolve(function, written(table, connection), raw, path, {})
         except errors.DbanonError:  # temporary, or of another system: it is no stored table of DuckDB
             continue
+        yield source.place, MappedTable(table, source.is_table)
 
 
-def _refuse_unmapped(function: str, governed: Sequence[str], mapped: Mapping[Place, Table]) -> None:
+def _outside_views(governed: Sequence[str], scans: Iterable[Scan], read: Iterable[Place]) -> list[str]:
+    """The tables with a policy that are read other than by a view with a policy of its own."""
+    stored = {".".join(scan.place) for scan in scans if scan.place}
+    outside = set(map(".".join, read))
+    return [table for table in governed if table in outside or table not in stored]
+
+
+def _refuse_unmapped(function: str, governed: Sequence[str], mapped: Mapping[Place, MappedTable]) -> None:
     known = {names.folded(".".join(place)) for place in mapped}
     for shown in governed:
         if names.folded(shown) not in known:
             raise errors.UnmappedTableError(function, shown)
 
 
-def _branches(model: QueryModel, raw: Any, query: str) -> list[Branch]:
+def _refuse_shadowed(function: str, mapped: Mapping[Place, MappedTable], scans: Iterable[Scan], cursor: Any) -> None:
+    """Refuse a query that has a table with a policy in its FROM and reads a temporary object in its place."""
+    read = {scan.place for scan in scans}
+    for stored, found in mapped.items():
+        if found.is_table and stored not in read and GovernedTable.read(stored, cursor).rows:
+            raise errors.ShadowedTable(function, found.table.name, str(qualified(*stored)))
+
+
+def _plan(function: str, raw: Any, query: str) -> Node:
     try:
-        branches = query_branches(raw, query)
-        if any(len(branch.columns) != len(model.roles) for branch in branches):
-            raise PlanNotReadError("the columns are others")
+        return serialized_plan(raw, query)
     except PlanNotReadError:
-        why = "reads a table with a policy in a way in which its columns cannot be followed"
-        hint = "select columns of mapped tables with joins and filters, or anonymize the whole table"
-        raise errors.SourceNotResolvedError(model.function, SHOWN, why, hint) from None
+        raise _not_followed(function) from None
+
+
+def _branches(model: QueryModel, plan: Node, views: Mapping[str, StoredView]) -> list[Branch]:
+    try:
+        branches = plan_branches(plan, views)
+    except PlanNotReadError:
+        raise _not_followed(model.function) from None
+    if any(len(branch.columns) != len(model.roles) for branch in branches):
+        raise _not_followed(model.function)
     return branches
+
+
+def _not_followed(function: str) -> errors.SourceNotResolvedError:
+    why = "reads a table with a policy in a way in which its columns cannot be followed"
+    hint = "select columns of mapped tables with joins and filters, or anonymize the whole table"
+    return errors.SourceNotResolvedError(function, SHOWN, why, hint)
 
 
 # --- columns ------------------------------------------------------------------------------------------------
@@ -141,7 +196,7 @@ def _rows(
     model: QueryModel,
     branches: Sequence[Branch],
     tables: Mapping[Place, GovernedTable],
-    mapped: Mapping[Place, Table],
+    mapped: Mapping[Place, MappedTable],
 ) -> dict[str, Declared]:
     """The rows of the policy of a query, by column."""
     found: dict[str, Declared] = {}
@@ -157,7 +212,7 @@ def _rows(
 
 
 def _column_role(
-    branch: Branch, i: int, tables: Mapping[Place, GovernedTable], mapped: Mapping[Place, Table]
+    branch: Branch, i: int, tables: Mapping[Place, GovernedTable], mapped: Mapping[Place, MappedTable]
 ) -> Declared | None:
     """The role of one column of one branch: that of the policy, or of the model for a table without a policy."""
     origin = branch.columns[i]
@@ -166,8 +221,8 @@ def _column_role(
     read = branch.scans[origin.scan]
     if read in tables:
         return tables[read].rows.get(names.folded(origin.column))
-    if (table := mapped.get(read)) is not None:
-        for column in table.c:
+    if read in mapped:
+        for column in mapped[read].table.c:
             if names.folded(column.name) == names.folded(origin.column) and (role := role_of(column)) is not None:
                 return role.declared(column.name)
     return None
@@ -185,26 +240,38 @@ def _row(function: str, name: str, found: Sequence[Declared | None]) -> Declared
 
 
 def _governing(
-    model: QueryModel,
-    branches: Sequence[Branch],
-    tables: Mapping[Place, GovernedTable],
-    rows: Sequence[Declared],
-    cursor: Any,
+    check: Sql, tables: Mapping[Place, GovernedTable], rows: Sequence[Declared], database: str
 ) -> TemporaryPolicy:
-    """The policy of the rows, with a fingerprint of the policies they come from and of the tables that are read."""
+    """The policy of the rows, with a fingerprint of the policies that they come from."""
+    fingerprints = [table.policy.fingerprint_sql for table in tables.values()] or [Sql("''")]
+    sql = Sql(f"(CASE WHEN {check} THEN {OWN}concat({joined(fingerprints)}) END)")
+    fingerprint = "".join(table.policy.fingerprint for table in tables.values())
+    return TemporaryPolicy(Policy(tuple(rows), sql, fingerprint), database)
+
+
+def _database(function: str, tables: Iterable[Place]) -> str | None:
+    """The one database whose policies apply, where hierarchies are looked up."""
     databases = sorted({place[0] for place in tables})
     if len(databases) > 1:
         why = f"reads tables with policies of several databases ({', '.join(databases)})"
         hint = "anonymize a query of one database"
-        raise errors.SourceNotResolvedError(model.function, SHOWN, why, hint)
-    others = {place for branch in branches for place in branch.scans.values()} - tables.keys()
-    stored = [place for place in tables if place in catalog.relations(cursor, place[0])]
-    state = transaction_check.catalog_state(cursor, stored)
-    conditions = [transaction_check.check_sql(model.function, SHOWN, state)]
+        raise errors.SourceNotResolvedError(function, SHOWN, why, hint)
+    return databases[0] if databases else None
+
+
+def _transaction_check(
+    function: str, places: Iterable[Place], tables: Iterable[Place], beneath: Sequence[Place], cursor: Any
+) -> Sql:
+    """A condition that holds if the transaction reads the tables, and the views with what is `beneath` them, that are
+    committed, and no table with a policy by another name."""
+    known = [place for place in {*tables, *beneath} if place in catalog.relations(cursor, place[0])]
+    states = [transaction_check.catalog_state(cursor, known)]
+    mentions = [view_mentions(place, cursor, {}) for place in tables] if beneath else []
+    states += [transaction_check.catalog_state(cursor, (), found) for found in mentions if found is not None]
+    conditions = [transaction_check.check_sql(function, SHOWN, state) for state in states]
+    others = set(places) - {*tables, *beneath}
+    databases = sorted({place[0] for place in others})
     numbers = [number for database in databases for number in stored_policy.governed_numbers(cursor, database)]
-    if others and numbers:
-        conditions.append(transaction_check.unlike_sql(model.function, SHOWN, others, numbers))
-    fingerprints = [table.policy.fingerprint_sql for table in tables.values()]
-    sql = Sql(f"(CASE WHEN {' AND '.join(conditions)} THEN {OWN}concat({joined(fingerprints)}) END)")
-    fingerprint = "".join(table.policy.fingerprint for table in tables.values())
-    return TemporaryPolicy(Policy(tuple(rows), sql, fingerprint), databases[0] if databases else None)
+    if numbers:
+        conditions.append(transaction_check.unlike_sql(function, SHOWN, others, numbers))
+    return Sql(" AND ".join(conditions))
