@@ -17,6 +17,7 @@ from dbanon.functions.table_function import ENDINGS
 from dbanon.policy.declare import load_hierarchy
 from dbanon.release import timed_search
 from dbanon.release.glance import ROWS, Glance
+from dbanon.source import catalog
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, text
 from dbanon.views import warned
@@ -166,6 +167,9 @@ def _named(con: Any, column: str, of: Any) -> str:
     """A hierarchy's name; rows are stored under one first."""
     if isinstance(of, str):
         return of
+    stored_names = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)
     name = f"given for {column}"
+    while name in stored_names:  # a hierarchy that the policy names is not replaced
+        name += "'"
     load_hierarchy(con, name, of)
     return name
