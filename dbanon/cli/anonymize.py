@@ -8,19 +8,28 @@ from typing import Any
 
 import click
 
+from dbanon.cli.anonymize_input import TABLE, Input, load_input
 from dbanon.cli.common import AS_JSON, CSV_FORMULAS, answer, errors_as_messages, headlines, progress, rows, searched
-from dbanon.cli.parameters import improvement, parameter, parameters, together
+from dbanon.cli.parameters import improvement, joined_parameters, parameter, parameters, together
 from dbanon.cli.review import before_files
-from dbanon.cli.roles import declared, hierarchy_files, role_options, write
-from dbanon.files import reading, storage, writing
+from dbanon.cli.roles import (
+    declare_policy,
+    hierarchies_of,
+    hierarchy_files,
+    policy_columns,
+    policy_parameters,
+    role_options,
+    role_parameters,
+    with_stored_files,
+)
+from dbanon.files import writing
 from dbanon.shell.bounds import bounded, bounds
-from dbanon.sqltext.quote import identifier, text
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import identifier
 from dbanon.views import warned
 
 DEFAULT = "best"
 """The algorithm, where none is named: the least loss."""
-
-READS = (".csv", ".tsv", ".txt", ".parquet", ".json", ".ndjson", ".jsonl", ".duckdb", ".db")
 
 
 @click.command("anonymize")
@@ -68,21 +77,21 @@ def anonymize(
     from dbanon.views.materialized import materialize
 
     name = _name(output)
-    roles = {"sensitive": sensitive, "identifier": identifiers, "other": other, "person": [person] if person else []}
-    roles_of = declared(policy, qi, roles)
+    roles = role_parameters(qi, sensitive, person, identifiers, other)
     algorithm, given = _algorithm(algorithm, given)
     with errors_as_messages():
-        asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve))
-        read = [source, *([policy] if policy else []), *map(Path, hierarchy_files(roles_of).values())]
+        asked = together(algorithm, given, k=k, l=l, t=t, improve=improvement(improve), **roles)
+        read = [source, *([policy] if policy else []), *_hierarchy_files(asked)]
         written = handouts.files_of(output, name)
         writing.apart("anonymize", written, read)
     with errors_as_messages(), connect(**bounded()) as con, progress(quiet) as step:
         step("Reading")
-        writing.apart("anonymize", written, _load(con, source, table))
-        write(con, roles_of)
+        loaded = load_input(con, source, table)
+        writing.apart("anonymize", written, loaded.read)
+        asked = _governed(con, loaded, policy, asked, written)
         step("Clustering and checking")
         con.reviewed = before_files(source, quiet or as_json or any(map(Path.exists, written)))
-        materialize(con, identifier(name), algorithm, "input", progress=searched(step), **asked)
+        materialize(con, identifier(name), algorithm, TABLE, progress=searched(step), **asked)
         step("Writing")
         files = handouts.publish(
             con,
@@ -160,43 +169,37 @@ def _name(output: str) -> str:
     return "release" if is_taken or not stem.strip(".") else stem
 
 
-def _load(con: Any, source: Path, table: str | None) -> list[Path]:
-    """Makes the table `input`; gives the files that it is from."""
-    suffix = source.suffix.lower()
-    if source.name.lower().endswith((".gz", ".zst")):
-        suffix = Path(source.stem).suffix.lower()
-    if suffix not in READS:
-        raise click.BadParameter(f"{source} is none of {', '.join(READS)}.", param_hint="INPUT")
-    if suffix not in (".duckdb", ".db"):
-        if table is not None:
-            raise click.BadParameter("only a DuckDB database has tables.", param_hint="--table")
-        con.raw.execute(f"CREATE TABLE input AS FROM {reading.relation(str(source))}")
-        return [source]
-    if table is None:
-        raise click.BadParameter("name the table of the database.", param_hint="--table")
-    with storage.opening(source):
-        con.raw.execute(f"ATTACH {text(str(source))} AS origin (READ_ONLY, TYPE duckdb)")
-    parts = table.split(".")
-    con.raw.execute(f"CREATE TABLE input AS FROM origin.{'.'.join(identifier(p) for p in parts)}")
-    have = con.raw.execute(
-        "SELECT table_name FROM system.main.duckdb_tables() WHERE database_name = 'origin' AND schema_name = 'dbanon'"
-    ).fetchall()
-    if ("policy",) in have:
-        con.raw.execute("INSERT INTO dbanon.hierarchy FROM origin.dbanon.hierarchy")
-        con.raw.execute(
-            "INSERT INTO dbanon.policy BY NAME SELECT * REPLACE ('input' AS table_name, 'main' AS schema_name) "
-            "FROM origin.dbanon.policy WHERE (schema_name, table_name) = (?, ?)",
-            [parts[-2] if len(parts) > 1 else "main", parts[-1]],
-        )
-    read = writing.read_by(con.raw)
-    con.raw.execute("DETACH origin")
-    return read
+def _hierarchy_files(parameters: Mapping[str, Any]) -> list[Path]:
+    """The files of hierarchies that parameters name."""
+    hierarchies = parameters.get("hierarchies")
+    return hierarchy_files(hierarchies.values()) if isinstance(hierarchies, Mapping) else []
+
+
+def _governed(
+    con: Any, loaded: Input, policy: Path | None, asked: Mapping[str, Any], targets: Sequence[Path]
+) -> dict[str, Any]:
+    """Return the parameters of the call over the policy of the input.
+
+    The policy file is the policy where the database has none for the table, and parameters of the call otherwise.
+    """
+    columns = policy_columns(policy, loaded.table_name, loaded.is_about)
+    if policy is not None and columns is not None:
+        writing.apart("anonymize", targets, hierarchy_files(hierarchies_of(columns)))
+        if loaded.declared:
+            asked = joined_parameters(asked, policy_parameters(policy, columns, loaded.declared), "--policy")
+        else:
+            declare_policy(con, policy, columns)
+    return with_stored_files(con, asked)
 
 
 def _unnamed(con: Any, parameters: Mapping[str, Any]) -> list[str]:
     """Columns that are not in the output because neither the policy nor the call says what they are, in their order."""
-    named = {c.lower() for role in ("identifier", "withhold") for c in parameters.get(role) or ()}
-    named.add(str(parameters.get("person")).lower())
-    named |= {row[0].lower() for row in con.execute("SELECT column_name FROM dbanon.policy").fetchall()}
+    role_lists = (parameters.get(p) or () for p in ("qi", "sensitive", "other", "identifier", "withhold"))
+    columns = [c for given in role_lists for c in ([given] if isinstance(given, str) else given)]
+    columns += [str(parameters.get("person")), *(c for (c,) in con.execute(_DECLARED).fetchall())]
+    known = {names.folded(column) for column in columns}
     withheld = con.execute("SELECT system.main.unnest(withheld) FROM dbanon.release").fetchall()
-    return [column for (column,) in withheld if column.lower() not in named]
+    return [column for (column,) in withheld if names.folded(column) not in known]
+
+
+_DECLARED = "SELECT column_name FROM dbanon.policy"

@@ -104,7 +104,19 @@ def _together(algorithm: str, given: Iterable[str], options: Mapping[str, object
         _put(found, name, value, f"-p {name}")
     for name, value in options.items():
         if value is not None:
-            _put(found, name, value, f"{'-' if len(name) == 1 else '--'}{name}")
+            _put(found, name, value, _OPTIONS.get(name, f"{'-' if len(name) == 1 else '--'}{name}"))
+    return found
+
+
+_OPTIONS = {"hierarchies": "--qi"}
+"""Options that give a parameter of another name."""
+
+
+def joined_parameters(first: Mapping[str, Any], second: Mapping[str, Any], hint: str) -> dict[str, Any]:
+    """Return both; click.BadParameter where both give a parameter, with different values."""
+    found = dict(first)
+    for name, value in second.items():
+        _put(found, name, value, hint)
     return found
 
 

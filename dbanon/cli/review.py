@@ -13,6 +13,7 @@ import click
 
 from dbanon.policy import review
 from dbanon.source import catalog, stored_policy
+from dbanon.sqltext import names
 from dbanon.sqltext.quote import one_line, qualified, text
 
 WIDTH = 80
@@ -58,7 +59,7 @@ def reviews(con: Any, table: str | None = None) -> dict[str, list[review.Row]]:
     for database, schema, name in sorted(catalog.relations(con, path.database)):
         shown = name if schema == "main" else f"{schema}.{name}"
         about = any(stored_policy.applies((database, schema, name), *row) for row in named)
-        if about and table in (None, name, shown):
+        if about and (table is None or names.folded(table) in (names.folded(name), names.folded(shown))):
             source = text(qualified(database, schema, name))
             found[shown] = con.execute(f"FROM policy_review({source})").fetchall()
     return found

@@ -10,6 +10,7 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -39,6 +40,8 @@ def spelled(message: str, context: click.Context | None) -> str:
 
     def option(match: re.Match[str]) -> str:
         name, value = match[1].lower(), match[2]
+        if _OF_POLICY.search(message, 0, match.start()):
+            return match[0]
         inside = message.count("(", 0, match.start()) - message.count(")", 0, match.start())
         if inside > 0 and not _prose(message, match.start()):
             return match[0]
@@ -53,12 +56,35 @@ def spelled(message: str, context: click.Context | None) -> str:
             return f"-p {shlex.quote(f'{name}={_plain(value)}')}"
         return match[0]
 
-    made = _NAMED.sub(option, message)
+    made = _of_input(_NAMED.sub(option, message), context)
     database = context.params.get("database")
     if database is not None:
         for statement, command in _STATEMENTS.items():
             made = made.replace(statement, f"{command} {shlex.quote(str(database))}")
     return made
+
+
+POLICY_FILE = "dbanon policy file"
+"""Where the context of a command keeps the name of the file that is its policy."""
+
+_OF_POLICY = re.compile(r"(?:is declared|asks for) $")
+"""Before a setting of a policy, which is no option of the command."""
+
+_INPUT = re.compile(r"""\"main\"\.\"input\"|(?<![\w./-])input(?=\.[\w"]|'| has )""")
+"""The table that a command makes of what it reads, as messages name it."""
+
+
+def _of_input(message: str, context: click.Context) -> str:
+    """The message with the names that the user has given to the rows and to the policy."""
+    name = context.params.get("table") or context.params.get("source")
+    if name is not None and "policy" in context.params:
+        shown = str(name) if context.params.get("table") else Path(str(name)).name
+        message = _INPUT.sub(lambda _: "the lines" if shown == "-" else shown, message)
+    file = context.meta.get(POLICY_FILE)
+    if file is not None:
+        message = message.replace("UPDATE dbanon.policy to change it", f"change it in {file}")
+        message = message.replace("dbanon.policy", str(file))
+    return message
 
 
 def _prose(message: str, at: int) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +14,15 @@ import click
 
 from dbanon.cli.common import AS_JSON, CSV_FORMULAS, answer, errors_as_messages, opened
 from dbanon.cli.parameters import of_system, stream_parameters
-from dbanon.cli.roles import declared, role_options, write
+from dbanon.cli.roles import (
+    PolicyColumns,
+    declare_policy,
+    hierarchies_as_paths,
+    is_named,
+    policy_columns,
+    role_options,
+    role_parameters,
+)
 from dbanon.engine.outcomes import EXIT_CODES
 from dbanon.shell.bounds import bounds
 
@@ -72,8 +80,12 @@ def stream(
     if database is not None and name is not None and source is None and target is None:
         _read_on(database, name, every if follow else None, {"flush": flush, "pruned": pruned}, as_json)
     elif database is None and source is not None and target is not None:
-        with errors_as_messages(), _binary(source) as file, _written(target) as out:
-            _pipe(file, out, _format(format_, source), _format(format_, target), system, types, asked)
+        with errors_as_messages():
+            formats = _format(format_, source), _format(format_, target)
+            policy, escape = _policy(asked["policy"], source), asked["csv_formulas"] == "escape"
+            pipe = _Pipe(*formats, types, system, _parameters(system, asked), policy, escape)
+            with _binary(source) as file, _written(target) as out:
+                _run(pipe, file, out)
     else:
         raise click.UsageError("Give a database and the name of a streaming view, or --from and --to.")
 
@@ -97,26 +109,60 @@ def _read_on(database: Path, name: str, every: float | None, how: Mapping[str, b
         time.sleep(every)
 
 
-def _pipe(
-    file: IO[bytes], out: IO[str], reads: str, writes: str, system: str, types: Sequence[str], asked: Mapping[str, Any]
-) -> None:
-    """Lines in, lines out, as they come."""
+@dataclass(frozen=True)
+class _Pipe:
+    """Lines in, lines out: their formats, the types of columns, the call, the policy file (None: none), and whether
+    text cells of CSV that a spreadsheet would execute are escaped."""
+
+    reads: str
+    writes: str
+    types: Sequence[str]
+    system: str
+    parameters: Mapping[str, Any]
+    policy: tuple[Path, PolicyColumns] | None
+    escape: bool
+
+    @property
+    def quasi(self) -> set[str]:
+        """The quasi-identifiers, as the policy file and the call name them."""
+        columns = {} if self.policy is None else self.policy[1]
+        given = self.parameters.get("qi") or ()
+        declared = (column for column, settings in columns.items() if settings.get("role") == "quasi")
+        return {*declared, *([given] if isinstance(given, str) else given)}
+
+
+def _parameters(system: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the call: those of -p, and the options for models and roles."""
+    roles = role_parameters(asked["qi"], asked["sensitive"], asked["person"], asked["identifiers"], asked["other"])
+    return hierarchies_as_paths(of_system(system, asked["given"], k=asked["k"], l=asked["l"], **roles))
+
+
+def _policy(path: Path | None, source: str) -> tuple[Path, PolicyColumns] | None:
+    """The policy file, whose rows may name the file of the lines."""
+    lines_file = Path(source)
+    known = ("input",) if source == "-" else ("input", lines_file.stem, lines_file.name)
+    columns = policy_columns(path, "the lines", is_named(*known))
+    return None if path is None or columns is None else (path, columns)
+
+
+def _run(pipe: _Pipe, file: IO[bytes], out: IO[str]) -> None:
+    """Write the lines that are due as lines arrive; the policy of the file governs them."""
     from dbanon.client.pipe import anonymize_stream
     from dbanon.engine import lines
     from dbanon.engine.written_lines import Lines
 
-    roles = {"sensitive": asked["sensitive"], "identifier": asked["identifiers"], "other": asked["other"]}
-    person = asked["person"]
-    columns = declared(asked["policy"], asked["qi"], roles | {"person": [person] if person else []})
-    parameters = of_system(system, asked["given"], k=asked["k"], l=asked["l"])
+    def prepare(con: Any) -> None:
+        if pipe.policy is not None:
+            declare_policy(con, *pipe.policy)
+
     try:
-        batches = lines.tables(file, reads, lines.types_of(dict(text.partition("=")[::2] for text in types)))
+        types = lines.types_of(dict(text.partition("=")[::2] for text in pipe.types))
+        batches = lines.tables(file, pipe.reads, types)
     except ValueError as error:
         raise click.BadParameter(f"{error}.", param_hint="--types") from None
-    quasi = [column for column, settings in columns.items() if settings.get("role") == "quasi"]
-    written = Lines(writes, escape=asked["csv_formulas"] == "escape", quasi=quasi)
-    for left in anonymize_stream(batches, system, prepare=lambda con: write(con, columns), **parameters):
-        for line in written.of(left):
+    output_lines = Lines(pipe.writes, escape=pipe.escape, quasi=pipe.quasi)
+    for left in anonymize_stream(batches, pipe.system, prepare=prepare, **pipe.parameters):
+        for line in output_lines.of(left):
             out.write(line)
         out.flush()
 

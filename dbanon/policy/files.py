@@ -5,27 +5,69 @@ from __future__ import annotations
 import csv
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dbanon.sqltext import names
+
 _SETTINGS = ("role", "hierarchy", "weight", "min_level", "max_level", "top", "bottom", "grid", "missing", "form")
+_PLACE = ("database_name", "schema_name", "table_name", "column_name")
+"""Columns of a policy that say which column of which table a row is about."""
+
+IsAbout = Callable[[str | None, str], bool]
+"""Whether a row with this schema_name (None: the file has none) and table_name is about the table that is meant."""
 
 
-def read(path: Path, missing: Callable[[str], Any]) -> dict[str, dict[str, Any]]:
-    """Roles and settings by column: a TOML table a column, or a CSV with column_name, role and any of the policy's
-    columns, whose codes for missing values `missing` reads. ValueError says what the file is not."""
-    if path.suffix.lower() == ".toml":
+def read(path: Path, missing: Callable[[str], Any], *, is_about: IsAbout | None = None) -> dict[str, dict[str, Any]]:
+    """Read roles and settings of columns from a file.
+
+    Args:
+        path: TOML with a table or a role for each column, or CSV with column_name, role and any other columns of
+            dbanon.policy.
+        missing: Reads the codes for missing values in a cell of CSV.
+        is_about: Which rows of a CSV with the column table_name are meant; None for all of them.
+
+    Returns:
+        Roles and settings by column.
+
+    Raises:
+        ValueError: The file is neither, has a setting that no policy has, gives a column twice, or names tables of
+            which none is meant.
+    """
+    return _of_toml(path) if path.suffix.lower() == ".toml" else _of_csv(path, missing, is_about)
+
+
+def _of_toml(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        found: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not TOML: {error}.") from None
+    columns = found.get("columns")
+    if isinstance(columns, Mapping):
+        if len(found) > 1:
+            others = ", ".join(name for name in found if name != "columns")
+            raise ValueError(f"{path} has the table columns and {others} outside of it. Give all columns in one place.")
+        found = columns
+    for column, settings in found.items():
+        if not isinstance(settings, (str, Mapping)):
+            raise ValueError(f"{path} gives {column} neither a role nor a table of settings.")
+    return {c: ({"role": v} if isinstance(v, str) else dict(v)) for c, v in found.items()}
+
+
+def _of_csv(path: Path, missing: Callable[[str], Any], is_about: IsAbout | None) -> dict[str, dict[str, Any]]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         try:
-            found: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is not TOML: {error}.") from None
-        columns = found.get("columns", found)
-        return {c: ({"role": v} if isinstance(v, str) else dict(v)) for c, v in columns.items()}
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+            rows = list(csv.DictReader(file))
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} is not CSV: {error}.") from None
     if not rows or not {"column_name", "role"} <= rows[0].keys():
         raise ValueError(f"{path} has no columns column_name and role.")
+    unknown = [str(name) for row in rows for name in row if name not in (*_PLACE, *_SETTINGS)]
+    if unknown:
+        accepted = ", ".join((*_PLACE, *_SETTINGS))
+        raise ValueError(f"{path} has cells in the column {unknown[0]}, which no policy has. Accepted: {accepted}.")
     kinds: dict[str, Callable[[str], Any]] = {
         "weight": float,
         "min_level": int,
@@ -33,7 +75,26 @@ def read(path: Path, missing: Callable[[str], Any]) -> dict[str, dict[str, Any]]
         "missing": missing,
         "form": form,
     }
-    return of_rows({s: kinds.get(s, str)(v) for s, v in row.items() if v} for row in rows)
+    about = _about(path, rows, is_about)
+    if twice := next(
+        (c for c, times in Counter(names.folded(row["column_name"] or "") for row in about).items() if times > 1), None
+    ):
+        raise ValueError(f"{path} has two rows for {twice}. Give each column one role.")
+    return of_rows({s: kinds.get(s, str)(v) for s, v in row.items() if v} for row in about)
+
+
+def _about(path: Path, rows: list[dict[str, str]], is_about: IsAbout | None) -> list[dict[str, str]]:
+    """The rows about the table that is meant; all of them in a file that names no table."""
+    if is_about is None or "table_name" not in rows[0]:
+        return rows
+    about = [row for row in rows if not row["table_name"] or is_about(row.get("schema_name"), row["table_name"])]
+    if not about:
+        named = ", ".join(dict.fromkeys(row["table_name"] for row in rows))
+        raise ValueError(
+            f"{path} is about {named}, and not about the table that is anonymized. Hint: remove the column table_name "
+            "if its rows are about this table."
+        )
+    return about
 
 
 def form(cell: str) -> dict[str, str]:
