@@ -16,6 +16,7 @@ from dbanon.session import own_cursor
 from dbanon.source import catalog, schema, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, PolicyRow, Settings
+from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
 
 
@@ -70,7 +71,7 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
             for name, role in model.items():
                 shown = f"{table.description}.{name}"
                 spelled = source.column("declare_models", name, "the model")
-                before = [r for r in stored if r.declared.column.lower() == name.lower()]
+                before = [r for r in stored if names.folded(r.declared.column) == names.folded(name)]
                 same = [_role(r) for r in before] == [role]
                 if role is None:
                     silent.append(shown)
@@ -81,9 +82,8 @@ def declare(connection: Connection, tables: Iterable[Table], *, write: bool = Tr
                 if role is not None and not same:
                     deletes += [(source, r) for r in before]
                     inserts.append((source, spelled, role))
-            gone = [
-                r for r in stored if not any(n.lower() == r.declared.column.lower() and v for n, v in model.items())
-            ]
+            kept = {names.folded(name) for name, role in model.items() if role is not None}
+            gone = [r for r in stored if names.folded(r.declared.column) not in kept]
             removed += [f"{table.description}.{r.declared.column}" for r in gone]
             deletes += [(source, r) for r in gone]
         if write and (deletes or inserts):
@@ -133,8 +133,8 @@ def policy_from_reflection(engine: Engine, table: str | Table, *, set_info: bool
         wrapper: Any = connection.connection.dbapi_connection
         name = written(table, connection) if isinstance(table, Table) else table
         source = catalog.resolve("policy_from_reflection", name, wrapper, place(wrapper), {})
-        found = {r.declared.column.lower(): _role(r) for r in stored_policy.policy_rows(source, wrapper)}
-    declared = {column: found[column.lower()] for column in source.columns if column.lower() in found}
+        found = {names.folded(r.declared.column): _role(r) for r in stored_policy.policy_rows(source, wrapper)}
+    declared = {c: found[names.folded(c)] for c in source.columns if names.folded(c) in found}
     if set_info and isinstance(table, Table):
         for column in table.c:
             for key in [k for k in column.info if isinstance(k, Role)]:
@@ -161,8 +161,8 @@ def drifts(
         stored = stored_policy.policy_rows(source, wrapper)
         if not stored:
             continue
-        found = {r.declared.column.lower(): _role(r) for r in stored}
-        differ = [name for name, role in model.items() if found.get(name.lower()) != role]
+        found = {names.folded(r.declared.column): _role(r) for r in stored}
+        differ = [name for name, role in model.items() if found.get(names.folded(name)) != role]
         if differ:
             yield errors.PolicyDrift(function, source.shown, differ)
 

@@ -35,7 +35,7 @@ from dbanon.alchemy.query_plan import (
     plan_places,
     serialized_plan,
 )
-from dbanon.alchemy.query_views import view_shapes, views_read
+from dbanon.alchemy.query_views import direct_query_tables, view_shapes, views_read
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.session import own_cursor
 from dbanon.source import catalog, stored_policy, transaction_check
@@ -84,11 +84,13 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
     """
     raw = raw_connection(connection)
     with own_cursor(raw) as cursor:
+        raw.execute(f"EXPLAIN {query.statement}", query.parameters or None)  # its error is the query's own
         scans = bound_scans(raw, query.statement, query.parameters or None)
         if scans is None:
-            hint = "run the query on its own to see why"
-            raise errors.SourceNotResolvedError(model.function, SHOWN, "cannot be bound by DuckDB", hint)
+            raise _not_followed(model.function)
         governed = list(dict.fromkeys(governed_scans(model.function, SHOWN, scans, cursor, place(raw).database)))
+        for table in direct_query_tables(raw, cursor, query.statement, query.parameters or (), scans):
+            raise errors.UnmappedTableError(model.function, table)
         views = views_read(raw, cursor, query.statement, scans)
         mapped = dict(_mapped_tables(connection, model.function, query.literal.tables))
         _refuse_shadowed(model.function, mapped, scans, cursor)

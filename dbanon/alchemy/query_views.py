@@ -1,14 +1,18 @@
-"""The views with a policy of their own that a query reads. They are judged as tables are, not by what they read."""
+"""What a query reads beside tables: views with a policy of their own, and the rows of other queries.
+
+Views with a policy are judged as tables are, not by what they read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dbanon import session
 from dbanon.alchemy.query_plan import PlanNotReadError, StoredView, plan_shape, serialized_plan
 from dbanon.source import stored_policy
 from dbanon.source.bound_scans import Scan, bound_scans
-from dbanon.source.governed_tables import governed_views
+from dbanon.source.governed_tables import TEMPORARY, governed_views
 from dbanon.source.view_mentions import text_mentions
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
@@ -25,6 +29,30 @@ def views_read(connection: Any, cursor: Any, query: str, scans: tuple[Scan, ...]
     mentions = text_mentions([query], cursor, temporary)
     found = [known[shown] for shown in governed_views(None, mentions, scans, cursor, temporary)]
     return [place for place in found if set(bound_scans(connection, f"FROM {qualified(*place)}") or ()) <= set(scans)]
+
+
+def direct_query_tables(
+    connection: Any, cursor: Any, query: str, parameters: Sequence[object], scans: Iterable[Scan]
+) -> list[str]:
+    """Return the temporary tables with the rows of other queries that a query reads without anonymizing them.
+
+    A call of a table function names such a table once, in a parameter of the statement.
+    """
+    known = session.of_connection(connection).policies
+    read = {scan.place[2] for scan in scans if scan.place and scan.place[0] == TEMPORARY}
+    found = {name for name in read if names.folded(name) in known}
+    if not found:
+        return []
+    mentions = text_mentions([query], cursor, _temporary_views(connection))
+    texts = [names.folded(literal) for literal in mentions.literals]
+    passed = [names.folded(value) for value in parameters if isinstance(value, str)]
+    return [
+        name
+        for name in found
+        if names.folded(name) in mentions.relations
+        or any(names.folded(name) in literal for literal in texts)
+        or passed.count(names.folded(name)) != 1
+    ]
 
 
 def _temporary_views(connection: Any) -> Mapping[str, str]:

@@ -22,6 +22,7 @@ from dbanon.release.related import parameters as related
 from dbanon.session import own_cursor
 from dbanon.source import catalog
 from dbanon.source.governed_tables import governed_tables
+from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, qualified
 from dbanon.views import ledger
 from dbanon.views import materialized as releases
@@ -183,16 +184,16 @@ def _table(cls: type[AnonymizedView]) -> Table:
     if not isinstance(source, Table):
         raise errors.UnmappableView(cls.__name__, "__source__ must be a class or a Table with all rows of one table.")
     published: list[ColumnClause[Any]] = asked.shape.columns("release")
-    names = [c.name for c in published]
+    columns = [c.name for c in published]
     number = "row_number"
-    while number in {n.lower() for n in names}:
+    while number in map(names.folded, columns):
         number += "_"
     view = View(
         source=source,
         algorithm=asked.function.name,
         parameters=asked.given,
-        columns=tuple(names),
-        class_id=names[-1],
+        columns=tuple(columns),
+        class_id=columns[-1],
         number=number,
         materialized=cls.__materialized__,
     )
@@ -304,8 +305,8 @@ def with_source(connection: Connection, source: Table | None, statement: str) ->
     before = current.local
     if source is not None:
         found = catalog.resolve("create_view", written(source, connection), wrapper, place(wrapper), {})
-        key = found.table if found.schema.lower() == "main" else f"{found.schema}.{found.table}"
-        current.local = {**before, key.lower(): found.columns}
+        key = found.table if names.folded(found.schema) == "main" else f"{found.schema}.{found.table}"
+        current.local = {**before, names.folded(key): found.columns}
     try:
         wrapper.execute(statement)
     finally:

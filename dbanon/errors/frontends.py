@@ -80,7 +80,7 @@ class UnmappedTableError(DbanonError):
         super().__init__(
             f"{function}: the query reads {table}, which has a policy and is no mapped table of the query, so its "
             f"columns have no roles here. Hint: select columns of a class or Table that is mapped to {table}, with the "
-            "roles that declare_models writes; a view needs a policy of its own, and is anonymized as a whole."
+            "roles that declare_models writes. A view needs a policy of its own."
         )
 
 

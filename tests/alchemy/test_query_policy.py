@@ -8,11 +8,13 @@ from typing import Any
 import duckdb
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.sql import visitors
 from support.alchemy_attempts import Patient, clinic_engine, plain
 from support.policy_attempts import K, problems
 
 from dbanon import errors
 from dbanon.alchemy import anonymized, declare_models, identifier, person, quasi, sensitive
+from dbanon.alchemy.element import QueryName
 from dbanon.alchemy.query_plan import PlanNotReadError, plan_branches, serialized_plan
 
 P = Patient
@@ -151,6 +153,42 @@ def test_a_new_table_of_the_transaction_is_anonymized(engine: Any) -> None:
         source = fragment("SELECT age FROM fresh", "age")
         assert len(released(connection, source, qi=["age"])[1]) == 40
         connection.rollback()
+
+
+def test_an_error_of_the_query_is_reported_as_its_own(engine: Any) -> None:
+    with engine.connect() as connection, pytest.raises(sa.exc.ProgrammingError, match="absent"):
+        released(connection, fragment("SELECT age FROM absent", "age"), qi=["age"])
+
+
+# --- rows of other queries -------------------------------------------------------------------------------------------
+
+
+def rows_of(element: Any) -> str:
+    """The temporary table that will hold the rows of an anonymized query."""
+    return next(str(e.rows) for e in visitors.iterate(element) if isinstance(e, QueryName))
+
+
+def test_a_query_of_released_rows_is_anonymized(engine: Any) -> None:
+    inner = anonymized(sa.select(P), "mondrian", k=K)
+    with engine.connect() as connection:
+        columns, rows = released(connection, sa.select(inner.c.disease, inner.c.sex), qi=["disease"])
+    assert columns == ["disease", "class_id"] and len(rows) == 240
+
+
+@pytest.mark.parametrize("read", ["FROM {}", "FROM temp.main.{}", "FROM query_table('{}')", "FROM query('FROM {}')"])
+def test_the_rows_of_another_query_are_not_read_as_they_are(engine: Any, read: str) -> None:
+    inner = anonymized(sa.select(P), "mondrian", k=K)
+    rows = rows_of(inner)
+    direct = fragment(f"SELECT name, age {read.format(rows)}", "name", "age")
+    raw = direct.subquery()
+    beside = sa.select(inner.c.disease, raw.c.name).join(raw, sa.true())
+    released_twice = anonymized(direct, "mondrian", k=K, qi=["age"], sensitive=["name"])
+    for statement in (
+        sa.select(anonymized(beside, "mondrian", k=K, qi=["disease"], sensitive=["name"])),
+        sa.select(released_twice.c.name, inner.c.disease).join(inner, sa.true()),
+    ):
+        with engine.connect() as connection, pytest.raises((errors.UnmappedTableError, sa.exc.ProgrammingError)):
+            connection.execute(statement)
 
 
 # --- views with a policy of their own --------------------------------------------------------------------------------
