@@ -1,4 +1,4 @@
-"""What a query reads beside tables: views with a policy of their own, and the rows of other queries.
+"""Find the views with a policy, and the rows of other queries, that a query reads.
 
 Views with a policy are judged as tables are, not by what they read.
 """
