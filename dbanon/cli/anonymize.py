@@ -10,9 +10,10 @@ import click
 
 from dbanon.cli.anonymize_input import TABLE, Input, load_input
 from dbanon.cli.common import AS_JSON, CSV_FORMULAS, answer, errors_as_messages, headlines, progress, rows, searched
-from dbanon.cli.parameters import improvement, joined_parameters, parameter, parameters, together
+from dbanon.cli.parameters import improvement, joined_parameters, not_given, parameter, parameters, together
 from dbanon.cli.review import before_files
 from dbanon.cli.roles import (
+    PolicyFile,
     declare_policy,
     hierarchies_of,
     hierarchy_files,
@@ -20,6 +21,8 @@ from dbanon.cli.roles import (
     policy_parameters,
     role_options,
     role_parameters,
+    roles_of,
+    with_declared_columns,
     with_stored_files,
 )
 from dbanon.files import writing
@@ -87,8 +90,10 @@ def anonymize(
     with errors_as_messages(), connect(**bounded()) as con, progress(quiet) as step:
         step("Reading")
         loaded = load_input(con, source, table)
-        writing.apart("anonymize", written, loaded.read)
-        asked = _governed(con, loaded, policy, asked, written)
+        columns = policy_columns(policy, loaded.table_name, loaded.is_about)
+        writing.apart("anonymize", written, [*loaded.read, *hierarchy_files(hierarchies_of(columns))])
+        file = None if policy is None or columns is None else (policy, columns)
+        asked = _governed(con, loaded, file, asked, not_given(roles, given))
         step("Clustering and checking")
         con.reviewed = before_files(source, quiet or as_json or any(map(Path.exists, written)))
         materialize(con, identifier(name), algorithm, TABLE, progress=searched(step), **asked)
@@ -176,19 +181,23 @@ def _hierarchy_files(parameters: Mapping[str, Any]) -> list[Path]:
 
 
 def _governed(
-    con: Any, loaded: Input, policy: Path | None, asked: Mapping[str, Any], targets: Sequence[Path]
+    con: Any, loaded: Input, file: PolicyFile | None, asked: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the parameters of the call over the policy of the input.
 
-    The policy file is the policy where the database has none for the table, and parameters of the call otherwise.
+    The policy file is the policy where the database has none for the table, and parameters of the call otherwise. The
+    `options` for roles leave other columns as the policy and the file declare them.
     """
-    columns = policy_columns(policy, loaded.table_name, loaded.is_about)
-    if policy is not None and columns is not None:
-        writing.apart("anonymize", targets, hierarchy_files(hierarchies_of(columns)))
-        if loaded.declared:
-            asked = joined_parameters(asked, policy_parameters(policy, columns, loaded.declared), "--policy")
-        else:
-            declare_policy(con, policy, columns)
+    roles = [(row.column, row.role) for row in loaded.declared]
+    if file is not None and loaded.declared:
+        limits = policy_parameters(*file, loaded.declared)
+        asked = joined_parameters(asked, limits, "--policy")
+        options = {name: value for name, value in options.items() if name not in limits}
+    elif file is not None:
+        declare_policy(con, *file)
+        roles = roles_of(file[1])
+    described = con.raw.execute(f"SELECT column_name FROM (DESCRIBE FROM memory.main.{TABLE})").fetchall()
+    asked = with_declared_columns(asked, options, roles, [column for (column,) in described])
     return with_stored_files(con, asked)
 
 

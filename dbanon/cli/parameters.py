@@ -120,6 +120,12 @@ def joined_parameters(first: Mapping[str, Any], second: Mapping[str, Any], hint:
     return found
 
 
+def not_given(options: Mapping[str, Any], given: Iterable[str]) -> dict[str, Any]:
+    """Return the options that `-p` does not give, too."""
+    names = {parameter(text, {})[0] for text in given}
+    return {name: value for name, value in options.items() if name not in names}
+
+
 def _put(found: dict[str, Any], name: str, value: Any, hint: str) -> None:
     if name in found and found[name] != value:
         raise click.BadParameter(f"{name} is given twice, and differently.", param_hint=hint)

@@ -52,6 +52,9 @@ _SETTINGS = {
 PolicyColumns = Mapping[str, Mapping[str, Any]]
 """Roles and settings by column, as a policy file has them."""
 
+PolicyFile = tuple[Path, PolicyColumns]
+"""A policy file with what it says."""
+
 
 def role_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options --policy, --qi, --sensitive, --person, --identifier and --other to a command."""
@@ -74,6 +77,52 @@ def role_parameters(
     lists = {"qi": quasi, "sensitive": sensitive, "identifier": identifiers, "other": other}
     given = {name: list(dict.fromkeys(columns)) or None for name, columns in lists.items()}
     return {**given, "person": person, "hierarchies": hierarchies or None}
+
+
+def with_declared_columns(
+    parameters: Mapping[str, Any],
+    options: Mapping[str, Any],
+    roles: Iterable[tuple[str, str]],
+    order: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return parameters in which an option says what a column is, and leaves the other columns as they are declared.
+
+    In a call a list such as `qi` is whole: a declared quasi-identifier that it does not name is withheld. So each list
+    that an option gives is completed with the declared columns of its role that no parameter gives another role.
+
+    Args:
+        parameters: All parameters of the call.
+        options: Those that options give, by `role_parameters`. Lists that `-p` gives stay as they are.
+        roles: Columns of the policy with their roles.
+        order: The columns of the table in their order, where it is known.
+    """
+    completed = dict(parameters)
+    declared = [(column, role.lower()) for column, role in roles]
+    places = {names.folded(column): place for place, column in enumerate(order)}
+    for role in ("quasi", "sensitive", "other"):
+        name = _PARAMETERS[role]
+        if options.get(name) is None:
+            continue
+        elsewhere = {
+            names.folded(c) for other in _ROLE_PARAMETERS if other != name for c in _columns(parameters, other)
+        }
+        of_role = [column for column, declared_role in declared if declared_role == role]
+        given = {names.folded(column) for column in options[name]}
+        if given <= {names.folded(column) for column in of_role} and not elsewhere & given:
+            del completed[name]
+            continue
+        kept = [column for column in of_role if names.folded(column) not in elsewhere | given]
+        completed[name] = sorted([*kept, *options[name]], key=lambda c: places.get(names.folded(c), len(places)))
+    return completed
+
+
+_ROLE_PARAMETERS = (*_PARAMETERS.values(), "withhold", "person")
+
+
+def _columns(parameters: Mapping[str, Any], name: str) -> Sequence[str]:
+    """The columns that a parameter lists; one may stand alone."""
+    given = parameters.get(name) or ()
+    return [given] if isinstance(given, str) else given
 
 
 # --- the policy file -------------------------------------------------------------------------------------------------
@@ -107,6 +156,11 @@ def policy_columns(
     if not columns:
         raise click.BadParameter(f"{path} names no column of {table}.", param_hint="--policy")
     return columns
+
+
+def roles_of(columns: PolicyColumns) -> list[tuple[str, str]]:
+    """Return the columns of a policy file with their roles."""
+    return [(column, str(settings.get("role", ""))) for column, settings in columns.items()]
 
 
 def is_named(*table_names: str) -> Callable[[str | None, str], bool]:

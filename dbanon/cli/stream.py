@@ -13,15 +13,17 @@ from typing import IO, Any
 import click
 
 from dbanon.cli.common import AS_JSON, CSV_FORMULAS, answer, errors_as_messages, opened
-from dbanon.cli.parameters import of_system, stream_parameters
+from dbanon.cli.parameters import not_given, of_system, stream_parameters
 from dbanon.cli.roles import (
-    PolicyColumns,
+    PolicyFile,
     declare_policy,
     hierarchies_as_paths,
     is_named,
     policy_columns,
     role_options,
     role_parameters,
+    roles_of,
+    with_declared_columns,
 )
 from dbanon.engine.outcomes import EXIT_CODES
 from dbanon.shell.bounds import bounds
@@ -83,7 +85,7 @@ def stream(
         with errors_as_messages():
             formats = _format(format_, source), _format(format_, target)
             policy, escape = _policy(asked["policy"], source), asked["csv_formulas"] == "escape"
-            pipe = _Pipe(*formats, types, system, _parameters(system, asked), policy, escape)
+            pipe = _Pipe(*formats, types, system, _parameters(system, asked, policy), policy, escape)
             with _binary(source) as file, _written(target) as out:
                 _run(pipe, file, out)
     else:
@@ -119,7 +121,7 @@ class _Pipe:
     types: Sequence[str]
     system: str
     parameters: Mapping[str, Any]
-    policy: tuple[Path, PolicyColumns] | None
+    policy: PolicyFile | None
     escape: bool
 
     @property
@@ -131,13 +133,16 @@ class _Pipe:
         return {*declared, *([given] if isinstance(given, str) else given)}
 
 
-def _parameters(system: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _parameters(system: str, asked: Mapping[str, Any], policy: PolicyFile | None) -> dict[str, Any]:
     """The parameters of the call: those of -p, and the options for models and roles."""
-    roles = role_parameters(asked["qi"], asked["sensitive"], asked["person"], asked["identifiers"], asked["other"])
-    return hierarchies_as_paths(of_system(system, asked["given"], k=asked["k"], l=asked["l"], **roles))
+    options = role_parameters(asked["qi"], asked["sensitive"], asked["person"], asked["identifiers"], asked["other"])
+    parameters = of_system(system, asked["given"], k=asked["k"], l=asked["l"], **options)
+    declared = [] if policy is None else roles_of(policy[1])
+    completed = with_declared_columns(parameters, not_given(options, asked["given"]), declared)
+    return hierarchies_as_paths(completed)
 
 
-def _policy(path: Path | None, source: str) -> tuple[Path, PolicyColumns] | None:
+def _policy(path: Path | None, source: str) -> PolicyFile | None:
     """The policy file, whose rows may name the file of the lines."""
     lines_file = Path(source)
     known = ("input",) if source == "-" else ("input", lines_file.stem, lines_file.name)

@@ -91,12 +91,22 @@ def test_anonymize_keeps_settings_of_named_columns(database: Path) -> None:
         assert_released(anonymize(database, words))
 
 
-def test_options_leave_other_roles_as_declared(database: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "published"),
+    [
+        (["--qi", "age"], ["age", "born", "zip", "sex", "weight_kg", "disease", "ward"]),
+        (["--qi", "ward", "--identifier", "ZIP"], ["age", "born", "sex", "weight_kg", "disease", "ward"]),
+        (["--sensitive", "ward"], ["age", "born", "zip", "sex", "weight_kg", "disease", "ward"]),
+        (["-p", "qi=age"], ["age", "disease", "ward"]),
+        (["-p", "qi=age", "--qi", "age", "-p", "withhold=ward"], ["age", "disease"]),
+    ],
+)
+def test_options_leave_other_columns_as_declared(database: Path, words: list[str], published: list[str]) -> None:
     out = database.with_name("safe.parquet")
     call = ["anonymize", str(database), "--table", "patients", "-k", "5", "--algorithm", "mondrian", "-o", str(out)]
-    assert CliRunner().invoke(main, [*call, "--quiet", "--qi", "sex", "--qi", "age"]).exit_code == 0
-    published = [column[0] for column in duckdb.sql(f"FROM '{out}'").description]
-    assert published == ["age", "sex", "disease", "ward", "class_id"]
+    result = CliRunner().invoke(main, [*call, "--quiet", *words])
+    assert result.exit_code == 0, result.output
+    assert [column[0] for column in duckdb.sql(f"FROM '{out}'").description] == [*published, "class_id"]
 
 
 TABLES = [*TABLE_SPELLINGS, *SCHEMA_SPELLINGS, *(f"copied{i}" for i in range(len(ROW_SPELLINGS)))]
