@@ -201,7 +201,19 @@ from dbanon.errors.sources import (
     UnreadableFile,
     UnreadableValue,
 )
-from dbanon.errors.spark import InAPart, NoModuleThere, NotInParts, NotOnSpark, NotPolicy, NotSpark, TwoColumns
+from dbanon.errors.spark import (
+    ComputedColumnError,
+    HierarchyOfPolicyError,
+    InAPart,
+    NoModuleThere,
+    NotInParts,
+    NotOnSpark,
+    NotPolicy,
+    NotSpark,
+    PolicyNameMissingError,
+    TableNotInPolicyError,
+    TwoColumns,
+)
 from dbanon.errors.streams import (
     IsStream,
     NodeGone,
@@ -225,6 +237,7 @@ __all__ = [
     "CompositionRefused",
     "CompositionUnchecked",
     "CompositionUnknown",
+    "ComputedColumnError",
     "ContradictsLedger",
     "CutsGrid",
     "DatabaseAway",
@@ -237,6 +250,7 @@ __all__ = [
     "ForeignRelease",
     "GateRefused",
     "HierarchiesChanged",
+    "HierarchyOfPolicyError",
     "InAPart",
     "Interrupted",
     "InvalidArgument",
@@ -321,6 +335,7 @@ __all__ = [
     "PolicyChanged",
     "PolicyDrift",
     "PolicyInSeveral",
+    "PolicyNameMissingError",
     "PushedDown",
     "RareInStream",
     "RareLeft",
@@ -355,6 +370,7 @@ __all__ = [
     "StillMade",
     "StreamBeside",
     "StreamChanged",
+    "TableNotInPolicyError",
     "TargetExists",
     "TargetInUse",
     "TargetNotLocal",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dbanon.errors.base import DbanonError
+from collections.abc import Iterable
+
+from dbanon.errors.base import DbanonError, listed
 
 
 class NotPolicy(DbanonError):
@@ -13,6 +15,61 @@ class NotPolicy(DbanonError):
             f"{function}: policy is {got}. Accepted: roles by column ({{'age': 'quasi'}}), a TOML or CSV file of them, "
             "a DataFrame with the columns of dbanon.policy (column_name and role at least), or a DuckDB database that "
             "has a policy for a table of the name that `name` says."
+        )
+
+
+class PolicyNameMissingError(DbanonError):
+    """A policy that names tables is given for a DataFrame, and the call does not say which table that is."""
+
+    outcome = "usage"
+
+    def __init__(self, function: str, policy: str) -> None:
+        super().__init__(
+            f"{function}: {policy} declares tables by name, and the call names none. Hint: name = 'patients' says "
+            "from which table the rows of the DataFrame are."
+        )
+
+
+class TableNotInPolicyError(DbanonError):
+    """A policy is given that does not name the table."""
+
+    outcome = "refused"
+
+    def __init__(self, function: str, table: str, policy: str, known: Iterable[tuple[str, str]]) -> None:
+        shown = [name if place == "main" else f"{place}.{name}" for place, name in dict.fromkeys(known)]
+        has = f"It names {listed(shown)}." if shown else "It names no table."
+        super().__init__(
+            f"{function}: {policy} does not name the table {table}. {has} Hint: give the name that the policy has, "
+            "declare the table there, or give roles by column as the policy of this table. A view or a DataFrame "
+            "computed from a table needs a policy of its own."
+        )
+
+
+class HierarchyOfPolicyError(DbanonError):
+    """A call gives a hierarchy in place of one that comes with the database of the policy."""
+
+    outcome = "refused"
+
+    def __init__(self, function: str, hierarchy: str) -> None:
+        super().__init__(
+            f"{function}: the hierarchy {hierarchy} is part of the policy's database, and a call must not replace it. "
+            "Accepted in hierarchies: names of columns of the DataFrame. Hint: change the hierarchy in the database, "
+            "or give roles by column as the policy."
+        )
+
+
+class ComputedColumnError(DbanonError):
+    """A published column of a DataFrame is computed from another column of the table that the policy is about."""
+
+    outcome = "refused"
+
+    def __init__(self, function: str, table: str, column: str, sources: Iterable[str]) -> None:
+        found = listed(sorted(sources))
+        what = f"is computed from {found}" if found else "is not the column of that name which was read"
+        super().__init__(
+            f"{function}: the column '{column}' of the DataFrame {what}, but the policy of {table} is about the "
+            "columns as the table has them. Hint: anonymize the DataFrame before columns are renamed or computed, or "
+            "give roles by column as the policy of this DataFrame."
         )
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from dbanon.spark import gate, measures, pythons, staging
-from dbanon.spark.described import asked, checked_cell
+from dbanon.spark import computed_columns, gate, measures, pythons, staging
+from dbanon.spark.described import checked_cell, frame_call
+from dbanon.spark.given_policy import PolicySource
 from dbanon.spark.release import make
 
 
@@ -17,7 +18,7 @@ def anonymize(
     df: DataFrame,
     function: str = "kacpc",
     *,
-    name: str = "data",
+    name: str | None = None,
     policy: Any = None,
     hierarchies: Mapping[str, Any] | None = None,
     to: str | Path | None = None,
@@ -28,10 +29,15 @@ def anonymize(
     the table function of DuckDB gives them.
 
     `policy` are roles by column (`{'age': 'quasi', 'zip': ('quasi', 'zip5')}`), a TOML or CSV file of them, a DataFrame
-    with the columns of dbanon.policy, or a DuckDB database that declares a table called `name`, whose hierarchies are
-    taken, too; without one, `qi`, `sensitive` and the others say it. `hierarchies` are rows from the leaf to the root,
-    ARX files or names of shipped ones, by column or by the name that the policy declares. The other parameters are
-    those of the table function.
+    with the columns of dbanon.policy, or a DuckDB database; without one, `qi`, `sensitive` and the others say it.
+    A database, and rows with a `table_name`, declare tables by name: `name` says from which table the DataFrame is, as
+    DuckDB or Spark writes it, and a policy that does not name the table is an error. The parameters can only tighten
+    the policy. Columns of such a policy must be in the DataFrame as they were read: not renamed, and not computed from
+    other columns of the table.
+
+    `hierarchies` are rows from the leaf to the root, ARX files or names of shipped ones, by column or by the name that
+    the policy declares. Those that the policy of a database names come with it, and cannot be replaced. The other
+    parameters are those of the table function.
 
     A DataFrame of at most `cell` (default 50,000) combinations of quasi-identifiers is clustered as one, and the
     release is the one that DuckDB gives. A larger one is divided into parts of at most so many, by the rule of the
@@ -45,9 +51,24 @@ def anonymize(
     SparkContext, if it has one, else by its executors. O(rows) shuffled; the driver is told values of columns and
     counts.
 
-    Raises what the table function raises, NotSpark, NotPolicy, NotInParts, NotOnSpark, TargetExists and NoModuleThere.
+    Raises what the table function raises, NotSpark, NotPolicy, PolicyNameMissingError, TableNotInPolicyError,
+    HierarchyOfPolicyError, ComputedColumnError, NotInParts, NotOnSpark, TargetExists and NoModuleThere.
     """
-    call, kind = asked(df, function, name, policy, hierarchies, parameters)
+    return frame_release(df, function, PolicySource(name, policy, hierarchies or {}), to, cell, parameters)
+
+
+def frame_release(
+    df: DataFrame,
+    function: str,
+    source: PolicySource,
+    to: str | Path | None,
+    cell: int | None,
+    parameters: Mapping[str, Any],
+) -> DataFrame:
+    """Return what `anonymize` does, for a policy that was given in any way."""
+    described = frame_call(df, function, source, parameters)
+    call, kind = described.asked, described.kind
+    computed_columns.check(df, call, described.table_columns)
     with pythons.agreeing(df.sparkSession, call.function), staging.staged(df.sparkSession, call, to) as place:
         made = make(call, df, checked_cell(call.function, cell))
         try:

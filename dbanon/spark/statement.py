@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from dbanon.client.connection import connect
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import ENDINGS
-from dbanon.spark.frame import anonymize
-from dbanon.sqltext import names
+from dbanon.spark import session_tables
+from dbanon.spark.frame import frame_release
 
 _PLAIN = "without_dbanon"
 _TOKEN = re.compile(
@@ -28,7 +28,9 @@ def install(
     """Makes `session.sql("SELECT * FROM kacpc('patients', k=10)")` work, with NAME_classes and NAME_metrics, for every
     algorithm; arguments are written as in DuckDB.
 
-    `policy` is a DuckDB database that declares the tables by name, or what `anonymize` takes, by table; `hierarchies`
+    `policy` is a DuckDB database that declares the tables by name, rows of dbanon.policy with a `table_name`, or what
+    `anonymize` takes, by table. Tables are found as Spark's catalog finds them. A table, view or temporary view that
+    a given policy does not name is refused: a view over a table needs rows of its own. `hierarchies`
     and `cell` as there. A call is answered when the statement is read, before anything else in it is done: EXPLAIN
     answers it, too. It is a method of this session object alone: another client of the same Spark does not have it.
     """
@@ -54,12 +56,8 @@ def _answered(
     for start, end in _calls(query):
         with connect() as con:
             function, table, given = con.called(f"FROM {query[start:end]}")
-        name = (names.table_parts(table) or (table,))[-1]
-        own = policy
-        if isinstance(policy, Mapping):
-            own = policy.get(table, policy.get(name))
-        more = {"name": name, "policy": own, "hierarchies": hierarchies, "cell": given.pop("cell", cell)}
-        answer = anonymize(session.table(table), function, **more, **given)
+        source = session_tables.policy_source(session, table, policy, hierarchies or {})
+        answer = frame_release(session.table(table), function, source, None, given.pop("cell", cell), given)
         views.append(f"dbanon_{uuid.uuid4().hex}")
         answer.createTempView(views[-1])
         pieces += [query[done:start], views[-1]]

@@ -33,11 +33,12 @@ def divided(spark: Any, rows: Sequence[Row], function: str, most: int, **given: 
     from dbanon.spark import parts
     from dbanon.spark.asked import planned
     from dbanon.spark.coded import larger_table
-    from dbanon.spark.described import asked
+    from dbanon.spark.described import frame_call
+    from dbanon.spark.given_policy import PolicySource
 
     table = pa.Table.from_pylist([dict(zip(POLICY, row, strict=True)) for row in rows])
     df = spark.createDataFrame(table)
-    call, _ = asked(df, function, "data", POLICY, None, given)
+    call = frame_call(df, function, PolicySource(policy=POLICY), given).asked
     of = planned(call)
     kinds = df.groupBy(fn.struct(*of.own).alias("own")).agg(fn.count(fn.lit(1)).alias("weight"))
     found: dict[int, Counter[Row]] = defaultdict(Counter)

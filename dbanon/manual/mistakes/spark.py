@@ -9,6 +9,14 @@ _ON = "It comes from `dbanon.spark.anonymize` and from statements of a session o
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
+        errors.ComputedColumnError("anonymize", "patients", "disease", ["name"]),
+        when=_ON + "for `df.withColumnRenamed('name', 'disease')` with the policy of the table that `df` is.",
+    ),
+    Mistake(
+        errors.HierarchyOfPolicyError("anonymize", "zip5"),
+        when=_ON + "for `hierarchies={'zip5': ...}` with a database as the policy, which has a hierarchy of that name.",
+    ),
+    Mistake(
         errors.InAPart("kacpc: k must be between 2 and 400 (data has 400 rows), got 5000. Hint: lower k."),
         when=_ON + "where a process finds what the table function would say of its rows: here `k=5000`.",
     ),
@@ -31,6 +39,14 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         errors.NotSpark("anonymize", "a pandas.core.frame.DataFrame"),
         when="It comes from `dbanon.spark.anonymize(df)` where `df` is a DataFrame of pandas, or of Spark Connect.",
+    ),
+    Mistake(
+        errors.PolicyNameMissingError("anonymize", "clinic.duckdb"),
+        when="It comes from `dbanon.spark.anonymize(df, policy='clinic.duckdb')` without `name`.",
+    ),
+    Mistake(
+        errors.TableNotInPolicyError("anonymize", "visits", "clinic.duckdb", [("main", "patients")]),
+        when=_ON + "for `name='visits'`, or a view of the session, where the policy declares `patients` alone.",
     ),
     Mistake(
         errors.TwoColumns("anonymize", "zip"),

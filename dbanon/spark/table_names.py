@@ -1,0 +1,41 @@
+"""Names of tables as a caller writes them for Spark or DuckDB."""
+
+from __future__ import annotations
+
+import re
+
+from dbanon.sqltext import names
+from dbanon.sqltext.quote import identifier
+
+_PARTS = re.compile(r'(?:`(?:[^`]|``)+`|"(?:[^"]|"")+"|[^`".]+)(?:\.(?:`(?:[^`]|``)+`|"(?:[^"]|"")+"|[^`".]+))*')
+_PART = re.compile(r"`((?:[^`]|``)+)`")
+
+
+def duckdb_name(name: str) -> str:
+    """Return a table's name with double quotes in place of backquotes.
+
+    >>> duckdb_name("clinic.`odd name`"), duckdb_name("patients")
+    ('clinic."odd name"', 'patients')
+    """
+    if "`" not in name or not _PARTS.fullmatch(name):
+        return name
+    return _PART.sub(lambda part: str(identifier(part[1].replace("``", "`"))), name)
+
+
+def duckdb_parts(name: str) -> tuple[str, ...]:
+    """Return the database, schema and table of a name, as far as it has them; a text that is no name is one part.
+
+    >>> duckdb_parts("clinic.`odd name`"), duckdb_parts("odd name")
+    (('clinic', 'odd name'), ('odd name',))
+    """
+    spelled = duckdb_name(name)
+    return names.table_parts(spelled) or (spelled,)
+
+
+def joined_name(parts: tuple[str, ...]) -> str:
+    """Return a name of several parts as DuckDB writes it: in double quotes where it must be.
+
+    >>> joined_name(("clinic", "odd name"))
+    'clinic."odd name"'
+    """
+    return ".".join(part if names.table_parts(part) == (part,) else str(identifier(part)) for part in parts)

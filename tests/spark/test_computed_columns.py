@@ -1,0 +1,108 @@
+"""Columns of a DataFrame that are computed from other columns of the table that its policy is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dbanon import errors
+
+pytestmark = pytest.mark.filterwarnings("default")  # pyspark warns of its own
+
+TABLE = frozenset({"name", "pid", "age", "disease", "note"})
+ROLES = {"name": "identifier", "pid": "person", "age": "quasi", "disease": "sensitive"}
+
+
+@pytest.fixture(scope="module")
+def people(spark: Any) -> Any:
+    df = spark.createDataFrame([("n", 1, 30, "d", "x")], "name string, pid int, age int, disease string, note string")
+    df.createOrReplaceTempView("people")
+    yield df
+    spark.catalog.dropTempView("people")
+
+
+def check(df: Any) -> None:
+    """Check a DataFrame as `anonymize` does where its policy names a table."""
+    from dbanon.spark import computed_columns
+    from dbanon.spark.described import frame_call
+    from dbanon.spark.given_policy import PolicySource
+
+    call = frame_call(df, "mondrian", PolicySource("people", ROLES, {}, "table"), {"k": 2})
+    assert call.table_columns == frozenset(ROLES)
+    computed_columns.check(df, call.asked, TABLE)
+
+
+def by_sql(query: str) -> Callable[[Any], Any]:
+    return lambda df: df.sparkSession.sql(query)
+
+
+REST = "pid, age, note"
+
+COMPUTED: dict[str, Callable[[Any], Any]] = {
+    "swapped": lambda df: df.toDF("disease", "pid", "age", "name", "note"),
+    "renamed twice": lambda df: df.withColumnsRenamed({"disease": "a", "name": "b"}).withColumnsRenamed(
+        {"a": "name", "b": "disease"}
+    ),
+    "undeclared": lambda df: df.withColumn("disease", df["note"]),
+    "concatenated": by_sql(f"SELECT name, concat(disease, name) AS disease, {REST} FROM people"),
+    "capitals": by_sql(f"SELECT name, NAME AS DISEASE, {REST} FROM people"),
+    "union by place": by_sql(
+        f"SELECT name, disease, {REST} FROM people UNION ALL SELECT disease, name, {REST} FROM people"
+    ),
+    "exploded": by_sql(f"SELECT name, d AS disease, {REST} FROM people LATERAL VIEW explode(array(name)) AS d"),
+    "in a subquery": by_sql(f"SELECT name, (SELECT max(name) FROM people) AS disease, {REST} FROM people"),
+    "correlated": by_sql(
+        "SELECT p.name, s.d AS disease, p.pid, p.age, p.note FROM people AS p, LATERAL (SELECT p.name AS d) AS s"
+    ),
+    "common table": by_sql(
+        f"WITH a AS (SELECT name AS d, * FROM people), b AS (SELECT * FROM a) SELECT name, d AS disease, {REST} FROM b"
+    ),
+    "aggregated": by_sql(
+        "SELECT first(name) AS disease, pid, first(age) AS age, min(disease) AS name FROM people GROUP BY pid"
+    ),
+    "window": by_sql(f"SELECT disease AS name, lag(name) OVER (ORDER BY pid) AS disease, {REST} FROM people"),
+    "function of Python": lambda df: df.mapInPandas(lambda batches: batches, df.schema),
+    "person numbered": by_sql("SELECT name, disease, age, row_number() OVER (ORDER BY age) AS pid FROM people"),
+    "person random": by_sql("SELECT name, disease, age, uuid() AS pid FROM people"),
+    "a nested field": by_sql(
+        f"SELECT name, s.n AS disease, {REST} FROM (SELECT *, struct(name AS n) AS s FROM people)"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_computed_columns_are_refused(people: Any, name: str) -> None:
+    with pytest.raises(errors.ComputedColumnError):
+        check(COMPUTED[name](people))
+
+
+KEPT: dict[str, Callable[[Any], Any]] = {
+    "as read": lambda df: df,
+    "cleaned": by_sql(f"SELECT name, trim(coalesce(disease, 'none')) AS disease, {REST} FROM people WHERE name > 'a'"),
+    "cast": by_sql("SELECT *, name AS label FROM (SELECT name, disease, pid, CAST(age AS string) AS age FROM people)"),
+    "joined": lambda df: df.join(df.select("pid", "note").withColumnRenamed("note", "name2"), "pid"),
+    "first of each person": by_sql(
+        "SELECT pid, first(name) AS name, first(age) AS age, first(disease) AS disease FROM people GROUP BY pid"
+    ),
+    "common table": by_sql(f"WITH a AS (SELECT * FROM people) SELECT name, disease, {REST} FROM a"),
+    "union": lambda df: df.union(df).distinct().limit(5),
+    "named otherwise at the source": lambda df: df.sparkSession.createDataFrame(
+        pa.table({"d": ["x"], "name": ["n"], "pid": [1], "years": [3]})
+    ).withColumnsRenamed({"d": "disease", "years": "age"}),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_columns_of_the_table_are_accepted(people: Any, name: str) -> None:
+    check(KEPT[name](people))
+
+
+def test_roles_of_one_dataframe_are_about_computed_columns(people: Any) -> None:
+    from dbanon.spark.described import frame_call
+    from dbanon.spark.given_policy import PolicySource
+
+    df = COMPUTED["swapped"](people)
+    assert frame_call(df, "mondrian", PolicySource(None, ROLES), {"k": 2}).table_columns is None
