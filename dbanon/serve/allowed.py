@@ -42,9 +42,10 @@ Read = Callable[[str, list[object]], Any]
 
 @dataclass(frozen=True)
 class Checked:
-    """A statement that may run, and the functions that it calls."""
+    """A statement that may run, the same as text (`statement` can contain a serialized tree), and its functions."""
 
     statement: Sql
+    text: Sql
     functions: tuple[str, ...]
 
 
@@ -66,13 +67,13 @@ def checked(
     checker = _Checker(tables, known.FUNCTIONS | set(functions))
     checker.statement(tree)
     for node in checker.asking:
-        asks.answer(node)
+        asks.answer(node, lambda query: _tree(query, read)["statements"][0])
     written = text(json.dumps(tree))
     again = Sql(read(f"SELECT json_deserialize_sql({written})", []))
     # The text names columns as they were asked for; where it does not read back as the tree, the tree itself runs.
     if _bare(_tree(again, read)) != _bare(tree):
-        again = Sql(f"FROM json_execute_serialized_sql({written})")
-    return Checked(again, tuple(sorted(checker.called)))
+        return Checked(Sql(f"FROM json_execute_serialized_sql({written})"), again, tuple(sorted(checker.called)))
+    return Checked(again, again, tuple(sorted(checker.called)))
 
 
 def called(statement: str, read: Read) -> list[str]:
@@ -176,6 +177,16 @@ _PLAIN = {
     frozenset(["catalog", "schema", "table", "column"]),
 }
 """Nodes without a kind: a query, its CTEs, a case, a replaced or renamed column, the column itself."""
+_OPERATORS = frozenset(
+    """
+    ARRAY_CONSTRUCTOR ARRAY_EXTRACT ARRAY_SLICE COMPARE_IN COMPARE_NOT_IN GROUPING_FUNCTION OPERATOR_COALESCE
+    OPERATOR_IS_NOT_NULL OPERATOR_IS_NULL OPERATOR_NOT OPERATOR_TRY OPERATOR_UNPACK STRUCT_EXTRACT
+    """.split()  # noqa: SIM905
+)
+_TYPE_INFO = frozenset(
+    "type alias extension_info name catalog schema user_type_modifiers width scale size child_type child_types".split()  # noqa: SIM905
+)
+_CTE = frozenset(["aliases", "query", "materialized", "key_targets"])
 _NO_SETTINGS = ("sample", "at_clause")
 _KINDS = {kind: frozenset(fields.split()) for kind, fields in _FIELDS.items()}
 _EXPRESSIONS = {kind: frozenset(f"{_EXPRESSION} {fields}".split()) for kind, fields in _CLASSES.items()}
@@ -215,12 +226,12 @@ class _Checker:
             ends = self._expression(kind, node)
         elif isinstance(kind := node.get("type"), str):
             self._fields(node, _KINDS, kind)
-            ends = self._relation(kind, node, ctes)
+            ends = self._relation(kind, node, ctes, depth)
         else:
             self._is(frozenset(node) in _PLAIN, "A form that is not known")
             ends = ()
         if "cte_map" in node:
-            ctes = self._ctes(node["cte_map"]["map"], ctes, depth)
+            ctes = self._ctes(node["cte_map"], ctes, depth)
             ends = (*ends, "cte_map")
         for name, value in node.items():
             if name not in ends:
@@ -233,11 +244,13 @@ class _Checker:
         for name in _NO_SETTINGS:
             self._is(node.get(name) is None, f"'{name.removesuffix('_clause')}'")
 
-    def _ctes(self, entries: list[Any], ctes: frozenset[str], depth: int) -> frozenset[str]:
+    def _ctes(self, cte_map: dict[str, Any], ctes: frozenset[str], depth: int) -> frozenset[str]:
         """The names that are in scope behind a WITH; each of its queries sees those before it."""
-        for entry in entries:
+        self._is(set(cte_map) == {"map"}, "A CTE of an unknown form")
+        for entry in cte_map["map"]:
             value = entry["value"]
-            self._is(set(value) <= {"aliases", "query", "materialized", "key_targets"}, "A CTE of an unknown form")
+            known_form = set(entry) == {"key", "value"} and set(value) <= _CTE
+            self._is(known_form, "A CTE of an unknown form")
             self._is(not value["key_targets"], "A recursive CTE")
             self._query(value["query"], ctes, depth + 1)
             ctes |= {entry["key"].lower()}
@@ -253,40 +266,66 @@ class _Checker:
         if kind == "CAST":
             self._type(node["cast_type"])
             return ("cast_type",)
+        if kind == "OPERATOR":
+            self._is(node["type"] in _OPERATORS, "An operator that is not known")
         if kind == "COLLATE":
             self._is(node["collation"].lower() in ("nocase", "noaccent", "nfc", "binary"), "A collation")
+        if kind == "CONSTANT":
+            self._constant(node["value"])
         return ("value",) if kind == "CONSTANT" else ()
 
-    def _relation(self, kind: str, node: dict[str, Any], ctes: frozenset[str]) -> tuple[str, ...]:
+    def _constant(self, value: Any) -> None:
+        """Check a literal: its type, and a text, number, or parts that are numbers."""
+        self._is(isinstance(value, dict) and set(value) <= {"type", "is_null", "value"}, "A literal of an unknown form")
+        self._type(value["type"])
+        content = value.get("value")
+        parts = content.values() if isinstance(content, dict) else [content]
+        self._is(not any(isinstance(part, dict | list) for part in parts), "A literal of an unknown form")
+
+    def _relation(self, kind: str, node: dict[str, Any], ctes: frozenset[str], depth: int) -> tuple[str, ...]:
         """Checks what stands in FROM; gives the fields that need not be gone into."""
         if kind == "BASE_TABLE":
             schema, name = node["schema_name"].lower(), node["table_name"].lower()
             found = (schema or "main", name) in self.tables or (not schema and name in ctes)
             self._is(found and not node["catalog_name"], "The table", name)
         elif kind == "TABLE_FUNCTION":
-            called = node["function"]
-            name = str(called.get("function_name", "")).lower()
-            asks = calls.asks(name)
-            self._is(asks or name in TABLE_FUNCTIONS, "The table function", name)
-            self._is(not called["schema"] and not called["catalog"], "A function with the name of its schema")
-            self._is(node["with_ordinality"] == "WITHOUT_ORDINALITY", "'with ordinality'")
-            self.called.add(name)
-            if asks:
-                self.asking.append(node)
-            else:
-                self._visit(called["children"], ctes, 0)
-            return ("function",)
+            return self._table_function(node, ctes, depth)
         elif kind == "SHOW_REF":
             asks = node["show_type"] in ("DESCRIBE", "SUMMARY") and node["query"] is not None
-            self._is(asks and not node["table_name"], "SHOW")
+            named = node["table_name"] or node["schema_name"] or node["catalog_name"]
+            self._is(asks and not named, "SHOW")
         elif kind == "EXPRESSION_LIST":
             self._is(not node["expected_types"], "VALUES with types")
         return ()
+
+    def _table_function(self, node: dict[str, Any], ctes: frozenset[str], depth: int) -> tuple[str, ...]:
+        """Check a table function and everything that its call contains; return the fields already visited.
+
+        Arguments of algorithms are read by `dbanon.serve.calls`, which accepts literals only.
+        """
+        called = node["function"]
+        self._is(called.get("class") == "FUNCTION", "A table function of an unknown form")
+        self._fields(called, _EXPRESSIONS, "FUNCTION")
+        name = str(called["function_name"]).lower()
+        is_release = calls.asks(name)
+        self._is(is_release or name in TABLE_FUNCTIONS, "The table function", name)
+        self._is(not called["schema"] and not called["catalog"], "A function with the name of its schema")
+        self._is(node["with_ordinality"] == "WITHOUT_ORDINALITY", "'with ordinality'")
+        order = (called["order_bys"] or {}).get("orders")
+        extras = [order, called["filter"], called["distinct"], called["export_state"]]
+        self._is(not any(extras), "A table function with ORDER BY, FILTER or DISTINCT")
+        self.called.add(name)
+        if is_release:
+            self.asking.append(node)
+        else:
+            self._visit(called["children"], ctes, depth + 1)
+        return ("function",)
 
     def _type(self, node: Mapping[str, Any] | None) -> None:
         """A type that something is cast to, and what it is made of."""
         self._is(isinstance(node, dict) and set(node) == {"id", "type_info"}, "A type of an unknown form")
         name, info = str((node or {})["id"]).lower(), (node or {})["type_info"] or {}
+        self._is(set(info) <= _TYPE_INFO and not info.get("extension_info"), "A type of an unknown form")
         if name == "unbound":
             self._is(not info.get("catalog") and not info.get("schema"), "A type with the name of its schema")
             name = str(info.get("name", "")).lower()

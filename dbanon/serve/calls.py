@@ -7,7 +7,7 @@ They are read from the parsed tree and replaced in it. What a call may say is a 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from dbanon import errors
 from dbanon.functions import arguments
 from dbanon.functions.table_function import ENDINGS
+from dbanon.sqltext.quote import Sql, joined, text
 from dbanon.views import permissions
+from dbanon.views.permissions import Permission
 
 PERMISSIONS = "permissions"
 WRITTEN = "dbanon_called"
 """What a client's file sends a call as: JSON, with its arguments as DuckDB binds them."""
-_MACRO = "permitted_to"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE")
 
 
@@ -35,22 +36,23 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class Asks:
-    """Who asks, and what gives the schema and the name of the release of a call."""
+    """The permissions of the reader, and a function that returns schema and name of the release of a call."""
 
-    reader: str
+    permissions: Sequence[Permission]
     release: Callable[[Call], tuple[str, str]]
 
-    def answer(self, node: dict[str, Any]) -> None:
-        """Puts what answers a call in its place in the tree."""
+    def answer(self, node: dict[str, Any], parse: Callable[[Sql], dict[str, Any]]) -> None:
+        """Replace a call in the tree by the table that answers it; `parse` returns the tree of a query."""
+        kept = {part: node[part] for part in ("alias", "sample", "query_location", "column_name_alias")}
         if (name := _name(node)) == PERMISSIONS:
             if node["function"]["children"]:
                 raise errors.NotForReaders("An argument of permissions()")
-            node["function"] |= {"function_name": _MACRO, "schema": "dbanon", "children": [_constant(self.reader)]}
+            node.clear()
+            node |= {"type": "SUBQUERY", **kept, "subquery": parse(permission_rows(self.permissions))}
         else:
             call = _call(name, node["function"]["children"])
             schema, table = self.release(call)
             name = call.algorithm + call.ending
-            kept = {part: node[part] for part in ("alias", "sample", "query_location", "column_name_alias")}
             place = {"schema_name": schema, "table_name": table + call.ending, "catalog_name": "", "at_clause": None}
             node.clear()
             node |= {"type": "BASE_TABLE", **kept, **place}
@@ -61,7 +63,7 @@ def _none(call: Call) -> tuple[str, str]:
     raise errors.NotPermitted(f"{call.algorithm}(...)", [])
 
 
-NOTHING = Asks("", _none)
+NOTHING = Asks((), _none)
 
 
 def asks(name: str) -> bool:
@@ -79,10 +81,17 @@ def _name(node: Mapping[str, Any]) -> str:
     return str(node["function"]["function_name"]).lower()
 
 
-def _constant(value: str) -> dict[str, Any]:
-    """A text in a tree."""
-    of = {"type": {"id": "VARCHAR", "type_info": None}, "is_null": False, "value": value}
-    return {"class": "CONSTANT", "type": "VALUE_CONSTANT", "alias": "", "query_location": 0, "value": of}
+def permission_rows(permissions: Sequence[Permission]) -> Sql:
+    """Return a query with what a reader may ask for: sources, algorithms, the least k and bounds of privacy models.
+
+    It contains literals only, so that no table with permissions is read for a reader.
+    """
+    types = {"source": "VARCHAR", "algorithms": "VARCHAR[]", "k": "INTEGER", "parameters": "VARCHAR"}
+    values = [joined(f"CAST(NULL AS {type_})" for type_ in types.values())]  # gives the columns their types
+    for source, algorithms, k, bounds in sorted(permission.public_row for permission in permissions):
+        values.append(joined((text(source), f"[{joined(map(text, algorithms))}]", str(k), text(bounds))))
+    rows = joined(f"({row})" for row in values)
+    return Sql(f"SELECT * FROM (VALUES {rows}) AS permitted ({joined(types)}) WHERE source IS NOT NULL")
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from dbanon.views.ledger import Entry
 from dbanon.views.permissions import Permission
 from dbanon.views.publish import publish, write_database
 
-LAYOUT = 2
+LAYOUT = 3
 """Changes whenever files are made in another way."""
 
 _ENDINGS = ("", "_classes", "_metrics", "_certificate")
@@ -182,12 +182,13 @@ def _statements(cursor: Any, files: dict[Path, Entry], asking: _Asking) -> Itera
 
 
 def _answers(asking: _Asking, served: set[tuple[str, str]]) -> Iterator[Sql]:
-    """What readers may ask for, and what became of what they asked for."""
-    for permission in asking.permissions:
+    """What readers may ask for, and what became of what they asked for, without private parameters."""
+    permitted, askings = permissions.redacted(asking.permissions, [outcome.asking for outcome in asking.outcomes])
+    for permission in permitted:
         yield Sql(f"INSERT INTO {catalog.SCHEMA}.permitted VALUES ({joined(map(argument, permission.row))})")
-    for outcome in asking.outcomes:
+    for shown, outcome in zip(askings, asking.outcomes, strict=True):
         release = outcome.release if outcome.release in served else None
-        values = joined(literal(v) for v in (*astuple(outcome.asking), *(release or (None, None))))
+        values = joined(literal(v) for v in (*astuple(shown), *(release or (None, None))))
         yield Sql(f"INSERT INTO {catalog.SCHEMA}.asked VALUES ({values})")
 
 

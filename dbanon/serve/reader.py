@@ -1,7 +1,8 @@
 """The process that answers readers: it is started with a copy of what was published, and has nothing else.
 
 It is no fork of a process that knows more, and its environment is nearly empty. DuckDB is opened read-only, without
-access to files, with a locked configuration, and runs what `dbanon.serve.allowed` let through.
+access to files, with a locked configuration, and runs what `dbanon.serve.allowed` and, independently,
+`dbanon.serve.plan_checker` let through.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from dbanon import errors
 from dbanon.errors import DbanonError
 from dbanon.functions import scalar_functions
 from dbanon.serve import allowed, published, tokens
+from dbanon.serve.allowed import Checked
 from dbanon.serve.asking import Releases
 from dbanon.serve.calls import Asks
 from dbanon.serve.journal import Journal
+from dbanon.serve.plan_checker import PlanChecker
 from dbanon.serve.tokens import Checker
 from dbanon.serve.transport import Answer, Transport
-from dbanon.sqltext.quote import Sql
 from dbanon.views import permissions
 from dbanon.views.permissions import Asking
 
@@ -73,12 +75,24 @@ class Copy:
             f"SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() {_PUBLISHED}"
         ).fetchall()
         self.tables = frozenset((str(schema), str(table)) for schema, table in rows)
+        self.plans = PlanChecker(self._columns(), (*READING, *allowed.TABLE_FUNCTIONS), config)
         rows = self.connection.execute(f"SELECT {', '.join(permissions.COLUMNS)} FROM dbanon.permitted").fetchall()
         self.permissions = [permissions.permission(row) for row in rows]
         rows = self.connection.execute(
             "SELECT algorithm, source, parameters, schema_name, name FROM dbanon.asked"
         ).fetchall()
         self.releases = {Asking(*row[:3]): row[3:] if row[4] else None for row in rows}
+
+    def _columns(self) -> dict[tuple[str, str], dict[str, str]]:
+        """Names and types of the columns of the published tables; names of tables in lower case."""
+        rows = self.connection.execute(
+            "SELECT lower(schema_name), lower(table_name), column_name, data_type FROM duckdb_columns() "
+            f"{_PUBLISHED} ORDER BY schema_name, table_name, column_index"
+        ).fetchall()
+        columns: dict[tuple[str, str], dict[str, str]] = {}
+        for schema, table, column, type_ in rows:
+            columns.setdefault((str(schema), str(table)), {})[str(column)] = str(type_)
+        return columns
 
 
 class Reading:
@@ -106,18 +120,31 @@ class Reading:
         return self._copy
 
     def answer(self, session: str, who: str, statement: str) -> Answer:
-        asked = CATALOG.get(statement.strip()) or self._checked(who, statement)
-        with contextlib.closing(self.newest().connection.cursor()) as cursor, self._timed(cursor):
+        asked = CATALOG.get(statement.strip())
+        checked = None if asked else self._checked(who, statement)
+        copy = self.newest()
+        if checked is not None:
+            asked = checked.statement
+            self._check_plan(copy, checked)
+        with contextlib.closing(copy.connection.cursor()) as cursor, self._timed(cursor):
             cursor.execute(asked)
             return self._fetched(cursor)
 
-    def _checked(self, who: str, statement: str) -> Sql:
+    def _check_plan(self, copy: Copy, checked: Checked) -> None:
+        """Check what will run a second time, by its plan."""
+        with contextlib.closing(copy.plans.cursor()) as cursor, self._timed(cursor):
+            copy.plans.check(cursor, checked.text)
+            if checked.statement != checked.text:
+                copy.plans.check_serialized(cursor, checked.statement)
+
+    def _checked(self, who: str, statement: str) -> Checked:
         """What is run for a statement. Where it asks for a release, that is in the newest copy then."""
         copy = self.newest()
         releases = Releases(self.newest, self._custodians, copy.path.parent, who, self.limits.seconds)
         with contextlib.closing(copy.connection.cursor()) as cursor, self._timed(cursor):
             read = lambda query, values: cursor.execute(query, values).fetchall()[0][0]  # noqa: E731
-            return allowed.checked(statement, read, copy.tables, READING, Asks(who, releases.of)).statement
+            mine = [p for p in copy.permissions if p.reader in (permissions.EVERYBODY, who)]
+            return allowed.checked(statement, read, copy.tables, READING, Asks(mine, releases.of))
 
     def _custodians(self) -> list[str]:
         """Whom a reader may ask."""

@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from dbanon.source.catalog import SCHEMA, SearchPath
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, one_line, qualified, text
 from dbanon.views import ledger, recompute, seal
 from dbanon.views.ledger import Entry
-from dbanon.views.recompute import Place, Recompute
+from dbanon.views.recompute import Place, Recompute, Shape
 
 FORMS = ("text", "json")
 FILES = "SHA-256"
@@ -192,7 +192,26 @@ class Certificate:
     def recompute(self, at: Place) -> Recompute:
         """The SQL of the numbers, at a place."""
         joint = self.parameters.get("multi") == "joint"
-        return Recompute(self.shape, at, self.entry.k, self.demands, joint, self._cells)
+        return Recompute(self._countable, at, self.entry.k, self.demands, joint, self._cells)
+
+    @cached_property
+    def _countable(self) -> Shape:
+        """The shape with the way in which a recipient can count persons, where the published rows reveal them.
+
+        They do where there are as many persons as records, and where each person has a pseudonym: then there are as
+        many persons as pseudonyms.
+        """
+        persons = self.metrics.get("persons")
+        if persons is None or persons == self.metrics.get("records"):
+            return self.shape if persons is None else self.shape.for_single_records()
+        links = [column for column, role in self.roles.items() if role == "pseudonym"]
+        if len(links) == 1 and "person" not in self.roles.values():
+            link = identifier(links[0])
+            counts = f"count(DISTINCT {link}), count(*) - count({link})"
+            found = self.cursor.execute(f"SELECT {counts} FROM {self.entry.table()}").fetchall()[0]
+            if found == (persons, 0):
+                return replace(self.shape, person_link=links[0])
+        return self.shape
 
     def lines(self, at: Place | None = None) -> list[Line]:
         """All rows. `at` is where a recipient reads the tables; he is told less."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +21,8 @@ from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import qualified
 
 EVERYBODY = "*"
+_PRIVATE = ""
+"""The name under which a redacted permission keeps the number of its private parameters; no parameter is called so."""
 _GREATEST = 2**63
 COLUMNS = ("source", "algorithms", "k", "parameters", "reader", "most")
 
@@ -39,9 +41,20 @@ class Permission:
     @property
     def said(self) -> str:
         """The permission as messages show it."""
-        bounds = [f"{name} = {value}" for name, value in self.parameters.items() if name in bounds_of_models()]
+        bounds = [f"{name} = {value}" for name, value in self.bounds.items()]
         with_ = f" with {', '.join(bounds)}" if bounds else ""
         return f"{' or '.join(self.algorithms)} of '{self.source}' from k = {self.k} on{with_}"
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """The bounds of privacy models, which readers see and may tighten. All other parameters are the custodian's:
+        they can name withheld columns, missing codes, hierarchies or keys."""
+        return _bounds(self.parameters)
+
+    @property
+    def public_row(self) -> tuple[str, list[str], int, str]:
+        """The permission as `FROM permissions()` shows it: source, algorithms, k and bounds as JSON."""
+        return self.source, list(self.algorithms), self.k, json.dumps(self.bounds, sort_keys=True)
 
     @property
     def row(self) -> tuple[Any, ...]:
@@ -85,6 +98,37 @@ class Asking:
 def bounds_of_models() -> dict[str, bool]:
     """The parameters that ask for a privacy model, and whether more of each is stricter."""
     return {model.parameter: model.forms[0].is_higher for model in registry.models()}
+
+
+def _bounds(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that are bounds of privacy models."""
+    return {name: value for name, value in parameters.items() if name in bounds_of_models()}
+
+
+def redacted(permissions: Sequence[Permission], askings: Sequence[Asking]) -> tuple[list[Permission], list[Asking]]:
+    """Return permissions and askings with a number in place of their private parameters.
+
+    The process that answers readers works with these. Equal private parameters have equal numbers, so that a
+    reader's call finds the release of the same call.
+    """
+    everything = [permission.parameters for permission in permissions] + [asking.given for asking in askings]
+    numbers = {private: n for n, private in enumerate(sorted(set(map(_private, everything))))}
+
+    def with_number(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        private = _private(parameters)
+        public = _bounds(parameters) | ({"k": parameters["k"]} if "k" in parameters else {})
+        return public if private == "{}" else public | {_PRIVATE: numbers[private]}
+
+    return (
+        [replace(permission, parameters=with_number(permission.parameters)) for permission in permissions],
+        [Asking.to(asking.algorithm, asking.source, with_number(asking.given)) for asking in askings],
+    )
+
+
+def _private(parameters: Mapping[str, Any]) -> str:
+    """The parameters that readers do not see, as JSON."""
+    private = {name: value for name, value in parameters.items() if name != "k" and name not in bounds_of_models()}
+    return json.dumps(private, sort_keys=True)
 
 
 def allowed(

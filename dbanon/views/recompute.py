@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbanon.models import registry
 from dbanon.models.demand import Demand
@@ -28,6 +28,12 @@ class Shape:
     persons: str | None
     loss: str
     suppressed: str | None
+    person_link: str | None = None
+    """The published pseudonym of the person column, by which a recipient counts persons."""
+
+    def for_single_records(self) -> Shape:
+        """The shape of a release in which every person has one record: persons are counted as records are."""
+        return replace(self, persons=None)
 
     @property
     def unchanged(self) -> Columns:
@@ -85,7 +91,7 @@ class Recompute:
         self.joint = joint and len(of.sensitive) > 1
 
     def metric(self, name: str) -> Sql:
-        """The SQL of a measure by its name; where nothing published tells it, a look into the metrics."""
+        """The SQL of a measure by its name; where no statement here recomputes it, a look into the metrics."""
         base, _, detail = name.partition(":")
         computed = (
             self._model(base, detail)
@@ -98,7 +104,7 @@ class Recompute:
         """What was measured when the release was made."""
         return Sql(
             f"SELECT value FROM {self.at.metrics} WHERE metric = {text(name)} "
-            "/* as it was measured: the published tables do not tell it */"
+            "/* as it was measured when the release was made; this statement does not recompute it */"
         )
 
     def above(self) -> Sql | None:
@@ -116,7 +122,7 @@ class Recompute:
         whole = {
             "records": Sql(f"SELECT count(*) FROM {release}"),
             "classes": Sql(f"SELECT count(*) FROM (SELECT DISTINCT {self._cells()} FROM {release})"),
-            "persons": self._members("count(DISTINCT person_key)", "class_id IS NOT NULL"),
+            "persons": self._persons(),
             "k": self._sized("min(size)"),
             "k_all": self._alike([*self.of.quasi, *self.of.unchanged], "min(size)"),
             "unique_unchanged": self._alike(self.of.unchanged, "count(*) FILTER (WHERE size = 1)"),
@@ -143,6 +149,19 @@ class Recompute:
             )
         return None
 
+    def _persons(self) -> Sql | None:
+        """The number of persons: rows where every person has one, else distinct pseudonyms or the ledger's keys."""
+        if self.of.persons is None:
+            return Sql(f"SELECT count(*) FROM {self.at.release}")
+        if self.of.person_link is not None:
+            return Sql(f"SELECT {self._distinct_persons(self.of.person_link)} FROM {self.at.release}")
+        return self._members("count(DISTINCT person_key)", "class_id IS NOT NULL")
+
+    @staticmethod
+    def _distinct_persons(link: str) -> Sql:
+        """An aggregate that counts the persons of rows by the pseudonym of the person."""
+        return Sql(f"count(DISTINCT {identifier(link)})")
+
     @property
     def _size(self) -> Sql:
         return identifier(self.of.size)
@@ -161,6 +180,9 @@ class Recompute:
         """A measure of class sizes: `records`, and `size` in records, or in persons where there are persons."""
         if self.of.persons is None:
             of = f"SELECT count(*) AS records, count(*) AS size FROM {self.at.release} GROUP BY {self._cells()}"
+        elif self.of.person_link is not None:
+            persons = self._distinct_persons(self.of.person_link)
+            of = f"SELECT count(*) AS records, {persons} AS size FROM {self.at.release} GROUP BY {self._cells()}"
         elif self.at.classes is not None:
             of = (
                 f"SELECT {self._size} AS records, {identifier(self.of.persons)} AS size FROM {self.at.classes} "

@@ -19,6 +19,4 @@ CREATE TABLE dbanon.asked (algorithm VARCHAR, source VARCHAR, parameters VARCHAR
 CREATE MACRO releases() AS TABLE
 SELECT schema_name, name, version, records FROM dbanon.served ORDER BY schema_name ASC, name ASC;
 CREATE MACRO certificate(release) AS TABLE
-SELECT unnest(certificate, max_depth := 2) FROM dbanon.served WHERE system.main.lower(shown) = system.main.lower(release);
-CREATE MACRO dbanon.permitted_to(who) AS TABLE
-SELECT source, algorithms, k, parameters FROM dbanon.permitted WHERE reader IN ('*', who) ORDER BY ALL ASC NULLS LAST
+SELECT unnest(certificate, max_depth := 2) FROM dbanon.served WHERE system.main.lower(shown) = system.main.lower(release)

@@ -94,6 +94,41 @@ def test_every_sql_gives_its_number_in_a_plain_duckdb(call: dict[str, Any], algo
         assert own == len(lines) - ("suppress" not in call), "only what suppress = 0 leaves out is looked up"
 
 
+@pytest.mark.parametrize(
+    ("people", "pseudonym", "recomputed_items"),
+    [
+        (240, False, True),  # one record each: count(*) counts persons
+        (60, True, True),  # pseudonyms are published: they can be counted
+        (60, False, False),  # only the custodian can count persons
+    ],
+)
+def test_certificate_recomputes_persons_where_rows_reveal_them(
+    people: int, pseudonym: bool, recomputed_items: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBANON_KEY", random.Random(1).randbytes(32).hex())
+    with dbanon.connect(tmp_path / "clinic.duckdb") as con:
+        con.execute(
+            f"CREATE TABLE visits AS SELECT 'p' || i % {people} AS pid, 20 + i % 60 // 6 AS age, i % 2 AS sex, "
+            "['Flu', 'Cold', 'TB'][1 + i % 3] AS disease FROM range(240) AS r (i)"
+        )
+        con.execute(
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('visits', 'pid', ?), "
+            "('visits', 'age', 'quasi'), ('visits', 'sex', 'quasi'), ('visits', 'disease', 'sensitive')",
+            ["pseudonym" if pseudonym else "person"],
+        )
+        dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
+        metrics = dict(con.execute("SELECT metric, value FROM safe_metrics").fetchall())
+        dbanon.publish(con, "safe", tmp_path / "out.duckdb")
+    with duckdb.connect(str(tmp_path / "out.duckdb"), read_only=True) as out:
+        lines = out.execute("FROM safe_certificate").fetchall()
+        persons = [line for line in lines if line[3] and (line[1] in ("k", "persons") or "prosecutor" in line[1])]
+        assert len(persons) >= 4
+        for _, item, value, sql in persons:
+            assert float(out.execute(sql).fetchall()[0][0]) == pytest.approx(float(value)), item
+            assert ("as it was measured" not in sql) == recomputed_items, (item, sql)
+        assert "tables do not" not in str(lines) and metrics["persons"] == people
+
+
 def test_risks_by_hand(tmp_path: Path) -> None:
     with dbanon.connect(tmp_path / "tiny.duckdb") as tiny:
         tiny.execute("CREATE TABLE t AS SELECT i AS id, CASE WHEN i < 2 THEN 'a' ELSE 'b' END AS q FROM range(6) r(i)")

@@ -12,7 +12,6 @@ import pytest
 import dbanon
 from dbanon.engine import hashed_lines
 from dbanon.errors import OutputDiffersError
-from dbanon.release import plan
 from dbanon.sqltext.quote import Sql
 from dbanon.views import certificate as certificates
 from dbanon.views import publish as handouts
@@ -111,50 +110,3 @@ def test_metrics_for_the_custodian_are_in_no_file(
         with pytest.raises(OutputDiffersError, match=f"metrics that are for the custodian only .{names[0][0]}"):
             dbanon.publish(con, "safe", f"{tmp_path}/{to}")
     assert list(tmp_path.iterdir()) == [copy]
-
-
-PLANNED = plan.statement
-WRITTEN_FAULTS: dict[str, Callable[[str], str]] = {
-    "rows twice": lambda statement: f"SELECT r.* FROM ({statement}) AS r, range(2)",
-    "a row less": lambda statement: f"FROM ({statement}) OFFSET 1",
-    "another order": lambda rows: f"FROM (FROM ({rows}) OFFSET 9) UNION ALL FROM (FROM ({rows}) LIMIT 9)",
-    "reversed": lambda statement: f"FROM ({statement}) ORDER BY class_id DESC, disease DESC",
-    "values exchanged": lambda rows: f"SELECT * REPLACE (lead(disease, 1, disease) OVER () AS disease) FROM ({rows})",
-    "other published values": lambda statement: f"SELECT * REPLACE ('*' AS age) FROM ({statement})",
-    "a value of another class": lambda statement: f"SELECT * REPLACE (min(age) OVER () AS age) FROM ({statement})",
-}  # fmt: skip
-
-
-@pytest.mark.whole
-@pytest.mark.parametrize("fault", WRITTEN_FAULTS)
-def test_a_table_with_other_rows_is_rolled_back(clinic: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def planned(publication: Any) -> Any:
-        statement = PLANNED(publication)
-        return Sql(WRITTEN_FAULTS[fault](statement)) if publication.kind == "release" else statement
-
-    with dbanon.connect() as con:
-        con.execute("CREATE TABLE visits AS SELECT 20 + i % 20 AS age, ['a', 'b', 'c', NULL][1 + i % 4] AS disease "
-                    "FROM range(80) AS r (i)")  # fmt: skip
-        dbanon.declare(con, "visits", age="quasi", disease="sensitive")
-        monkeypatch.setattr(plan, "statement", planned)
-        with pytest.raises((OutputDiffersError, dbanon.errors.UnstableSource)):
-            dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
-        assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
-        monkeypatch.undo()
-        assert dbanon.materialize(con, "safe", "mondrian", "visits", k=5).records == 80
-
-
-def test_metrics_for_the_custodian_roll_back_the_tables(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    con.execute("CREATE TABLE visits AS SELECT 20 + i % 20 AS age, 'a' AS disease FROM range(80) AS r (i)")
-    dbanon.declare(con, "visits", age="quasi", disease="sensitive")
-
-    def planned(publication: Any) -> Any:
-        statement = PLANNED(publication)
-        return (
-            f"SELECT * REPLACE (true AS published) FROM ({statement})" if publication.kind == "metrics" else statement
-        )
-
-    monkeypatch.setattr(plan, "statement", planned)
-    with pytest.raises(OutputDiffersError, match="it has metrics that are for the custodian only"):
-        dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
-    assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]

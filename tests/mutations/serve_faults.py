@@ -1,0 +1,58 @@
+"""Faults of the first check of readers' statements, with statements that show them."""
+
+from __future__ import annotations
+
+from .fault import Fault
+
+_FILE = "dbanon/serve/allowed.py"
+_TESTS = ("tests/serve/test_recorded_trees.py", "tests/serve/test_plan_checker.py")
+
+SERVE_FAULTS: dict[str, Fault] = {
+    "readers: casts are not looked into": Fault(
+        _FILE, 'return ("cast_type",)', 'return ("cast_type", "child")', _TESTS
+    ),
+    "readers: every name is a CTE": Fault(
+        _FILE, "(not schema and name in ctes)", "(not schema and name not in self.tables)", _TESTS
+    ),
+    "readers: samples": Fault(_FILE, '_NO_SETTINGS = ("sample", "at_clause")', '_NO_SETTINGS = ("at_clause",)', _TESTS),
+    "readers: a subquery has the fields of a constant": Fault(
+        _FILE,
+        'return ("value",) if kind == "CONSTANT" else ()',
+        'return ("value", "subquery") if kind in ("CONSTANT", "SUBQUERY") else ()',
+        _TESTS,
+    ),
+    "readers: several statements": Fault(
+        _FILE, 'if len(tree["statements"]) != 1:', 'if len(tree["statements"]) < 1:', _TESTS
+    ),
+    "readers: what a table function contains is not looked into": Fault(
+        _FILE, 'self._visit(called["children"], ctes, depth + 1)', "pass", _TESTS
+    ),
+    "readers: a table function may have ORDER BY": Fault(
+        _FILE, 'self._is(not any(extras), "A table function', 'self._is(True, "A table function', _TESTS
+    ),
+}
+
+HOSTILE: dict[str, tuple[str, ...]] = {
+    "readers: casts are not looked into": (
+        "SELECT (SELECT name FROM patients)::VARCHAR",
+        "SELECT CAST(getvariable('x') AS VARCHAR)",
+        "SELECT * FROM safe WHERE TRY_CAST((SELECT name FROM patients) AS INTEGER) IS NULL",
+    ),
+    "readers: every name is a CTE": ("FROM patients", "SELECT (SELECT name FROM patients)", "FROM duckdb_tables"),
+    "readers: samples": ("FROM safe USING SAMPLE 10%", "FROM safe TABLESAMPLE 10%"),
+    "readers: a subquery has the fields of a constant": (
+        "SELECT (SELECT name FROM patients)",
+        "SELECT * FROM safe WHERE n IN (SELECT length(name) FROM patients)",
+        "SELECT EXISTS (FROM read_text('/etc/passwd'))",
+    ),
+    "readers: several statements": ("SELECT 1; SELECT 2", "SELECT 1; FROM patients"),
+    "readers: what a table function contains is not looked into": (
+        "FROM unnest([(SELECT name FROM patients)])",
+        "FROM unnest([getvariable('x')])",
+    ),
+    "readers: a table function may have ORDER BY": (
+        "FROM unnest([1, 2] ORDER BY (SELECT name FROM patients))",
+        "FROM unnest([1, 2]) FILTER (WHERE (SELECT name FROM patients) = 'x')",
+    ),
+}
+"""For each fault statements that the first check accepts when it has the fault. The second check refuses them."""

@@ -1,0 +1,174 @@
+"""No reader can read what certificates omit: names, codes, labels and keys of a policy that are not published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.serving import Client, Server, needs_quack, serving
+
+import dbanon
+from dbanon.serve import published, tokens
+from dbanon.views import permissions
+from dbanon.views.permissions import Asking, Permission
+
+pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.views.warned.DisclosureWarning")]
+
+CANARY = "canary"
+"""Part of everything that no reader may see."""
+PRIVATE: dict[str, Any] = {
+    "withhold": ["canary_withheld"],
+    "missing": {"disease": ["CANARY_CODE"]},
+    "identifier": ["canary_identifier"],
+    "hierarchies": {"job": "canary_hierarchy"},
+    "top": {"age": 88},
+    "seed": 4711,
+    "exempt": {"disease": ["canary_exempt"]},
+}
+"""Parameters that name what readers may not know; the calls need not be possible."""
+
+
+def clinic_of_canaries(path: Path) -> Path:
+    """A database with one release and two permissions; all that is not published is named canary."""
+    with dbanon.connect(path) as con:
+        con.execute(
+            "CREATE TABLE patients AS SELECT i AS canary_person, 'canary_name_' || i AS canary_identifier, "
+            "'canary_value' AS canary_withheld, 'canary_free' AS canary_undeclared, (20 + (i * 7) % 50) AS age, "
+            "['carpenter', 'painter', 'nurse', 'doctor'][1 + i % 4] AS job, "
+            "CASE WHEN i % 20 = 19 THEN 'CANARY_CODE' ELSE ['flu', 'cold'][1 + i % 2] END AS disease "
+            "FROM range(120) AS r (i)"
+        )
+        con.execute("COMMENT ON TABLE patients IS 'canary_comment'; COMMENT ON COLUMN patients.age IS 'canary_comment'")
+        dbanon.load_hierarchy(
+            con,
+            "canary_hierarchy",
+            [
+                ["carpenter", "manual", "*"],
+                ["painter", "manual", "*"],
+                ["nurse", "care", "*"],
+                ["doctor", "care", "*"],
+                ["canary_job", "canary_trade", "*"],
+            ],
+        )
+        con.execute(
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('patients', 'canary_person', 'person'), "
+            "('patients', 'canary_identifier', 'identifier'), ('patients', 'age', 'quasi'), "
+            "('patients', 'job', 'quasi'), ('patients', 'disease', 'sensitive')"
+        )
+        con.execute("UPDATE dbanon.policy SET hierarchy = 'canary_hierarchy' WHERE column_name = 'job'")
+        con.execute(
+            "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM mondrian('patients', k=5, l=2, "
+            "missing=MAP {'disease': ['CANARY_CODE']})"
+        )
+        con.execute("COMMENT ON TABLE safe IS 'canary_comment'")
+        for reader in ("*", "alice"):
+            con.execute(
+                "INSERT INTO dbanon.permission (source, algorithms, k, parameters, reader) "
+                "VALUES ('patients', ['mondrian', 'kacpc'], 5, ?, ?)",
+                [json.dumps({"l": 2, **PRIVATE}), reader],
+            )
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    needs_quack()
+    database = clinic_of_canaries(tmp_path_factory.mktemp("canaries") / "clinic.duckdb")
+    tokens.add(tokens.file_of(database), "bob", "custodian")
+    with serving(database, "reader") as server:
+        yield server
+
+
+STATEMENTS = """
+FROM permissions()
+DESCRIBE FROM permissions()
+SUMMARIZE FROM permissions()
+SELECT * FROM permissions() AS p (a, b, c, d) WHERE d LIKE '%l%'
+FROM releases()
+FROM certificate('safe')
+FROM safe
+FROM safe_classes
+FROM safe_metrics
+FROM safe_certificate
+DESCRIBE safe
+SUMMARIZE safe
+SELECT DISTINCT job, disease FROM safe
+FROM mondrian('patients', k=5)
+FROM mondrian('patients', k=5, l=2)
+FROM kacpc('patients', k=7)
+FROM mondrian('patients', k=2)
+FROM mondrian('patients', k=5, withhold='x')
+FROM mondrian('patients', k=5, missing='x')
+FROM mondrian('nothing', k=5)
+FROM best('patients', k=5)
+FROM mondrian('patients', k='x')
+FROM dbanon.permitted
+FROM dbanon.asked
+FROM dbanon.served
+FROM dbanon.permitted_to('canary_reader')
+FROM duckdb_tables
+FROM duckdb_comments()
+FROM pg_description
+SELECT nope FROM safe
+SELECT canary FROM safe
+SELECT age::patients FROM safe
+SELECT midpoint(nope) FROM safe_certificate
+SELECT job::INTEGER FROM safe
+SELECT catalog_name, schema_name\\nFROM information_schema.schemata\\nWHERE catalog_name NOT IN ('system', 'temp')
+FROM certificate('nothing')
+""".strip().split("\n")
+
+
+def test_readers_see_no_canary(server: Server) -> None:
+    client = Client(server)
+    for statement in (*STATEMENTS, *_attach()):
+        try:
+            answer = json.dumps([[str(c) for c in row] for row in client.rows(statement)])
+        except Exception as error:  # what the reader is told of a refusal
+            answer = str(error).split("\n\nLINE ")[0]
+        own = statement.count(CANARY)  # a name that the reader wrote himself may be repeated
+        assert answer.lower().count(CANARY) <= own, (statement, answer)
+
+
+def _attach() -> list[str]:
+    """What ATTACH asks, word for word."""
+    from dbanon.serve.reader import CATALOG
+
+    return list(CATALOG)
+
+
+def test_permissions_show_bounds_only(server: Server) -> None:
+    shown = [("patients", ["mondrian", "kacpc"], 5, '{"l": 2}')]
+    assert Client(server).rows("FROM permissions()") == shown
+    described = Client(server).rows("SELECT column_name, column_type FROM (DESCRIBE FROM permissions())")
+    assert described == [
+        ("source", "VARCHAR"),
+        ("algorithms", "VARCHAR[]"),
+        ("k", "INTEGER"),
+        ("parameters", "VARCHAR"),
+    ]
+
+
+def test_the_served_copy_contains_no_canary(server: Server) -> None:
+    copies = published.current(published.folder_of(server.database))
+    assert copies is not None and copies.left_out == ()
+    content = copies.path.read_bytes().lower()
+    assert CANARY.encode() not in content
+
+
+def test_redacted_permissions_find_the_releases_of_their_calls() -> None:
+    mine = Permission("patients", ("kacpc",), 5, {"l": 2, **PRIVATE})
+    plain, other = Permission("patients", ("best",), 5), Permission("visits", ("kacpc",), 5, {"seed": 1})
+    listed = [mine, plain, other]
+    calls = [("kacpc", "patients", {"k": 7}), ("best", "patients", {"k": 5, "l": 3}), ("kacpc", "visits", {})]
+    askings = [permissions.allowed(listed, "alice", *call)[1] for call in calls]
+    forgotten = Asking.to("kacpc", "patients", {"k": 7, "l": 2, "withhold": ["canary_other"]})
+    redacted, found = permissions.redacted(listed, [*askings, forgotten])
+    assert [permissions.allowed(redacted, "alice", *call)[1] for call in calls] == found[:3]
+    assert len(set(found)) == 4
+    assert CANARY not in repr((redacted, found)).lower() and "seed" not in repr((redacted, found))
+    assert [p.said for p in redacted] == [p.said for p in listed]
+    assert [a.said for a in found[:3]] == [a.said for a in askings]

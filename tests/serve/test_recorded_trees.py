@@ -1,0 +1,63 @@
+"""The first check refuses hostile trees of DuckDB 1.5, which were recorded: on any DuckDB the tests can read them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from mutations.serve_faults import HOSTILE
+from support.reader_statements import TABLES
+from support.serving import KNOWN
+
+from dbanon import errors
+from dbanon.serve import allowed, reader
+
+pytestmark = pytest.mark.whole
+
+TREES: dict[str, Any] = json.loads(Path(__file__).with_name("recorded_trees.json").read_text(encoding="utf-8"))
+"""Trees by statement, as `recorded()` gives them on DuckDB 1.5."""
+STATEMENTS = sorted({statement for found in HOSTILE.values() for statement in found})
+ORDINARY = "SELECT n::VARCHAR, (SELECT max(n) FROM lab.tests) FROM safe, unnest([1, 2]) AS t (y) WHERE n IN (1, 2)"
+
+
+class PassedError(Exception):
+    """The tree was accepted."""
+
+
+def read(query: str, values: list[object]) -> str:
+    """Answer the first question of the check, for the tree; there is a second only for an accepted tree."""
+    if "json_deserialize_sql" in query:
+        raise PassedError
+    return json.dumps(TREES[str(values[0])])
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_hostile_trees_are_refused(statement: str) -> None:
+    with pytest.raises(errors.NotForReaders):
+        allowed.checked(statement, read, TABLES, reader.READING)
+
+
+@pytest.mark.parametrize("statement", HOSTILE["readers: samples"])
+def test_a_refused_sample_is_named(statement: str) -> None:
+    with pytest.raises(errors.NotForReaders, match="'sample'"):
+        allowed.checked(statement, read, TABLES, reader.READING)
+
+
+def test_an_ordinary_tree_is_accepted() -> None:
+    with pytest.raises(PassedError):
+        allowed.checked(ORDINARY, read, TABLES, reader.READING)
+
+
+@pytest.mark.skipif(not KNOWN, reason="the trees are those of another DuckDB")
+def test_the_trees_are_as_recorded() -> None:
+    assert recorded() == TREES
+
+
+def recorded() -> dict[str, Any]:
+    """The trees as this DuckDB gives them."""
+    with duckdb.connect() as con:
+        ask = "SELECT json_serialize_sql(?)"
+        return {s: json.loads(con.execute(ask, [s]).fetchall()[0][0]) for s in (*STATEMENTS, ORDINARY)}
