@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dbanon.policy import proposal
 from dbanon.source.catalog import Cursor, Source
 from dbanon.source.column_types import family, person_value
 from dbanon.sqltext.builtin import bound
@@ -75,6 +76,8 @@ def offers(cursor: Cursor, source: Source, column: str, person: str | None, k: i
         "codes": joined(text(code) for code in codes),
         "k": k,
         "top": Sql(str(TOP)),
+        "nearly": Sql(str(proposal.NEARLY)),
+        "few_rows": proposal.FEW_ROWS,
     }
 
     def row(template: str) -> tuple[Any, ...]:

@@ -81,6 +81,9 @@ def statement(call: Call) -> Sql:
             diagnosis=text(proposal.DIAGNOSIS),
             shapes={name: text(getattr(proposal, name)) for name in _SHAPES},
             keys=[c for c in columns if c["may_be_person"]],
+            named=[c for c in columns if c["is_named"]],
+            postal=text(proposal.POSTAL),
+            places=text(proposal.PLACES),
             neutral=[c for c in columns if c["is_neutral"]],
             withheld=Sql(WITHHELD),
             leaves=_leaves(call, known),
@@ -128,6 +131,10 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
         "generalizes": kind is not None or is_category(type_),
         "tells_persons": person_value(identifier(name), type_) is not None,
         "is_time": kind in ("date", "timestamp", "nanos", "time"),
+        "is_clock": kind == "time",
+        "is_measured": any((hints.count, hints.category, hints.quasi)),
+        "is_position": hints.coordinate is not None and kind in _CODED and kind not in _CALENDAR,
+        "is_named": any((hints.quasi, hints.sensitive)) and kind not in _CALENDAR,
         "coded_as": _CODED.get(kind or ""),
         "is_neutral": hints.neutral is not None,
         "may_be_person": any((hints.number, hints.subject, hints.key)),
@@ -139,6 +146,9 @@ def _column(place: int, name: str, type_: str) -> dict[str, object]:
 _CODED = dict.fromkeys(("integer", "huge", "decimal", "float"), "number")
 _CODED |= dict.fromkeys(("date", "timestamp", "nanos"), "date")
 """Which codes for missing values a family of types can have."""
+
+_CALENDAR = ("date", "timestamp", "nanos")
+"""Families that are published by months where the policy says nothing else."""
 
 
 def _number(kind: str | None, type_: str) -> Sql | None:

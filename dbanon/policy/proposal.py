@@ -41,6 +41,21 @@ PROSE_REPEATED = 0.02
 SENTENCES = 0.25
 """Share of values that end or go on as sentences do, from which a column is prose however often each repeats."""
 
+SHORT = 3
+"""Most characters of a number that says how many or how old, or of a code in a short list."""
+
+DEGREE_PARTS = 100
+"""Into so many parts a degree of latitude or longitude may be divided without being an address: a kilometre each."""
+
+POSTAL = "zip|post|plz|pocztow|^cep$|^cap$|^cp$|kodepos|pincode|индекс|邮编|郵編|郵便|우편|पिन"
+"""Words for a zip code: a text of its own for each record is still no key of people."""
+
+PLACES = "^(house|apt|apartment|haus|huis)"
+"""Words for a number of a house, which repeats and yet counts no people."""
+
+POSTAL_LENGTH = 10
+"""Most characters of a zip code."""
+
 FEW_VALUES = 50
 """Most values of a column that is published as it is by its name alone: departments, products, units. What has more is
 generalized."""
@@ -69,6 +84,7 @@ PATTERNS = {
     r"|(\+|00)\d{1,3}([ ./()-]{0,2}\d{1,5}){2,6}"
     r"|\(?0\d{1,5}\)?( ?[/-] ?| )\d{2,8}([ -]\d{2,5}){0,4}|0\d{9,10}|1[3-9]\d{9}",
     "web addresses": r"(?i)(https?|ftp)://\S+",
+    "coordinates": r"(?i)(POINT ?)?\(?-?\d{1,3}\.\d{2,}[,;]? ?-?\d{1,3}\.\d{2,}\)?",
     "UUIDs": r"(?i)[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}",
     "IP addresses": r"(\d{1,3}\.){3}\d{1,3}",
 }

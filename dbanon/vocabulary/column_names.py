@@ -16,9 +16,12 @@ class Named:
     """The words in a column's name that speak for a role; None where nothing does.
 
     `number`: a number that a person has for life; `direct`: a name, an address, what reaches a person; `prose`: free
-    text; `subject`: the key of a person; `key`: a key of whatever; `sensitive` and `quasi`: as the roles; of these,
-    `proper` says that values may be written as names are (places, professions), `event` that it is only when or how
-    something happened; `neutral`: an establishment, a thing or a measurement, and nothing else.
+    text; `subject`: the key of a person; `key`: a key or a number of whatever, wherever in the name it occurs;
+    `count`: such a number that may say how many; `category`: a kind of thing, whose key is a code of a list;
+    `coordinate`: a position on earth; `sensitive` and `quasi`: as the roles; of these, `proper` says that values may be
+    written as names are (places, professions), `event` that it is only when or how something happened; `neutral`: an
+    establishment, a thing or a measurement, and nothing else; `ambiguous`: a word that would be generalized in one
+    language and published unchanged in another.
     """
 
     number: str | None = None
@@ -26,18 +29,30 @@ class Named:
     prose: str | None = None
     subject: str | None = None
     key: str | None = None
+    count: str | None = None
+    category: str | None = None
+    coordinate: str | None = None
     sensitive: str | None = None
     quasi: str | None = None
     proper: str | None = None
     event: str | None = None
     neutral: str | None = None
+    ambiguous: str | None = None
 
 
 HINTS = tuple(field.name for field in fields(Named))
 
 _QUASI = ("trait", "proper", "event")
-_THINGS = frozenset({"sensitive", "neutral", *_QUASI})
+_UNCHANGED = ("sensitive", "neutral")
+_THINGS = frozenset({*_UNCHANGED, "coordinate", *_QUASI})
 """What a word can be about that is no person."""
+
+GROUPS = {
+    **dict.fromkeys(("number", "full", "name", "direct", "prose", "subject", "key", "count"), "withheld"),
+    **dict.fromkeys(("coordinate", *_QUASI), "generalized"),
+    **dict.fromkeys(_UNCHANGED, "unchanged"),
+}
+"""How columns are published that are named by words of a kind; of the other kinds nothing follows."""
 
 
 def words(name: str) -> tuple[str, ...]:
@@ -49,8 +64,11 @@ def words(name: str) -> tuple[str, ...]:
     apart = re.sub(
         r"(?<=[a-zß-ÿ])(?=[A-ZÀ-Þ])|(?<=[A-ZÀ-Þ])(?=[A-ZÀ-Þ][a-zß-ÿ])", " ", unicodedata.normalize("NFC", name)
     )
-    letters = "".join(c if unicodedata.category(c)[0] in "LM" else " " for c in apart)
+    letters = "".join(c if unicodedata.category(c)[0] in "LM" else " " for c in _NUMBER_SIGN.sub(" no ", apart))
     return tuple(_plain(word) for word in letters.split())
+
+
+_NUMBER_SIGN = re.compile("[#№]|[Nn][°º]")
 
 
 def named(name: str) -> Named:
@@ -71,18 +89,21 @@ def named(name: str) -> Named:
 
     thing = any(kinds[part] & _THINGS for part in meant)
     called = first("name") is not None and (first("subject") is not None or (only("name") and not thing))
-    keyed = bool(meant) and ("key" in kinds[meant[-1]] or "key" in kinds[meant[0]])
     return Named(
         number=first("number"),
         direct=first("full") or (" ".join(meant) if called else None) or first("direct"),
         prose=first("prose"),
         subject=" ".join(meant) if first("subject") and only("subject", "key") and not thing else None,
-        key=first("key") if keyed else None,
+        key=first("key", "count"),
+        count=first("count") if len(meant) > 1 and "count" in kinds[meant[0]] else None,
+        category=first("category") if first("key") else None,
+        coordinate=first("coordinate"),
         sensitive=first("sensitive"),
         quasi=first(*_QUASI),
         proper=first("proper"),
         event=None if first("trait", "proper") else first("event"),
-        neutral=first("neutral") if only("neutral", "name", "key", "generic") else None,
+        neutral=first("neutral") if only("neutral", "name", "key", "count", "generic", "category") else None,
+        ambiguous=next((part for part in meant if is_ambiguous(part)), None),
     )
 
 
@@ -99,23 +120,43 @@ _ACCENTS = re.compile("(?<!и)[\u0300-\u036f]")
 """Of Cyrillic, й is a letter of its own."""
 
 
+@dataclass(frozen=True)
+class Match:
+    """A word of the vocabulary that a word of a name is (`is_whole`) or holds; `stem` is what they share."""
+
+    kind: str
+    language: str
+    stem: str
+    is_whole: bool
+
+
 @cache
-def _vocabulary() -> tuple[dict[str, frozenset[str]], tuple[tuple[str, re.Pattern[str]], ...]]:
-    """The kinds of each word that stands for itself, and for each kind a pattern of the others."""
-    whole: dict[str, set[str]] = {}
-    patterns: list[tuple[str, re.Pattern[str]]] = []
+def _vocabulary() -> tuple[dict[str, tuple[Match, ...]], tuple[tuple[re.Pattern[str], Match], ...]]:
+    """The matches of each word that is listed for itself, and a pattern of each of the others with its match."""
+    whole: dict[str, tuple[Match, ...]] = {}
+    patterns: list[tuple[re.Pattern[str], Match]] = []
     for kind, listed in VOCABULARY.items():
-        parts: list[str] = []
-        for word in (w for w in listed.split() if not w.endswith(":")):
-            plain = _plain(word.strip("*"))
-            if _JOINED.search(plain):
-                parts.append(f".*{re.escape(plain)}.*")
-            elif "*" in word:
-                parts.append(f"{'.*' * word.startswith('*')}{re.escape(plain)}{'.*' * word.endswith('*')}")
+        language = ""
+        for word in listed.split():
+            if word.endswith(":"):
+                language = word[:-1]
+                continue
+            stem = _plain(word.strip("*"))
+            starts, ends = ("*", "*") if _JOINED.search(stem) else (word[0], word[-1])
+            match = Match(kind, language, stem, "*" not in (starts, ends))
+            if not match.is_whole:
+                pattern = f"{'.*' if starts == '*' else ''}{re.escape(stem)}{'.*' if ends == '*' else ''}"
+                patterns.append((re.compile(pattern), match))
             else:
-                whole.setdefault(plain, set()).add(kind)
-        patterns.append((kind, re.compile("|".join(parts) or r"(?!)")))
-    return {word: frozenset(kinds) for word, kinds in whole.items()}, tuple(patterns)
+                whole[stem] = (*whole.get(stem, ()), match)
+    return whole, tuple(patterns)
+
+
+@cache
+def _any_stem() -> re.Pattern[str]:
+    """What a word holds that matches any pattern: comparing each pattern with each word costs more."""
+    stems = {match.stem for _, match in _vocabulary()[1]}
+    return re.compile("|".join(map(re.escape, sorted(stems))))
 
 
 _JOINED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -123,16 +164,49 @@ _JOINED = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 _DIGRAPHS = (("ae", "a"), ("oe", "o"), ("ue", "u"))
 
+_KEY_ENDS = re.compile(r"(.{3,})(?:ids?|no|nr|nbr|num|numb|key|ref|pk)|(?:id|no|nr|num)(.{4,})")
+"""A word that is written together with a word for a key, as in `planno`, where the rest is a word of its own."""
+
+
+@cache
+def all_matches(word: str) -> tuple[Match, ...]:
+    """Every word of the vocabulary that a word is or holds. `groesse` is read as `grosse`, too."""
+    whole, patterns = _vocabulary()
+    spelled = {word, functools.reduce(lambda w, pair: w.replace(*pair), _DIGRAPHS, word)}
+    listed = [match for w in spelled for match in whole.get(w, ())]
+    if any(_any_stem().search(w) for w in spelled):
+        listed += [match for pattern, match in patterns if any(pattern.fullmatch(w) for w in spelled)]
+    return tuple(listed)
+
+
+def matches(word: str) -> tuple[Match, ...]:
+    """The matches that count: what a word stands for by itself, else what it holds, but for what a longer match
+    explains, as that of `postnummer` explains its `nummer`."""
+    found = all_matches(word)
+    if own := tuple(match for match in found if match.is_whole):
+        return own
+    stems = {match.stem for match in found}
+    return tuple(m for m in found if not any(m.stem != longer and m.stem in longer for longer in stems))
+
 
 @cache
 def _kinds(word: str) -> frozenset[str]:
-    """What a word can be: what it stands for by itself, else what it holds. `groesse` is read as `grosse`, too."""
-    whole, patterns = _vocabulary()
-    spelled = {word, functools.reduce(lambda w, pair: w.replace(*pair), _DIGRAPHS, word)}
-    found = [whole[w] for w in spelled if w in whole]
-    if found:
-        return frozenset().union(*found)
-    return frozenset(kind for kind, pattern in patterns if any(pattern.fullmatch(w) for w in spelled))
+    """What a word can be."""
+    found = matches(word)
+    kinds = {match.kind for match in found}
+    if not any(match.is_whole for match in found) and (joined := _KEY_ENDS.fullmatch(word)):
+        rest = next(part for part in joined.groups() if part)
+        if {match.kind for match in matches(rest)} & {*_THINGS, "subject", "generic"}:
+            kinds.add("key")
+    return frozenset(kinds)
+
+
+def is_ambiguous(word: str) -> bool:
+    """Whether a word is published generalized by what it means in one language, unchanged by what in another."""
+    found = matches(word)
+    generalized = {match.language for match in found if GROUPS.get(match.kind) == "generalized"}
+    unchanged = {match.language for match in found if GROUPS.get(match.kind) == "unchanged"}
+    return bool(generalized and unchanged) and not generalized & unchanged
 
 
 def affinity(column: str, hierarchy: str) -> int:

@@ -10,174 +10,38 @@ stands where it tells a reader less, or not at all.
 
 from __future__ import annotations
 
-VOCABULARY = {
-    # Numbers that a person has for life.
-    "number": """
-        en: ssn mrn nhs nino nin hic mbi sin aadhaar aadhar taxid tin emirates
-        de: *sozialversicherung* *steuernummer* *steuerid* steueridentifikation* svnr *versichertennummer*
-            *krankenversicherungsnummer* *ausweis* personalausweis*
-        fr: nir insee cni *securitesociale*
-        es: dni nie nif curp rut cedula nss rfc
-        pt: cpf rg nif sus cns
-        it: fiscale codicefiscale cf
-        nl: bsn burgerservicenummer sofinummer rijksregister*
-        pl: pesel nip dowod*
-        nordic: personnummer* fodselsnummer* cpr hetu
-        ru: inn snils *снилс* инн *паспорт* pasport*
-        tr: tckn tckimlik kimlik tcno
-        id: nik ktp npwp
-        zh: 身份证 身份證 社保号 护照 shenfenzheng*
-        ja: マイナンバー 個人番号 保険証
-        ko: 주민등록 주민번호 여권
-        ar: *الهوية* *هوية* *جواز*
-        hi: *आधार* pan
+from dbanon.vocabulary.identifying_words import IDENTIFYING_WORDS
+
+VOCABULARY = IDENTIFYING_WORDS | {
+    # Where on earth something is, as numbers. Precise ones are an address.
+    "coordinate": """
+        en: lat lats lon lons lng lngs long latitude* longitude* *latitude *longitude latlon* latlng* lonlat* coord*
+            *coords geo geoloc* geohash* geom geometry* geopoint* geocode* gps easting* northing* utm wgs pluscode*
+        de: *breitengrad* *langengrad* *koordinat* rechtswert* hochwert*
+        fr: *coordonn*
+        es: latitud* longitud* *coordenad*
+        pt: *coordenad*
+        it: latitudin* longitudin* *coordinat*
+        nl: *breedtegraad* *lengtegraad* *coordina*
+        pl: szerokosc* dlugosc* wspolrzedn*
+        nordic: breddgrad* breddegrad* langdgrad* lengdegrad* laengdegrad* leveysaste* pituusaste* *koordinat*
+        ru: *широт* *долгот* *координат* shirot* dolgot*
+        uk: *широт* *довгот* *координат*
+        tr: enlem* boylam* *koordinat*
+        id: lintang* bujur* *koordinat*
+        el: πλατος* μηκος* συντεταγμεν*
+        zh: 纬度 緯度 经度 經度 坐标 座標 weidu jingdu
+        ja: 緯度 経度 ido keido
+        ko: 위도 경도 좌표 wido gyeongdo
+        ar: *احداثي*
+        hi: *अक्षांश* *देशांतर*
         """,
-    # Names that are a person's without another word.
-    "full": """
-        en: surname* forename* firstname* lastname* fullname* maidenname* username* middlename* givenname*
-            familyname* nickname* firstnm lastnm patname patientname* ptname fname lname
-        de: nachname* vorname* familienname* zuname* rufname* geburtsname* patientenname* kundenname*
-            mitarbeitername* nachnam* versichertenname* arztname* anrede
-        fr: prenom* patronym*
-        es: apellido* nombrecompleto primerapellido
-        pt: sobrenome* apelido*
-        it: cognom*
-        nl: achternaam* voornaam* voorletters roepnaam tussenvoegsel
-        pl: nazwisk* imie imiona
-        nordic: efternam* fornam* etternavn* fornavn* sukunimi etunimi
-        ru: fio *фио* *фамили* *отчеств* familiya* familia* imya otchestvo*
-        uk: прізвищ* *батькові*
-        tr: soyad* soyisim* adsoyad* isim
-        id: namalengkap namadepan namabelakang
-        cs: prijmeni jmeno
-        hu: vezeteknev keresztnev
-        ro: prenume nume
-        el: ονομα* επωνυμ*
-        vi: hoten
-        zh: 姓名 姓氏 患者名 客户名 xingming
-        ja: 氏名 名前 お名前 フリガナ ふりがな カナ氏名 shimei namae furigana
-        ko: 이름 성명 성함 ireum seongmyeong
-        ar: *اسم* *الاسم* *لقب*
-        hi: *नाम* *उपनाम*
-        """,
-    # A name: whose, other words say. Alone it is a person's.
-    "name": """
-        en: name names first last maiden given family middle nick full initials salutation preferred legal suffix
-            prefix nm
-        de: name namen *name *namen titel initialen
-        fr: nom noms initiales
-        es: nombre nombres iniciales
-        pt: nome nomes iniciais
-        it: nome nomi iniziali
-        nl: naam namen *naam
-        pl: nazwa
-        nordic: namn navn nimi
-        ru: imena имя имени наименован* инициал*
-        tr: ad adi adlari
-        id: nama
-        hi: naam
-        ar: ism
-        vi: ten
-        """,
-    # What reaches or marks a person.
-    "direct": """
-        en: passport* licence license drivers email* mail mails *phone* tel telephone* mobile* cell cellphone fax
-            *address* addr street* url urls website homepage ip ipaddr* mac iban bic card cardno creditcard* vin
-            plate login* logon password* passwd pwd photo* picture portrait signature* fingerprint* biometric*
-            account* acct contact* imei imsi msisdn cookie* session* deviceid whatsapp telegram skype twitter
-            facebook instagram house housenumber apt apartment doctor* physician* nurse* clerk* cashier* guardian*
-            emergencycontact kin handle author* surgeon* therapist* teacher* referer referrer
-        de: *telefon* *handy* *mobil* *adress* *anschrift* *strasse* str hausnr *hausnummer* *konto* *kennzeichen*
-            *unterschrift* *passwort* *benutzer* *ansprechpartner* *angehorig* arzt *arzte* *arztin* hausarzt*
-            behandler* betreuer* vormund* *lehrer* sachbearbeiter*
-        fr: courriel* *adresse* rue voie *portable* medecin* infirmier* compte* tuteur*
-        es: correo* *direccion* calle domicilio* telefono* movil celular* medico cuenta* tutor* enfermer*
-        pt: *endereco* rua logradouro* celular telemovel correio conta medica
-        it: indirizzo* via cellulare* posta recapito* medici conto infermier*
-        nl: *adres* straat* huisnummer* *telefoon* mobiel* rekening* arts huisarts
-        pl: *adres* ulica nrtelefonu komork* lekarz* konto
-        nordic: *adress* gata gade vej tlf mobil lakare laege
-        ru: *адрес* *телефон* *почта* *улица* *врач* adres* telefon* ulitsa vrach*
-        tr: adres* telefon* cep eposta* sokak cadde hekim* doktor*
-        id: alamat* telepon* telp hp surel jalan dokter*
-        cs: ulice lekar*
-        vi: diachi dienthoai
-        zh: 电话 電話 手机 手機 邮箱 郵箱 住址 地址 账号 账户 医生 醫師 联系人 联系方式 dianhua* shouji* dizhi*
-            youxiang* yisheng
-        ja: 住所 携帯 メール 番地 口座 担当医 医師 連絡先 jusho denwa*
-        ko: 주소 전화 휴대폰 이메일 계좌 연락처 의사 juso jeonhwa*
-        ar: *عنوان* *هاتف* *جوال* *بريد* *طبيب* hatif* unwan*
-        hi: *पता* *फोन* *मोबाइल* *चिकित्सक* pata
-        """,
-    # Free text.
-    "prose": """
-        en: comment* remark* note notes *notes freetext free narrative* memo* message* observation* anamnes* history
-            summary letter* feedback review reviews complaint* transcript* conversation* body annotation*
-        de: *bemerkung* *kommentar* *anmerkung* *notiz* *freitext* *hinweis* *beschreibung* *verlauf* *brief*
-            *nachricht* *vermerk* *beschwerde* *zusatz*
-        fr: remarque* commentaire* libre message* lettre* courrier
-        es: comentario* observacion* nota notas mensaje* texto
-        pt: comentario* observac* obs anotac* mensagem* texto
-        it: commento commenti osservazion* nota note annotazion* messaggi* testo
-        nl: opmerking* commentaar* notitie* toelichting* bericht*
-        pl: uwagi uwaga komentarz* notatk* opis* wiadomosc*
-        nordic: kommentar* anteckning* bemaerkning* merknad* huomautus*
-        ru: *коммент* *примечан* *заметк* *описан* *сообщен* kommentari* primechani*
-        tr: aciklama* yorum* mesaj* notlar
-        id: catatan* keterangan* komentar* pesan*
-        cs: poznamk*
-        hu: megjegyz*
-        vi: ghichu
-        zh: 备注 備註 评论 說明 说明 留言 描述 意见 病史 beizhu pinglun
-        ja: 備考 コメント メモ 所見 感想 自由記述 biko
-        ko: 비고 메모 의견 댓글 소견
-        ar: *ملاحظ* *تعليق* mulahazat
-        hi: *टिप्पणी* *विवरण*
-        """,
-    # People whose data these are.
-    "subject": """
-        en: patient* person persons people subject member customer* client clients employee* student* user users
-            respondent* participant* beneficiary insured citizen resident voter donor applicant individual
-            individuals pupil* tenant borrower claimant* subscriber* policyholder* cardholder* passenger* guest
-            candidate candidates pt pat
-        en: pid patid ptid custid userid uid personid empid patno custno memberid kd
-        de: *patient* *kunde* *mitarbeiter* *schuler* *person* *versicherte* *mitglied* *teilnehmer* *burger*
-            *einwohner* *mieter* *proband* *klient* *beschaftigte*
-        fr: patient* personne* client* salarie* employe* eleve* etudiant* assure* usager* adherent* beneficiaire*
-        es: paciente* persona* cliente* empleado* alumno* estudiante* usuario* asegurado* socio*
-        pt: paciente* pessoa* cliente* funcionario* aluno* estudante* usuario* segurado* utente*
-        it: paziente* pazienti persona* cliente clienti dipendent* alunno alunni student* utente* assicurat*
-        nl: patient* persoon* klant* medewerker* leerling* student* gebruiker* verzekerde* client* deelnemer*
-        pl: pacjent* osoba osoby klient* pracownik* uczen ucznia student* uzytkownik* ubezpiecz*
-        nordic: patient* pasient* kund* kunde* elev* anstall* bruker* bruger* asiakas* potilas*
-        ru: *пациент* *клиент* *сотрудник* *работник* *ученик* *студент* *пользовател* patsient* klient* sotrudnik*
-        tr: hasta* musteri* calisan* ogrenci* kisi* kullanici* sigortali*
-        id: pasien* pelanggan* karyawan* siswa* mahasiswa* pengguna* peserta* nasabah*
-        zh: 患者 病人 客户 客戶 员工 學生 学生 用户 会员 个人 受试者 huanzhe bingren kehu yonghu
-        ja: 患者 顧客 社員 生徒 会員 利用者 被験者 kanja kokyaku
-        ko: 환자 고객 직원 학생 회원 사용자 hwanja
-        ar: *مريض* *عميل* *موظف* *طالب* marid
-        hi: *मरीज* *रोगी* *ग्राहक* *छात्र* rogi marij
-        """,
-    # What tells records apart.
-    "key": """
-        en: id ids nbr no nr num number key uuid guid rowid identifier pk serial ref reference *id
-        de: nummer *nummer *nr kennung* *kennung lfd laufende schlussel* aktenzeichen* *fallnummer* fallnr
-        fr: numero* identifiant* matricule* cle no
-        es: numero* identificador* clave folio expediente*
-        pt: numero* identificador* matricula* codigo prontuario*
-        it: numero* identificativo* chiave matricola* codice
-        nl: nummer* *nummer sleutel
-        pl: numer* identyfikator*
-        nordic: nummer* lopenr*
-        ru: *номер* *идентификатор* *ключ* nomer*
-        tr: no numara* *numarasi sira
-        id: nomor* kode no
-        zh: 编号 編號 序号 号码 號碼 病历号 住院号 门诊号 学号 工号 主键 bianhao
-        ja: 番号 識別子 bango
-        ko: 번호 아이디 식별자 beonho
-        ar: *رقم* *معرف* raqm
-        hi: *संख्या* *क्रमांक*
+    # Words that hold one of these lists by accident.
+    "accident": """
+        en: paid unpaid prepaid postpaid valid invalid fluid solid liquid rapid bid grid mid humid void avoid hybrid
+            acid amino thyroid steroid steroids opioid opioids calendar* balloon* saloon* learning* market* destination*
+            donation* combination* termination* coordination* alternation* explanation* imagination* origination*
+            mandatory mandate* validate* conditioning* conditional* unconditional* lilac* excursion*
         """,
     # What must not be learned.
     "sensitive": """
@@ -232,7 +96,7 @@ VOCABULARY = {
         pt: idade *nascimento* nasc sexo genero civil altura peso obito* filhos raca
         it: eta *nascita* nato nata sesso genere civile altezza peso decess* figli
         nl: leeftijd* *geboorte* geslacht* burgerlijk* lengte gewicht overleden* kinderen
-        pl: wiek *urodzeni* plec stan wzrost waga zgon* dzieci
+        pl: wiek lat *urodzeni* plec stan wzrost waga zgon* dzieci
         nordic: alder *fodelse* *fodsel* kon kjonn civilstand* hojd vikt syntyma* ika sukupuoli
         ru: *возраст* *рожден* пол *семейн* рост вес vozrast* rozhd* pol
         tr: yas yasi *dogum* cinsiyet* *medeni* boy kilo olum*
@@ -252,8 +116,8 @@ VOCABULARY = {
     "proper": """
         en: zip zip5 zipcode* postal* postcode* city cities town towns village* state states county country
             countries region* district* province* *municipal* *nation* *citizenship* citizen* *educat* *degree*
-            *occupation* *profession* *workclass* employment* *language* job jobs work latitude* longitude* lat lon
-            lng latlon geo location place birthplace* neighbourhood* neighborhood* borough* parish* school*
+            *occupation* *profession* *workclass* employment* *language* job jobs work
+            location* place birthplace* neighbourhood* neighborhood* borough* parish* school*
             university* college* employer* company companies industry sector origin residence* area
         de: plz *postleitzahl* ort wohnort* *stadt* stadte *gemeinde* *bezirk* *kreis* land lander *bundesland*
             *staats* *herkunft* *beruf* *tatigkeit* *bildung* *abschluss* *arbeitgeber* *sprache* *region*
@@ -338,11 +202,10 @@ VOCABULARY = {
         ar: *مستشفى* *قسم* *منتج* *كمية* *سعر* mustashfa
         hi: *अस्पताल* *विभाग* *उत्पाद* *मात्रा* *मूल्य* aspatal
         """,
-    # What kind of thing is said of another word.
-    "generic": """
-        en: type types status flag value values class kind level group current main primary secondary count counts
-            source disposition total avg average min max sum medical
-        de: art typ kennzahl anzahl
+    # A kind of thing, of which a list has a code each.
+    "category": """
+        en: type types status kind class group disposition source category
+        de: art typ
         fr: type statut
         es: tipo estatus
         pt: tipo
@@ -351,6 +214,12 @@ VOCABULARY = {
         ru: тип tip
         tr: turu
         id: jenis
+        """,
+    # What else is said of another word.
+    "generic": """
+        en: flag value values level main primary secondary count counts total avg average min max sum medical
+            current
+        de: kennzahl anzahl
         """,
     # Words that join others.
     "filler": """

@@ -115,7 +115,7 @@ fact AS MATERIALIZED (
         {% for hint, word in c.hints.items() %}{{ word }}::VARCHAR AS named_{{ sql(hint) }}, {% endfor %}
         v.*,
         {% if c.number %}o.middle, o.wild, o.records AS outside,{% else %}NULL::INTEGER AS middle, 0 AS wild, NULL::BIGINT AS outside,{% endif %}
-        {{ c.is_time }} AS is_time
+        {{ c.is_time }} AS is_time, {{ c.is_clock }} AS is_clock, {{ c.is_position }} AS is_position
     FROM (
         SELECT
             coalesce(sum(records), 0)::BIGINT AS records,
@@ -124,7 +124,15 @@ fact AS MATERIALIZED (
             coalesce(sum(records) FILTER (WHERE value IS NULL), 0)::BIGINT AS missing,
             count(*) FILTER (WHERE records = 1) AS uniques,
             coalesce(sum(records) FILTER (WHERE records < {{ limits.RARE }}), 0)::BIGINT AS rare,
-            sum(records::DOUBLE * (records - 1)) AS alike
+            sum(records::DOUBLE * (records - 1)) AS alike,
+            {% if c.is_measured %}max(length(CAST(value AS VARCHAR))){% else %}NULL::BIGINT{% endif %} AS longest,
+            {% if c.is_position %}
+            bool_and(abs({{ c.number }}) <= 180) AS is_in_degrees,
+            bool_and(abs({{ c.number }} * {{ limits.DEGREE_PARTS }} - round({{ c.number }} * {{ limits.DEGREE_PARTS }})) < 1e-6) AS is_coarse,
+            bool_and({{ c.number }} = round({{ c.number }})) AS is_integral
+            {% else %}
+            false AS is_in_degrees, false AS is_coarse, false AS is_integral
+            {% endif %}
         FROM value_{{ c.i }}
     ) AS v{% if c.number %}, outside_{{ c.i }} AS o{% endif %}
     {% if not loop.last %}UNION ALL{% endif %}

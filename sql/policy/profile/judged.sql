@@ -18,7 +18,19 @@ measured AS (
         coalesce(f.is_wordy AND (
             own >= {{ limits.PROSE_SHARE }}
             OR (f.distinct_values >= {{ limits.PROSE_TEXTS }} AND own >= {{ limits.PROSE_REPEATED }})
-        ) OR (f.sentences >= {{ limits.SENTENCES }} AND f.distinct_values >= {{ limits.RARE }}), false) AS is_prose
+        ) OR (f.sentences >= {{ limits.SENTENCES }} AND f.distinct_values >= {{ limits.RARE }}), false) AS is_prose,
+        filled >= {{ limits.FEW_ROWS }} AND own >= {{ limits.NEARLY }} AS is_nearly_unique,
+        {# How many, as in number of children, and codes of a short list, as in admission_type_id, are no keys. #}
+        f.longest <= {{ limits.SHORT }} AND own < {{ limits.NEARLY }} AS is_short,
+        CASE
+            WHEN f.named_count IS NOT NULL AND is_short AND (f.distinct_values <= {{ limits.FEW_VALUES }} OR own < {{ limits.KEY_SHARE }}) THEN NULL
+            WHEN f.named_category IS NOT NULL AND is_short AND f.distinct_values <= {{ limits.FEW_VALUES }} AND own < {{ limits.KEY_SHARE }} THEN NULL
+            ELSE f.named_key
+        END AS id_word,
+        {# Zip codes and words that a hierarchy knows are published as * where each is rare; ages in small tables differ by chance. #}
+        f.is_text AND f.longest <= {{ limits.POSTAL_LENGTH }} AND regexp_matches(f.named_quasi, {{ postal }}) AS is_postal,
+        is_nearly_unique AND NOT coalesce(is_postal, false) AND NOT coalesce(f.is_text AND fits, false)
+            AND NOT coalesce(f.longest <= {{ limits.SHORT }} AND filled < {{ limits.WHOLE_ROWS }}, false) AS is_telling_alone
     FROM fact AS f
     LEFT JOIN hierarchy AS h USING (place)
 ),
@@ -29,9 +41,9 @@ keyed AS (
         *,
         CASE
             WHEN distinct_values < 2 OR distinct_values >= {{ limits.NEARLY }} * filled OR NOT tells_persons THEN NULL
-            WHEN named_subject IS NOT NULL AND (own >= {{ limits.KEY_SHARE }} OR (named_key IS NOT NULL AND distinct_values >= {{ limits.KEYS }})) THEN 1
+            WHEN named_subject IS NOT NULL AND (own >= {{ limits.KEY_SHARE }} OR (id_word IS NOT NULL AND distinct_values >= {{ limits.KEYS }})) THEN 1
             WHEN named_number IS NOT NULL THEN 2
-            WHEN named_key IS NOT NULL AND named_quasi IS NULL AND named_sensitive IS NULL AND own >= {{ limits.KEY_SHARE }}
+            WHEN id_word IS NOT NULL AND named_quasi IS NULL AND named_sensitive IS NULL AND NOT coalesce(regexp_matches(named_direct, {{ places }}), false) AND own >= {{ limits.KEY_SHARE }}
                 AND (is_keylike OR is_whole) AND filled >= {{ limits.FEW_ROWS }} THEN 3
         END AS person_rank
     FROM measured
@@ -63,6 +75,24 @@ few AS MATERIALIZED (
     SELECT NULL::INTEGER AS place, 0 AS in_few WHERE false
     {% endfor %}
 ),
+-- One row per column that its name would publish: whether nearly all of its values belong to one person each.
+single AS MATERIALIZED (
+    {% if keys %}
+    {% for c in named %}
+    SELECT {{ c.i }} AS place, count(*) >= {{ limits.FEW_ROWS }} AND count(*) FILTER (WHERE first_person = last_person) >= {{ limits.NEARLY }} * count(*) AS is_one_person_each
+    FROM (
+        SELECT min(who) AS first_person, max(who) AS last_person
+        FROM (SELECT c{{ c.i }} AS value, {{ who }} AS who FROM source)
+        WHERE value IS NOT NULL AND EXISTS (FROM chosen)
+        GROUP BY value
+    )
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+    {% endif %}
+    {% if not (keys and named) %}
+    SELECT NULL::INTEGER AS place, false AS is_one_person_each WHERE false
+    {% endif %}
+),
 -- A row a column: the proposed role, and why.
 decided AS MATERIALIZED (
     SELECT
@@ -76,12 +106,11 @@ decided AS MATERIALIZED (
                 ['identifier', 'its name says ' || coalesce(named_number, named_direct)]
             WHEN named_prose IS NOT NULL THEN ['identifier', 'its name says ' || named_prose || ': free text, which may name people']
             WHEN records > 0 AND filled = 0 THEN ['{{ withheld }}', 'review: it has no values']
-            WHEN coalesce(named_subject, named_key) IS NOT NULL AND (records = 0 OR own >= {{ limits.NEARLY }})
-                AND named_quasi IS NULL AND named_sensitive IS NULL THEN
-                ['identifier', 'its name says ' || coalesce(named_subject, named_key)
-                    || CASE WHEN records > 0 THEN ', and nearly every record has a value of its own' ELSE '' END]
-            WHEN named_event IS NOT NULL AND named_key IS NOT NULL AND distinct_values > {{ limits.FEW_VALUES }} AND own >= {{ limits.KEY_SHARE }} THEN
-                ['identifier', 'its name says ' || named_key || ', and its values are many']
+            {# The day of a visit that has a number is still a day. #}
+            WHEN (id_word IS NOT NULL AND NOT (is_date AND NOT is_clock AND named_quasi IS NOT NULL))
+                OR (named_subject IS NOT NULL AND (records = 0 OR own >= {{ limits.NEARLY }})) THEN
+                ['identifier', 'its name says ' || coalesce(named_subject, id_word)
+                    || CASE WHEN own >= {{ limits.NEARLY }} THEN ', and nearly every record has a value of its own' ELSE '' END]
             WHEN form IS NOT NULL THEN ['identifier', 'its values look like ' || form]
             WHEN contact_share >= {{ limits.CONTACTS }} OR (contacts > 0 AND named_quasi IS NULL) THEN
                 ['identifier', 'some of its texts hold telephone numbers or e-mail addresses']
@@ -90,13 +119,29 @@ decided AS MATERIALIZED (
                 AND (named_quasi IS NOT NULL OR distinct_values > {{ limits.FEW_VALUES }})) THEN
                 ['identifier', 'its values are written as names of people are']
             {# What happened when is known to who was there, be it the day of a diagnosis. #}
+            WHEN is_clock AND is_telling_alone THEN ['identifier', 'nearly every record has a time of its own']
             WHEN is_date AND generalizes AND filled > 0 THEN ['quasi', 'its values are dates or times']
-            WHEN named_sensitive IS NOT NULL AND filled >= {{ limits.FEW_ROWS }} AND own >= {{ limits.NEARLY }} THEN
-                ['{{ withheld }}', 'review: its name says ' || named_sensitive
-                    || ', and nearly every record has a value of its own, by which it would be found']
+            WHEN named_coordinate IS NOT NULL AND records = 0 THEN
+                ['{{ withheld }}', 'review: its name says ' || named_coordinate || ', and there are no records that show how precise it is']
+            {# What is a position in one language and a wage in another, its values tell. #}
+            WHEN named_coordinate IS NOT NULL AND (named_ambiguous IS NULL OR is_in_degrees) AND (named_ambiguous IS NULL OR NOT is_integral)
+                AND NOT (is_in_degrees AND is_coarse AND NOT is_telling_alone) THEN
+                ['identifier', 'its name says ' || named_coordinate || ', and a precise position is an address']
+            WHEN named_coordinate IS NOT NULL AND is_in_degrees AND NOT is_integral THEN
+                ['quasi', 'its name says ' || named_coordinate || ', and its values are coarse']
+            WHEN named_ambiguous IS NOT NULL AND (named_coordinate IS NULL OR is_in_degrees OR NOT is_position OR records = 0) THEN
+                ['{{ withheld }}', 'review: its name says ' || named_ambiguous || ', which means different things in different languages']
+            WHEN named_coordinate IS NOT NULL AND named_ambiguous IS NULL AND named_quasi IS NULL THEN
+                ['{{ withheld }}', 'review: its name says ' || named_coordinate || ', but its values are whole numbers']
+            WHEN named_sensitive IS NOT NULL AND (is_nearly_unique OR is_one_person_each) THEN
+                ['{{ withheld }}', 'review: its name says ' || named_sensitive || ', and nearly every '
+                    || CASE WHEN is_nearly_unique THEN 'record' ELSE 'person' END || ' has a value of its own, by which it would be found']
             WHEN named_sensitive IS NOT NULL AND generalizes THEN ['sensitive', 'its name says ' || named_sensitive]
-            WHEN named_event IS NOT NULL AND filled >= {{ limits.WHOLE_ROWS }} AND is_whole AND distinct_values = filled THEN
-                ['identifier', 'its name says ' || named_event || ', and every record has a whole number of its own, as keys do']
+            {# Both ends of a range would be the value of somebody. #}
+            WHEN named_quasi IS NOT NULL AND is_telling_alone THEN
+                ['identifier', 'its name says ' || named_quasi || ', but nearly every record has a value of its own']
+            WHEN named_quasi IS NOT NULL AND is_one_person_each AND NOT coalesce(is_postal, false) AND NOT coalesce(is_text AND fits, false) THEN
+                ['identifier', 'its name says ' || named_quasi || ', but nearly every person has a value of its own']
             WHEN named_quasi IS NOT NULL AND generalizes THEN ['quasi', 'its name says ' || named_quasi]
             WHEN filled >= {{ limits.FEW_ROWS }} AND is_keylike AND own >= {{ limits.NEARLY }} THEN
                 ['identifier', 'nearly every record has a value of its own']
@@ -116,6 +161,8 @@ decided AS MATERIALIZED (
             WHEN named_neutral IS NOT NULL AND groups <= {{ limits.FEW_VALUES }} AND in_few = 0 THEN
                 ['other', 'its name says ' || named_neutral || ', and each of its ' || groups || ' values belongs to {{ limits.RARE }} '
                     || CASE WHEN EXISTS (FROM chosen) THEN 'persons' ELSE 'records' END || ' or more']
+            WHEN named_neutral IS NOT NULL AND is_telling_alone THEN
+                ['identifier', 'its name says ' || named_neutral || ', but nearly every record has a value of its own']
             WHEN named_neutral IS NOT NULL AND generalizes THEN
                 ['quasi', 'its name says ' || named_neutral || CASE WHEN in_few > 0
                     THEN '; records with values of fewer than {{ limits.RARE }}' || CASE WHEN EXISTS (FROM chosen) THEN ' persons' ELSE '' END || ': ' || in_few
@@ -126,6 +173,7 @@ decided AS MATERIALIZED (
         END AS verdict
     FROM ranked AS r
     LEFT JOIN few USING (place)
+    LEFT JOIN single USING (place)
 ),
 -- One row: Columns that would be published as they are single out together whom none of them singles out.
 together AS MATERIALIZED (
@@ -173,7 +221,7 @@ judged AS MATERIALIZED (
             || CASE
                 WHEN role = 'quasi' AND is_text AND has_hierarchy AND NOT applies THEN
                     '; values that the hierarchy misses, so that the statement leaves it out: ' || (distinct_values - spelled - near_covered)
-                WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND numbers = 1 AND regexp_matches(named_quasi, 'zip|post|plz') THEN
+                WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND numbers = 1 AND regexp_matches(named_quasi, {{ postal }}) THEN
                     '; build a hierarchy with hierarchy_prefix'
                 WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND numbers = 1 THEN '; its texts are numbers: if they are quantities, they are published as ranges once they are mended'
                 WHEN role = 'quasi' AND is_text AND NOT has_hierarchy AND is_date THEN '; its texts are dates, which are published as ranges once they are mended'

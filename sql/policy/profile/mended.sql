@@ -9,8 +9,8 @@ broken AS MATERIALIZED (
         f.* EXCLUDE (place, type), f.type AS new_type,
         j.role NOT IN ('identifier', 'person') AND NOT j.has_hierarchy AND f.texts > 0 AND f.unread <= (1 - {{ limits.NEARLY }}) * f.texts
             AND (new_type IN ('DATE', 'TIMESTAMP') OR (
-                j.named_key IS NULL AND (new_type = 'DOUBLE' OR f.texts > 2)
-                AND NOT coalesce(regexp_matches(j.named_quasi, 'zip|post|plz'), false)
+                j.id_word IS NULL AND (new_type = 'DOUBLE' OR f.texts > 2)
+                AND NOT coalesce(regexp_matches(j.named_quasi, {{ postal }}), false)
             )) AS has_form,
         coalesce(has_form AND f.unread = 0, false) AS is_converted,
         j.role <> 'identifier' AND j.codes IS NOT NULL AND NOT is_converted AS has_codes,

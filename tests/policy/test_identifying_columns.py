@@ -1,0 +1,192 @@
+"""Columns that identify people are never proposed for publication, whatever their names say besides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+from dbanon.policy.offers import offers
+from dbanon.source import catalog
+from dbanon.sqltext.quote import identifier
+from dbanon.vocabulary import column_names
+from tests.policy.test_profile import profiled, roles
+
+PUBLISHED = {"quasi", "sensitive", "other"}
+
+IDENTIFIERS = (
+    "insurance_number", "health_plan_number", "plan_id", "insurance_id", "household_id", "employer_id", "school_id",
+    "job_id", "city_id", "location_id", "agent_id", "birth_certificate_number", "death_certificate_no",
+    "company_tax_number", "insuranceNo", "InsuranceID", "planNo", "planno", "householdid", "HouseholdNr", "birthcertno",
+    "schoolKey", "salary_no", "payment_id", "claimNumber", "claim_no", "loan_number", "hospital_id", "product_key",
+    "policy #", "insurance no.", "death_cert_nbr", "county_ref", "age_id", "sex_uuid", "zip_id", "race_serial_number",
+    "Versicherungsnummer", "VersicherungsNr", "Haushaltsnummer", "Schulnummer", "Krankenkassen-Nr.", "Tarifnummer",
+    "Geburtsurkundennummer", "Wohnort_Schlüssel", "Kreditnummer", "Gehaltsnummer",
+    "numéro d'assurance", "numero_assurance", "no_police", "identifiant du foyer", "matricule employeur",
+    "numero_seguro", "nº de póliza", "clave_empleador", "número do plano", "numero_hogar", "chave_cidade",
+    "numero polizza", "matricola scuola", "chiave comune", "polisnummer", "verzekeringsnummer", "schoolnr",
+    "numer polisy", "klucz_miasto", "nr zawodu", "försäkringsnummer", "skolenummer", "kommun_nr", "номер полиса",
+    "номер школы", "ключ города", "номер страховки", "sigorta numarası", "meslek_no", "nomor_asuransi", "no_polis",
+    "cislo pojistky", "numar asigurare", "保单号", "职业编号", "城市编号", "保険番号", "職業番号", "보험번호",
+    "직업번호",
+    "رقم التأمين", "رقم المدينة", "शहर संख्या", "患者ID", "城市ID",
+)  # fmt: skip
+
+TRAITS = (
+    "insurance", "household", "plan", "employer", "school", "city", "birth", "death", "job", "salary", "wage",
+    "hospital", "product", "unit_price", "Versicherung", "Gehalt", "Wohnort", "assurance", "salario", "ciudad",
+    "职业", "城市", "収入", "region", "weight", "height", "claim", "payment", "icd", "tenure", "lon", "lat", "branch",
+)  # fmt: skip
+
+UNIQUE = {
+    "sequence": "i", "numbers": "800000000 + i * 17", "padded": "lpad((i * 37)::VARCHAR, 9, '0')", "uuid": "uuid()",
+    "uuid text": "uuid()::VARCHAR", "decimals": "(hash(i) % 1000000007) / 997.0", "prefixed": "'M-' || (100000 + i)",
+    "nearly": "800000000 + greatest(i, 10) * 17", "decimal type": "(i * 7.25)::DECIMAL(12, 2)",
+    "clock": "TIME '00:00:00' + INTERVAL (i * 97) SECOND",
+}  # fmt: skip
+
+REPEATED = {
+    "families": "800000000 + i // 2 * 17", "few": "1 + i % 40", "five": "i % 5", "texts": "'M' || i // 3",
+    "padded": "lpad((i // 4)::VARCHAR, 6, '0')",
+}  # fmt: skip
+
+
+def table(con: Any, names: tuple[str, ...], value: str, rows: int = 400) -> None:
+    columns = ", ".join(f"{value} AS {identifier(name)}" for name in names)
+    con.execute(f"CREATE OR REPLACE TABLE t AS SELECT {columns} FROM range({rows}) AS r (i)")
+
+
+@pytest.mark.parametrize("shape", [*UNIQUE, *(f"repeated {shape}" for shape in REPEATED)])
+def test_columns_named_by_an_id_word_are_withheld(con: Any, shape: str) -> None:
+    table(con, IDENTIFIERS, UNIQUE.get(shape) or REPEATED[shape.removeprefix("repeated ")])
+    found = roles(con)
+    if shape == "repeated five":  # `numero` before another word may say how many
+        found = {name: role for name, role in found.items() if column_names.named(name).count is None}
+    assert {name: role for name, role in found.items() if role in PUBLISHED} == {}
+
+
+@pytest.mark.parametrize("shape", UNIQUE)
+def test_nearly_unique_columns_are_withheld_whatever_their_name(con: Any, shape: str) -> None:
+    table(con, TRAITS, UNIQUE[shape])
+    assert {name: role for name, role in roles(con).items() if role in PUBLISHED} == {}
+
+
+@pytest.mark.parametrize("name", ["plan", "insurance", "salary", "employer", "height", "wage"])
+def test_values_of_one_person_each_are_withheld(con: Any, name: str) -> None:
+    con.execute(
+        f"CREATE TABLE t AS SELECT i // 10 AS patient_id, i AS visit_no, 800000000 + i // 10 * 17 AS {name}, "
+        "20 + i // 10 % 30 AS age FROM range(1000) AS r (i)"
+    )
+    found = roles(con)
+    assert (found["patient_id"], found["age"]) == ("person", "quasi")
+    assert found[name] not in PUBLISHED
+
+
+CONTROLS = {
+    "zip": ("(10000 + i * 37 % 900)::VARCHAR", "quasi"), "postcode": ("10000 + i % 90", "quasi"),
+    "zipcode": ("lpad((i * 37)::VARCHAR, 5, '0')", "quasi"), "Postnummer": ("1000 + i % 90", "quasi"),
+    "郵便番号": ("1000 + i % 90", "quasi"), "codigo_postal": ("1000 + i % 90", "quasi"),
+    "house number": ("i % 80", "identifier"), "number_of_children": ("i % 5", "quasi"),
+    "num_children": ("i % 5", "quasi"), "no of dependents": ("i % 4", "quasi"), "numero de hijos": ("i % 6", "quasi"),
+    "number_diagnoses": ("1 + i % 9", "sensitive"), "Kinderzahl": ("i % 6", "quasi"),
+    "icd_code": ("['A00', 'B20', 'C34', 'E11'][i % 4 + 1]", "sensitive"), "age": ("20 + i % 70", "quasi"),
+    "birth_date": ("DATE '1940-01-01' + (i * 37)::INTEGER", "quasi"), "birth_year": ("1940 + i % 60", "quasi"),
+    "income": ("10000 + i % 60 * 500", "sensitive"), "Geschlecht": ("['m', 'w'][i % 2 + 1]", "quasi"),
+    "admission_type_id": ("1 + i % 8", "quasi"), "job": ("['nurse', 'teacher', 'cook'][i % 3 + 1]", "quasi"),
+    "hospital": ("['North', 'South'][i % 2 + 1]", "other"),
+    "policy_start_date": ("DATE '2020-01-01' + (i % 90)::INTEGER", "quasi"),
+    "marital_status": ("['single', 'married'][i % 2 + 1]", "quasi"), "thyroid": ("i % 3", "withheld"),
+    "calendar": ("i % 3", "withheld"), "learning_style": ("i % 3", "withheld"), "balloon": ("i % 3", "withheld"),
+}  # fmt: skip
+
+
+def test_ordinary_columns_are_still_proposed(con: Any) -> None:
+    columns = ", ".join(f"({value}) AS {identifier(name)}" for name, (value, _) in CONTROLS.items())
+    con.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(400) AS r (i)")
+    assert roles(con) == {name: role for name, (_, role) in CONTROLS.items()}
+
+
+def test_ages_of_a_small_table_may_all_differ(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT 20 + i AS age, ['F', 'M'][i % 2 + 1] AS sex FROM range(30) AS r (i)")
+    assert roles(con)["age"] == "quasi"
+
+
+POSITIONS = (
+    "lat", "lon", "lng", "pickup_lat", "dropoffLongitude", "latitude", "geo_long", "hospital_lat", "payment_lon",
+    "Breitengrad", "Längengrad", "coordonnées", "latitud", "longitudine", "breedtegraad", "szerokość geograficzna",
+    "breddgrad", "широта", "долгота", "enlem", "boylam", "lintang", "纬度", "経度", "위도", "अक्षांश", "GPS", "geohash",
+    "UTM_Easting",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed"),
+    [
+        ("52.5 + (i % 40) / 100", {"quasi", "identifier"}),
+        ("52.51234 + (i % 40) / 1000", {"identifier"}),
+        ("13.4 + i / 1000", {"identifier"}),
+        ("389912 + (i % 40) * 13", {"identifier", "sensitive"}),
+        ("'52.51' || (100 + i % 40)", {"identifier", "withheld"}),
+        ("'52.51' || (100 + i % 40) || ', 13.40' || (100 + i % 40)", {"identifier"}),
+        ("'u33db' || i % 40", {"identifier", "withheld"}),
+    ],
+)
+def test_positions_are_never_published_unchanged(con: Any, value: str, allowed: set[str]) -> None:
+    table(con, POSITIONS, value)
+    found = roles(con)
+    assert {n: r for n, r in found.items() if r not in allowed} == {}
+    unchanged = {name for name, role in found.items() if role in ("sensitive", "other")}
+    assert unchanged <= {"payment_lon", "lon"} and (not unchanged or value.startswith("389912"))
+
+
+@pytest.mark.parametrize(
+    ("value", "role"),
+    [
+        ("20000 + i % 40 * 500", "sensitive"), ("13.4 + (i % 40) / 100", "quasi"), ("100 + i % 40", "withheld"),
+        ("13.4012 + (i % 40) / 1000", "identifier"), ("'a' || i % 3", "withheld"),
+    ],
+)  # fmt: skip
+def test_lon_is_a_longitude_or_a_wage_by_its_values(con: Any, value: str, role: str) -> None:
+    table(con, ("lon", "Lön"), value)
+    assert set(roles(con).values()) == {role}
+
+
+def test_positions_without_records_are_withheld(con: Any) -> None:
+    con.execute("CREATE TABLE t (lon DOUBLE, lat DOUBLE, latitude VARCHAR, insurance_number BIGINT)")
+    assert set(roles(con).values()) <= {"withheld", "identifier"}
+
+
+def test_init_leaves_no_number_of_a_person_in_a_release(tmp_path: Any) -> None:
+    path = tmp_path / "insured.duckdb"
+    with dbanon.connect(path) as con:
+        con.execute(
+            "CREATE TABLE insured AS SELECT 20 + i % 50 AS age, 800000000 + i * 17 AS insurance_number, "
+            "500000000 + i * 13 AS plan, ['F', 'M'][i % 2 + 1] AS sex FROM range(800) AS r (i)"
+        )
+    said = CliRunner().invoke(main, ["init", str(path), "insured", "--yes"])
+    assert said.exit_code == 0, said.output
+    with dbanon.connect(path) as con:
+        released = str(con.execute("FROM kacpc('insured', k=10)").fetchall())
+        tops = con.execute("SELECT * FROM dbanon.policy WHERE top IS NOT NULL").fetchall()
+    assert not [n for n in range(800) if str(800000000 + n * 17) in released or str(500000000 + n * 13) in released]
+    assert tops == []
+
+
+def test_reasons_name_what_was_found(con: Any) -> None:
+    table(con, ("insurance_number", "plan"), UNIQUE["numbers"])
+    found = profiled(con)
+    assert "its name says number, and nearly every record" in found["insurance_number"]["reason"]
+    assert "its name says plan, but nearly every record" in found["plan"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("value", "top"),
+    [("800000000 + i * 17", None), ("i * 3.7", None), ("i // 2 * 17", "6700"), ("i // 4", "195"), ("20 + i // 10", "55")],
+)
+def test_tops_are_round_and_no_value_of_one_person(con: Any, value: str, top: str | None) -> None:
+    con.execute(f"CREATE TABLE t AS SELECT {value} AS x, i AS pid FROM range(800) AS r (i)")
+    source = catalog.resolve("init", "t", con.cursor(), catalog.SearchPath.here(con), {}, trusting=True)
+    assert offers(con, source, "x", None, 12, ()).top == top

@@ -1,0 +1,112 @@
+"""Words of the vocabulary that mean different things in different languages: each is resolved, or a test fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dbanon.vocabulary import column_names
+from dbanon.vocabulary.column_names import GROUPS, all_matches, is_ambiguous, matches
+from dbanon.vocabulary.words import VOCABULARY
+
+RESOLVED = {
+    # What withholds a column wins, where a word stands for both.
+    "generalized, withheld": "cep",
+    # The values decide, else the column is withheld.
+    "position, unchanged": "lon",
+    "generalized, position": "lat",
+    # Words that add nothing to what another word says.
+    "none, unchanged": "category current",
+    "generalized, none": "los",
+    # The longer or the whole word explains the shorter one that it holds.
+    "none": """
+        acid alternation anzahl avoid balloon bid combination conditional conditioning coordination destination
+        donation explanation fluid grid humid hybrid imagination invalid learning lilac liquid mandate mandatory market
+        mid opioid origination paid postpaid prepaid rapid saloon solid steroid termination thyroid unconditional
+        unpaid valid validate void
+        """,
+    "withheld": """
+        candidate citizen claimant creditcard eposta fodselsnummer geburtsname krankenversicherungsnummer merknad
+        mieter posta reddit salarie schuler sozialversicherung therapist रोगी
+        """,
+    "generalized": """
+        burgerlijk departement employer employeur hospitalisation hospitalization inpatient opname outpatient postnr
+        postnummer आयु 郵便番号 우편번호
+        """,
+    "position": "देशांतर",
+    "unchanged": """
+        covid examination hastaligi hastalik hastane ingreso laegemid legemid lekarstv subjectname suicid अस्पताल
+        """,
+}  # fmt: skip
+"""What the words that collide are taken for. A new word that collides is added here once it is clear which meaning
+wins, or taken out of the vocabulary of the language in which it is rare."""
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """The vocabulary is read again in each test."""
+    caches = (column_names._vocabulary, column_names._any_stem, all_matches, column_names._kinds)
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    for cached in caches:
+        cached.cache_clear()
+
+
+def listed_words() -> set[str]:
+    """Every word of the vocabulary without its signs, as names are compared with it."""
+    every = (word for listed in VOCABULARY.values() for word in listed.split() if not word.endswith(":"))
+    return {column_names._plain(word.strip("*")) for word in every}
+
+
+def groups(found: tuple[column_names.Match, ...]) -> set[str]:
+    """How columns are published that matches speak for."""
+    return {"position" if match.kind == "coordinate" else GROUPS.get(match.kind, "none") for match in found}
+
+
+def collisions() -> dict[str, str]:
+    """Words that are published in one way by one match and in another by another, with what they are taken for."""
+    return {
+        word: ", ".join(sorted(groups(matches(word)))) for word in listed_words() if len(groups(all_matches(word))) > 1
+    }
+
+
+def test_every_collision_of_the_vocabulary_is_resolved() -> None:
+    resolved = {word: taken for taken, words in RESOLVED.items() for word in words.split()}
+    assert {column_names._plain(word): taken for word, taken in resolved.items()} == collisions()
+
+
+def test_words_that_would_be_generalized_or_unchanged_are_ambiguous() -> None:
+    assert {word for word in listed_words() if is_ambiguous(word)} == {"lon"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "language", "word", "taken"),
+    [
+        ("sensitive", "xx", "zip", "generalized, unchanged"), ("trait", "xx", "salar*", "generalized, unchanged"),
+        ("neutral", "xx", "phone", "unchanged"), ("proper", "xx", "*gehalt", "generalized, unchanged"),
+    ],
+)  # fmt: skip
+def test_new_words_that_collide_are_found(
+    monkeypatch: pytest.MonkeyPatch, kind: str, language: str, word: str, taken: str
+) -> None:
+    before = collisions()
+    column_names._vocabulary.cache_clear()
+    column_names._any_stem.cache_clear()
+    all_matches.cache_clear()
+    monkeypatch.setitem(VOCABULARY, kind, f"{VOCABULARY[kind]} {language}: {word}")
+    added = {found: how for found, how in collisions().items() if found not in before}
+    assert added == {word.strip("*"): taken}
+    assert is_ambiguous(word.strip("*")) == (taken == "generalized, unchanged")
+
+
+def test_each_word_is_listed_once_in_a_language() -> None:
+    for kind, listed in VOCABULARY.items():
+        language, seen = "", set()
+        for word in listed.split():
+            if word.endswith(":"):
+                language = word
+            else:
+                assert (language, word) not in seen, (kind, language, word)
+                seen.add((language, word))
