@@ -159,6 +159,17 @@ class UniqueUnchanged(DbanonError):
         )
 
 
+class UndoneLimitError(DbanonError):
+    """A limit of the policy that another published column undoes; policy_problems reports it."""
+
+    def __init__(self, table: str, column: str, limit: str, other: str, how: str) -> None:
+        super().__init__(
+            f"{table}.{column}: its limit ({limit}) is undone by the column {other}, which is published {how}: "
+            f"records that agree in {other} mostly agree in the values of {column} that the limit hides. Hint: "
+            f"withhold {other}, or give it a limit that is as coarse as that of {column}."
+        )
+
+
 class RareTogether(DbanonError):
     """Several `other` columns would single people out together."""
 

@@ -13,11 +13,20 @@ from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import lookup
-from dbanon.policy import column_roles, missing_codes, relation_problems, repeated_identifiers, singling_out
+from dbanon.hierarchy.storage import Hierarchy
+from dbanon.policy import (
+    column_roles,
+    missing_codes,
+    relation_problems,
+    repeated_identifiers,
+    singling_out,
+    undone_limits,
+)
 from dbanon.policy.repeated_identifiers import Declared, Relation, Unreadable
 from dbanon.pseudonym import settings
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.source import catalog, foreign, missing, steady, stored_policy
+from dbanon.source.stored_policy import Settings
 from dbanon.sqltext import names, template
 from dbanon.sqltext.quote import Sql, identifier, qualified
 
@@ -34,6 +43,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
     """
     known: list[Sequence[str | None]] = []
     relations: dict[Sql, tuple[Relation, list[Declared]]] = {}
+    settings_of: dict[Declared, Settings] = {}
     for database in call.attached():
         if not catalog.has_table(call.cursor, database, "policy"):
             continue
@@ -41,7 +51,8 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
         seen: dict[tuple[str, ...], str] = {}
         told: set[str] = set()
         asked: set[Place] = set()
-        for row, hierarchy in _stored(call, database):
+        for row, given in _stored(call, database):
+            settings_of[row] = given
             if only is not None and (database != only.home or not stored_policy.is_about(only, row.schema, row.table)):
                 continue
             about = [place for place in places if stored_policy.applies(place, row.schema, row.table)]
@@ -52,7 +63,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
                 told.update(found_there)
                 known += [_reported(row, problem) for problem in found_there]
             about += elsewhere
-            found = [*_role_problems(call, row, hierarchy), *_place_problems(call, about, row)]
+            found = [*_role_problems(call, row, given.hierarchy), *_place_problems(call, about, row)]
             for place in about:
                 key = (*place, row.column.lower())
                 if key in seen:
@@ -62,6 +73,7 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
             for relation in _readable(call, about, row):
                 relations.setdefault(relation.sql, (relation, []))[1].append(row)
     counted: list[Mapping[str, object]] = []
+    limits: list[Mapping[str, object]] = []
     for found_at, rows in relations.values():
         relation = _cleaned(call, found_at, rows)
         for candidate in repeated_identifiers.candidates(relation, rows, call.cursor):
@@ -71,6 +83,9 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
                 counted.append(repeated_identifiers.values(candidate))
         if (together := singling_out.counted(relation, rows, call.cursor)) is not None:
             counted.append(together)
+        limits += undone_limits.counted(
+            relation, [(row, settings_of[row]) for row in rows], call.cursor, partial(_hierarchy, call, rows[0])
+        )
     for database in call.attached():
         for wrong in relation_problems.problems(call, database, only):
             if wrong.count is None:
@@ -78,11 +93,11 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
             else:
                 counted.append(wrong.values)
     literal = literal_rows(dict.fromkeys(_COLUMNS, "VARCHAR"), known)
-    return Sql(template.fill("policy/problems.sql", known=literal, candidates=counted))
+    return Sql(template.fill("policy/problems.sql", known=literal, candidates=counted, limits=limits))
 
 
-def _stored(call: Call, database: str) -> list[tuple[Declared, str | None]]:
-    """The rows of a database's policy, each with the hierarchy that it names."""
+def _stored(call: Call, database: str) -> list[tuple[Declared, Settings]]:
+    """The rows of a database's policy, each with its settings."""
     table = qualified(database, catalog.SCHEMA, "policy")
     found = call.cursor.execute(f"SELECT * FROM {table} ORDER BY schema_name ASC, table_name ASC, column_name ASC")
     names = [column[0] for column in found.description]
@@ -98,10 +113,25 @@ def _stored(call: Call, database: str) -> list[tuple[Declared, str | None]]:
                 stored_policy.codes(row.get("missing")),
                 stored_policy.form(row.get("form")),
             ),
-            row["hierarchy"],
+            Settings(
+                hierarchy=row["hierarchy"],
+                min_level=row.get("min_level"),
+                top=row.get("top"),
+                bottom=row.get("bottom"),
+                grid=row.get("grid"),
+            ),
         )
         for row in rows
     ]
+
+
+def _hierarchy(call: Call, row: Declared, name: str) -> Hierarchy | None:
+    """A hierarchy that the policy of a row's table names; None where there is none."""
+    there = replace(call, path=catalog.SearchPath(row.database, row.schema))
+    try:
+        return lookup.find(there, name, None)
+    except errors.DbanonError:  # which _role_problems reports
+        return None
 
 
 def _reported(row: Declared, problem: str) -> tuple[str | None, ...]:

@@ -7,3 +7,8 @@ SELECT {{ c.database }}, {{ c.schema }}, {{ c.table }}, {{ c.column }}, {{ c.pro
 FROM ({{ c.count }})
 WHERE repeated > 0
 {% endfor %}
+{% for c in limits %}
+UNION ALL
+SELECT {{ c.database }}, {{ c.schema }}, {{ c.table }}, column_names[limited + 1], {{ c.problem }}, NULL
+FROM (SELECT *, {{ c.names }} AS column_names, {{ c.roles }} AS roles, {{ c.limits }} AS limits FROM ({{ c.count }}))
+{% endfor %}

@@ -647,6 +647,7 @@ ELSEWHERE = {
     "PolicyDrift": "test_alchemy_selectable.py",
     "RareLeft": "test_suppress.py",
     "RareTogether": "test_singled.py",
+    "UndoneLimitError": "test_undone_limits.py",
     "UniqueUnchanged": "test_singled.py",
     "InvalidForm": "test_making.py",
     "KeyMissing": "test_making.py",

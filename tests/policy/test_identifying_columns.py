@@ -184,7 +184,13 @@ def test_reasons_name_what_was_found(con: Any) -> None:
 
 @pytest.mark.parametrize(
     ("value", "top"),
-    [("800000000 + i * 17", None), ("i * 3.7", None), ("i // 2 * 17", "6700"), ("i // 4", "195"), ("20 + i // 10", "55")],
+    [
+        ("800000000 + i * 17", None),
+        ("i * 3.7", None),
+        ("i // 2 * 17", "6700"),
+        ("i // 4", "195"),
+        ("20 + i // 10", "55"),
+    ],
 )
 def test_tops_are_round_and_no_value_of_one_person(con: Any, value: str, top: str | None) -> None:
     con.execute(f"CREATE TABLE t AS SELECT {value} AS x, i AS pid FROM range(800) AS r (i)")

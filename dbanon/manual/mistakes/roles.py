@@ -128,6 +128,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('incomes', 'income', 'sensitive');",
     ),
     sql(
+        errors.UndoneLimitError("elderly", "age", "top 90", "birth_year", "generalized"),
+        "SELECT problem FROM policy_problems();",
+        "CREATE TABLE elderly AS SELECT 20 + i % 80 AS age, 2004 - i % 80 AS birth_year FROM range(800) AS r (i);",
+        "INSERT INTO dbanon.policy (table_name, column_name, role, top)\n"
+        "VALUES ('elderly', 'age', 'quasi', '90'), ('elderly', 'birth_year', 'quasi', NULL);",
+    ),
+    sql(
         errors.RareLeft("kacpc", "towns", "town", 1, 4),
         "FROM kacpc('towns', k = 4, qi = ['age'], other = ['town'], suppress = 0.15);",
         "CREATE TABLE towns AS\n"

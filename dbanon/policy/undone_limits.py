@@ -1,0 +1,208 @@
+"""Limits of the policy that another published column undoes: a `top` of ages next to the year of birth, a `min_level`
+of zip codes next to the neighbourhood. They are found by values and not by names.
+
+A limit publishes a cell in place of a value. Another column undoes it if records of one cell that agree in the other
+column agree in their values, too, more often than other records of the cell do: as a share of what is possible
+(Goodman and Kruskal's tau, per cell and without bias for small groups), and by so many standard deviations that
+independent columns do not reach it. All is counted in a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dbanon import errors
+from dbanon.functions.call import literal_rows
+from dbanon.hierarchy.storage import Hierarchy, Inline
+from dbanon.policy.attribute import DEFAULT_DATE_GRID
+from dbanon.policy.repeated_identifiers import Declared, Relation, binds
+from dbanon.source import catalog
+from dbanon.source.catalog import Cursor
+from dbanon.source.column_types import family
+from dbanon.source.stored_policy import Settings
+from dbanon.sqltext.names import folded
+from dbanon.sqltext.quote import Sql, identifier, one_line, qualified, text
+from dbanon.sqltext.template import fill, later, message
+
+SAMPLE = 20_000
+"""Most records that are compared, about."""
+
+COMPARISONS = 1_500_000
+"""Most values that are compared, about: in wide tables those of fewer records."""
+
+LEAST_SAMPLE = 2_000
+"""Records that are compared however wide the table is, about."""
+
+SHARE = 0.35
+"""Least share of what a limit hides that the other column must reveal to be named."""
+
+DEVIATIONS = 5
+"""Standard deviations above what independent columns reveal by chance."""
+
+FEWEST = 10
+"""Records that a limit must hide: of fewer nothing is certain."""
+
+ORDER = 0.95
+"""Correlation of ranks from which the order of one column is that of another."""
+
+ORDERED = 3
+"""Values of a cell that must be in order."""
+
+PARTS = 6
+"""Parts of a cell that are compared where it has more values."""
+
+REPEATED = 5
+"""Records a value has on average, from which it is compared with itself alone."""
+
+NEIGHBOURS = 5
+"""Records with neighbouring values that are compared where values hardly repeat."""
+
+_CALENDAR = ("date", "timestamp", "nanos")
+_YEARS = {"decade": 10, "century": 100}
+
+Find = Callable[[str], Hierarchy | None]
+"""Finds a hierarchy by its name."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A column that is published: its row of the policy, its settings, its name and type in the table."""
+
+    declared: Declared
+    settings: Settings
+    column: str
+    type: str
+
+
+def counted(
+    relation: Relation, rows: Iterable[tuple[Declared, Settings]], cursor: Cursor, find: Find
+) -> list[dict[str, object]]:
+    """Return template values of sql/policy/problems.sql for the limits of a relation that other columns may undo.
+
+    None where no column has a limit, or where the relation cannot be read, which is reported by others.
+    """
+    types = {folded(name): (name, type_) for name, type_ in relation.columns().items()}
+    published = [
+        Published(row, settings, *types[folded(row.column)])
+        for row, settings in rows
+        if row.role.lower() in ("quasi", "sensitive", "other") and folded(row.column) in types
+    ]
+    cells = [_cell(column, find) for column in published]
+    if len(published) < 2 or not any(cells):
+        return []
+    columns = [
+        {"place": place, "value": _value(column), "cell": cell}
+        for place, (column, cell) in enumerate(zip(published, cells, strict=True))
+    ]
+    limits = {name: Sql(str(value)) for name, value in globals().items() if name.isupper() and not name.startswith("_")}
+    n_pairs = sum(cell is not None for cell in cells) * len(columns)
+    sample = min(SAMPLE, max(LEAST_SAMPLE, COMPARISONS // n_pairs))
+    count = Sql(fill("policy/undone_limits.sql", source=relation.sql, columns=columns, limits=limits, sample=sample))
+    if relation.seen and not binds(cursor, count):
+        return []
+    first = published[0].declared
+    return [
+        {
+            "database": text(first.database),
+            "schema": text(first.schema),
+            "table": text(first.table),
+            "names": _texts(column.column for column in published),
+            "problem": message(
+                errors.UndoneLimitError(
+                    first.table, later("column_names[limited + 1]"), later("limits[limited + 1]"),
+                    later("column_names[place + 1]"), later("roles[place + 1]"),
+                )
+            ),
+            "roles": _texts(_shown_role(column) for column in published),
+            "limits": _texts(_shown_limit(column) for column in published),
+            "count": count,
+        }
+    ]  # fmt: skip
+
+
+def _texts(values: Iterable[str]) -> Sql:
+    return Sql(f"[{', '.join(str(text(one_line(value))) for value in values)}]")
+
+
+def _value(column: Published) -> Sql:
+    """SQL that gives a column's values in their order, without those that have no place in it."""
+    name, kind = identifier(column.column), family(column.type)[0]
+    if kind is None:
+        return Sql(f"CAST({name} AS VARCHAR) COLLATE POSIX")
+    if kind == "float":
+        return Sql(f"CASE WHEN isfinite({name}) THEN {name}::DOUBLE END")
+    if kind in ("integer", "huge", "decimal"):
+        return Sql(f"{name}::DOUBLE")
+    if kind in _CALENDAR:
+        return _moment(name, column.type)
+    return name
+
+
+def _moment(name: Sql, type_: str) -> Sql:
+    moment = f"{name} AT TIME ZONE 'UTC'" if type_ == "TIMESTAMP WITH TIME ZONE" else f"{name}::TIMESTAMP"
+    return Sql(f"CASE WHEN isfinite({moment}) THEN {moment} END")
+
+
+def _cell(column: Published, find: Find) -> Sql | None:
+    """SQL that gives what a column's limit publishes of a value; None for a column without a limit."""
+    if column.declared.role.lower() != "quasi":
+        return None
+    settings, kind = column.settings, family(column.type)[0]
+    if settings.hierarchy is not None or kind is None:
+        return _raised(column, find) if settings.min_level else None
+    value = _value(column)
+    if kind in _CALENDAR:
+        grid = (settings.grid or DEFAULT_DATE_GRID).lower()
+        cell = _calendar_cell(value, grid) if grid not in ("none", "day") else value
+        kept = "TIMESTAMP"
+    elif kind == "time":
+        grid, cell, kept = "none", value, column.type
+    else:
+        grid = (settings.grid or "none").lower()
+        cell = value if grid == "none" else Sql(f"(floor({value} / {grid}::DOUBLE) * {grid}::DOUBLE)")
+        kept = "DOUBLE"
+    ends = [(sign, f"TRY_CAST({text(end)} AS {kept})") for sign, end in _ends(settings)]
+    if not ends and (grid in ("none", "day") or (kind in _CALENDAR and settings.grid is None)):
+        return None
+    whens = "".join(f" WHEN {value} {sign} {end} THEN {end}" for sign, end in ends)
+    return Sql(f"CASE{whens} ELSE {cell} END") if ends else cell
+
+
+def _ends(settings: Settings) -> list[tuple[str, str]]:
+    return [(sign, end) for sign, end in ((">=", settings.top), ("<=", settings.bottom)) if end is not None]
+
+
+def _calendar_cell(value: Sql, grid: str) -> Sql:
+    if grid in _YEARS:
+        return Sql(f"make_date((year({value}) // {_YEARS[grid]} * {_YEARS[grid]})::INTEGER, 1, 1)::TIMESTAMP")
+    return Sql(f"date_trunc({text(grid)}, {value})::TIMESTAMP")
+
+
+def _raised(column: Published, find: Find) -> Sql | None:
+    """SQL that gives the node of a value on the least level that is published."""
+    value, level = _value(column), column.settings.min_level or 0
+    found = None if column.settings.hierarchy is None else find(column.settings.hierarchy)
+    if found is None:
+        return Sql(f"CASE WHEN {value} IS NOT NULL THEN '*' END") if column.settings.hierarchy is None else None
+    if isinstance(found, Inline):
+        lifted = {path[-1]: " > ".join(path[: max(len(path) - level, 1)]) for path in found.paths}
+        nodes = literal_rows({"leaf": "VARCHAR", "raised": "VARCHAR"}, list(lifted.items()))
+    else:
+        table = qualified(found.database, catalog.SCHEMA, "hierarchy_path")
+        nodes = Sql(
+            f"SELECT leaf, array_to_string(path[least({level}, len(path) - 1) + 1:], ' > ') AS raised "
+            f"FROM {table} WHERE name = {text(found.name)}"
+        )
+    name = Sql(f"CAST({identifier(column.column)} AS VARCHAR)")
+    return Sql(f"(SELECT any_value(raised) FROM ({nodes}) AS nodes WHERE nodes.leaf = {name})")
+
+
+def _shown_role(column: Published) -> str:
+    return "generalized" if column.declared.role.lower() == "quasi" else "as it is"
+
+
+def _shown_limit(column: Published) -> str:
+    """The limit of a column in words: names and values of its settings."""
+    settings = ((name, getattr(column.settings, name)) for name in ("top", "bottom", "grid", "min_level"))
+    return ", ".join(f"{name} {value}" for name, value in settings if value is not None)

@@ -1,0 +1,116 @@
+{#- Limits that another published column undoes: the place of the limited column, that of the other, and how many records
+    of the sample the limit hides from readers.
+    sampled -> published_codes, hidden_records -> part_counts -> group_counts, base_rates -> scores, orders. -#}
+WITH
+-- One row per record of a sample: the values of each column, and what its limit publishes instead.
+sampled AS MATERIALIZED (
+    SELECT
+        rid
+        {% for c in columns %}
+        , {{ c.value }} AS v{{ c.place }}{% if c.cell %}, {{ c.cell }} AS c{{ c.place }}{% endif %}
+        {% endfor %}
+
+    FROM (
+        SELECT *, row_number() OVER () AS rid FROM {{ source }}
+    )
+    WHERE hash(rid) % (SELECT greatest(1, count(*) // {{ sample }}) FROM {{ source }}) = 0
+),
+-- One row per record and column: its place in the order of published values, and a code of its value; of values that
+-- hardly repeat, a code of those next to it.
+published_codes AS MATERIALIZED (
+    {% for c in columns %}
+    SELECT
+        rid, {{ c.place }} AS place, following,
+        CASE WHEN count(*) OVER () >= {{ limits.REPEATED }} * max(dense) OVER () THEN dense ELSE (following - 1) // {{ limits.NEIGHBOURS }} END AS code
+    FROM (
+        SELECT rid, dense_rank() OVER (ORDER BY value ASC) AS dense, rank() OVER (ORDER BY value ASC) AS following
+        FROM (SELECT rid, {% if c.cell %}c{{ c.place }}{% else %}v{{ c.place }}{% endif %} AS value FROM sampled)
+        WHERE value IS NOT NULL
+    )
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),
+-- One row per limited column and record of which the limit hides something: the cell that is published, and which part of
+-- the cell the record is in.
+hidden_records AS MATERIALIZED (
+    {% for c in columns if c.cell %}
+    SELECT
+        rid, {{ c.place }} AS limited, cell, dense,
+        CASE WHEN n_values <= {{ limits.PARTS }} THEN dense ELSE (following - 1) * {{ limits.PARTS }} // n_records END AS part
+    FROM (
+        SELECT *, max(dense) OVER (PARTITION BY cell) AS n_values, count(*) OVER (PARTITION BY cell) AS n_records
+        FROM (
+            SELECT
+                rid, cell, dense_rank() OVER (PARTITION BY cell ORDER BY value ASC) AS dense,
+                rank() OVER (PARTITION BY cell ORDER BY value ASC) AS following
+            FROM (
+                SELECT rid, v{{ c.place }} AS value, dense_rank() OVER (ORDER BY c{{ c.place }} ASC) AS cell
+                FROM sampled
+                WHERE v{{ c.place }} IS NOT NULL AND c{{ c.place }} IS NOT NULL
+            )
+        )
+    )
+    WHERE n_values > 1
+    {% if not loop.last %}UNION ALL{% endif %}
+    {% endfor %}
+),
+-- One row per pair of columns, cell, published value of the other column, and part of the cell.
+part_counts AS MATERIALIZED (
+    SELECT limited, place, cell, code, part, count(*)::DOUBLE AS n
+    FROM hidden_records
+    JOIN published_codes USING (rid)
+    WHERE place <> limited
+    GROUP BY ALL
+),
+-- One row per pair of columns, cell and published value: how many pairs of its records are in the same part.
+group_counts AS MATERIALIZED (
+    SELECT limited, place, cell, code, sum(n) AS n, sum(n * (n - 1)) AS same FROM part_counts GROUP BY ALL
+),
+-- One row per pair of columns and cell: how probable the same part is for two records of the cell.
+base_rates AS MATERIALIZED (
+    SELECT
+        limited, place, cell, sum(n) AS records,
+        sum(n * (n - 1)) / nullif(sum(n) * (sum(n) - 1), 0) AS base,
+        sum((n / total) ** 3) AS cubes
+    FROM (
+        SELECT *, sum(n) OVER (PARTITION BY limited, place, cell) AS total
+        FROM (SELECT limited, place, cell, part, sum(n) AS n FROM part_counts GROUP BY ALL)
+    )
+    GROUP BY ALL
+),
+-- One row per pair of columns: how much more probable it is for records that agree in the other column, how much more it
+-- could be, and the standard deviation of that for independent columns.
+scores AS (
+    SELECT
+        limited, place, any_value(all_records) AS records, sum(n * (same / (n * (n - 1)) - base)) AS gain, any_value(possible) AS possible,
+        sqrt(sum(n * n * (4 * (n - 2) * greatest(cubes - base * base, 0) + 2 * (base - base * base)) / (n * (n - 1)))) AS deviation
+    FROM group_counts
+    JOIN base_rates AS b USING (limited, place, cell)
+    JOIN (
+        SELECT limited, place, sum(records * (1 - base)) AS possible, sum(records) AS all_records FROM base_rates GROUP BY ALL
+    ) USING (limited, place)
+    WHERE n > 1
+    GROUP BY ALL
+),
+-- One row per pair of columns: whether the order of records in a cell is that in the other column, which shows in cells
+-- of few records, too.
+orders AS (
+    SELECT limited, place, sum(records)::BIGINT AS records, abs(sum(records * CASE WHEN isfinite(alike) THEN alike ELSE 0 END)) / sum(records) AS alike
+    FROM (
+        SELECT limited, place, cell, count(*) AS records, corr(dense, following) AS alike
+        FROM hidden_records
+        JOIN published_codes USING (rid)
+        WHERE place <> limited
+        GROUP BY ALL
+        HAVING count(DISTINCT dense) >= {{ limits.ORDERED }}
+    )
+    GROUP BY ALL
+)
+SELECT limited, place, records::BIGINT AS records
+FROM (
+    SELECT limited, place, records FROM scores
+    WHERE records >= {{ limits.FEWEST }} AND gain >= {{ limits.SHARE }} * possible AND gain >= {{ limits.DEVIATIONS }} * deviation
+    UNION ALL
+    SELECT limited, place, records FROM orders WHERE records >= {{ limits.FEWEST }} AND alike >= {{ limits.ORDER }}
+)
+QUALIFY row_number() OVER (PARTITION BY limited, place ORDER BY records DESC) = 1

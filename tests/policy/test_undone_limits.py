@@ -1,0 +1,181 @@
+"""policy_problems() names columns that undo a limit of another column, by values, and no independent columns."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dbanon
+
+AGE = {"role": "quasi", "top": 90}
+YEAR = {"role": "quasi", "grid": "year"}
+
+
+def undone(con: Any) -> set[tuple[str, str]]:
+    """Limited columns, each with the column that undoes its limit."""
+    rows = con.execute("SELECT column_name, problem FROM policy_problems()").fetchall()
+    found = ((column, re.search(r"is undone by the column (\w+),", problem)) for column, problem in rows)
+    return {(column, match[1]) for column, match in found if match}
+
+
+def people(con: Any, columns: str, rows: int = 2000) -> None:
+    """A table of people whose ages are up to 104 in an order that has nothing to do with the rest."""
+    con.execute(
+        f"CREATE TABLE p AS SELECT *, {columns} FROM (SELECT i, 20 + (hash(i) % 85)::INTEGER AS age, "
+        f"hash(i, 7) AS noise FROM range({rows}) AS r (i))"
+    )
+
+
+UNDOING = {
+    "year of birth": ("2024 - age AS x", AGE, "quasi"),
+    "one of two years": ("2024 - age - (noise % 2)::INTEGER AS x", AGE, "quasi"),
+    "date of birth as text": (
+        "CAST(DATE '2024-01-01' - (age * 365 + noise % 300)::INTEGER AS VARCHAR) AS x", AGE, "other",
+    ),
+    "date of birth": ("DATE '2024-01-01' - (age * 365 + noise % 300)::INTEGER AS x", AGE, "sensitive"),
+    "years in months": ("age * 12 + (noise % 12)::INTEGER AS x", AGE, "sensitive"),
+    "known for a quarter": ("CASE WHEN noise % 4 = 0 THEN 2024 - age END AS x", AGE, "other"),
+    "one in ten is wrong": ("CASE WHEN noise % 10 = 0 THEN 1950 ELSE 2024 - age END AS x", AGE, "other"),
+    "bottom": ("2024 - age AS x", {"role": "quasi", "bottom": 40}, "quasi"),
+    "grid": ("2024 - age AS x", {"role": "quasi", "grid": 20}, "other"),
+    "top and grid": ("2024 - age AS x", {"role": "quasi", "grid": 10, "top": 80}, "other"),
+    "words": ("'born in ' || (2024 - age) AS x", AGE, "other"),
+    "a finer grid": ("2024 - age AS x", {"role": "quasi", "grid": 40}, {"role": "quasi", "grid": 5}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNDOING)
+def test_columns_that_undo_a_limit_are_named(con: Any, name: str) -> None:
+    columns, limited, other = UNDOING[name]
+    people(con, columns)
+    dbanon.declare(con, "p", age=limited, x=other)
+    assert undone(con) == {("age", "x")}
+
+
+INDEPENDENT = {
+    "few values": ("(noise % 3)::INTEGER AS x", AGE, "other"),
+    "many values": ("(noise % 900)::INTEGER AS x", AGE, "sensitive"),
+    "values of their own": ("noise AS x", AGE, "sensitive"),
+    "texts of their own": ("noise::VARCHAR AS x", AGE, "other"),
+    "a constant": ("1 AS x", AGE, "other"),
+    "no values": ("NULL::INTEGER AS x", AGE, "other"),
+    "what the limit shows": ("age // 20 AS x", {"role": "quasi", "grid": 20}, "other"),
+    "whether the top is reached": ("age >= 90 AS x", AGE, "other"),
+    "an equal limit": ("age AS x", AGE, AGE),
+    "withheld": ("2024 - age AS x", AGE, "identifier"),
+    "no limit": ("2024 - age AS x", "quasi", "quasi"),
+    "mostly one value": ("CASE WHEN noise % 50 = 0 THEN noise % 7 ELSE 9 END AS x", AGE, "other"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_columns_that_reveal_nothing_more_are_not_named(con: Any, name: str) -> None:
+    columns, limited, other = INDEPENDENT[name]
+    people(con, columns)
+    dbanon.declare(con, "p", age=limited, x=other)
+    assert undone(con) == set()
+
+
+def test_zip_levels_are_undone_by_neighbourhoods(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE p AS SELECT (10000 + h % 40)::VARCHAR AS zip, 'quarter ' || (h % 40 // 2) AS quarter, "
+        "'town ' || (h % 40 // 10) AS town, (hash(i, 3) % 30)::VARCHAR AS shop "
+        "FROM (SELECT i, hash(i) AS h FROM range(3000) AS r (i))"
+    )
+    con.execute("INSERT INTO dbanon.hierarchy FROM hierarchy_prefix('zips', 'p', 'zip', keep := [4])")
+    dbanon.declare(
+        con,
+        "p",
+        zip={"role": "quasi", "hierarchy": "zips", "min_level": 1},
+        quarter="other",
+        town="other",
+        shop="other",
+    )
+    assert undone(con) == {("zip", "quarter")}
+
+
+def test_shipped_hierarchies_have_levels_too(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE p AS SELECT ['Bachelors', 'Masters', 'Doctorate', 'HS-grad', '11th', '9th']"
+        "[(h % 6)::INTEGER + 1] AS education, (h % 6)::INTEGER AS years "
+        "FROM (SELECT hash(i) AS h FROM range(600) AS r (i))"
+    )
+    dbanon.declare(
+        con, "p", education={"role": "quasi", "hierarchy": "adult_education", "min_level": 1}, years="sensitive"
+    )
+    assert undone(con) == {("education", "years")}
+
+
+@pytest.mark.parametrize("grid", ["month", "quarter", "year", "decade", "week"])
+@pytest.mark.parametrize("type_", ["DATE", "TIMESTAMP", "TIMESTAMPTZ", "VARCHAR"])
+def test_dates_are_undone_by_other_dates(con: Any, grid: str, type_: str) -> None:
+    con.execute(
+        "CREATE TABLE p AS SELECT day AS admission, (day + 3)::TIMESTAMP::"
+        f"{type_} AS billing, (hash(i, 5) % 400)::INTEGER AS price "
+        "FROM (SELECT i, DATE '2000-01-01' + (hash(i) % 9000)::INTEGER AS day FROM range(4000) AS r (i))"
+    )
+    dbanon.declare(con, "p", admission={"role": "quasi", "grid": grid}, billing="other", price="sensitive")
+    assert undone(con) == {("admission", "billing")}
+
+
+def test_few_records_above_a_top_are_judged_by_their_order(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE p AS SELECT 20 + i % 85 AS age, 2024 - (20 + i % 85) AS born, hash(i) % 90 AS shop "
+        "FROM range(85) AS r (i)"
+    )
+    dbanon.declare(con, "p", age=AGE, born="quasi", shop="other")
+    assert undone(con) == {("age", "born")}
+
+
+def test_the_review_of_the_table_has_it_with_both_names(con: Any) -> None:
+    people(con, "2024 - age AS birth_year, (noise % 5)::INTEGER AS ward")
+    dbanon.declare(con, "p", age=AGE, birth_year="quasi", ward="other")
+    rows = con.execute("SELECT column_name, finding FROM policy_review('p') WHERE topic = 'problem'").fetchall()
+    assert [column for column, _ in rows] == ["age"]
+    assert "its limit (top 90) is undone by the column birth_year, which is published generalized" in rows[0][1]
+
+
+def test_odd_types_and_values_do_not_hide_other_problems(con: Any) -> None:
+    con.execute(
+        "CREATE TABLE p AS SELECT CASE i % 4 WHEN 0 THEN 'nan'::DOUBLE WHEN 1 THEN 'inf'::DOUBLE ELSE i % 90 END "
+        "AS score, 'infinity'::DATE AS day, [i] AS list, {'a': i} AS pair, TIME '10:00' + INTERVAL (i) SECOND "
+        "AS clock, 90 - i % 90 AS twin, i % 3 = 0 AS flag, (i % 90)::DECIMAL(8, 2) AS price FROM range(900) AS r (i)"
+    )
+    dbanon.declare(
+        con, "p", score={"role": "quasi", "top": 50}, day={"role": "quasi", "grid": "year"}, list="other", pair="other",
+        clock={"role": "quasi", "top": "10:05:00"}, twin="other", flag="other", price={"role": "quasi", "grid": "0.5"},
+    )  # fmt: skip
+    assert ("score", "twin") in undone(con)
+
+
+def test_nothing_of_a_table_is_quoted(con: Any) -> None:
+    people(con, "'SECRET ' || age AS x")
+    dbanon.declare(con, "p", age=AGE, x="other")
+    assert "SECRET" not in str(con.execute("FROM policy_problems()").fetchall())
+
+
+@pytest.mark.exhaustive
+def test_wide_tables_stay_fast(con: Any) -> None:
+    many = ", ".join(f"(hash(i * 64 + {n}) % {n * 7 + 2})::INTEGER AS c{n}" for n in range(60))
+    con.execute(f"CREATE TABLE p AS SELECT {many} FROM range(200000) AS r (i)")
+    limits = {f"c{n}": {"role": "quasi", "grid": 10} for n in range(0, 60, 12)}
+    dbanon.declare(con, "p", **({f"c{n}": "other" for n in range(60)} | limits))
+    start = time.process_time()
+    assert undone(con) == set()
+    assert time.process_time() - start < 20
+
+
+def test_columns_of_adult_are_not_named_but_for_what_one_determines(con: Any, data: Path) -> None:
+    con.execute(f"CREATE TABLE p AS FROM '{data / 'adult.csv'}'")
+    shipped = ("workclass", "education", "marital_status", "occupation", "race", "native_country")
+    lifted = {name: {"role": "quasi", "hierarchy": f"adult_{name}", "min_level": 1} for name in shipped}
+    dbanon.declare(
+        con, "p", age={"role": "quasi", "top": 70}, hours_per_week={"role": "quasi", "grid": 10}, sex="quasi",
+        salary="sensitive", capital_gain="sensitive", capital_loss="sensitive", fnlwgt="other", relationship="other",
+        **lifted,
+    )  # fmt: skip
+    assert undone(con) <= {("marital_status", "relationship")}
