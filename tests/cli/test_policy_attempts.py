@@ -183,3 +183,10 @@ def test_commands_with_parameters_refuse_looser_ones(database: Path, command: st
 @pytest.mark.parametrize("missing", [MISSING_ZIP])
 def test_missing_codes_are_not_published(database: Path, missing: str) -> None:
     assert_released(anonymize(database, ["--qi", "zip", "-p", f"missing={{'zip': ['{missing}']}}"]))
+
+
+@pytest.mark.parametrize("table", TABLE_SPELLINGS)
+def test_init_finds_the_policy_by_any_name(database: Path, table: str) -> None:
+    result = CliRunner().invoke(main, ["init", str(database), table, "--yes"])
+    assert result.exit_code == 1
+    assert "has a policy already (9 columns)" in result.output
