@@ -121,6 +121,7 @@ def persons(k: int) -> tuple[Any, Any, Any]:
     return Local, Person, SafePerson
 
 
+@pytest.mark.filterwarnings("ignore:safe_person. all 5 records are in one class")
 @pytest.mark.exhaustive
 def test_a_mapped_release_is_refreshed_with_what_refresh_takes() -> None:
     """Of ten patients in two classes one is erased: their class goes. Nothing is made where nothing has changed."""

@@ -48,7 +48,6 @@ SPELLED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("source", SPELLED, ids=str)
 def test_migrations_refuse_looser_parameters(engine: Any, source: Any) -> None:
     for attempt in some(ATTEMPTS, 32):

@@ -60,7 +60,6 @@ def test_sources_refuse_every_looser_parameter(engine: Any, source: str) -> None
             released(engine, SOURCES[source](), attempt.parameters, "simdiv")
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("source", SOURCES)
 def test_sources_accept_parameters_that_tighten(engine: Any, source: str) -> None:
     for attempt in some(PERMITTED, 16):

@@ -168,6 +168,7 @@ def rows_of(element: Any) -> str:
     return next(str(e.rows) for e in visitors.iterate(element) if isinstance(e, QueryName))
 
 
+@pytest.mark.exhaustive
 def test_a_query_of_released_rows_is_anonymized(engine: Any) -> None:
     inner = anonymized(sa.select(P), "mondrian", k=K)
     with engine.connect() as connection:
