@@ -27,13 +27,13 @@ class QueryModel:
     Attributes:
         function: The function that is called.
         roles: The role of each column of the query, in order; None for one that has none.
-        published: The columns that the call publishes, with what they are in it.
+        published_roles: The columns that the call publishes, with what they are in it.
         declared: The roles of the mapped columns that the query selects.
     """
 
     function: str
     roles: Mapping[str, Role | None]
-    published: Mapping[str, str]
+    published_roles: Mapping[str, str]
     declared: Declarations
 
 

@@ -90,7 +90,7 @@ def _before_execute(
         run = _QueryRun(name, dict(params))
         create = CreateQueryTable(name.rows, name.query)
         connection.execute(create, run.values, execution_options={_READY: run}).close()
-        connection.info.setdefault(_TABLES, {})[name.rows] = run.judged
+        connection.info.setdefault(_TABLES, {})[name.rows] = run.judgement
         _show_planner(connection)
 
 
@@ -100,7 +100,7 @@ class _QueryRun:
 
     name: QueryName
     values: dict[str, Any]
-    judged: JudgedQuery | None = None
+    judgement: JudgedQuery | None = None
 
 
 def _before_cursor_execute(
@@ -112,7 +112,7 @@ def _before_cursor_execute(
         head = CreateQueryTable(run.name.rows, run.name.query).head
         literal = literal_query(connection, run.name.query, run.values)
         query = BoundQuery(statement.removeprefix(head), parameters, literal)
-        run.judged = judged_query(connection, run.name.model, query)
+        run.judgement = judged_query(connection, run.name.model, query)
 
 
 def _show_planner(connection: Connection) -> None:
@@ -128,10 +128,10 @@ def _show_planner(connection: Connection) -> None:
     for table, column, type_ in rows:
         local.setdefault(table, {})[column] = type_
     current = session.of_connection(raw_connection(connection))
-    judged: dict[str, JudgedQuery] = {names.folded(n): j for n, j in connection.info[_TABLES].items() if n in local}
+    queries: dict[str, JudgedQuery] = {names.folded(n): j for n, j in connection.info[_TABLES].items() if n in local}
     current.local = dict(local)
-    current.scans = {name: query.scans for name, query in judged.items()}
-    current.policies = {name: query.policy for name, query in judged.items() if query.policy is not None}
+    current.scans = {name: query.scans for name, query in queries.items()}
+    current.policies = {name: query.policy for name, query in queries.items() if query.policy is not None}
 
 
 def _forget(dbapi_connection: Any, info: dict[Any, Any]) -> None:

@@ -35,7 +35,7 @@ def literal_query(connection: Connection, query: ClauseElement, values: Mapping[
 
         def visit_table(self, table: Any, *given: Any, asfrom: bool = False, **kw: Any) -> Any:
             if asfrom and isinstance(table, Table):
-                tables[_plain(table)] = None
+                tables[_without_annotations(table)] = None
             return super().visit_table(table, *given, asfrom=asfrom, **kw)
 
         def render_literal_value(self, value: Any, type_: Any, **_: Any) -> str:
@@ -49,7 +49,7 @@ def literal_query(connection: Connection, query: ClauseElement, values: Mapping[
     return LiteralQuery(str(compiled.string), tuple(tables))
 
 
-def _plain(table: Any) -> Table:
+def _without_annotations(table: Any) -> Table:
     """The table itself, where SQLAlchemy works on an annotated copy."""
     found: Table = table._deannotate() if hasattr(table, "_deannotate") else table
     return found

@@ -46,8 +46,8 @@ class GovernedTable:
             if column in rows:
                 raise errors.TwoRoles("dbanon.policy", shown, row.column, (rows[column].role, row.role))
             rows[column] = row
-        told = stored_policy.tellers((row.column, row.role, dict(row.settings.form)) for row in rows.values())
-        return cls(place, policy, rows, tuple(told))
+        person_columns = stored_policy.tellers((row.column, row.role, dict(row.settings.form)) for row in rows.values())
+        return cls(place, policy, rows, tuple(person_columns))
 
     @property
     def shown(self) -> str:
@@ -80,7 +80,7 @@ def check_persons(
     roles = {row.column: row.role.lower() for row in rows}
     tellers = stored_policy.tellers((row.column, row.role, dict(row.settings.form)) for row in rows)
     published = [i for i, name in enumerate(columns) if roles.get(name, "identifier") not in _WITHHELD]
-    seen: set[Place] = set()
+    earlier_places: set[Place] = set()
     for branch in branches:
         persons = [o for name in tellers if (o := branch.columns[columns.index(name)]) is not None]
         origins = [o for i in published if (o := branch.columns[i]) is not None]
@@ -91,9 +91,9 @@ def check_persons(
             for column in table.persons:
                 if not any(_follows(branch, person, scan, (column,)) for person in persons):
                     raise errors.PersonLeftOut(function, table.shown, column)
-            if not table.persons and not _is_counted(connection, branch, scan, persons, table.place in seen):
+            if not table.persons and not _is_counted(connection, branch, scan, persons, table.place in earlier_places):
                 raise errors.RepeatedRecordsError(function, table.shown)
-        seen |= {branch.scans[origin.scan] for origin in origins}
+        earlier_places |= {branch.scans[origin.scan] for origin in origins}
 
 
 def _follows(branch: Branch, person: Origin, scan: int, columns: Sequence[str]) -> bool:

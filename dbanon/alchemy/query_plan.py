@@ -243,7 +243,7 @@ class _Reader:
 
     def _cross_product(self, node: Node) -> list[Branch]:
         left, right = (self.branches(child) for child in node["children"])
-        return [_joined(a, b) for a in left for b in right]
+        return [_join_branches(a, b) for a in left for b in right]
 
     _positional_join = _cross_product
 
@@ -276,8 +276,8 @@ class _Reader:
             equal = ()
         a = _projected(node, "left_projection_map", left)
         b = _projected(node, "right_projection_map", right)
-        made = _joined(a, replace(b, sources=()) if kind == "SINGLE" else b)
-        return replace(made, equal=(*made.equal, *equal))
+        joined_rows = _join_branches(a, replace(b, sources=()) if kind == "SINGLE" else b)
+        return replace(joined_rows, equal=(*joined_rows.equal, *equal))
 
     def _union(self, node: Node) -> list[Branch]:
         return [branch for child in node["children"] for branch in self.branches(child)]
@@ -328,7 +328,7 @@ def _projected(node: Node, key: str, branch: Branch) -> Branch:
     return replace(branch, columns=tuple(branch.columns[i] for i in kept)) if kept else branch
 
 
-def _joined(left: Branch, right: Branch) -> Branch:
+def _join_branches(left: Branch, right: Branch) -> Branch:
     return Branch(
         (*left.columns, *right.columns),
         {**left.scans, **right.scans},

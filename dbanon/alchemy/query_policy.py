@@ -109,8 +109,8 @@ def judged_query(connection: Connection, model: QueryModel, query: BoundQuery) -
         tables = {place: GovernedTable.read(place, cursor) for place in places if ".".join(place) in governed}
         rows = _rows(model, branches, tables, mapped)
         check_persons(model.function, raw, branches, tables, list(rows.values()), list(model.roles))
-        beneath = [scan.place for scan in scans if scan.place and scan.place[0] != TEMPORARY] if shapes else []
-        check = _transaction_check(model.function, places, tables, beneath, cursor)
+        view_tables = [scan.place for scan in scans if scan.place and scan.place[0] != TEMPORARY] if shapes else []
+        check = _transaction_check(model.function, places, tables, view_tables, cursor)
         database = _database(model.function, tables) or place(raw).database
         return JudgedQuery(_governing(check, tables, list(rows.values()), database), scans)
 
@@ -208,8 +208,8 @@ def _rows(
             raise errors.PolicyDrift(model.function, SHOWN, [name])
         if role is not None and row is not None:
             found[name] = replace(row, column=name)
-        elif name in model.published:
-            raise errors.Undeclared(model.function, SHOWN, name, model.published[name])
+        elif name in model.published_roles:
+            raise errors.Undeclared(model.function, SHOWN, name, model.published_roles[name])
     return found
 
 
@@ -262,16 +262,16 @@ def _database(function: str, tables: Iterable[Place]) -> str | None:
 
 
 def _transaction_check(
-    function: str, places: Iterable[Place], tables: Iterable[Place], beneath: Sequence[Place], cursor: Any
+    function: str, places: Iterable[Place], tables: Iterable[Place], view_tables: Sequence[Place], cursor: Any
 ) -> Sql:
-    """A condition that holds if the transaction reads the tables, and the views with what is `beneath` them, that are
+    """A condition that holds if the transaction reads the tables, and the views with their `view_tables`, that are
     committed, and no table with a policy by another name."""
-    known = [place for place in {*tables, *beneath} if place in catalog.relations(cursor, place[0])]
+    known = [place for place in {*tables, *view_tables} if place in catalog.relations(cursor, place[0])]
     states = [transaction_check.catalog_state(cursor, known)]
-    mentions = [view_mentions(place, cursor, {}) for place in tables] if beneath else []
+    mentions = [view_mentions(place, cursor, {}) for place in tables] if view_tables else []
     states += [transaction_check.catalog_state(cursor, (), found) for found in mentions if found is not None]
     conditions = [transaction_check.check_sql(function, SHOWN, state) for state in states]
-    others = set(places) - {*tables, *beneath}
+    others = set(places) - {*tables, *view_tables}
     databases = sorted({place[0] for place in others})
     numbers = [number for database in databases for number in stored_policy.governed_numbers(cursor, database)]
     if numbers:

@@ -45,7 +45,7 @@ def anonymized(source: Any, algorithm: str = "kacpc", /, **parameters: Any) -> T
     which `install` was called.
 
     Raises:
-        DbanonError: What is wrong with the call, as far as the model tells. When the statement runs also PolicyDrift,
+        DbanonError: What is wrong with the call, as far as the model says. When the statement runs also PolicyDrift,
             UnmappedTableError, PersonLeftOut, RepeatedRecordsError, TwoRoles or Undeclared.
     """
     return _element("", source, algorithm, parameters)
