@@ -1,0 +1,195 @@
+"""Released rows, classes and metrics, recomputed in Python from the source: row by row, and in their order.
+
+Every record has a note of its own, which is published as a sensitive value. So each released row belongs to one record,
+and all that it may say follows from the records that are in its class.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+import dbanon
+
+pytestmark = pytest.mark.whole
+
+ZIPS = {z: (z[:4] + "*", z[:3] + "**", "*") for z in ("02138", "02139", "02141", "10001", "10002")}
+TOP, BOTTOM, GRID, CODE = 60, 24, 5, 999
+QUASI = ("age", "born", "zip", "ward")
+
+
+class Record(NamedTuple):
+    """One row of the source."""
+
+    pid: int
+    who: str
+    age: int | None
+    born: datetime.date | None
+    zip: str | None
+    ward: str
+    disease: str
+    sex: str
+    note: str
+
+
+def records() -> list[Record]:
+    """Hundred records of seventy people, with NULLs, codes for missing values and values beyond top and bottom."""
+    made = []
+    for i in range(100):
+        age = None if i % 13 == 0 else CODE if i % 11 == 0 else 18 + i * 7 % 50
+        born = None if i % 17 == 0 else datetime.date(1960, 1, 1) + datetime.timedelta(days=i * 379 % 4000)
+        zip_code = None if i % 19 == 0 else list(ZIPS)[i % 5]
+        ward, sex, disease = f"ward {i % 3}", "fm"[i % 2] + " ", ("Flu", "HIV", "Cold")[(i * 5 + i // 4) % 3]
+        made.append(Record(i, f"p{i % 70}.", age, born, zip_code, ward, disease, sex, f"note {i * 37 % 100:03}"))
+    return made
+
+
+@pytest.fixture(scope="module")
+def people() -> Any:
+    con = dbanon.connect()
+    con.execute(
+        "CREATE TABLE people (pid INTEGER, who VARCHAR, age INTEGER, born DATE, zip VARCHAR, ward VARCHAR, "
+        "disease VARCHAR, sex VARCHAR, note VARCHAR)"
+    )
+    con.executemany(f"INSERT INTO people VALUES ({', '.join('?' * 9)})", [list(r) for r in records()])
+    dbanon.load_hierarchy(con, "zip5", [[z, *above] for z, above in ZIPS.items()])
+    dbanon.declare(
+        con,
+        "people",
+        age={"role": "quasi", "top": TOP, "bottom": BOTTOM, "grid": GRID, "missing": [str(CODE)]},
+        born={"role": "quasi", "grid": "month"},
+        zip={"role": "quasi", "hierarchy": "zip5", "min_level": 1},
+        ward="quasi",
+        disease="sensitive",
+        note="sensitive",
+        sex="other",
+    )
+    con.execute("CREATE TABLE persons AS FROM people")
+    con.execute("INSERT INTO dbanon.policy SELECT * REPLACE ('persons' AS table_name) FROM dbanon.policy")
+    dbanon.declare(con, "persons", who="person")
+    yield con
+    con.close()
+
+
+def age_of(values: Sequence[int]) -> tuple[tuple[float, float], str]:
+    """The ends of the published range of some ages, and its text."""
+    least, most = min(values), max(values)
+    low = BOTTOM if least <= BOTTOM else TOP if least >= TOP else max(least // GRID * GRID, BOTTOM)
+    high = TOP if most >= TOP else BOTTOM if most <= BOTTOM else min(most // GRID * GRID + GRID - 1, TOP)
+    if low >= TOP or high <= BOTTOM:
+        return (low, high), f">={TOP}" if low >= TOP else f"<={BOTTOM}"
+    ends = f"<={BOTTOM}" if low == BOTTOM else str(low), f">={TOP}" if high == TOP else str(high)
+    return (low, high), ends[0] if low == high else f"[{ends[0]}, {ends[1]}]"
+
+
+def born_of(values: Sequence[datetime.date]) -> tuple[tuple[float, float], str]:
+    """The months of the first and the last birthday, and their text."""
+    low, high = (f"{day:%Y-%m}" for day in (min(values), max(values)))
+    number = tuple(float(month.replace("-", "")) for month in (low, high))
+    return (number[0], number[1]), low if low == high else f"[{low}, {high}]"
+
+
+def zip_of(values: Sequence[str]) -> str:
+    """The lowest node above all of them."""
+    return next(node for level, node in enumerate(ZIPS[values[0]]) if all(ZIPS[v][level] == node for v in values))
+
+
+def published(column: str, values: Sequence[Any]) -> tuple[tuple[float, float, bool, str], str | None]:
+    """What a class publishes of a column, and what orders it: numbers by their ends, texts by their bytes."""
+    filled = [v for v in values if v is not None]
+    nowhere = (math.inf, math.inf)
+    if len(filled) < len(values):
+        text = "*" if filled else None
+        return (*nowhere, text is None, text or ""), text
+    if column == "age":
+        ends, text = age_of(filled)
+    elif column == "born":
+        ends, text = born_of(filled)
+    else:
+        ends, text = nowhere, zip_of(filled) if column == "zip" else filled[0] if len(set(filled)) == 1 else "*"
+    return (*ends, False, text), text
+
+
+def expected(classes: Sequence[Sequence[Record]]) -> list[list[Any]]:
+    """The released rows of records that are in these classes."""
+    told = []
+    for of in classes:
+        values = [published(c, [None if getattr(r, c) == CODE else getattr(r, c) for r in of]) for c in QUASI]
+        told.append((tuple(order for order, _ in values), [text for _, text in values], of))
+    told.sort(key=lambda one: one[0])
+    rows = []
+    for number, (_, texts, of) in enumerate(told, 1):
+        age, born, zip_code, ward = texts
+        for r in sorted(of, key=lambda r: (r.disease, r.sex, r.note)):
+            rows.append([age, born, zip_code, ward, r.disease, r.sex, r.note, number])
+    return rows
+
+
+CALLS = {
+    "suppressed": ("kacpc", "'people', k := 4, suppress := 0.1"),
+    "diverse": ("mondrian", "'people', k := 3, l := 2"),
+    "persons": ("mondrian", "'persons', k := 4, l := 2"),
+    "nulls": ("kacpc", "'people', k := 4, nulls := 'drop', suppress := 0.05"),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_released_rows_follow_from_source_and_classes_in_order(people: Any, case: str) -> None:
+    function, arguments = CALLS[case]
+    rows = [list(row) for row in people.execute(f"FROM {function}({arguments})").fetchall()]
+    notes = {r.note: r for r in records()}
+    assert len({row[6] for row in rows}) == len(rows) > 70 and {row[6] for row in rows} <= set(notes)
+    classes: dict[int, list[Record]] = defaultdict(list)
+    for row in rows:
+        classes[row[-1]].append(notes[row[6]])
+    assert rows == expected(list(classes.values()))
+    people_of = {n: len({r.who if case == "persons" else r.pid for r in of}) for n, of in classes.items()}
+    diseases = {n: {r.disease for r in of} for n, of in classes.items()}
+    k = 3 if case == "diverse" else 4
+    assert min(people_of.values()) >= k
+    gone = [r for r in notes.values() if r.note not in {row[6] for row in rows}]
+    null = [r for r in gone if case == "nulls" and (None in (r.age, r.born, r.zip) or r.age == CODE)]
+    assert len(null) == (27 if case == "nulls" else 0)
+    assert len(gone) - len(null) <= {"suppressed": 10, "nulls": 3}.get(case, 0)
+
+    found = people.execute(f"FROM {function}_classes({arguments})").fetchall()
+    names = [c[0] for c in people.description]
+    lines = [dict(zip(names, line, strict=True)) for line in found]
+    released = [line for line in lines if line["class_id"] is not None]
+    assert [line["class_id"] for line in released] == sorted(classes)
+    for line in released:
+        of = classes[line["class_id"]]
+        assert line["size"] == len(of) and line.get("persons", len(of)) == (
+            people_of[line["class_id"]] if case == "persons" else len(of)
+        )
+        assert [line[c] for c in QUASI] == next(row[:4] for row in rows if row[-1] == line["class_id"])
+        assert sorted(r.note for r in of) == sorted(v["value"] for v in line["note"])
+        counted = {v["value"]: v["size"] for v in line["disease"]}
+        assert counted == {d: sum(r.disease == d for r in of) for d in diseases[line["class_id"]]}
+    why = {line["suppressed"]: line["size"] for line in lines if line["class_id"] is None}
+    assert why == {w: n for w, n in (("null", len(null)), ("outlier", len(gone) - len(null))) if n}
+
+    figures = dict(people.execute(f"SELECT metric, value FROM {function}_metrics({arguments})").fetchall())
+    assert figures["k"] == min(people_of.values()) and figures["records"] == len(rows)
+    assert figures["classes"] == len(classes)
+    assert figures["suppressed:outlier"] == len(gone) - len(null)
+    if "l := 2" in arguments:
+        assert figures["l_diversity:disease"] == min(len(d) for d in diseases.values()) >= 2
+
+
+@pytest.mark.parametrize("function", ["kacpc", "mondrian"])
+def test_equal_records_are_released_as_they_are(con: Any, function: str) -> None:
+    """Seven ages of ten records each, two of them alike: every class is one age, and nothing has to be generalized."""
+    rows = [(age, ("Flu", "HIV", "Cold", "TB", "Cut")[i % 5]) for age in range(20, 27) for i in range(10)]
+    con.execute("CREATE TABLE alike (age INTEGER, disease VARCHAR)")
+    con.executemany("INSERT INTO alike VALUES (?, ?)", [list(row) for row in rows])
+    dbanon.declare(con, "alike", age="quasi", disease="sensitive")
+    released = con.execute(f"FROM {function}('alike', k := 5)").fetchall()
+    assert released == [(str(age), disease, age - 19) for age, disease in sorted(rows)]
+    classes = con.execute(f"SELECT class_id, size, loss FROM {function}_classes('alike', k := 5)").fetchall()
+    assert classes == [(n, 10, 0.0) for n in range(1, 8)]
