@@ -161,5 +161,6 @@ def _counts(before: Grows, after: Grows, step: Step, source: Sql) -> str:
             + abs({new[0]} - count(*) FILTER (WHERE {step.cluster} NOT IN (-1, -2)))
             + abs({new[1]} - count(*) FILTER (WHERE {step.cluster} = -1))
             + abs({after.waiting} - count(*) FILTER (WHERE {step.cluster} = -2))
+            + abs({after.waiting} - (SELECT count(*) FROM {before.waits}))
         FROM {step.table}
     """

@@ -1,0 +1,98 @@
+"""What a refresh of a streaming view writes is read back: whatever differs from the published records is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.views import streaming, stretch
+
+COLUMNS = "ts INTEGER, age INTEGER, disease VARCHAR"
+CALL: dict[str, Any] = {"k": 3, "delta": 12, "order_by": ["ts"], "qi": ["age"], "sensitive": ["disease"]}
+STEP = str(stretch._STEP)
+WAITING = 'dbanon."waiting main.safe"'
+
+
+@pytest.fixture
+def con() -> Iterator[Any]:
+    connection = dbanon.connect()
+    connection.execute(f"CREATE TABLE events ({COLUMNS})")
+    come(connection, 0, 40)
+    streaming.create_stream(connection, "safe", "castle", "events", **CALL)
+    come(connection, 40, 80)
+    yield connection
+    connection.close()
+
+
+def come(con: Any, first: int, last: int) -> None:
+    rows = f"SELECT i, 20 + i * 7 % 30, ['Flu', 'HIV', 'Cold'][1 + i % 3] FROM range({first}, {last}) AS r (i)"
+    con.execute(f"INSERT INTO events {rows}")
+
+
+def after(written: str, wrong: str) -> Callable[[pytest.MonkeyPatch], None]:
+    """One more statement after a function of `stretch` has written its tables."""
+    real = getattr(stretch, written)
+
+    def spoilt(cursor: Any, *given: Any) -> Any:
+        made = real(cursor, *given)
+        cursor.execute("USE memory")
+        cursor.execute(wrong)
+        return made
+
+    return lambda monkeypatch: monkeypatch.setattr(stretch, written, spoilt)
+
+
+LAST = "(SELECT max(rowid) FROM safe)"
+GREATEST = "class_id = (SELECT max(class_id) FROM safe_classes)"
+WRONG = {
+    "a row more": ("_publish", "INSERT INTO safe FROM (FROM safe LIMIT 1)"),
+    "a row less": ("_publish", f"DELETE FROM safe WHERE rowid = {LAST}"),
+    "another value": ("_publish", f"UPDATE safe SET disease = 'TB' WHERE rowid = {LAST}"),
+    "another class": ("_publish", f"UPDATE safe SET class_id = 1 WHERE rowid = {LAST}"),
+    "a pending record": ("_publish", "INSERT INTO safe VALUES (NULL, NULL, NULL, NULL)"),
+    "an empty row in place of one": (
+        "_publish",
+        f"UPDATE safe SET (age, disease, class_id, suppressed) = (NULL, NULL, NULL, NULL) WHERE rowid = {LAST}",
+    ),
+    "a class of one more": ("_publish", f"UPDATE safe_classes SET size = size + 1 WHERE {GREATEST}"),
+    "a class less": ("_publish", f"DELETE FROM safe_classes WHERE {GREATEST}"),
+    "one waits no more": ("_keep_waiting", f"DELETE FROM {WAITING} WHERE ts = (SELECT max(ts) FROM {WAITING})"),
+    "one waits twice": ("_keep_waiting", f"INSERT INTO {WAITING} FROM (FROM {WAITING} LIMIT 1)"),
+    "one has arrived more": ("_note", "UPDATE dbanon.stream SET arrived = arrived + 1"),
+    "one is published less": ("_note", "UPDATE dbanon.stream SET published = published - 1, waiting = waiting + 1"),
+    "a row is read less": ("_note", "UPDATE dbanon.stream SET last_row = last_row - 1"),
+    "a row is read again": ("_note", "UPDATE dbanon.stream SET last_row = last_row + 1, arrived = arrived + 1"),
+}  # fmt: skip
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("wrong", WRONG)
+def test_tables_that_are_written_wrongly_are_refused(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    before = con.execute("FROM safe").fetchall()
+    after(*WRONG[wrong])(monkeypatch)
+    with pytest.raises(errors.GateRefused, match=r"refresh: the release gate refused the result"):
+        streaming.refresh_stream(con, "safe")
+    assert con.execute("FROM safe").fetchall() == before
+    monkeypatch.undo()
+    assert streaming.refresh_stream(con, "safe").read == 40
+
+
+def test_rows_in_the_order_of_their_arrival_are_refused(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def published(cursor: Any, grows: Any, statement: Any, *given: Any) -> Any:
+        made = real(cursor, grows, statement, *given)
+        cursor.execute("USE memory")
+        cursor.execute("DELETE FROM safe WHERE rowid > ?", [first])
+        columns = ", ".join(f'"{name}"' for name in (*statement.shown, statement.own["suppressed"]))
+        left = f"{STEP} WHERE suppressed IS NOT NULL ORDER BY class_id ASC, arrived ASC"
+        cursor.execute(f"INSERT INTO safe SELECT {columns} FROM {left}")
+        return made
+
+    real = stretch._publish
+    first = con.execute("SELECT max(rowid) FROM safe").fetchall()[0][0]
+    monkeypatch.setattr(stretch, "_publish", published)
+    with pytest.raises(errors.GateRefused, match="rows of the view that are in the order of their arrival"):
+        streaming.refresh_stream(con, "safe")
