@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbanon import errors
+from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, identifier, joined
 from dbanon.views import stream_ledger
 from dbanon.views.stream_ledger import Grows
@@ -74,7 +75,7 @@ def check(cursor: Any, before: Grows, step: Step, last: int, source: Sql, *, is_
         ("records in the ledger of the stream that were not read", _counts(before, after, step, source)),
     )
     for what, query in checks:
-        wrong = cursor.execute(query).fetchall()[0][0]
+        wrong = cursor.execute(bound(query)).fetchall()[0][0]
         if wrong:
             raise errors.GateRefused("refresh", what, wrong)
 
@@ -85,7 +86,7 @@ def _rows(before: Grows, step: Step, last: int) -> str:
         SELECT abs(w.records - p.records) + (w.marks IS DISTINCT FROM p.marks)::INTEGER + w.empty
         FROM (
             SELECT
-                count(*) AS records, sum(('0x' || mark[:15])::HUGEINT) AS marks,
+                count(*) AS records, sum(md5_number_lower(mark)::HUGEINT) AS marks,
                 count(*) FILTER (WHERE is_pending) AS empty
             FROM (
                 SELECT
@@ -93,7 +94,7 @@ def _rows(before: Grows, step: Step, last: int) -> str:
                 FROM {before.table()} WHERE rowid > {last}
             )
         ) AS w, (
-            SELECT count(*) AS records, sum(('0x' || mark[:15])::HUGEINT) AS marks
+            SELECT count(*) AS records, sum(md5_number_lower(mark)::HUGEINT) AS marks
             FROM (SELECT {step.mark} AS mark FROM {step.table} WHERE {step.leaves})
         ) AS p
     """

@@ -1,0 +1,99 @@
+"""The gate finds the key and the scope of pseudonyms by itself: a release made with others is refused."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.pseudonyms import SECRET
+
+import dbanon
+from dbanon import errors
+from dbanon.pseudonym import gate_key, key
+from dbanon.release import prepare
+
+OTHER = hashlib.sha256(b"another key").hexdigest()
+BYTES = bytes.fromhex(SECRET)
+REFUSED = "release gate refused the result"
+
+SPELLINGS = {
+    "hex": SECRET,
+    "capitals": SECRET.upper(),
+    "blanks": f"  {SECRET}\n",
+    "base64": base64.b64encode(BYTES).decode(),
+    "unpadded": base64.b64encode(BYTES).decode().rstrip("="),
+    "url": base64.urlsafe_b64encode(BYTES).decode(),
+    "longer": base64.b64encode(BYTES + hashlib.sha512(BYTES).digest()).decode(),
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("kind", ["env", "file"])
+def test_gate_and_release_read_equal_keys(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spelling: str, kind: str
+) -> None:
+    written = SPELLINGS[spelling]
+    monkeypatch.setenv("OWN_KEY", written)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "own.key").write_text(written, "ascii")
+    for reference in ["env:OWN_KEY"] if kind == "env" else [f"file:{tmp_path / 'own.key'}", "file:~/own.key"]:
+        assert gate_key.secret(reference) == key.find(reference).secret
+        is_same = gate_key.fingerprint(reference) == gate_key.fingerprint("env:DBANON_KEY")
+        assert is_same == (spelling != "longer")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("reference", "error"),
+    [
+        ("env:NOT_SET", errors.KeyMissing),
+        ("env:EMPTY", errors.KeyMissing),
+        ("file:/no/such.key", errors.KeyMissing),
+        ("env:SHORT", errors.WeakKey),
+        ("env:NO_CODE", errors.WeakKey),
+        (SECRET, errors.UnreadableKeyReference),
+    ],
+)
+def test_gate_refuses_what_is_no_key(monkeypatch: pytest.MonkeyPatch, reference: str, error: type[Exception]) -> None:
+    for name, written in (("EMPTY", " "), ("SHORT", SECRET[:62]), ("NO_CODE", "no code of bytes, " * 4)):
+        monkeypatch.setenv(name, written)
+    with pytest.raises(error) as caught:
+        gate_key.secret(reference)
+    assert SECRET[:62] not in str(caught.value)
+
+
+def _of_another_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key is looked for in the default place, whatever the policy says."""
+    real = key.find
+    monkeypatch.setenv("OWN_KEY", OTHER)
+    monkeypatch.setattr(key, "find", lambda reference=None: replace(real("env:DBANON_KEY"), reference=reference))
+
+
+def _of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All calls and views share one scope."""
+    monkeypatch.setattr(prepare, "_scope", lambda publication, view: "call")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("wrong", [_of_another_place, _of_all])
+@pytest.mark.parametrize("role", ["pseudonym", "shift", "view"])
+def test_another_key_or_scope_is_refused(con: Any, monkeypatch: pytest.MonkeyPatch, wrong: Any, role: str) -> None:
+    if role == "shift":
+        shifted = {"role": "shift", "form": {"days": 9, "key": "env:OWN_KEY"}}
+        dbanon.declare(con, "patients", patient="person", age="quasi", seen=shifted)
+        con.execute("CREATE OR REPLACE TABLE patients AS SELECT * REPLACE (DATE '2020-01-01' AS seen) FROM patients")
+    else:
+        dbanon.declare(con, "patients", patient={"role": "pseudonym", "form": {"key": "env:OWN_KEY"}})
+    wrong(monkeypatch)
+    monkeypatch.setenv("OWN_KEY", OTHER)
+    with pytest.raises(Exception, match=REFUSED) as caught:
+        if role == "view":
+            dbanon.materialize(con, "safe", "mondrian", "patients", k=10)
+        else:
+            con.sql("FROM mondrian('patients', k=10, allow_rare=['seen'])").fetchall()
+    assert OTHER not in str(caught.value)
