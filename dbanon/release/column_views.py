@@ -148,6 +148,11 @@ class SensitiveColumn:
     number: Magnitude | None
     models: tuple[ModelView, ...]
 
+    @property
+    def different_label(self) -> Sql:
+        """The name of the metric of a stream that counts its different values, as a text."""
+        return text(f"l:{self.plain}")
+
 
 def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
     """The view of one quasi-identifier."""

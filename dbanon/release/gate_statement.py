@@ -50,6 +50,11 @@ def released_metrics() -> str:
     return f"SELECT {columns} FROM metric_rows {_STATED} ORDER BY place ASC, metric ASC"
 
 
+def related_metrics() -> str:
+    """Return the SELECT of NAME_metrics of related tables."""
+    return f"SELECT metric, value, better, description, published FROM metric_rows {_STATED} ORDER BY place ASC"
+
+
 def related_rows(leaving: Sql, row: Sql, place: Sql) -> str:
     """Return the SELECT of the released rows of one of several related tables."""
     return f"SELECT * EXCLUDE ({row}, {place}) FROM {leaving} {_PASSED} ORDER BY {place} ASC"
@@ -59,6 +64,12 @@ def stream_rows(published: Sql, class_id: Sql, arrived: Sql) -> str:
     """Return the SELECT of the rows of a stream, in the order in which they are published."""
     order = joined((f"{published} ASC", f"{class_id} ASC NULLS LAST", f"{arrived} ASC"))
     return f"SELECT * FROM leaving {_PASSED} ORDER BY {order}"
+
+
+def stream_metrics() -> str:
+    """Return the SELECT of NAME_metrics of a stream."""
+    columns = "metric, value, better, description, published"
+    return f"SELECT {columns} FROM metric_rows {_STATED} AND value IS NOT NULL ORDER BY position ASC"
 
 
 def stream_step(cluster: Sql, place: Sql, row: Sql, arrived: Sql) -> str:

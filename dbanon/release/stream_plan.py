@@ -172,6 +172,8 @@ def filled(template: str, publication: Publication, options: Options, system: St
     last_select = None
     if isinstance(grown := more.get("grown"), Grown):
         last_select = gate_statement.stream_step(grown.cluster, grown.place, grown.row, view.arrived)
+    elif template == "stream/metrics.sql":
+        last_select = gate_statement.stream_metrics()
     elif template == "stream/release.sql":
         last_select = gate_statement.stream_rows(view.published, of.names.class_id, view.arrived)
     return made if last_select is None else gate_statement.checked(publication.function, made, last_select)
@@ -223,6 +225,7 @@ GATE = {
 
 _COUNTED = {
     **dict.fromkeys(("lost", "columns"), "counted.records"),
+    "stated": "(SELECT count(*) FROM leaving)",
     "untrue": "counted.untrue",
     "unknown": "counted.unknown",
     "uncovered": "covered.uncovered",

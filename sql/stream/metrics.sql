@@ -5,9 +5,9 @@
 -- A row a class, and one for what is left out.
 seen AS MATERIALIZED (
 {% include 'stream/seen.sql' %}
-)
-SELECT metric, value, better, description, published
-FROM (
+),
+-- A row a measure: its value, and whether it may be published.
+metric_rows AS MATERIALIZED (
     SELECT unnest([
         {% for m in stream.metrics %}
         {'position': {{ loop.index }}, 'metric': {{ m.label }}, 'value': ({{ m.sql }})::DOUBLE, 'better': {{ m.better }}, 'description': {{ m.what }}, 'published': {{ m.published }}}{% if not loop.last %},{% endif +%}
@@ -30,6 +30,9 @@ FROM (
         {% if stream.drops %}
         , (SELECT count(*) AS records FROM placed WHERE class_id = -1) AS dropped
         {% endif %}
-)
-WHERE (SELECT passed FROM gate) AND value IS NOT NULL
+),
+{% include 'stream/stated_metrics.sql' %}
+SELECT metric, value, better, description, published
+FROM metric_rows
+WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated) AND value IS NOT NULL
 ORDER BY position ASC

@@ -38,14 +38,14 @@ class Record(NamedTuple):
 
 
 def records() -> list[Record]:
-    """Hundred records of fifty people, with NULLs, codes for missing values and values beyond top and bottom."""
+    """Hundred records of twenty people, with NULLs, codes for missing values and values beyond top and bottom."""
     made = []
     for i in range(100):
         age = None if i % 13 == 0 else CODE if i % 11 == 0 else 18 + i * 7 % 50
         born = None if i % 17 == 0 else datetime.date(1960, 1, 1) + datetime.timedelta(days=i * 379 % 4000)
         zip_code = None if i % 19 == 0 else list(ZIPS)[i % 5]
         ward, sex, disease = f"ward {i % 3}", "fm"[i % 2] + " ", ("Flu", "HIV", "Cold")[(i * 5 + i // 4) % 3]
-        made.append(Record(i, f"p{i % 50}.", age, born, zip_code, ward, disease, sex, f"note {i * 37 % 100:03}"))
+        made.append(Record(i, f"p{i % 20}.", age, born, zip_code, ward, disease, sex, f"note {i * 37 % 100:03}"))
     return made
 
 

@@ -14,6 +14,7 @@ TOGETHER = {
     "small": ("classes below k over all tables", "classes.small"),
     "confused": ("classes that several class_ids have, or class_ids that several classes have", "classes.confused"),
     "pseudonyms": ("pseudonyms that do not follow from what is published", "pseudonyms.people"),
+    "stated": ("figures that do not follow from the released rows, people", "(SELECT count(*) FROM reader)"),
 }
 """What the gate refuses of all tables together, and SQL that counts it."""
 

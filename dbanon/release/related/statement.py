@@ -54,6 +54,8 @@ def of(found: Relation, kind: str) -> Sql:
     if kind == "release":
         last_select = gate_statement.related_rows(tables[found.asked].step("leaving"), own.row, own.place)
         made = gate_statement.checked(function, made, last_select)
+    elif kind == "metrics":
+        made = gate_statement.checked(function, made, gate_statement.related_metrics())
     return Sql(made)
 
 

@@ -1,6 +1,7 @@
 {#- All of a release of related tables, read and judged once: one row with a list for each table (t), for the classes and
     for the measures. A row of a table keeps its number and its place, which do not leave. -#}
-{% include 'release/related/path.sql' %}
+{% include 'release/related/path.sql' %},
+{% include 'release/related/measured.sql' %}
 SELECT
     {% for t in tables %}
     (SELECT list(l) FROM {{ 'leaving'|of(t) }} AS l) AS t{{ t.i }},
