@@ -152,6 +152,7 @@ def test_released_rows_follow_from_source_and_classes_in_order(people: Any, case
     diseases = {n: {r.disease for r in of} for n, of in classes.items()}
     k = 3 if case == "diverse" else 4
     assert min(people_of.values()) >= k
+    assert any(n < len(classes[number]) for number, n in people_of.items()) == (case == "persons")
     gone = [r for r in notes.values() if r.note not in {row[6] for row in rows}]
     null = [r for r in gone if case == "nulls" and (None in (r.age, r.born, r.zip) or r.age == CODE)]
     assert len(null) == (27 if case == "nulls" else 0)

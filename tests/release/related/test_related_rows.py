@@ -23,9 +23,8 @@ def opened() -> Iterator[Any]:
         con.execute("CREATE TABLE patients (id INTEGER, age INTEGER)")
         con.execute("CREATE TABLE visits (patient_id INTEGER, day DATE, disease VARCHAR)")
         con.executemany("INSERT INTO patients VALUES (?, ?)", [row[:2] for row in PATIENTS])
-        visits = [
-            (key, f"{of[disease]}-{key // 10:02}", disease) for of in (SECOND, FIRST) for key, _, disease in PATIENTS
-        ]
+        of_months = [(months, patient) for months in (SECOND, FIRST) for patient in PATIENTS]
+        visits = [(key, f"{months[disease]}-{key // 10:02}", disease) for months, (key, _, disease) in of_months]
         con.executemany("INSERT INTO visits VALUES (?, ?, ?)", [list(visit) for visit in visits])
         dbanon.declare(con, "patients", id="identifier", age="quasi")
         dbanon.declare(con, "visits", patient_id="identifier", day="quasi", disease="sensitive")
