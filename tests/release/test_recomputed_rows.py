@@ -194,3 +194,12 @@ def test_equal_records_are_released_as_they_are(con: Any, function: str) -> None
     assert released == [(str(age), disease, age - 19) for age, disease in sorted(rows)]
     classes = con.execute(f"SELECT class_id, size, loss FROM {function}_classes('alike', k := 5)").fetchall()
     assert classes == [(n, 10, 0.0) for n in range(1, 8)]
+
+
+@pytest.mark.parametrize("function", ["kacpc", "mondrian"])
+def test_records_of_one_person_count_as_one(con: Any, function: str) -> None:
+    """Six people of three records each, whose own ages are nearer to each other than to those of anybody else."""
+    con.execute("CREATE TABLE stays AS SELECT i // 3 AS who, 20 + i // 3 * 10 + i % 3 AS age FROM range(18) AS r (i)")
+    dbanon.declare(con, "stays", who="person", age="quasi")
+    classes = con.execute(f"SELECT size, persons FROM {function}_classes('stays', k := 3)").fetchall()
+    assert sum(size for size, _ in classes) == 18 and min(persons for _, persons in classes) >= 3
