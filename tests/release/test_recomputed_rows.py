@@ -203,3 +203,21 @@ def test_records_of_one_person_count_as_one(con: Any, function: str) -> None:
     dbanon.declare(con, "stays", who="person", age="quasi")
     classes = con.execute(f"SELECT size, persons FROM {function}_classes('stays', k := 3)").fetchall()
     assert sum(size for size, _ in classes) == 18 and min(persons for _, persons in classes) >= 3
+
+
+def test_null_is_no_value_of_its_column(con: Any) -> None:
+    con.execute("CREATE TABLE t AS SELECT CASE WHEN i < 4 THEN 1 WHEN i < 8 THEN 9 END AS age FROM range(13) AS r (i)")
+    dbanon.declare(con, "t", age="quasi")
+    ages = con.execute("SELECT age, count(*) FROM mondrian('t', k := 3) GROUP BY ALL ORDER BY ALL").fetchall()
+    assert ages == [("1", 4), ("9", 4), (None, 5)]
+
+
+def test_clusters_of_another_model_are_not_reused(con: Any) -> None:
+    """Of each age there are three records with two diseases: enough for l = 2, and not for l = 3."""
+    disease = "['Flu', 'HIV', 'TB'][1 + (i + i // 3) % 3 % 2 + i // 24]"
+    con.execute(f"CREATE TABLE t AS SELECT i // 3 AS age, {disease} AS disease FROM range(27) AS r (i)")
+    dbanon.declare(con, "t", age="quasi", disease="sensitive")
+    for l in (2, 3):  # noqa: E741
+        rows = con.execute(f"SELECT class_id, disease FROM mondrian('t', k := 3, l := {l})").fetchall()
+        found = {number: {d for n, d in rows if n == number} for number, _ in rows}
+        assert min(map(len, found.values())) >= l
