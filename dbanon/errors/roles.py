@@ -159,6 +159,17 @@ class UniqueUnchanged(DbanonError):
         )
 
 
+class PersonSpellingsError(DbanonError):
+    """Persons whose ids are written in several ways; policy_problems reports it, and calls warn of it."""
+
+    def __init__(self, table: str, column: str, count: object) -> None:
+        super().__init__(
+            f"{table}.{column}: {count} ids of persons differ from another one only by blanks, case or leading zeros, "
+            "and each spelling counts as a person, so that a class of k persons may be fewer. Hint: if they are "
+            "the same people, write each id in one way, in the table or in a view, and use that."
+        )
+
+
 class UndoneLimitError(DbanonError):
     """A limit of the policy that another published column undoes; policy_problems reports it."""
 

@@ -17,6 +17,7 @@ from dbanon.hierarchy.storage import Hierarchy
 from dbanon.policy import (
     column_roles,
     missing_codes,
+    person_spellings,
     relation_problems,
     repeated_identifiers,
     singling_out,
@@ -83,6 +84,8 @@ def statement(call: Call, only: catalog.Source | None = None) -> Sql:
                 counted.append(repeated_identifiers.values(candidate))
         if (together := singling_out.counted(relation, rows, call.cursor)) is not None:
             counted.append(together)
+        if (spelled := person_spellings.counted(relation, rows, call.cursor)) is not None:
+            counted.append(spelled)
         limits += undone_limits.counted(
             relation, [(row, settings_of[row]) for row in rows], call.cursor, partial(_hierarchy, call, rows[0])
         )

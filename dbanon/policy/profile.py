@@ -23,7 +23,7 @@ from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import storage
-from dbanon.policy import mending, proposal
+from dbanon.policy import mending, person_spellings, proposal
 from dbanon.policy.column_roles import WITHHELD
 from dbanon.source import catalog, missing, stored_policy
 from dbanon.source.catalog import Source
@@ -84,6 +84,7 @@ def statement(call: Call) -> Sql:
             named=[c for c in columns if c["is_named"]],
             postal=text(proposal.POSTAL),
             places=text(proposal.PLACES),
+            plain_id=person_spellings.PLAIN,
             neutral=[c for c in columns if c["is_neutral"]],
             withheld=Sql(WITHHELD),
             leaves=_leaves(call, known),

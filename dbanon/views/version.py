@@ -156,6 +156,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
             "held against those of releases: who has both can intersect them."
         )
     warned.one_class(entry.shown, metrics)
+    warned.person_spellings(cursor, publication.cleaned.rows, publication.source, publication.roles.person)
     return current_release(cursor, entry, beside.composition, entry.how == "hold")
 
 

@@ -6,6 +6,13 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+from dbanon import errors
+from dbanon.policy.person_spellings import count, is_spelled
+from dbanon.source.catalog import Source
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import Sql
 
 MOST = 0.5
 """Share of the records from which on a column counts as one that tells nothing."""
@@ -40,6 +47,19 @@ def one_class(release: str, metrics: Mapping[str, float]) -> None:
             "greater t), fewer quasi-identifiers or suppress keep something.",
             UtilityWarning,
         )
+
+
+class PersonSpellingsWarning(UserWarning):
+    """Ids of persons that differ only by blanks, case or leading zeros, and count as different people."""
+
+
+def person_spellings(cursor: Any, rows: Sql, source: Source, person: str | None) -> None:
+    """Issue a PersonSpellingsWarning where a person column of a source has ids in several spellings."""
+    if person is None or not is_spelled(source.columns.get(person, "")):
+        return
+    ((n_ids,),) = cursor.execute(bound(count(rows, person))).fetchall()
+    if n_ids:
+        warn(str(errors.PersonSpellingsError(source.shown, person, n_ids)), PersonSpellingsWarning)
 
 
 def generalized(metrics: Mapping[str, float]) -> list[str]:

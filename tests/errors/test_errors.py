@@ -647,6 +647,7 @@ ELSEWHERE = {
     "PolicyDrift": "test_alchemy_selectable.py",
     "RareLeft": "test_suppress.py",
     "RareTogether": "test_singled.py",
+    "PersonSpellingsError": "test_person_spellings.py",
     "UndoneLimitError": "test_undone_limits.py",
     "UniqueUnchanged": "test_singled.py",
     "InvalidForm": "test_making.py",

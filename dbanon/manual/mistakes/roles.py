@@ -128,6 +128,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('incomes', 'income', 'sensitive');",
     ),
     sql(
+        errors.PersonSpellingsError("stays", "patient", 80),
+        "SELECT problem FROM policy_problems();",
+        "CREATE TABLE stays AS SELECT ['p', 'P'][i % 2 + 1] || i // 2 AS patient,\n"
+        "20 + i % 9 AS age FROM range(80) AS r (i);",
+        "INSERT INTO dbanon.policy (table_name, column_name, role)\n"
+        "VALUES ('stays', 'patient', 'person'), ('stays', 'age', 'quasi');",
+    ),
+    sql(
         errors.UndoneLimitError("elderly", "age", "top 90", "birth_year", "generalized"),
         "SELECT problem FROM policy_problems();",
         "CREATE TABLE elderly AS SELECT 20 + i % 80 AS age, 2004 - i % 80 AS birth_year FROM range(800) AS r (i);",

@@ -5,7 +5,7 @@ piece AS MATERIALIZED ({{ pieces }}),
 -- its type, and so do codes of places and things.
 broken AS MATERIALIZED (
     SELECT
-        j.*, p.* EXCLUDE (place), b.padded AS padded_records,
+        j.*, p.* EXCLUDE (place), b.padded AS padded_records, coalesce(s.n_ids, 0) AS n_spelled,
         f.* EXCLUDE (place, type), f.type AS new_type,
         j.role NOT IN ('identifier', 'person') AND NOT j.has_hierarchy AND f.texts > 0 AND f.unread <= (1 - {{ limits.NEARLY }}) * f.texts
             AND (new_type IN ('DATE', 'TIMESTAMP') OR (
@@ -30,6 +30,15 @@ broken AS MATERIALIZED (
         SELECT NULL::INTEGER AS place, 0 AS padded WHERE false
         {% endfor %}
     ) AS b USING (place)
+    LEFT JOIN (
+        {% for c in keys if c.is_text %}
+        SELECT {{ c.i }} AS place, sum(n_values) AS n_ids
+        FROM (SELECT count(*) AS n_values FROM value_{{ c.i }} WHERE value IS NOT NULL GROUP BY {{ plain_id }} HAVING count(*) > 1)
+        {% if not loop.last %}UNION ALL{% endif %}
+        {% else %}
+        SELECT NULL::INTEGER AS place, 0 AS n_ids WHERE false
+        {% endfor %}
+    ) AS s USING (place)
 ),
 -- A row a column: its statements. What is no table is mended in a view; a view has all its columns at once.
 repaired AS MATERIALIZED (
@@ -73,12 +82,15 @@ mended AS MATERIALIZED (
             END,
             CASE WHEN has_codes THEN 'codes for missing values: ' || listed || ' in records: ' || coded
                 || CASE WHEN role = '{{ withheld }}' AND declared_end IS NULL AND viewed IS NULL THEN '; declare them when you say what the column is, missing = [' || listed || ']' ELSE '' END END,
-            CASE WHEN is_padded THEN 'blanks around values in records: ' || padded_records END
+            CASE WHEN is_padded THEN 'blanks around values in records: ' || padded_records END,
+            CASE WHEN role = 'person' AND n_spelled > 0 THEN 'ids of persons that differ from another one only by blanks, case or '
+                || 'leading zeros, and count as different people: ' || n_spelled END
         ], lambda said: said IS NOT NULL) AS problems,
         list_concat(
             CASE WHEN has_form THEN [CASE WHEN is_converted THEN coalesce(viewed, altered || new_type || ' USING ' || whole || coalesce(forgotten, '')) END] ELSE [] END,
             CASE WHEN has_codes THEN [coalesce(viewed, declared || listed || declared_end, statement)] ELSE [] END,
-            CASE WHEN is_padded THEN [coalesce(viewed, padded)] ELSE [] END
+            CASE WHEN is_padded THEN [coalesce(viewed, padded)] ELSE [] END,
+            CASE WHEN role = 'person' AND n_spelled > 0 THEN [NULL] ELSE [] END
         ) AS repairs
     FROM repaired
 )

@@ -1,0 +1,52 @@
+"""Ids of persons in several spellings: those that differ by blanks, case or leading zeros count as different people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbanon import errors
+from dbanon.policy.repeated_identifiers import Declared, Relation, binds
+from dbanon.source.catalog import Cursor
+from dbanon.source.stored_policy import tellers
+from dbanon.sqltext.names import folded
+from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.sqltext.template import fill, later, message
+
+PLAIN = Sql(
+    r"lower(regexp_replace(regexp_replace(value, '[\s\x{00A0}\x{2000}-\x{200D}\x{3000}]+', '', 'g'), "
+    r"'(^|[^0-9])0+', '\1', 'g'))"
+)
+"""SQL of a `value` without blanks, capitals and leading zeros."""
+
+
+def is_spelled(type_: str) -> bool:
+    """Return whether values of a type can be written in several ways."""
+    return type_ == "VARCHAR" or type_.startswith("ENUM(")
+
+
+def count(source: Sql, column: str) -> Sql:
+    """Return the query that counts the values of a column that differ from another by their spelling alone."""
+    value = Sql(f"CAST({identifier(column)} AS VARCHAR)")
+    return Sql(fill("policy/person_spellings.sql", source=source, value=value, plain=PLAIN))
+
+
+def counted(relation: Relation, rows: Iterable[Declared], cursor: Cursor) -> dict[str, object] | None:
+    """Return template values of sql/policy/problems.sql for the person of a relation; None without a text."""
+    types = {folded(name): (name, type_) for name, type_ in relation.columns().items()}
+    known = [row for row in rows if folded(row.column) in types]
+    named = tellers((row.column, row.role, dict(row.form)) for row in known)
+    person = next((row for row in known if [row.column] == named), None)
+    if person is None or not is_spelled(types[folded(person.column)][1]):
+        return None
+    query = count(relation.sql, types[folded(person.column)][0])
+    if relation.seen and not binds(cursor, query):
+        return None
+    return {
+        "database": text(person.database),
+        "schema": text(person.schema),
+        "table": text(person.table),
+        "column": text(person.column),
+        "problem": message(errors.PersonSpellingsError(person.table, person.column, later("repeated"))),
+        "statement": Sql("NULL"),
+        "count": query,
+    }

@@ -1,0 +1,60 @@
+"""Ids of persons that differ only by their spelling are reported, and calls that count persons by them warn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import dbanon
+from dbanon.views.warned import PersonSpellingsWarning
+
+SPELLINGS = {
+    "case": "['p', 'P'][i % 2 + 1] || i // 2", "blanks": "['', ' '][i % 2 + 1] || 'p' || i // 2",
+    "blanks inside": "'p' || ['', ' '][i % 2 + 1] || i // 2", "tabs": "'p' || i // 2 || ['', chr(9)][i % 2 + 1]",
+    "hard blanks": "'p' || i // 2 || ['', chr(160)][i % 2 + 1]", "zeros": "['', '00'][i % 2 + 1] || (1 + i // 2)",
+    "zeros behind letters": "'p' || ['', '0'][i % 2 + 1] || (1 + i // 2)",
+}  # fmt: skip
+DISTINCT = {"numbers": "i // 2", "texts": "'p' || i // 2", "zeros inside": "(1 + i // 2) || '0' || '1'"}
+
+
+def people(con: Any, person: str) -> None:
+    con.execute(f"CREATE TABLE t AS SELECT {person} AS patient_id, 20 + i % 9 AS age FROM range(400) AS r (i)")
+    con.execute("INSERT INTO t FROM t")
+    dbanon.declare(con, "t", patient_id="person", age="quasi")
+
+
+def reported(con: Any) -> list[list[str]]:
+    """What policy_problems, policy_review and profile say of spellings."""
+    queries = (
+        "SELECT problem FROM policy_problems()",
+        "SELECT finding FROM policy_review('t') WHERE topic = 'problem'",
+        "SELECT unnest(problems) FROM profile('t') WHERE column_name = 'patient_id'",
+    )
+    found = ([row[0] for row in con.execute(query).fetchall()] for query in queries)
+    return [[said for said in rows if "leading zeros" in said] for rows in found]
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_spellings_of_persons_are_reported_and_warned_of(con: Any, name: str) -> None:
+    people(con, SPELLINGS[name])
+    found = reported(con)
+    assert [len(rows) for rows in found] == [1, 1, 1]
+    assert all("400" in rows[0] for rows in found)
+    with pytest.warns(PersonSpellingsWarning, match="patient_id: 400 ids of persons differ"):
+        dbanon.materialize(con, "r", "kacpc", "t", k=4)
+
+
+@pytest.mark.parametrize("name", DISTINCT)
+def test_distinct_persons_are_not_reported(con: Any, name: str) -> None:
+    people(con, DISTINCT[name])
+    assert reported(con) == [[], [], []]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PersonSpellingsWarning)
+        dbanon.materialize(con, "r", "kacpc", "t", k=4)
+
+
+def test_reports_of_spellings_quote_no_id(con: Any) -> None:
+    people(con, "['secret', 'SECRET'][i % 2 + 1] || i // 2")
+    assert "secret" not in str(reported(con)).lower()
