@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbanon import errors, session
-from dbanon.client import frame_types, kinds
+from dbanon.client import frame_types, kinds, written_frames
 from dbanon.client.connection import connect
 from dbanon.client.kinds import Kind
 from dbanon.functions.registry import check_algorithm, table_functions
@@ -121,6 +121,8 @@ def answered(con: Any, call: Call, kind: Kind, parameters: Mapping[str, Any]) ->
     measures = tuple(zip(*(metrics[name].to_pylist() for name in ("metric", "value", "description")), strict=True))
     warned.one_class("the release", {name: value for name, value, _ in measures})
     made = Anonymized(kind.release(release), kind.table(classes), kind.table(metrics))
+    if not call.given.get("noise"):
+        written_frames.check("anonymize", release, classes, made.release)
     made.parameters = MappingProxyType({"algorithm": call.algorithm, **parameters})
     made.glance = _glance(release, classes, measures, parameters.get("sensitive") or ())
     return made

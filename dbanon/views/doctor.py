@@ -1,15 +1,17 @@
-"""What is not well in a database: views that only work here, stale releases, problems of policy and hierarchies."""
+"""Find what is wrong in a database (views, stale releases, policy, hierarchies), and who can write compiled kernels."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from dbanon import session
+from dbanon.files import shared_folders
 from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import qualified
 from dbanon.views import delivery, ledger, permissions, related_ledger, seal
@@ -17,7 +19,7 @@ from dbanon.views import delivery, ledger, permissions, related_ledger, seal
 
 @dataclass(frozen=True)
 class Problem:
-    """One finding: view, release, policy, hierarchy or permission; what it is about; what is wrong."""
+    """One finding: view, release, policy, hierarchy, permission or cache; what it is about; what is wrong."""
 
     kind: str
     about: str
@@ -36,7 +38,22 @@ def problems(connection: Any) -> list[Problem]:
             *_several(plain, database),
             *_asked(raw, database),
             *permitted,
+            *_cache(),
         ]
+
+
+def _cache() -> Iterator[Problem]:
+    """The folder of compiled kernels where another user can write it: what is read from there is run as code."""
+    from dbanon.kernels.jit import kept_in
+
+    folder = kept_in()
+    why = None if folder is None else shared_folders.writable_by_others(Path(folder))
+    if why is not None:
+        said = (
+            f"{why}: compiled kernels are kept there, and whoever changes them runs code as you. Hint: chmod go-w, or "
+            "NUMBA_CACHE_DIR with a folder that only you can write; then remove what is in this one"
+        )
+        yield Problem("cache", str(folder), said)
 
 
 _UNKNOWN = re.compile(r"Table Function with name \"?(\w+)\"? does not exist")

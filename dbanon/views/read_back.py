@@ -14,17 +14,20 @@ import duckdb
 
 from dbanon import errors
 from dbanon.files import csv_formulas
-from dbanon.release import measures
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
 from dbanon.views import certificate as certificates
 from dbanon.views import seal, written_columns
+from dbanon.views.written_tables import withheld_metrics
 
 _EXACT_IN_CSV = re.compile(
     r"VARCHAR|ENUM\(.*\)|U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(.*\)|DOUBLE|FLOAT|BOOLEAN|DATE|TIME|TIMESTAMP|UUID",
     re.DOTALL,
 )
 """Types whose text is read as the same value again."""
+
+_CHANGED = re.compile("INTERVAL|TIME WITH TIME ZONE")
+"""Types of which a Parquet file gives other values back: they have no offset, or no fraction of a millisecond."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,16 @@ class Written:
         types = {str(row[0]): str(row[1]) for row in described}
         if list(types) != list(released.columns):
             return "it has other columns"
-        columns = released.columns if self.is_exact else types
         try:
-            found = seal.of_relation(self.plain, _cast(self.relation, columns), columns)
+            if self.is_exact:
+                expected = released.hashed
+                found = seal.of_relation(self.plain, _cast(self.relation, released.columns), released.columns)
+            else:
+                kept = {name: "BOOLEAN" if _CHANGED.search(type_) else type_ for name, type_ in types.items()}
+                expected = seal.of_relation(released.cursor, _comparable(released.relation, types), kept)
+                found = seal.of_relation(self.plain, _comparable(self.relation, types), kept)
         except duckdb.ConversionException:
             return "it has values of other types"
-        expected = released.hashed
-        if not self.is_exact:
-            expected = seal.of_relation(released.cursor, _cast(released.relation, columns), columns)
         if found == expected:
             return None
         rows, released_rows = _count(self.plain, self.relation), _count(released.cursor, released.relation)
@@ -72,9 +77,7 @@ class Written:
 
     def withheld_metrics(self) -> str | None:
         """Return which of its metrics are for the custodian only; None where none is."""
-        found = [str(row[0]) for row in self.plain.execute(f"SELECT metric FROM {self.relation}").fetchall()]
-        withheld = [name for name in found if not measures.goes_out(name)]
-        return f"it has metrics that are for the custodian only ({', '.join(withheld)})" if withheld else None
+        return withheld_metrics(self.plain, self.relation)
 
     def other_lines(self, lines: Sequence[certificates.Line]) -> str | None:
         """Return whether it, a certificate, has other lines; None where it has these."""
@@ -147,6 +150,17 @@ def _pattern(file: Path) -> Sql:
 
 def _cast(relation: Sql, columns: Mapping[str, str]) -> Sql:
     cells = joined(f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}" for name, type_ in columns.items())
+    return Sql(f"(SELECT {cells} FROM {relation})")
+
+
+def _comparable(relation: Sql, columns: Mapping[str, str]) -> Sql:
+    """The columns of a relation by types that lose something: of values that come back otherwise, whether they are."""
+    cells = joined(
+        f"{identifier(name)} IS NULL AS {identifier(name)}"
+        if _CHANGED.search(type_)
+        else f"CAST({identifier(name)} AS {type_}) AS {identifier(name)}"
+        for name, type_ in columns.items()
+    )
     return Sql(f"(SELECT {cells} FROM {relation})")
 
 

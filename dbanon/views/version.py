@@ -31,6 +31,7 @@ from dbanon.views import (
     seal,
     sequence,
     warned,
+    written_tables,
 )
 from dbanon.views.delivered import Target
 from dbanon.views.ledger import Entry
@@ -126,6 +127,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     same_people.refuse_beside(cursor, entry)
     publication = prepare.keyed(publication, entry.person_key)
     metrics = _written(cursor, entry, publication)
+    written_tables.check(making.function, cursor, entry, publication)
     if making.old is not None:
         short += _delta(cursor, entry, making.old, publication)
         if short and not making.lets_differ:

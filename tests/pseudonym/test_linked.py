@@ -51,6 +51,49 @@ def test_records_without_a_pseudonym_are_linked_to_nothing_and_stand_out_where_t
     assert len(visits.sql(VISITS).fetchall()) == 410
 
 
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "call", ["mondrian('patients', k=10)", "kacpc('patients', k=10, l=2)", "best('patients', k=10)"]
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_a_null_pseudonym_among_single_rows_is_published(con: Any, call: str, several: bool) -> None:
+    """A NULL links nothing, and neither does the pseudonym of a person with one row."""
+    if several:
+        con.execute("ALTER TABLE patients ADD COLUMN stay INTEGER")
+        con.execute("UPDATE patients SET stay = patient + 5000")
+        dbanon.declare(con, "patients", patient={"role": "pseudonym", "form": {"person": "true"}}, stay="pseudonym")
+    for nulls in (1, 2, 9):
+        con.execute(f"UPDATE patients SET patient = NULL WHERE patient < {1000 + 7 * nulls} AND patient % 7 = 6")
+        if several:
+            con.execute("UPDATE patients SET stay = NULL WHERE patient IS NULL")
+        rows = con.sql(f"SELECT * FROM {call}").fetchall()
+        assert len(rows) == 300
+        assert sum(row[0] is None for row in rows) == nulls
+        assert con.sql(f"SELECT * FROM {call.replace('(', '_classes(', 1)}").fetchall()
+
+
+def test_nulls_are_not_linked_to_each_other(visits: Any) -> None:
+    """Two rows without a pseudonym are no person with two rows, as everybody else is one."""
+    visits.execute("INSERT INTO visits SELECT NULL, j, 20, 'Flu', 'w0' FROM range(2) AS r (j)")
+    refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
+    visits.execute("DELETE FROM visits WHERE visit = 1 AND patient < 36 AND patient % 4 = 0")
+    refused(visits, VISITS, "11 persons of visits are alone by their linked rows")
+    visits.execute("DELETE FROM visits WHERE visit = 1 AND patient = 36")
+    assert len(visits.sql(VISITS).fetchall()) == 392
+    visits.execute("UPDATE visits SET patient = NULL WHERE patient = 40 AND visit = 1")
+    assert len(visits.sql(VISITS).fetchall()) == 392
+    visits.execute("UPDATE visits SET patient = NULL WHERE patient = 42 AND visit = 1")
+    refused(visits, VISITS, "2 persons of visits are alone by their linked rows")
+
+
+def test_a_value_of_a_record_without_a_pseudonym_is_no_rarer_than_of_single_rows(con: Any) -> None:
+    dbanon.declare(con, "patients", sex="other")
+    con.execute("UPDATE patients SET patient = NULL WHERE patient = 1000")
+    assert len(con.sql("SELECT * FROM mondrian('patients', k=10)").fetchall()) == 300
+    con.execute("INSERT INTO patients SELECT * REPLACE ('M' AS sex) FROM patients WHERE sex = 'F'")
+    refused(con, "SELECT * FROM mondrian('patients', k=10)", "persons of patients")
+
+
 def test_the_model_holds_for_linked_rows(visits: Any) -> None:
     """Twenty persons who alone have three visits share a trail and are told apart by it from others of their class."""
     assert visits.sql("FROM mondrian('visits', k=10, l=2)").fetchall()

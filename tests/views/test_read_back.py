@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dbanon
+from dbanon.client import frame, kinds
 from dbanon.engine import hashed_lines
 from dbanon.errors import OutputDiffersError
+from dbanon.release import plan
 from dbanon.sqltext.quote import Sql
 from dbanon.views import certificate as certificates
 from dbanon.views import publish as handouts
@@ -110,3 +115,81 @@ def test_metrics_for_the_custodian_are_in_no_file(
         with pytest.raises(OutputDiffersError, match=f"metrics that are for the custodian only .{names[0][0]}"):
             dbanon.publish(con, "safe", f"{tmp_path}/{to}")
     assert list(tmp_path.iterdir()) == [copy]
+
+
+PLANNED = plan.statement
+WRITTEN_FAULTS: dict[str, Callable[[str], str]] = {
+    "rows twice": lambda statement: f"SELECT r.* FROM ({statement}) AS r, range(2)",
+    "a row less": lambda statement: f"FROM ({statement}) OFFSET 1",
+    "another order": lambda rows: f"FROM (FROM ({rows}) OFFSET 9) UNION ALL FROM (FROM ({rows}) LIMIT 9)",
+    "reversed": lambda statement: f"FROM ({statement}) ORDER BY class_id DESC, disease DESC",
+    "values exchanged": lambda rows: f"SELECT * REPLACE (lead(disease, 1, disease) OVER () AS disease) FROM ({rows})",
+    "other published values": lambda statement: f"SELECT * REPLACE ('*' AS age) FROM ({statement})",
+    "a value of another class": lambda statement: f"SELECT * REPLACE (min(age) OVER () AS age) FROM ({statement})",
+}  # fmt: skip
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("fault", WRITTEN_FAULTS)
+def test_a_table_with_other_rows_is_rolled_back(clinic: Path, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def planned(publication: Any) -> Any:
+        statement = PLANNED(publication)
+        return Sql(WRITTEN_FAULTS[fault](statement)) if publication.kind == "release" else statement
+
+    with dbanon.connect() as con:
+        con.execute("CREATE TABLE visits AS SELECT 20 + i % 20 AS age, ['a', 'b', 'c', NULL][1 + i % 4] AS disease "
+                    "FROM range(80) AS r (i)")  # fmt: skip
+        dbanon.declare(con, "visits", age="quasi", disease="sensitive")
+        monkeypatch.setattr(plan, "statement", planned)
+        with pytest.raises((OutputDiffersError, dbanon.errors.UnstableSource)):
+            dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
+        assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
+        monkeypatch.undo()
+        assert dbanon.materialize(con, "safe", "mondrian", "visits", k=5).records == 80
+
+
+def test_metrics_for_the_custodian_roll_back_the_tables(con: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    con.execute("CREATE TABLE visits AS SELECT 20 + i % 20 AS age, 'a' AS disease FROM range(80) AS r (i)")
+    dbanon.declare(con, "visits", age="quasi", disease="sensitive")
+
+    def planned(publication: Any) -> Any:
+        statement = PLANNED(publication)
+        return (
+            f"SELECT * REPLACE (true AS published) FROM ({statement})" if publication.kind == "metrics" else statement
+        )
+
+    monkeypatch.setattr(plan, "statement", planned)
+    with pytest.raises(OutputDiffersError, match="it has metrics that are for the custodian only"):
+        dbanon.materialize(con, "safe", "mondrian", "visits", k=5)
+    assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'safe%'").fetchall() == [(0,)]
+
+
+FRAME_FAULTS: dict[str, Callable[[Any], Any]] = {
+    "rows twice": lambda rows: pa.concat_tables([rows, rows]),
+    "a row less": lambda rows: rows.slice(1),
+    "another order": lambda rows: rows.take(list(range(len(rows)))[::-1]),
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("fault", FRAME_FAULTS)
+def test_a_frame_with_other_rows_is_not_returned(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows_of = frame.Call.rows
+
+    def rows(self: Any, con: Any, ending: str) -> Any:
+        found = rows_of(self, con, ending)
+        return found if ending else FRAME_FAULTS[fault](found)
+
+    source = pd.DataFrame({"age": [20 + i % 20 for i in range(80)], "disease": ["a", "b"] * 40})
+    call: dict[str, Any] = {"k": 5, "qi": ["age"], "sensitive": ["disease"]}
+    assert len(dbanon.anonymize(source, "mondrian", **call).release) == 80
+    monkeypatch.setattr(frame.Call, "rows", rows)
+    with pytest.raises(OutputDiffersError, match="the release was read back after writing"):
+        dbanon.anonymize(source, "mondrian", **call)
+    monkeypatch.undo()
+    made_of = kinds.of
+    monkeypatch.setattr(
+        kinds, "of", lambda data, function: replace(made_of(data, function), release=lambda made: source.iloc[:79])
+    )
+    with pytest.raises(OutputDiffersError, match="it has 79 rows, and the release has 80"):
+        dbanon.anonymize(source, "mondrian", **call)

@@ -2,7 +2,8 @@
     of a person is not a row but all rows with one pseudonym, so persons are told apart by the classes that their rows are
     in, and how often (a trail), and the model holds for the persons of each trail: in each class, and over all of their
     rows. Pseudonyms of several columns link rows to rows of rows: then persons are told apart by all that hangs together,
-    and by their place in it (dbanon_together). -#}
+    and by their place in it (dbanon_together). A record without any pseudonym is linked to nothing, and so is that of a
+    person with a single row: it is judged beside those. -#}
 {% macro each(before=sql('')) -%}
     {% for l in links %}{% if not loop.first %}, {% endif %}{{ before }}u{{ l.i }}{% endfor %}
 {%- endmacro %}
@@ -14,37 +15,42 @@
     {% for l in links %}{% if not loop.first %} AND {% endif %}{{ other }}.u{{ l.i }} IS NOT DISTINCT FROM {{ one }}.u{{ l.i }}{% endfor %}
 {%- endmacro %}
 {% set rare = unchanged|selectattr('check_rare')|list %}
-{#- What each of the rows of a query (label, size, links) is a part of: a row a row and a part. -#}
+{#- One row per row of a query (label, size, links) and part that it is of. A row without any pseudonym is judged as a single
+    one with pseudonyms that no other row has. -#}
 {% macro parts(seen) %}
     SELECT row.*, unnest(parts) AS part
     FROM (
-        SELECT unnest(rows) AS row, unnest(dbanon_together(list_transform(rows, lambda r: {'label': r.label, 'size': r.size, 'links': [{% for l in links %}r.u{{ l.i }}{% if not loop.last %}, {% endif %}{% endfor %}]}))) AS parts
+        SELECT unnest(rows) AS row, unnest(dbanon_together(list_transform(rows, lambda r: {'label': r.label, 'size': CASE WHEN {{ has(sql('r.')) }} THEN r.size ELSE 1 END, 'links': [{% for l in links %}CASE WHEN {{ has(sql('r.')) }} THEN r.u{{ l.i }} ELSE chr(0) || '{{ l.i }} ' || r.label END{% if not loop.last %}, {% endif %}{% endfor %}]}))) AS parts
         FROM (SELECT list(seen ORDER BY seen ASC) AS rows FROM ({{ seen }}) AS seen)
     )
 {% endmacro %}
 {% if links|length == 1 %}
--- A row a pseudonym that leaves: a number for what its rows are in, class by class.
+-- One row per pseudonym that leaves: a number for what its rows are in, class by class, and the class of a single row.
 trail AS MATERIALIZED (
-    SELECT link, dense_rank() OVER (ORDER BY seen ASC) AS trail
+    SELECT link, single_in, dense_rank() OVER (ORDER BY seen ASC) AS trail
     FROM (
-        SELECT link, list(row(class_id, size) ORDER BY class_id ASC) AS seen
+        SELECT link, CASE WHEN sum(size) = 1 THEN min(class_id) END AS single_in, list(row(class_id, size) ORDER BY class_id ASC) AS seen
         FROM (SELECT {{ each() }} AS link, class_id, sum(size) AS size FROM released WHERE {{ has() }} GROUP BY ALL)
         GROUP BY link
     )
 ),
 -- A row a record with a pseudonym and a way to look at it: in its class, or beside all of the person (class -2).
 followed AS MATERIALIZED (
-    SELECT CASE WHEN w.whole THEN -2 ELSE l.class_id END AS class_id, t.trail, s.*
+    SELECT CASE WHEN w.whole THEN -2 ELSE l.class_id END AS class_id, t.trail, t.single_in, s.*
     FROM source AS s
     JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif +%}
     JOIN trail AS t ON t.link = {{ each(sql('s.')) }}
     CROSS JOIN (SELECT unnest([false, true]) AS whole) AS w
 ),
+-- The classes in which k persons have a single row: a row without a pseudonym there is like theirs.
+single_rows AS MATERIALIZED (
+    SELECT single_in AS class_id FROM followed WHERE single_in IS NOT NULL GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}
+),
 {% else %}
 -- A row a combination of pseudonyms and a class, and a part of what hangs together with it, numbered alike where readers
 -- cannot tell parts apart: the row, each pseudonym, all of it.
 trail AS MATERIALIZED (
-    {%- set seen %}SELECT {{ each() }}, class_id::VARCHAR AS label, sum(size)::BIGINT AS size FROM released WHERE {{ has() }} GROUP BY ALL{% endset %}
+    {%- set seen %}SELECT {{ each() }}, class_id::VARCHAR AS label, sum(size)::BIGINT AS size FROM released GROUP BY ALL{% endset %}
     {{ parts(seen) }}
 ),
 -- A row a record with a pseudonym and a way to look at it: beside what is a part as it is (as if it were a class).
@@ -54,11 +60,21 @@ followed AS MATERIALIZED (
     JOIN placed AS l ON l.rid = s.rid{% if suppress %} AND l.class_id <> -1{% endif +%}
     JOIN trail AS t ON t.label = l.class_id::VARCHAR AND {{ same(sql('s'), sql('t')) }}
 
+    WHERE {{ has(sql('s.')) }}
+),
+-- The classes in which k persons have a single row: a row without a pseudonym there is like theirs.
+single_rows AS MATERIALIZED (
+    SELECT t.label::BIGINT AS class_id
+    FROM trail AS t
+    LEFT JOIN (SELECT class_id FROM followed GROUP BY class_id HAVING count(DISTINCT person) >= {{ k }}) AS g ON g.class_id = t.part
+    WHERE NOT ({{ has(sql('t.')) }})
+    GROUP BY t.label
+    HAVING count(*) = count(g.class_id)
 ),
 {% endif %}
 -- One row: how many persons are alone: in a way to look at them that fewer than k share. What is about nobody known
--- counts as one person each. Records without a pseudonym are linked to nothing, and stand out in their class where they
--- are few.
+-- counts as one person each. Records without a pseudonym are linked to nothing; they stand out where they are few and
+-- fewer than k persons have a single row in their class.
 alone AS MATERIALIZED (
     SELECT coalesce(sum(persons), 0) AS persons
     FROM (
@@ -66,10 +82,22 @@ alone AS MATERIALIZED (
         FROM followed AS f
         JOIN (SELECT class_id, trail FROM followed GROUP BY ALL HAVING count(DISTINCT person) < {{ k }}) AS g USING (class_id, trail)
         UNION ALL
-        SELECT sum(size) FROM released WHERE NOT ({{ has() }}) GROUP BY class_id HAVING sum(size) < {{ k }}
+        SELECT sum(size)
+        FROM released
+        WHERE NOT ({{ has() }}) AND class_id NOT IN (SELECT class_id FROM single_rows)
+        GROUP BY class_id
+        HAVING sum(size) < {{ k }}
     )
 ),
 {% if rare %}
+{% set values %}{% for u in rare %}u{{ u.i }}, {% endfor %}{% endset %}
+{% if links|length > 1 %}
+-- One row per combination of pseudonyms and values, and part of what hangs together with it.
+values_trail AS MATERIALIZED (
+    {%- set seen %}SELECT {{ each() }}, row({{ values }}0)::VARCHAR COLLATE POSIX AS label, sum(size)::BIGINT AS size FROM released GROUP BY ALL{% endset %}
+    {{ parts(seen) }}
+),
+{% endif %}
 -- A row a record with a pseudonym: its values that are published as they are, among those of all that is linked to it.
 worn AS MATERIALIZED (
     {% set own %}row({% for u in rare %}s.u{{ u.i }}, {% endfor %}0)::VARCHAR COLLATE POSIX{% endset %}
@@ -80,24 +108,51 @@ worn AS MATERIALIZED (
     JOIN (
         SELECT link, list(line ORDER BY line COLLATE POSIX ASC) AS lines
         FROM (
-            SELECT link, row({% for u in rare %}u{{ u.i }}, {% endfor %}size)::VARCHAR AS line
+            SELECT link, row({{ values }}size)::VARCHAR AS line
             FROM (SELECT {{ each() }} AS link{% for u in rare %}, u{{ u.i }}{% endfor %}, sum(size) AS size FROM released WHERE {{ has() }} GROUP BY ALL)
         )
         GROUP BY link
     ) AS v ON v.link = {{ each(sql('s.')) }}
     {% else %}
-    JOIN (
-        {%- set seen %}SELECT {{ each() }}, row({% for u in rare %}u{{ u.i }}, {% endfor %}0)::VARCHAR COLLATE POSIX AS label, sum(size)::BIGINT AS size FROM released WHERE {{ has() }} GROUP BY ALL{% endset %}
-        {{ parts(seen) }}
-    ) AS v ON v.label = {{ own }} AND {{ same(sql('s'), sql('v')) }}
+    JOIN values_trail AS v ON v.label = {{ own }} AND {{ same(sql('s'), sql('v')) }}
+
+    WHERE {{ has(sql('s.')) }}
+    {% endif %}
+
+),
+-- The values that k persons have in a single row, as `worn` has them.
+single_values AS MATERIALIZED (
+    {% if links|length == 1 %}
+    SELECT part FROM worn GROUP BY part HAVING count(DISTINCT person) >= {{ k }}
+    {% else %}
+    SELECT t.label AS part
+    FROM values_trail AS t
+    LEFT JOIN (SELECT part FROM worn GROUP BY part HAVING count(DISTINCT person) >= {{ k }}) AS g USING (part)
+    WHERE NOT ({{ has(sql('t.')) }})
+    GROUP BY t.label
+    HAVING count(*) = count(g.part)
     {% endif %}
 
 ),
 -- One row: how many persons have values that, with all that is linked to them together, fewer than k persons have.
 rarely AS MATERIALIZED (
-    SELECT count(DISTINCT w.person) + count(DISTINCT w.part) FILTER (WHERE w.person IS NULL) AS persons
-    FROM worn AS w
-    JOIN (SELECT part FROM worn GROUP BY part HAVING count(DISTINCT person) < {{ k }}) AS g USING (part)
+    SELECT coalesce(sum(persons), 0) AS persons
+    FROM (
+        SELECT count(DISTINCT w.person) + count(DISTINCT w.part) FILTER (WHERE w.person IS NULL) AS persons
+        FROM worn AS w
+        JOIN (SELECT part FROM worn GROUP BY part HAVING count(DISTINCT person) < {{ k }}) AS g USING (part)
+        UNION ALL
+        SELECT sum(size)
+        FROM (
+            {% set own %}row({{ values }}0)::VARCHAR COLLATE POSIX{% endset %}
+            SELECT {% if links|length == 1 %}row([row({{ values }}1)::VARCHAR], {{ own }}){% else %}{{ own }}{% endif %} AS part, sum(size) AS size
+            FROM released
+            WHERE NOT ({{ has() }})
+            GROUP BY ALL
+            HAVING sum(size) < {{ k }}
+        )
+        WHERE part NOT IN (SELECT part FROM single_values)
+    )
 ),
 {% endif %}
 {% for r in read_links %}

@@ -1,0 +1,105 @@
+"""A folder that another user can change, itself or on the way to it, is found."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dbanon
+from dbanon.files import shared_folders
+from dbanon.files.shared_folders import writable_by_others
+from dbanon.kernels import jit
+from dbanon.views import doctor
+
+pytestmark = [pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes"), pytest.mark.whole]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of compiled kernels that nobody else can write, as far as it is below this test's own folder."""
+    folder = tmp_path / "own" / "cache"
+    folder.mkdir(parents=True, mode=0o755)
+    for path in (tmp_path, tmp_path / "own", folder):
+        path.chmod(0o755)
+    (folder / "kernel.nbi").touch(mode=0o644)
+    real = shared_folders._way
+    above = {tmp_path.resolve().parents[i] for i in range(len(tmp_path.resolve().parents))}
+    monkeypatch.setattr(shared_folders, "_way", lambda path: [step for step in real(path) if step[0] not in above])
+    return folder
+
+
+def test_a_folder_of_ones_own_is_fine(cache: Path) -> None:
+    assert writable_by_others(cache) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "is_found"),
+    [
+        ("own/cache", 0o777, True), ("own/cache", 0o1777, True), ("own/cache", 0o757, True), ("own", 0o777, True),
+        ("own", 0o1777, False), ("own/cache/kernel.nbi", 0o666, True), ("own/cache", 0o700, False), (".", 0o777, True),
+    ],
+)  # fmt: skip
+def test_modes_that_let_others_write_are_found(
+    cache: Path, tmp_path: Path, path: str, mode: int, is_found: bool
+) -> None:
+    (tmp_path / path).chmod(mode)
+    assert (writable_by_others(cache) is not None) == is_found
+
+
+def test_links_are_followed_to_what_others_can_write(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("own/../own/cache")
+    assert writable_by_others(tmp_path / "link") is None
+    (tmp_path / "own").chmod(0o777)
+    assert writable_by_others(tmp_path / "link") == f"other users can write to {tmp_path / 'own'}"
+    (tmp_path / "own").chmod(0o755)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "open" / "hop").symlink_to(cache)
+    (tmp_path / "far").symlink_to(tmp_path / "open" / "hop")
+    assert writable_by_others(tmp_path / "far") == f"other users can write to {tmp_path / 'open'}"
+
+
+def test_other_owners_are_found(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    me = os.geteuid()
+    account = next(user for user in pwd.getpwall() if user.pw_uid not in (0, me))
+    state = os.stat_result((0o100644, 0, 0, 1, account.pw_uid, account.pw_gid, 0, 0, 0, 0))
+    assert shared_folders._other_owner(state) == f"user {account.pw_name}"
+    monkeypatch.setattr(os, "geteuid", lambda: account.pw_uid)
+    assert shared_folders._other_owner(state) is None
+    nobody = os.stat_result((0o100644, 0, 0, 1, 987_654, 987_654, 0, 0, 0, 0))
+    assert shared_folders._other_owner(nobody) == "user 987654"
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert shared_folders._other_owner(nobody) is None, "the host of a container"
+
+
+def test_a_group_is_open_unless_it_is_the_owners_own(cache: Path) -> None:
+    cache.chmod(0o775)
+    own = shared_folders._is_own_group(cache, cache.stat())
+    assert (writable_by_others(cache) is None) == own
+    if os.geteuid() == 0:
+        others = next(user for user in pwd.getpwall() if user.pw_uid != 0)
+        os.chown(cache, 0, others.pw_gid)
+        assert writable_by_others(cache) == f"other users can write to {cache}"
+
+
+def test_nothing_is_reported_where_there_is_no_folder_or_no_mode(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert writable_by_others(cache / "none") is None
+    cache.chmod(0o777)
+    monkeypatch.setattr(shared_folders.os, "name", "nt")
+    assert writable_by_others(cache) is None
+
+
+def test_doctor_reports_a_cache_that_others_can_write(con: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "kept_in", lambda: str(cache))
+    assert [p for p in doctor.problems(con) if p.kind == "cache"] == []
+    cache.chmod(0o777)
+    [problem] = [p for p in doctor.problems(con) if p.kind == "cache"]
+    assert problem.about == str(cache)
+    assert problem.problem.startswith(f"other users can write to {cache}: compiled kernels are kept there")
+    monkeypatch.setattr(jit, "kept_in", lambda: None)
+    assert [p for p in doctor.problems(con) if p.kind == "cache"] == []
+    assert dbanon.__version__
