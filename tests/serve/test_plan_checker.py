@@ -193,8 +193,8 @@ UNPUBLISHED = ("patients", "duckdb_", "pg_c", "/etc/", "read_", "getvariable", "
 
 def test_random_statements_pass_both_checks_or_neither_reads_more(plans: PlanChecker, con: Any) -> None:
     r = random.Random(11)
-    n_both = n_first_only = 0
-    for _ in range(1500):
+    n_both = 0
+    for _ in range(800):
         asked = statement(r)
         found = first_check(con, asked)
         second = is_accepted(plans, found.text if found else asked)
@@ -204,7 +204,6 @@ def test_random_statements_pass_both_checks_or_neither_reads_more(plans: PlanChe
             n_both += 1
             assert not any(name in found.text.replace("patients AS", "") for name in UNPUBLISHED[1:]), asked
         else:  # what binds on the published tables must not be refused by the second check alone
-            n_first_only += 1
             with pytest.raises(duckdb.Error):
                 con.execute(f"EXPLAIN {found.statement}")
-    assert n_both > 100
+    assert n_both > 40
