@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from dbanon.spark import computed_columns, gate, measures, pythons, staging
+from dbanon.spark import computed_columns, gate, measures, pythons, recount, staging
 from dbanon.spark.described import checked_cell, frame_call
 from dbanon.spark.given_policy import PolicySource
 from dbanon.spark.release import make
@@ -72,10 +72,12 @@ def frame_release(
     with pythons.agreeing(df.sparkSession, call.function), staging.staged(df.sparkSession, call, to) as place:
         made = make(call, df, checked_cell(call.function, cell))
         try:
-            released = place.write(made.released) if kind == "release" else place.keep(made.released)
-            achieved = gate.check(made, released)
-            if kind != "release":
-                place.write(measures.classes(made) if kind == "classes" else measures.metrics(made, achieved))
+            rows = place.write(made.released) if kind == "release" else place.keep(made.released)
+            achieved = gate.check(made, rows)
+            if kind == "classes":
+                recount.check_classes(made, rows, place.write(measures.classes(made)), achieved)
+            elif kind == "metrics":
+                recount.check_metrics(made, rows, place.write(measures.metrics(made, achieved)), achieved)
             return place.commit()
         finally:
             made.forget()

@@ -3,6 +3,7 @@ own counts and the words of DuckDB's gate; nothing of the clustering is used, no
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -11,6 +12,7 @@ from pyspark.sql import functions as fn
 from dbanon import errors
 from dbanon.release import plan
 from dbanon.release.messages import GATE
+from dbanon.spark import recount
 from dbanon.spark.asked import LargerTable
 from dbanon.spark.columns import is_hashed, named, of_struct
 from dbanon.spark.dealt import judged, refused
@@ -27,7 +29,10 @@ def check(made: Made, released: DataFrame) -> dict[int, float]:
     _classes(made, released)
     _covered(made, released)
     _rare(made)
-    return _models(made)
+    recount.check_rows(made, released)
+    achieved = _models(made)
+    _all_judged(made, achieved)
+    return achieved
 
 
 def _refuse(made: Made, word: str, count: object) -> None:
@@ -155,9 +160,15 @@ def _models(made: Made) -> dict[int, float]:
             raise errors.GateRefused(made.asked.function, what, row["missed"])
         higher = number < 0 or models[number].rule.is_higher
         achieved[number] = row["least"] if higher else row["most"]
-    if set(achieved) != {*models, *([-1] if publication.roles.person is not None else [])}:
-        _refuse(made, "lost", len(achieved))
     return achieved
+
+
+def _all_judged(made: Made, achieved: Mapping[int, float]) -> None:
+    """Every model has been judged, and the number of persons where they are declared."""
+    publication = made.of.publication
+    wanted = {*range(len(publication.demands)), *([-1] if publication.roles.person is not None else [])}
+    if set(achieved) != wanted:
+        _refuse(made, "lost", len(achieved))
 
 
 def _overall(made: Made) -> LargerTable:
