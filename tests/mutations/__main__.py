@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -76,6 +77,8 @@ def tried(name: str, fault: Fault, tree: Path, whole: bool) -> tuple[str, str, f
         return name, "DOES NOT FIT", 0.0
     if fault.harmless:
         return name, "harmless", 0.0
+    if fault.needs and find_spec(fault.needs) is None:
+        return name, "skipped", 0.0
     kernel = file.parent.name == "kernels"
     file.write_text(planted, "utf-8")
     try:
@@ -121,9 +124,10 @@ def main() -> int:
             for result in pool.map(try_one, chosen.items()):
                 results.append(result)
                 print(f"{result[1]:<13} {result[2]:6.1f} s  {result[0]}", flush=True)
-    killed, harmless = (sum(outcome == of for _, outcome, _ in results) for of in ("killed", "harmless"))
-    print(f"{killed} of {len(results)} faults were noticed, {harmless} are harmless")
-    return 0 if killed + harmless == len(results) else 1
+    outcomes = ("killed", "harmless", "skipped")
+    killed, harmless, skipped = (sum(outcome == of for _, outcome, _ in results) for of in outcomes)
+    print(f"{killed} of {len(results)} faults were noticed, {harmless} are harmless, {skipped} were skipped")
+    return 0 if killed + harmless + skipped == len(results) else 1
 
 
 if __name__ == "__main__":

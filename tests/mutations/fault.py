@@ -21,6 +21,8 @@ class Fault:
     new: str
     tests: tuple[str, ...] = ()
     harmless: str = ""
+    needs: str = ""
+    """A module without which the tests are skipped, and the fault with them."""
 
     def planted(self, text: str) -> str | None:
         """Return the text of the file with the fault; None where the fault does not fit."""

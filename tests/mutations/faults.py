@@ -9,6 +9,7 @@ from .fault import ROOT, Fault
 from .gate_faults import GATE_FAULTS
 from .output_faults import OUTPUT_FAULTS
 from .serve_faults import SERVE_FAULTS
+from .spark_faults import SPARK_FAULTS
 
 __all__ = ["FAULTS", "ROOT", "Fault"]
 
@@ -398,6 +399,6 @@ _FAULTS = {
 FAULTS: dict[str, Fault] = {}
 """All faults by name."""
 
-for _of_a_topic in (_FAULTS, GATE_FAULTS, OUTPUT_FAULTS, SERVE_FAULTS):
+for _of_a_topic in (_FAULTS, GATE_FAULTS, OUTPUT_FAULTS, SERVE_FAULTS, SPARK_FAULTS):
     assert not FAULTS.keys() & _of_a_topic.keys(), "two faults have one name"
     FAULTS |= _of_a_topic

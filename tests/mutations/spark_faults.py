@@ -1,0 +1,111 @@
+"""Faults of releases on Spark; the tests of most need pyspark."""
+
+from __future__ import annotations
+
+from .fault import Fault
+
+_GATE = ("tests/spark/test_gate.py",)
+
+SPARK_FAULTS: dict[str, Fault] = {
+    "spark: quasi-identifiers are published as they are": Fault(
+        "dbanon/spark/release.py",
+        'of_struct("published" if name in quasi else "own", name).alias(name)',
+        'of_struct("own", name).alias(name)',
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: each combination has one row more": Fault(
+        "dbanon/spark/release.py",
+        'fn.array_repeat(fn.lit(0), fn.col("size").cast("int"))',
+        'fn.array_repeat(fn.lit(0), fn.col("size").cast("int") + 1)',
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: classes of each partition are numbered from 1": Fault(
+        "dbanon/spark/release.py",
+        '(place + fn.col("first")).alias("class_id")',
+        '(place + 1).alias("class_id")',
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: rows are in the order in which they were made": Fault(
+        "dbanon/spark/release.py",
+        "return rows.repartition(named(columns[-1])).sortWithinPartitions(*order)",
+        "return rows.repartition(named(columns[-1]))",
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: a class publishes the values of another": Fault(
+        "sql/spark/dealt.sql",
+        ") AS c ON c.class_id = p.class_id",
+        ") AS c ON c.class_id = p.class_id % 3 + 1",
+        ("tests/spark/test_dealt.py",),
+    ),
+    "spark: the gate does not look for rare values": Fault(
+        "dbanon/spark/gate.py",
+        "if count := rare([name]):",
+        "if False and (count := rare([name])):",
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: the gate judges neither models nor persons": Fault(
+        "dbanon/spark/gate.py",
+        "if not models and publication.roles.person is None:",
+        "if True:",
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: the gate lets classes of k - 1 pass": Fault(
+        "dbanon/spark/gate.py",
+        '(fn.col("size") < made.of.publication.k)',
+        '(fn.col("size") < made.of.publication.k - 1)',
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: rows are not counted again": Fault(
+        "dbanon/spark/recount.py",
+        "    _check_sizes(made, released)\n    _check_rare",
+        "    _check_rare",
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: the order of rows is not checked": Fault(
+        "dbanon/spark/recount.py",
+        "    _check_rare(made, released)\n    _check_order(made, released)\n",
+        "",
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: stated metrics are not compared": Fault(
+        "dbanon/spark/recount.py",
+        "if name not in found or abs(",
+        "if name not in found and abs(",
+        _GATE,
+        needs="pyspark",
+    ),
+    "spark: a policy without the table is no policy": Fault(
+        "dbanon/spark/database_policy.py",
+        "        if not declared:",
+        "        if False:",
+        ("tests/spark/test_policy_attempts.py",),
+    ),
+    "spark: a call replaces the hierarchies of a database": Fault(
+        "dbanon/spark/given_policy.py",
+        "if stored is None and key in declared:",
+        "if key in declared:",
+        ("tests/spark/test_policy_attempts.py",),
+    ),
+    "spark: rows of a policy are those of all tables": Fault(
+        "dbanon/spark/given_policy.py",
+        "if _is_about(source, *key)]",
+        "if _is_about(source, *key) or True]",
+        ("tests/spark/test_policy_attempts.py",),
+    ),
+    "spark: columns computed from others are accepted": Fault(
+        "dbanon/spark/computed_columns.py",
+        "if others or is_replaced:",
+        "if is_replaced and not others:",
+        ("tests/spark/test_computed_columns.py",),
+        needs="pyspark",
+    ),
+}
