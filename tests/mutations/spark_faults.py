@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .fault import Fault
 
-_GATE = ("tests/spark/test_gate.py",)
+_GATE = ("tests/spark/test_spark_gate.py",)
 
 SPARK_FAULTS: dict[str, Fault] = {
     "spark: quasi-identifiers are published as they are": Fault(
@@ -87,19 +87,19 @@ SPARK_FAULTS: dict[str, Fault] = {
         "dbanon/spark/database_policy.py",
         "        if not declared:",
         "        if False:",
-        ("tests/spark/test_policy_attempts.py",),
+        ("tests/spark/test_spark_policy_attempts.py",),
     ),
     "spark: a call replaces the hierarchies of a database": Fault(
         "dbanon/spark/given_policy.py",
         "if stored is None and key in declared:",
         "if key in declared:",
-        ("tests/spark/test_policy_attempts.py",),
+        ("tests/spark/test_spark_policy_attempts.py",),
     ),
     "spark: rows of a policy are those of all tables": Fault(
         "dbanon/spark/given_policy.py",
         "if _is_about(source, *key)]",
         "if _is_about(source, *key) or True]",
-        ("tests/spark/test_policy_attempts.py",),
+        ("tests/spark/test_spark_policy_attempts.py",),
     ),
     "spark: columns computed from others are accepted": Fault(
         "dbanon/spark/computed_columns.py",
