@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dbanon.views.streaming import create_stream, drop_stream, refresh_stream
     from dbanon.views.stretch import Grown
     from dbanon.views.verify import verify
-    from dbanon.views.warned import DisclosureWarning, UtilityWarning
+    from dbanon.views.warned import DisclosureWarning, PersonSpellingsWarning, UtilityWarning
 
 _HOMES = {
     "Anonymized": "client.frame",
@@ -44,6 +44,7 @@ _HOMES = {
     "DbanonError": "errors",
     "DisclosureWarning": "views.warned",
     "Grown": "views.stretch",
+    "PersonSpellingsWarning": "views.warned",
     "ProgressBar": "notebook.progress",
     "Release": "views.version",
     "UtilityWarning": "views.warned",
@@ -88,6 +89,7 @@ __all__ = [
     "DbanonError",
     "DisclosureWarning",
     "Grown",
+    "PersonSpellingsWarning",
     "ProgressBar",
     "Release",
     "UtilityWarning",

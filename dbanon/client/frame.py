@@ -92,6 +92,8 @@ def anonymize(
                     untimed.rows(con, "_metrics")
                 call = Call(algorithm, source, timed_search.untimed("anonymize", given, search.moves))
             made = answered(con, call, kind, parameters)
+        if isinstance(person := given.get("person"), str):
+            warned.spellings_of(con, source, "the data", person)
         if limit is not None:
             made.moves = call.given["improve"]
             if hasattr(made.metrics, "attrs"):

@@ -55,11 +55,15 @@ class PersonSpellingsWarning(UserWarning):
 
 def person_spellings(cursor: Any, rows: Sql, source: Source, person: str | None) -> None:
     """Issue a PersonSpellingsWarning where a person column of a source has ids in several spellings."""
-    if person is None or not is_spelled(source.columns.get(person, "")):
-        return
+    if person is not None and is_spelled(source.columns.get(person, "")):
+        spellings_of(cursor, rows, source.shown, person)
+
+
+def spellings_of(cursor: Any, rows: Sql, shown: str, person: str) -> None:
+    """Issue a PersonSpellingsWarning where a column of rows has ids in several spellings."""
     ((n_ids,),) = cursor.execute(bound(count(rows, person))).fetchall()
     if n_ids:
-        warn(str(errors.PersonSpellingsError(source.shown, person, n_ids)), PersonSpellingsWarning)
+        warn(str(errors.PersonSpellingsError(shown, person, n_ids)), PersonSpellingsWarning)
 
 
 def generalized(metrics: Mapping[str, float]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dbanon
-from dbanon.views.warned import PersonSpellingsWarning
+from dbanon import PersonSpellingsWarning
 
 SPELLINGS = {
     "case": "['p', 'P'][i % 2 + 1] || i // 2", "blanks": "['', ' '][i % 2 + 1] || 'p' || i // 2",
@@ -58,3 +58,15 @@ def test_distinct_persons_are_not_reported(con: Any, name: str) -> None:
 def test_reports_of_spellings_quote_no_id(con: Any) -> None:
     people(con, "['secret', 'SECRET'][i % 2 + 1] || i // 2")
     assert "secret" not in str(reported(con)).lower()
+
+
+@pytest.mark.parametrize(("name", "count"), [("case", 1), ("zeros", 1), ("texts", 0), ("numbers", 0)])
+def test_anonymize_warns_of_spellings_of_the_person(con: Any, name: str, count: int, tmp_path: Any) -> None:
+    people(con, (SPELLINGS | DISTINCT)[name])
+    path = tmp_path / "people.parquet"
+    con.execute(f"COPY t TO '{path}'")
+    for data in (con.execute("FROM t").fetch_df(), str(path)):
+        with warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always")
+            dbanon.anonymize(data, "kacpc", k=4, qi=["age"], person="patient_id")
+        assert sum(w.category is PersonSpellingsWarning for w in issued) == count
