@@ -74,7 +74,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     python(
         errors.RelationOverPolicyError("anonymize", "dbanon_demo.main.patients"),
-        "dbanon.anonymize(con.table('patients'), k=10, qi=['zip'])",
+        'dbanon.anonymize(con.table("patients"), k=10, qi=["zip"])',
     ),
     Mistake(
         errors.DatabaseReadAsFileError("kacpc", "women", ["read_duckdb"]),
