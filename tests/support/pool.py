@@ -69,7 +69,8 @@ def _cleaned(connection: Any) -> bool:
     for (schema,) in connection.execute(schemas).fetchall():
         connection.execute(f"DROP SCHEMA {_quoted(schema)} CASCADE")
     for (table,) in connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon' AND estimated_size > 0"
+        "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'dbanon' AND estimated_size > 0 "
+        "AND table_name <> 'schema_version'"
     ).fetchall():
         connection.execute(f"DELETE FROM dbanon.{_quoted(table)}")
     own.cache.clear()
