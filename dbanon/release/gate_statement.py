@@ -19,7 +19,7 @@ _STATED = f"{_PASSED} AND (SELECT passed FROM stated)"
 def checked(function: str, statement: str, last_select: str) -> str:
     """Return a statement whose last SELECT is the one that the gate expects.
 
-    The SELECT has to follow a line that only closes the WITH clause, so that nothing can stand between the two.
+    The SELECT has to follow a line that only closes the WITH clause, so that nothing can be between the two.
 
     Raises:
         GateRefused: The statement ends with another SELECT.

@@ -42,7 +42,7 @@ def bound_scans(
     """Return the leaves of a query's plan before optimization; None if DuckDB cannot bind the query here.
 
     The query is bound on `connection` and does not run: its temporary objects, its open transaction and its search path
-    count. A setting of the connection is changed meanwhile and then restored; `search_path` is set for good.
+    count. A setting of the connection is changed and then restored; `search_path` is set for good.
     """
     try:
         if search_path is not None:

@@ -151,7 +151,7 @@ IDENTIFYING_WORDS = {
         ar: *مريض* *عميل* *موظف* *طالب* marid
         hi: *मरीज* *रोगी* *ग्राहक* *छात्र* rogi marij
         """,
-    # What tells records apart.
+    # What distinguishes records.
     "key": """
         en: id ids nbr no nos nr num nums numb number numbers *number key keys uuid guid rowid identifier* pk fk serial*
             ref refs reference references regno registration* accession* certificate* cert barcode* token* hash policy

@@ -6,7 +6,7 @@
 seen AS MATERIALIZED (
 {% include 'stream/seen.sql' %}
 ),
--- A row a measure: its value, and whether it may be published.
+-- One row per metric: its value, and whether it may be published.
 metric_rows AS MATERIALIZED (
     SELECT unnest([
         {% for m in stream.metrics %}

@@ -1,5 +1,5 @@
-{#- The gate of the metrics of a stream: those that leave (metric_rows) beside the same by the gate's own formulas. -#}
--- A row a published record: whether it was published when its class was first seen.
+{#- The gate of the metrics of a stream: those that leave (metric_rows) compared with the same by the gate's own formulas. -#}
+-- One row per published record: whether it was published when its class was first seen.
 numbered AS MATERIALIZED (
     SELECT *, rank() OVER (PARTITION BY class_id ORDER BY published ASC) = 1 AS is_first
     FROM replayed

@@ -123,7 +123,7 @@ decided AS MATERIALIZED (
             WHEN is_date AND generalizes AND filled > 0 THEN ['quasi', 'its values are dates or times']
             WHEN named_coordinate IS NOT NULL AND records = 0 THEN
                 ['{{ withheld }}', 'review: its name says ' || named_coordinate || ', and there are no records that show how precise it is']
-            {# What is a position in one language and a wage in another, its values tell. #}
+            {# A word for a position in one language and a wage in another is decided by the values. #}
             WHEN named_coordinate IS NOT NULL AND (named_ambiguous IS NULL OR is_in_degrees) AND (named_ambiguous IS NULL OR NOT is_integral)
                 AND NOT (is_in_degrees AND is_coarse AND NOT is_telling_alone) THEN
                 ['identifier', 'its name says ' || named_coordinate || ', and a precise position is an address']

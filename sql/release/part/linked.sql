@@ -3,7 +3,7 @@
     in, and how often (a trail), and the model holds for the persons of each trail: in each class, and over all of their
     rows. Pseudonyms of several columns link rows to rows of rows: then persons are told apart by all that hangs together,
     and by their place in it (dbanon_together). A record without any pseudonym is linked to nothing, and so is that of a
-    person with a single row: it is judged beside those. -#}
+    person with a single row: it is judged with those. -#}
 {% macro each(before=sql('')) -%}
     {% for l in links %}{% if not loop.first %}, {% endif %}{{ before }}u{{ l.i }}{% endfor %}
 {%- endmacro %}
@@ -47,7 +47,7 @@ single_rows AS MATERIALIZED (
     SELECT single_in AS class_id FROM followed WHERE single_in IS NOT NULL GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}
 ),
 {% else %}
--- A row a combination of pseudonyms and a class, and a part of what hangs together with it, numbered alike where readers
+-- A row a combination of pseudonyms and a class, and a part of what is linked to it, numbered alike where readers
 -- cannot tell parts apart: the row, each pseudonym, all of it.
 trail AS MATERIALIZED (
     {%- set seen %}SELECT {{ each() }}, class_id::VARCHAR AS label, sum(size)::BIGINT AS size FROM released GROUP BY ALL{% endset %}

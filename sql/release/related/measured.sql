@@ -1,6 +1,6 @@
 {#- What NAME_metrics of related tables says, and the gate of it. -#}
 {%- from 'release/related/held.sql' import held with context -%}
--- A row a measure: its value, and whether it may be published. What does not follow from the released rows alone is the
+-- One row per metric: its value, and whether it may be published. What does not follow from the released rows alone is the
 -- custodian's.
 metric_rows AS MATERIALIZED (
     SELECT place, metric, round(value::DOUBLE, 12) AS value, better, description, published

@@ -1,4 +1,4 @@
-{#- One row a measure of related tables. -#}
+{#- One row per metric of related tables. -#}
 SELECT metric, value, better, description, published
 FROM metric_rows
 WHERE (SELECT passed FROM gate) AND (SELECT passed FROM stated)
