@@ -98,23 +98,31 @@ def anonymize(
         con.reviewed = before_files(source, quiet or as_json or any(map(Path.exists, written)))
         materialize(con, identifier(name), algorithm, TABLE, progress=searched(step), **asked)
         step("Writing")
-        files = handouts.publish(
-            con,
-            identifier(name),
-            output,
-            classes=True,
-            storage_version=storage_version,
-            overwrite=force,
-            csv_formulas=csv_formulas,
-        )
+        how: dict[str, Any] = {
+            "storage_version": storage_version, "overwrite": force, "csv_formulas": csv_formulas,
+        }  # fmt: skip
+        files = handouts.publish(con, identifier(name), output, classes=True, **how)
         measured = rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
         unnamed = _unnamed(con, asked)
+    if as_json or not quiet:
+        _report(name, files, measured, unnamed, as_json, quiet)
+
+
+def _report(
+    name: str,
+    files: Sequence[Path],
+    measured: Sequence[Mapping[str, Any]],
+    unnamed: Sequence[str],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Print what was published, where it is, and which columns were withheld because nothing says what they are."""
     if unnamed and not quiet:
         _review(unnamed)
     metrics = {row["metric"]: row["value"] for row in measured}
     if as_json:
         answer({"files": [str(f) for f in files], "metrics": metrics, "withheld": unnamed}, as_json)
-    elif not quiet:
+    else:
         _tell(metrics, files)
         click.echo(headlines(measured, _rest(files, name)))
 

@@ -155,7 +155,8 @@ def test_hostile_names(tmp_path: Path) -> None:
 MESSY = (
     "i // 2 AS patient_id, CASE WHEN i % 20 = 0 THEN 999 WHEN i = 777 THEN 103 ELSE 18 + i * 7 % 73 END AS age, "
     "DATE '1930-01-01' + (i * 31 % 25000)::INTEGER AS birth_date, lpad((i * 37 % 480 + 2100)::VARCHAR, 5, '0') AS zip, "
-    "['F', 'M', 'NA'][i % 3 + 1] AS sex, ['flu', 'cold', '?'][i % 3 + 1] AS disease, i || ',5' AS weight, 'x' AS thing"
+    "['F', 'M', 'NA'][i % 3 + 1] AS sex, ['flu', 'cold', '?'][i % 3 + 1] AS disease, "
+    "40 + i % 60 || ',5' AS weight, 'x' AS thing"
 )
 
 
