@@ -16,8 +16,8 @@ def writable_by_others(folder: Path) -> str | None:
     """Return why another user can write or replace files of a folder; None if no one can, or this is unknown.
 
     Checked are the folder, its files, and every folder and symbolic link on the way to it: anyone who can write a
-    folder on the way can put another one in its place, unless the sticky bit of that folder (as of /tmp) prevents it. Root is
-    no other user. Windows has no such modes, and nothing is reported there.
+    folder on the way can put another one in its place, unless the sticky bit of that folder (as of /tmp) prevents it.
+    Root is no other user. Windows has no such modes, and nothing is reported there.
     """
     if os.name == "nt":
         return None
