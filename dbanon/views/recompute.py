@@ -104,7 +104,7 @@ class Recompute:
         """What was measured when the release was made."""
         return Sql(
             f"SELECT value FROM {self.at.metrics} WHERE metric = {text(name)} "
-            "/* as it was measured when the release was made; this statement does not recompute it */"
+            "/* as it was measured when the release was made; this statement repeats it */"
         )
 
     def above(self) -> Sql | None:
