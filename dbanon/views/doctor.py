@@ -50,8 +50,8 @@ def _cache() -> Iterator[Problem]:
     why = None if folder is None else shared_folders.writable_by_others(Path(folder))
     if why is not None:
         said = (
-            f"{why}: compiled kernels are kept there, and whoever changes them runs code as you. Hint: chmod go-w, or "
-            "NUMBA_CACHE_DIR with a folder that only you can write; then remove what is in this one"
+            f"{why}: compiled kernels are kept there, and anyone who changes them runs code as you. Hint: chmod go-w, "
+            "or NUMBA_CACHE_DIR with a folder that only you can write; then remove what is in this one"
         )
         yield Problem("cache", str(folder), said)
 

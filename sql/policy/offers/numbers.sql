@@ -1,6 +1,6 @@
 {#- Least and greatest number, how many there are, and a top: at or below the quantile, reached by k persons (records) or
     more, where fewer have the greatest number. It has two digits that are not 0, from 20 on a multiple of five, so that it is
-    nobody's number; there is none where nearly every record has a number of its own. -#}
+    no one's number; there is none where nearly every record has a number of its own. -#}
 WITH
 -- A row a record.
 found AS (

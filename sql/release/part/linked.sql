@@ -92,7 +92,7 @@ alone AS MATERIALIZED (
 {% if rare %}
 {% set values %}{% for u in rare %}u{{ u.i }}, {% endfor %}{% endset %}
 {% if links|length > 1 %}
--- One row per combination of pseudonyms and values, and part of what hangs together with it.
+-- One row per combination of pseudonyms and values, and part of what is linked to it.
 values_trail AS MATERIALIZED (
     {%- set seen %}SELECT {{ each() }}, row({{ values }}0)::VARCHAR COLLATE POSIX AS label, sum(size)::BIGINT AS size FROM released GROUP BY ALL{% endset %}
     {{ parts(seen) }}
