@@ -93,7 +93,7 @@ class ViewOverPolicy(DbanonError):
             f"{function}: {view} has no policy of its own and reads {table}, which has one: a call must not publish "
             f"through a view what the policy of {table} withholds. Hint: declare the view's columns too, "
             "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
-            f"({text(view)}, {text(column)}, 'quasi'), ..."
+            f"({text(view)}, {text(column)}, 'identifier'), ... with the role that each column has."
         )
 
 

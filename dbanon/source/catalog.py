@@ -140,7 +140,7 @@ def resolve(
     parts = names.table_parts(given)
     single = parts[0] if parts and len(parts) == 1 else given
     bare = parts is None or len(parts) == 1
-    if parts is not None and len(parts) == 2 and names.folded(parts[0]) == "main":  # where temporary tables stand first
+    if parts is not None and len(parts) == 2 and names.folded(parts[0]) == "main":  # temporary tables come first there
         bare, single = True, parts[1]
     if bare and names.folded(single) in local:
         columns, guard = local[names.folded(single)], steady.guard(cursor, given, steady.kinds(cursor, None, None))

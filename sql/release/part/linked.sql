@@ -47,8 +47,8 @@ single_rows AS MATERIALIZED (
     SELECT single_in AS class_id FROM followed WHERE single_in IS NOT NULL GROUP BY single_in HAVING count(DISTINCT person) >= {{ k }}
 ),
 {% else %}
--- A row a combination of pseudonyms and a class, and a part of what is linked to it, numbered alike where readers
--- cannot tell parts apart: the row, each pseudonym, all of it.
+-- One row per combination of pseudonyms and a class, and part of what is linked to it: the row, each pseudonym, all
+-- of it. Parts that readers cannot distinguish have equal numbers.
 trail AS MATERIALIZED (
     {%- set seen %}SELECT {{ each() }}, class_id::VARCHAR AS label, sum(size)::BIGINT AS size FROM released GROUP BY ALL{% endset %}
     {{ parts(seen) }}
