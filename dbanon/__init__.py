@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
     from dbanon.policy.relate import relate
     from dbanon.reports.report import report
+    from dbanon.source.unmatched_policy import PolicyWarning
     from dbanon.views.certificate import certificate
     from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
     from dbanon.views.publish import publish
@@ -45,6 +46,7 @@ _HOMES = {
     "DisclosureWarning": "views.warned",
     "Grown": "views.stretch",
     "PersonSpellingsWarning": "views.warned",
+    "PolicyWarning": "source.unmatched_policy",
     "ProgressBar": "notebook.progress",
     "Release": "views.version",
     "UtilityWarning": "views.warned",
@@ -90,6 +92,7 @@ __all__ = [
     "DisclosureWarning",
     "Grown",
     "PersonSpellingsWarning",
+    "PolicyWarning",
     "ProgressBar",
     "Release",
     "UtilityWarning",

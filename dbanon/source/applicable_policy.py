@@ -58,11 +58,16 @@ def applicable_policy(
         databases = {source.home: None, path.database: None} | dict.fromkeys(place[0] for place in read)
         unmatched_policy.check_unmatched_rows(function, read, cursor, databases, local.names)
     checked = _stored_tables(source, scans)
-    if source.is_table or (mentions is not None and view[0] != TEMPORARY):
+    if view[0] != TEMPORARY and (source.is_table or mentions is not None):
         state = transaction_check.catalog_state(cursor, checked, mentions, local.own_macros(mentions))
         return _with_check(policy, transaction_check.check_sql(function, source.shown, state))
+    if policy.declared and checked:
+        state = transaction_check.catalog_state(cursor, checked)
+        return _with_check(policy, transaction_check.check_sql(function, source.shown, state))
     policy = policy if temporary is None else temporary.policy
-    return _with_check(policy, _unlike_governed(function, source, checked or {source.place}, cursor))
+    if view[0] != TEMPORARY:
+        checked = checked or frozenset({source.place})
+    return _with_check(policy, _unlike_governed(function, source, checked, cursor))
 
 
 class _LocalRelations:
