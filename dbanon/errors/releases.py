@@ -137,12 +137,12 @@ class Busy(DbanonError):
     """Two connections change one release at once."""
 
     outcome = "busy"
-    words = " was changed by another connection at the same time "
+    words = " while another connection works on releases "
 
     def __init__(self, function: str, name: str, why: str) -> None:
         super().__init__(
-            f"{function}: {name} was changed by another connection at the same time ({why}). Nothing was changed. "
-            "Hint: look at FROM releases() and try again."
+            f"{function}: {name} cannot be changed while another connection works on releases ({why}). Nothing was "
+            "changed. Hint: look at FROM releases() and try again."
         )
 
 

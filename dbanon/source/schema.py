@@ -36,7 +36,8 @@ def create(connection: Any, database: str | None = None) -> None:
             raise errors.NewerSchemaError(database, version, current_version())
         if row[0] or (version == current_version() and _is_complete(cursor, database)):
             return
-        _migrate_once(cursor, database, version or 0)
+        is_damaged = version == current_version()  # a table is missing: every migration runs again
+        _migrate_once(cursor, database, 0 if is_damaged else version or 0)
 
 
 def _migrate_once(cursor: Any, database: str, version: int) -> None:
@@ -74,7 +75,10 @@ def current_version() -> int:
 
 
 def _migrations() -> dict[int, str]:
-    """The names of the migrations by the version to which each leads: `source/migrations/0002_what_changes.sql`."""
+    """The names of the migrations by the version to which each leads: `source/migrations/0002_what_changes.sql`.
+
+    Each can run again where it has run before.
+    """
     found = resources.sql_names("source/migrations")
     return {int(name.split("_")[0]): f"source/migrations/{name}.sql" for name in found}
 
@@ -116,13 +120,13 @@ def _is_complete(cursor: Any, database: str) -> bool:
 _LAST_COLUMNS = """
 PREPARE present AS
 SELECT d.delivered_at, f.identity, e.entity_schema, g.hashes, a.refused, q.most, p.missing, p.form, h.ord, n.leaf,
-    r.hashes, r.waiting_persons, r.keys, m.waiting, s.state
+    r.hashes, r.waiting_persons, r.keys, m.waiting, s.state, t.turns
 FROM {database}.dbanon.delivery AS d, {database}.dbanon.foreign_database AS f,
     {database}.dbanon.relation AS e, {database}.dbanon.related_release AS g,
     {database}.dbanon.asked AS a, {database}.dbanon.permission AS q,
     {database}.dbanon.stream AS s, {database}.dbanon.policy AS p, {database}.dbanon.hierarchy AS h,
     {database}.dbanon.hierarchy_path AS n,
-    {database}.dbanon.release AS r, {database}.dbanon.membership AS m
+    {database}.dbanon.release AS r, {database}.dbanon.membership AS m, {database}.dbanon.publishing_turn AS t
 """
 """Fails where a table or a view of the schema, or what came last to it, is missing."""
 

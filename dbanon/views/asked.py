@@ -17,11 +17,11 @@ import duckdb
 from dbanon import errors, session
 from dbanon.engine.outcomes import outcome
 from dbanon.errors import DbanonError
-from dbanon.source import catalog, schema
+from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import joined, qualified, text
-from dbanon.views import ledger, materialized, permissions
-from dbanon.views.permissions import Asking
+from dbanon.views import ledger, materialized, permissions, publishing_turn, transactions
+from dbanon.views.permissions import Asking, Permission
 
 PLACE = "asked"
 """The schema in which releases lie that readers asked for."""
@@ -57,10 +57,12 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
     """
     raw = getattr(connection, "raw", connection)
     database = str(raw.execute("SELECT system.main.current_database()").fetchall()[0][0])
-    schema.create(raw, database)
-    with session.of_connection(raw).cursor() as cursor:
-        listed, _ = permissions.listed(cursor, database)
-        permission, asking = permissions.allowed(listed, reader, algorithm, source, given)
+    current = session.of_connection(raw)
+    with (
+        publishing_turn.publishing_turn(current, "materialize", source, database),
+        current.cursor() as cursor,
+    ):
+        permission, asking = _allowed(cursor, database, reader, algorithm, source, given)
         before = outcomes(cursor, database)
         known = next((o for o in before if o.asking == asking), None)
         if known is not None:
@@ -76,10 +78,16 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
             [asking.algorithm, asking.source, asking.parameters, reader, *release, _UNFINISHED],
         )
         key = f"(algorithm, source, parameters) = ({joined(map(text, astuple(asking)))})"
+
+        def is_still_allowed() -> None:
+            with current.cursor() as fresh:  # permissions are changed by plain SQL, without a turn
+                _allowed(fresh, database, reader, algorithm, source, given)
+
         try:
-            _make(connection, cursor, database, release, asking)
+            with transactions.checked_before_commit(is_still_allowed):
+                _make(connection, cursor, database, release, asking)
         except BaseException as error:
-            if not _is_refusal(error):
+            if not _is_refusal(error) or isinstance(error, errors.NotPermitted):
                 cursor.execute(f"DELETE FROM {table} WHERE {key}")
                 raise
             why = str(error).split("\n\nLINE ")[0].removeprefix("Invalid Input Error: ")
@@ -87,6 +95,14 @@ def answer(connection: Any, reader: str, algorithm: str, source: str, given: Map
             return Outcome(asking, None)
         cursor.execute(f"UPDATE {table} SET refused = NULL WHERE {key}")
         return Outcome(asking, release)
+
+
+def _allowed(
+    cursor: Any, database: str, reader: str, algorithm: str, source: str, given: Mapping[str, Any]
+) -> tuple[Permission, Asking]:
+    """What `permissions.allowed` returns by the permissions that are stored now."""
+    listed, _ = permissions.listed(cursor, database)
+    return permissions.allowed(listed, reader, algorithm, source, given)
 
 
 def _is_refusal(error: BaseException) -> bool:
@@ -108,5 +124,7 @@ def _free(cursor: Any, database: str, asking: Asking) -> str:
     said = [asking.algorithm, asking.source[:40], *(f"{name}{value}" for name, value in bounds.items())]
     plain = re.sub(r"[^a-z0-9]+", "_", "_".join(said).lower()).strip("_")
     had = {e.name.lower() for e in ledger.entries(cursor, database, "schema_name = ?", [PLACE])}
+    rows = cursor.execute(f"SELECT name FROM {qualified(database, SCHEMA, 'asked')} WHERE name IS NOT NULL").fetchall()
+    had |= {str(name).lower() for (name,) in rows}
     names = (plain if number == 1 else f"{plain}_{number}" for number in range(1, len(had) + 2))
     return next(name for name in names if name not in had)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +23,7 @@ from dbanon.source import catalog, foreign, postgres
 from dbanon.source.postgres import Relation
 from dbanon.sqltext.quote import Sql, identifier, joined, qualified
 from dbanon.views import certificate as certificates
-from dbanon.views import delivered, ledger
+from dbanon.views import delivered, ledger, publishing_turn
 from dbanon.views.certificate import Certificate
 from dbanon.views.delivered import KIND, Named, Target
 from dbanon.views.ledger import Entry
@@ -35,8 +34,6 @@ ENDINGS = ("", "_metrics", "_certificate")
 _LONGEST = 63  # bytes of a name in PostgreSQL, which cuts off the rest without a word
 _RESERVED = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 """Columns that every table of PostgreSQL has."""
-_ONE = threading.Lock()
-"""No process but this one writes the ledger, and one copy at a time is made."""
 
 
 class Later:
@@ -140,19 +137,30 @@ def intend(function: str, cursor: Any, entry: Entry, target: Target | None) -> N
 
 def deliver(function: str, current: Session, cursor: Any, of: Named, named: str | None) -> None:
     """Makes the copy of a release what the published version is; nothing where it is that already. NotDelivered."""
-    with _ONE:
-        target = delivered.recorded(cursor, of)
-        entry = None if target is None else _published(cursor, of)
-        if target is None or entry is None:
-            return
-        try:
-            alias = _reached(function, cursor, of, target, named)
-            with _transaction(cursor):
-                entry = _published(cursor, of) or entry  # as it is together with its tables
-                _copy(function, current, cursor, entry, target, alias)
-        except (duckdb.Error, DbanonError) as error:
-            raise errors.NotDelivered(function, entry.named, target.shown, _reason(error)) from None
-        delivered.note(cursor, of, entry.version)
+    target = delivered.recorded(cursor, of)
+    if target is None:
+        return
+    try:
+        with publishing_turn.publishing_turn(current, function, of[2], of[0]):
+            _deliver(function, current, cursor, of, named)
+    except errors.Busy as error:
+        raise errors.NotDelivered(function, of[2], target.shown, str(error)) from None
+
+
+def _deliver(function: str, current: Session, cursor: Any, of: Named, named: str | None) -> None:
+    """Make the copy while no other connection writes the ledger."""
+    target = delivered.recorded(cursor, of)
+    entry = None if target is None else _published(cursor, of)
+    if target is None or entry is None:
+        return
+    try:
+        alias = _reached(function, cursor, of, target, named)
+        with _transaction(cursor):
+            entry = _published(cursor, of) or entry  # as it is together with its tables
+            _copy(function, current, cursor, entry, target, alias)
+    except (duckdb.Error, DbanonError) as error:
+        raise errors.NotDelivered(function, entry.named, target.shown, _reason(error)) from None
+    delivered.note(cursor, of, entry.version)
 
 
 def _published(cursor: Any, of: Named) -> Entry | None:
@@ -163,14 +171,13 @@ def _published(cursor: Any, of: Named) -> Entry | None:
 
 @contextlib.contextmanager
 def withdrawn(function: str, cursor: Any, entry: Entry, named: str | None) -> Iterator[None]:
-    """Drops the copy of a release that is dropped inside, before which no other can be made; what is not ours stays.
-    NotDelivered, OtherTarget."""
+    """Drops the copy of a release that is dropped inside; what is not ours stays. The caller holds the publishing turn,
+    so that no other copy is made. NotDelivered, OtherTarget."""
     of = (entry.database, entry.schema, entry.name)
-    with _ONE:
-        target = delivered.recorded(cursor, of)
-        if target is not None:
-            _withdraw(function, cursor, of, target, _reached(function, cursor, of, target, named))
-        yield
+    target = delivered.recorded(cursor, of)
+    if target is not None:
+        _withdraw(function, cursor, of, target, _reached(function, cursor, of, target, named))
+    yield
 
 
 def _withdraw(function: str, cursor: Any, of: Named, target: Target, alias: str) -> None:

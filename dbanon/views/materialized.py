@@ -18,7 +18,7 @@ from dbanon.functions.registry import check_algorithm
 from dbanon.release import made_columns, plan, prepare, timed_search
 from dbanon.release.publication import Publication
 from dbanon.release.related import parameters as several
-from dbanon.source import catalog, foreign, schema
+from dbanon.source import catalog, foreign
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.views import (
@@ -30,6 +30,7 @@ from dbanon.views import (
     holding,
     ledger,
     place,
+    publishing_turn,
     related,
     related_ledger,
     related_release,
@@ -78,30 +79,32 @@ def materialize(
         name, there = delivered.here_and_there(name, cursor, here[0])
         asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), here)
         target = place.target("materialize", name, Call.of(*asked).source(), here, cursor)
-        schema.create(connection, target[0])  # before planning: a policy table that is new is a change
-        publication = prepare.publication(Call.of(*asked))
-        if publication.run.noise is not None:
-            raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
-        place.check_writable(cursor, "materialize", target[0])
-        columns = _key_columns(publication, key) or prepare.unique_key(publication, cursor)
-        earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
-        published = [e for e in earlier if e.status == "published"]
-        to = later.toward(target, there, is_new=not published, replace=replace)
-        if (taken := place.taken(cursor, target, TABLES)) and not (replace and published):
-            raise errors.ReleaseExists("materialize", name, taken, bool(published))
-        making = Making("materialize", allow_delta, composition, to=to)
-        if not earlier and current.reviewed is not None:
-            current.reviewed(first_release.lines(Call.of(*asked), publication, name))
-        given = timed_search.counted("materialize", current, cursor, publication, given)
-        again = Call.of(current, cursor, algorithm, {"tbl": source}, given, here)
-        publication = prepare.with_made(prepare.publication(again), (target[1], target[2]))
-        of, kept = publication.source, place.durable(publication.source, source)
-        call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}
-        version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
-        entry = _entry(target, call, publication, columns, version, how, cursor)
-        if not published:
-            return _first(cursor, entry, publication, name, making)
-        return _next(cursor, entry, _held(cursor, entry, publication, published[-1]), published[-1], making)
+        making = Making("materialize", allow_delta, composition)
+        # Before planning: a policy table that is new is a change.
+        with publishing_turn.publishing_turn(current, "materialize", name, target[0]):
+            publication = prepare.publication(Call.of(*asked))
+            if publication.run.noise is not None:
+                raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
+            place.check_writable(cursor, "materialize", target[0])
+            columns = _key_columns(publication, key) or prepare.unique_key(publication, cursor)
+            earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
+            published = [e for e in earlier if e.status == "published"]
+            to = later.toward(target, there, is_new=not published, replace=replace)
+            if (taken := place.taken(cursor, target, TABLES)) and not (replace and published):
+                raise errors.ReleaseExists("materialize", name, taken, bool(published))
+            if not earlier and current.reviewed is not None:
+                current.reviewed(first_release.lines(Call.of(*asked), publication, name))
+            given = timed_search.counted("materialize", current, cursor, publication, given)
+            again = Call.of(current, cursor, algorithm, {"tbl": source}, given, here)
+            publication = prepare.with_made(prepare.publication(again), (target[1], target[2]))
+            of, kept = publication.source, place.durable(publication.source, source)
+            call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}
+            version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
+            entry = _entry(target, call, publication, columns, version, how, cursor)
+            making = replace_(making, to=to)
+            if not published:
+                return _first(cursor, entry, publication, name, making)
+            return _next(cursor, entry, _held(cursor, entry, publication, published[-1]), published[-1], making)
 
 
 def refresh(
@@ -133,32 +136,39 @@ def refresh(
     place.check_word("refresh", "refresh", refresh, REFRESH)
     place.check_word("refresh", "composition", composition, ("warn", "refuse"))
     with _working("refresh", connection) as (current, cursor, later):
-        old = _published("refresh", name, cursor, place.current(connection))
-        place.check_writable(cursor, "refresh", old.database)
-        schema.create(connection, old.database)
-        target = (old.database, old.schema, old.name)
-        to = later.known(target, delivered.alias(name, cursor, place.current(connection)[0]))
-        publication = ledger.publication(old, current, cursor)
-        if if_stale and changes.is_fresh(old, publication, cursor):
-            return current_release(cursor, old, holds=refresh == "hold")
-        entry = _entry(target, old.call, publication, old.person_key, old.version + 1, refresh, cursor)
-        if entry.keeps or erase:
-            changes.check_roles(old, publication)
-        publication = prepare.keyed(publication, old.person_key).continued(held=changes.held_back(old, cursor))
-        if entry.keeps:
-            publication = publication.continued(keep=old.settled)
-        if erase:
-            publication = erasure.without(old, publication, cursor)
-            if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
-                raise errors.NothingLeftToErase(old.shown)
-            publication = publication if entry.keeps else publication.continued(keep=None)
-        making = Making("refresh", allow_delta, composition, erase=erase, to=to)
-        if refresh != "hold" or erase:
-            return _next(cursor, entry, publication, old, making)
-        for who in holding.WHO[:-1]:
-            with contextlib.suppress(*_WAITS, _NothingNew):
-                return _next(cursor, entry, publication, old, replace_(making, wait=who))
-        return _next(cursor, entry, publication, old, replace_(making, wait=holding.WHO[-1]))
+        here = place.current(connection)
+        database = _published("refresh", name, cursor, here).database
+        with publishing_turn.publishing_turn(current, "refresh", name, database):
+            old = _published("refresh", name, cursor, here)
+            place.check_writable(cursor, "refresh", old.database)
+            to = later.known((old.database, old.schema, old.name), delivered.alias(name, cursor, here[0]))
+            publication = ledger.publication(old, current, cursor)
+            if if_stale and changes.is_fresh(old, publication, cursor):
+                return current_release(cursor, old, holds=refresh == "hold")
+            making = Making("refresh", allow_delta, composition, erase=erase, to=to)
+            return _refreshed(cursor, old, publication, refresh, making)
+
+
+def _refreshed(cursor: Any, old: Entry, publication: Publication, how: str, making: Making) -> Release:
+    """Make the next version of a release from the publication of its source as it is now."""
+    target = (old.database, old.schema, old.name)
+    entry = _entry(target, old.call, publication, old.person_key, old.version + 1, how, cursor)
+    if entry.keeps or making.erase:
+        changes.check_roles(old, publication)
+    publication = prepare.keyed(publication, old.person_key).continued(held=changes.held_back(old, cursor))
+    if entry.keeps:
+        publication = publication.continued(keep=old.settled)
+    if making.erase:
+        publication = erasure.without(old, publication, cursor)
+        if not cursor.execute(f"SELECT 1 FROM {publication.continuity.only} LIMIT 1").fetchall():
+            raise errors.NothingLeftToErase(old.shown)
+        publication = publication if entry.keeps else publication.continued(keep=None)
+    if how != "hold" or making.erase:
+        return _next(cursor, entry, publication, old, making)
+    for who in holding.WHO[:-1]:
+        with contextlib.suppress(*_WAITS, _NothingNew):
+            return _next(cursor, entry, publication, old, replace_(making, wait=who))
+    return _next(cursor, entry, publication, old, replace_(making, wait=holding.WHO[-1]))
 
 
 @contextlib.contextmanager
@@ -171,7 +181,7 @@ def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, 
 
 def _first(cursor: Any, entry: Entry, publication: Publication, name: str, making: Making) -> Release:
     """The first version, or the first since the release was dropped; `name` is how messages call it."""
-    with transactions.transaction(cursor, making.function, name):
+    with transactions.transaction(cursor, making.function, name, [publication]):
         if place.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
             raise errors.Busy(making.function, name, "its tables were made meanwhile")
         return build(cursor, entry, publication, making)
@@ -195,7 +205,7 @@ class _NothingNew(Exception):
 def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, making: Making) -> Release:
     """The next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
-    with transactions.transaction(cursor, function, old.shown):
+    with transactions.transaction(cursor, function, old.shown, [publication]):
         _check_published(cursor, function, old)
         if entry.how == "hold":
             with _explained(entry, old):
@@ -237,23 +247,36 @@ def drop(connection: Any, name: str, *, if_exists: bool = False) -> None:
     transactions.check_no_transaction("drop", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
-        tables = related_ledger.among(cursor, name, catalog.SearchPath.of(*place.current(connection)))
-        if tables is not None and tables.status == "published":
-            related_release.drop(cursor, tables)
-            return
+        here = place.current(connection)
         try:
-            old = _published("drop", name, cursor, place.current(connection))
+            database = _home("drop", name, cursor, here)
+            with publishing_turn.publishing_turn(current, "drop", name, database):
+                _drop(cursor, name, here)
         except errors.UnknownRelease:
-            if if_exists:
-                return
-            raise
-        place.check_writable(cursor, "drop", old.database)
-        alias = delivered.alias(name, cursor, place.current(connection)[0])
-        with delivery.withdrawn("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
-            _check_published(cursor, "drop", old)
-            delivered.forget(cursor, (old.database, old.schema, old.name))
-            _drop_tables(cursor, old)
-            _status(cursor, old, "dropped")
+            if not if_exists:
+                raise
+
+
+def _home(function: str, name: str, cursor: Any, here: Sequence[str]) -> str:
+    """Return the database of a release, of one table or of related ones; UnknownRelease."""
+    path = catalog.SearchPath.of(*here)
+    tables = related_ledger.among(cursor, name, path)
+    return tables.database if tables is not None else ledger.find(function, name, cursor, path).database
+
+
+def _drop(cursor: Any, name: str, here: Sequence[str]) -> None:
+    tables = related_ledger.among(cursor, name, catalog.SearchPath.of(*here))
+    if tables is not None and tables.status == "published":
+        related_release.drop(cursor, tables)
+        return
+    old = _published("drop", name, cursor, here)
+    place.check_writable(cursor, "drop", old.database)
+    alias = delivered.alias(name, cursor, here[0])
+    with delivery.withdrawn("drop", cursor, old, alias), transactions.transaction(cursor, "drop", name):
+        _check_published(cursor, "drop", old)
+        delivered.forget(cursor, (old.database, old.schema, old.name))
+        _drop_tables(cursor, old)
+        _status(cursor, old, "dropped")
 
 
 def forget_release(connection: Any, name: str, version: int | None = None) -> int:
@@ -266,28 +289,34 @@ def forget_release(connection: Any, name: str, version: int | None = None) -> in
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         path = catalog.SearchPath.of(*place.current(connection))
-        tables = related_ledger.among(cursor, name, path)
-        if tables is not None and tables.status == "dropped":
-            related_release.forget(cursor, tables)
-            return 1
-        last = ledger.find("forget_release", name, cursor, path)
-        every = ledger.entries(
-            cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]
-        )
-        gone = [e for e in every if e.status != "published" and version in (None, e.version)]
-        if version is not None and not gone:
-            raise errors.UnknownVersion(last.shown, version, [(e.version, e.status) for e in every])
-        place.check_writable(cursor, "forget_release", last.database)
-        with transactions.transaction(cursor, "forget_release", name):
-            for entry in gone:
-                key = [entry.schema, entry.name, entry.version]
-                for table, column in (("release", "name"), ("membership", "release")):
-                    cursor.execute(
-                        f"DELETE FROM {qualified(entry.database, SCHEMA, table)} "
-                        f"WHERE (schema_name, {column}, version) = (?, ?, ?)",
-                        key,
-                    )
-        return len(gone)
+        database = _home("forget_release", name, cursor, place.current(connection))
+        with publishing_turn.publishing_turn(current, "forget_release", name, database):
+            return _forget(cursor, name, version, path)
+
+
+def _forget(cursor: Any, name: str, version: int | None, path: catalog.SearchPath) -> int:
+    tables = related_ledger.among(cursor, name, path)
+    if tables is not None and tables.status == "dropped":
+        related_release.forget(cursor, tables)
+        return 1
+    last = ledger.find("forget_release", name, cursor, path)
+    every = ledger.entries(
+        cursor, last.database, "schema_name = ? AND lower(name) = lower(?)", [last.schema, last.name]
+    )
+    gone = [e for e in every if e.status != "published" and version in (None, e.version)]
+    if version is not None and not gone:
+        raise errors.UnknownVersion(last.shown, version, [(e.version, e.status) for e in every])
+    place.check_writable(cursor, "forget_release", last.database)
+    with transactions.transaction(cursor, "forget_release", name):
+        for entry in gone:
+            key = [entry.schema, entry.name, entry.version]
+            for table, column in (("release", "name"), ("membership", "release")):
+                cursor.execute(
+                    f"DELETE FROM {qualified(entry.database, SCHEMA, table)} "
+                    f"WHERE (schema_name, {column}, version) = (?, ?, ?)",
+                    key,
+                )
+    return len(gone)
 
 
 def _means(cursor: Any, source: catalog.Source) -> None:

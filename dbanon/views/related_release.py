@@ -16,9 +16,9 @@ from dbanon.release import plan, prepare
 from dbanon.release.related import statement
 from dbanon.release.related.relation import Relation, relation
 from dbanon.release.related.table_view import Own
-from dbanon.source import catalog, foreign, schema
+from dbanon.source import catalog, foreign
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
-from dbanon.views import delivered, place, related, same_people, seal, transactions
+from dbanon.views import delivered, place, publishing_turn, related, same_people, seal, transactions
 from dbanon.views.related_ledger import RelatedRelease, among
 from dbanon.views.version import Release, library_versions, listed, mapped
 
@@ -50,15 +50,17 @@ def materialize(
             raise errors.OneTableOnly(_FUNCTION, "a release that is given back to PostgreSQL", why, hint)
         call = Call.of(current, cursor, algorithm, {"tbl": source}, parameters, here)
         target = _target(name, relation(call), here, cursor)
-        schema.create(connection, target[0])  # before planning: a table of the policy that is new is a change
-        found = relation(Call.of(current, cursor, algorithm, {"tbl": source}, parameters, here))
-        place.check_writable(cursor, _FUNCTION, target[0])
-        of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})
-        _check_free(cursor, name, of)
-        query = statement.of(found, "together")
-        with transactions.transaction(cursor, _FUNCTION, name):
-            same_people.refuse_others(cursor, of)
-            return _made(cursor, of, found, query)
+        # Before planning: a table of the policy that is new is a change.
+        with publishing_turn.publishing_turn(current, _FUNCTION, name, target[0]):
+            found = relation(Call.of(current, cursor, algorithm, {"tbl": source}, parameters, here))
+            place.check_writable(cursor, _FUNCTION, target[0])
+            of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})
+            _check_free(cursor, name, of)
+            query = statement.of(found, "together")
+            publications = [table.publication for table in found.tables]
+            with transactions.transaction(cursor, _FUNCTION, name, publications):
+                same_people.refuse_others(cursor, of)
+                return _made(cursor, of, found, query)
 
 
 def _target(name: str, found: Relation, here: Sequence[str], cursor: Any) -> tuple[str, str, str]:

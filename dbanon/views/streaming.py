@@ -17,10 +17,18 @@ from dbanon.functions.call import Call
 from dbanon.functions.registry import table_functions
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import Publication
-from dbanon.source import schema
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.quote import argument, identifier, text
-from dbanon.views import place, related, same_people, stream_ledger, stretch, transactions, warned
+from dbanon.views import (
+    place,
+    publishing_turn,
+    related,
+    same_people,
+    stream_ledger,
+    stretch,
+    transactions,
+    warned,
+)
 from dbanon.views.stream_ledger import TABLES, Grows
 from dbanon.views.stretch import Grown
 
@@ -45,33 +53,34 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
         here = place.current(connection)
         call = Call.of(current, cursor, system, {"tbl": source}, given, here)
         at = place.target("create_stream", name, call.source(), here, cursor)
-        schema.create(connection, at[0])
-        publication = stream_plan.prepared(call, stream.find(system))
-        _check_growing(name, publication)
-        place.check_writable(cursor, "create_stream", at[0])
-        if stream_ledger.growing(cursor, at) is not None:  # also where its tables were dropped by hand
-            raise errors.ReleaseExists("create_stream", name, [f"the streaming view {name}"], False, True)
-        if taken := place.taken(cursor, at, TABLES):
-            raise errors.ReleaseExists("create_stream", name, taken, False)
-        arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
-        kept = place.durable(publication.source, source)
-        grows = Grows(
-            *at,
-            status="grows",
-            source=kept,
-            system=system,
-            statement=f"SELECT * FROM {identifier(system)}({text(kept)}{arguments})",
-            call={"function": system, "source": kept, "schema": publication.source.schema, "parameters": given},
-            roles=plan.roles(publication),
-            policy_fingerprint=publication.policy.fingerprint,
-            hierarchy_fingerprint=prepare.hierarchy_fingerprint(publication, cursor),
-            bases=related.bases(publication.source, cursor),
-        )
-        same_people.refuse_beside(cursor, grows)
-        _warn_of_others(cursor, grows)
-        with transactions.transaction(cursor, "create_stream", name):
-            stream_ledger.begin(cursor, grows)
-            return stretch.first(cursor, current, grows, publication, call.options)
+        # Before planning: a table of the policy that is new is a change.
+        with publishing_turn.publishing_turn(current, "create_stream", name, at[0]):
+            publication = stream_plan.prepared(call, stream.find(system))
+            _check_growing(name, publication)
+            place.check_writable(cursor, "create_stream", at[0])
+            if stream_ledger.growing(cursor, at) is not None:  # also where its tables were dropped by hand
+                raise errors.ReleaseExists("create_stream", name, [f"the streaming view {name}"], False, True)
+            if taken := place.taken(cursor, at, TABLES):
+                raise errors.ReleaseExists("create_stream", name, taken, False)
+            arguments = "".join(f", {identifier(n)} := {argument(v)}" for n, v in given.items())
+            kept = place.durable(publication.source, source)
+            grows = Grows(
+                *at,
+                status="grows",
+                source=kept,
+                system=system,
+                statement=f"SELECT * FROM {identifier(system)}({text(kept)}{arguments})",
+                call={"function": system, "source": kept, "schema": publication.source.schema, "parameters": given},
+                roles=plan.roles(publication),
+                policy_fingerprint=publication.policy.fingerprint,
+                hierarchy_fingerprint=prepare.hierarchy_fingerprint(publication, cursor),
+                bases=related.bases(publication.source, cursor),
+            )
+            same_people.refuse_beside(cursor, grows)
+            _warn_of_others(cursor, grows)
+            with transactions.transaction(cursor, "create_stream", name, [publication]):
+                stream_ledger.begin(cursor, grows)
+                return stretch.first(cursor, current, grows, publication, call.options)
 
 
 def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> Grown:
@@ -97,7 +106,11 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
         path = SearchPath.of(*place.current(connection))
         found = stream_ledger.find("refresh_stream", name, cursor, path)
         place.check_writable(cursor, "refresh_stream", found.database)
-        with transactions.transaction(cursor, "refresh_stream", name):
+        with (
+            publishing_turn.publishing_turn(current, "refresh_stream", name, found.database),
+            transactions.transaction(cursor, "refresh_stream", name),
+        ):
+            found = stream_ledger.find("refresh_stream", name, cursor, path)
             cursor.execute(f"UPDATE {found.ledger} SET refreshes = refreshes + 1 WHERE {found.row}")
             (grows,) = stream_ledger.entries(cursor, found.database, found.row)
             call = Call.of(
@@ -123,17 +136,19 @@ def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:
     transactions.check_no_transaction("drop_stream", connection)
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
+        path = SearchPath.of(*place.current(connection))
         try:
-            grows = stream_ledger.find("drop_stream", name, cursor, SearchPath.of(*place.current(connection)))
+            database = stream_ledger.find("drop_stream", name, cursor, path).database
+            with publishing_turn.publishing_turn(current, "drop_stream", name, database):
+                grows = stream_ledger.find("drop_stream", name, cursor, path)
+                place.check_writable(cursor, "drop_stream", grows.database)
+                with transactions.transaction(cursor, "drop_stream", name):
+                    for table in (*(grows.table(ending) for ending in TABLES), grows.waits):
+                        cursor.execute(f"DROP TABLE IF EXISTS {table}")
+                    stream_ledger.go_on(cursor, grows, {"state": None, "status": "dropped"})
         except errors.UnknownStream:
-            if if_exists:
-                return
-            raise
-        place.check_writable(cursor, "drop_stream", grows.database)
-        with transactions.transaction(cursor, "drop_stream", name):
-            for table in (*(grows.table(ending) for ending in TABLES), grows.waits):
-                cursor.execute(f"DROP TABLE IF EXISTS {table}")
-            stream_ledger.go_on(cursor, grows, {"state": None, "status": "dropped"})
+            if not if_exists:
+                raise
 
 
 def exists(connection: Any, name: str) -> bool:

@@ -1,24 +1,42 @@
-"""All of a piece of work or nothing: DuckDB's transactions, with errors that say what came between."""
+"""Transactions that write a ledger: all of a piece of work or nothing, with errors that say what interfered."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import duckdb
 
-from dbanon import errors
+from dbanon import errors, session
 from dbanon.engine import cells
 from dbanon.files import writing
+from dbanon.release.publication import Publication
+from dbanon.source import stored_policy
+from dbanon.views import publishing_turn
+
+_CHECKS: ContextVar[tuple[Callable[[], None], ...]] = ContextVar("checks before commit", default=())
 
 
 @contextlib.contextmanager
-def transaction(cursor: Any, function: str, name: str) -> Iterator[None]:
-    """All of it or nothing. Raises Busy where another connection changed the same release meanwhile."""
+def transaction(cursor: Any, function: str, name: str, publications: Sequence[Publication] = ()) -> Iterator[None]:
+    """Commit all of the block or nothing of it. The caller holds a publishing turn.
+
+    A policy is changed by plain SQL, without a turn. A version that was planned by rows which are no longer there when
+    it is about to be committed is not published.
+
+    Raises:
+        Busy: Another connection changed the same tables at the same time.
+        PolicyChanged: The policy of one of the publications was changed since the call was planned.
+    """
     cursor.execute("BEGIN")
     try:
         yield
+        for check in _CHECKS.get():
+            check()
+        _check_policies(cursor, function, publications)
+        publishing_turn.check_held(function, name)
         cursor.execute("COMMIT")
     except BaseException as error:
         with contextlib.suppress(duckdb.Error):
@@ -30,6 +48,25 @@ def transaction(cursor: Any, function: str, name: str) -> Iterator[None]:
         if isinstance(error, duckdb.TransactionException):
             raise errors.Busy(function, name, first_line(error)) from None
         raise
+
+
+@contextlib.contextmanager
+def checked_before_commit(check: Callable[[], None]) -> Iterator[None]:
+    """Call `check` right before each commit inside: it raises what prevents the commit."""
+    before = _CHECKS.set((*_CHECKS.get(), check))
+    try:
+        yield
+    finally:
+        _CHECKS.reset(before)
+
+
+def _check_policies(cursor: Any, function: str, publications: Sequence[Publication]) -> None:
+    """PolicyChanged; looks at what is committed now, which the transaction itself does not see."""
+    for publication in publications:
+        with session.own_cursor(cursor) as fresh:
+            now = stored_policy.policy_of(publication.source, fresh).fingerprint
+        if now != publication.policy.fingerprint:
+            raise errors.PolicyChanged(function, publication.source.shown)
 
 
 def check_no_transaction(function: str, connection: Any) -> None:

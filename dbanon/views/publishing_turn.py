@@ -1,0 +1,142 @@
+"""The right to write the ledgers, which one connection has at a time.
+
+A version is checked against all that was released before. Two transactions that each check against the ledger as it was
+when they began would both commit. So every piece of work that writes a ledger first updates the one row of
+`dbanon.publishing_turn` in every attached ledger and holds it, in transactions of their own, until it has committed or
+failed: a second connection finds the row in conflict, waits, and plans only when it has the row itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+import duckdb
+
+from dbanon import errors, session
+from dbanon.session import Session
+from dbanon.source import schema
+from dbanon.source.catalog import SCHEMA
+from dbanon.sqltext.quote import qualified
+
+MAX_WAIT_S = 60.0
+"""How long a connection waits for another one that writes a ledger."""
+
+_MAX_PAUSE_S = 0.1
+
+_HELD: ContextVar[Mapping[str, Mapping[str, Any]]] = ContextVar("held publishing turns")
+"""Cursors whose open transactions hold the row, by session token and database."""
+
+
+@contextlib.contextmanager
+def publishing_turn(current: Session, function: str, name: str, database: str) -> Iterator[None]:
+    """Hold the row of the ledger of `database`, and of all other attached ledgers that can be written.
+
+    Everything that decides about a release belongs inside: what is read there cannot be changed by another connection
+    before the block ends. Blocks of one session may be nested.
+
+    Args:
+        current: The session of the caller.
+        function: The function that writes, for messages.
+        name: The release, for messages.
+        database: The database whose ledger is written; its schema is brought to the current version.
+
+    Raises:
+        Busy: Another connection held a row for `MAX_WAIT_S` seconds.
+        Interrupted: The session was interrupted while it waited.
+    """
+    connection = current.connection()
+    schema.create(connection, database)
+    held = _HELD.get({}).get(current.token, {})
+    with contextlib.ExitStack() as stack:
+        taken = _take_rows(current, function, name, held, stack)
+        before = _HELD.set({**_HELD.get({}), current.token: {**held, **taken}})
+        try:
+            yield
+        finally:
+            _HELD.reset(before)
+            for cursor in taken.values():
+                _release_row(cursor)
+
+
+def check_held(function: str, name: str) -> None:
+    """Check, right before a commit, that the caller still holds the rows.
+
+    Raises:
+        Busy: A row was lost: FORCE CHECKPOINT of another connection ends the transactions of all others.
+    """
+    turns = _HELD.get({})
+    if not turns:
+        raise RuntimeError(f"{function} writes a ledger without a publishing turn")
+    for cursors in turns.values():
+        for cursor in cursors.values():
+            try:
+                cursor.execute("SELECT 1").fetchall()
+            except duckdb.Error as error:
+                raise errors.Busy(function, name, str(error).split("\n")[0]) from None
+
+
+def _take_rows(
+    current: Session, function: str, name: str, held: Mapping[str, Any], stack: contextlib.ExitStack
+) -> dict[str, Any]:
+    """Update the rows of all ledgers that are not held yet: of all of them, or of none and try again.
+
+    All connections take them in the same order, so two of them cannot hold one row each and try the other.
+    """
+    give_up = time.monotonic() + MAX_WAIT_S
+    pause = 0.005
+    with session.interruptible(current, lambda: errors.Interrupted(function)) as check:
+        while True:
+            check()
+            attempt = contextlib.ExitStack()
+            taken = {database: attempt.enter_context(current.cursor()) for database in _ledgers(current, held)}
+            try:
+                for database, cursor in taken.items():
+                    _update_row(cursor, database)
+            except duckdb.TransactionException:
+                attempt.close()  # which rolls back
+            except BaseException:
+                attempt.close()
+                raise
+            else:
+                stack.push(attempt.pop_all())
+                return taken
+            if time.monotonic() > give_up:
+                why = f"another connection has been writing for {MAX_WAIT_S:.0f} seconds"
+                raise errors.Busy(function, name, why)
+            time.sleep(pause)
+            pause = min(2 * pause, _MAX_PAUSE_S)
+
+
+def _ledgers(current: Session, held: Mapping[str, Any]) -> list[str]:
+    """The attached databases whose row is to be held, sorted."""
+    with current.cursor() as cursor:
+        rows = cursor.execute(
+            "SELECT database_name FROM system.main.duckdb_tables() "
+            "JOIN system.main.duckdb_databases() USING (database_name) "
+            "WHERE (schema_name, table_name) = (?, 'publishing_turn') AND type = 'duckdb' AND NOT readonly "
+            "ORDER BY ALL ASC",
+            [SCHEMA],
+        ).fetchall()
+    return [database for (database,) in rows if database not in held]
+
+
+def _update_row(cursor: Any, database: str) -> None:
+    """Update the row in a transaction that stays open; write it again where it was deleted."""
+    table = qualified(database, SCHEMA, "publishing_turn")
+    for _ in range(2):
+        cursor.execute("BEGIN")
+        if cursor.execute(f"UPDATE {table} SET turns = turns + 1 WHERE id = 1").fetchall() == [(1,)]:
+            return
+        cursor.execute("ROLLBACK")
+        cursor.execute(f"INSERT INTO {table} VALUES (1, 0) ON CONFLICT DO NOTHING")
+    raise duckdb.TransactionException(f"the row of {table} is deleted again and again")
+
+
+def _release_row(cursor: Any) -> None:
+    """Commit the row; whether this works changes nothing that was published."""
+    with contextlib.suppress(duckdb.Error):
+        cursor.execute("COMMIT")
