@@ -57,6 +57,22 @@ class NoTableToGrow(DbanonError):
         )
 
 
+class PrunedWithoutOrderError(DbanonError):
+    """A source from which rows were deleted, and whose other rows `order_by` does not identify."""
+
+    outcome = "refused"
+    words = "pruned = true reads the rows that come after"
+
+    def __init__(self, view: str, source: str, order_by: Iterable[str], why: str) -> None:
+        super().__init__(
+            f"refresh: pruned = true reads the rows that come after all others in the order_by of {view} "
+            f"({', '.join(order_by)}), since DuckDB gives the row ids of deleted rows to later ones; but in {source} "
+            f"{why}. Nothing was published. Hint: order a stream by a column that only grows, such as a sequence or "
+            f"the time of insertion. {view} goes on if you move the rows that it has not read to another table, delete "
+            "those that have left, refresh with pruned = true, insert the moved rows, and refresh without pruned."
+        )
+
+
 class RareInStream(DbanonError):
     """A column that a streaming view would publish as it is, though nobody knows which values stay rare."""
 

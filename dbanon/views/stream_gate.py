@@ -15,6 +15,7 @@ from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, identifier, joined
 from dbanon.views import stream_ledger
 from dbanon.views.stream_ledger import Grows
+from dbanon.views.stream_marks import ArrivalOrder
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,19 @@ def last_row(cursor: Any, grows: Grows) -> int:
     return int(cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {grows.table()}").fetchall()[0][0])
 
 
-def check(cursor: Any, before: Grows, step: Step, last: int, source: Sql, *, is_kept: bool = True) -> None:
+def check(
+    cursor: Any, before: Grows, step: Step, last: int, source: Sql, order: ArrivalOrder, is_kept: bool = True
+) -> None:
     """Compare what a refresh wrote with the records that passed the gate.
 
     Args:
         cursor: A cursor within the transaction of the refresh.
-        before: The view as the ledger had it before the refresh.
+        before: The view as the ledger had it before the refresh; with the mark after which new rows come, or without
+            one where they come after its last row.
         step: The records of the refresh.
         last: The last row of the view before the refresh (`last_row`).
         source: The table that the view reads.
+        order: The columns by which its rows arrive.
         is_kept: Whether the view has the rows of earlier refreshes, too; a pipe deletes them once they are read.
 
     Raises:
@@ -72,7 +77,7 @@ def check(cursor: Any, before: Grows, step: Step, last: int, source: Sql, *, is_
         ("rows of the view that are in the order of their arrival", _reordered(before, step, last)),
         ("classes of the view that have another number of records", _classes(before, step, is_kept)),
         ("pending records that are not those of this refresh", _pending(before, step)),
-        ("records in the ledger of the stream that were not read", _counts(before, after, step, source)),
+        ("records in the ledger of the stream that were not read", _counts(before, after, step, source, order)),
     )
     for what, query in checks:
         wrong = cursor.execute(bound(query)).fetchall()[0][0]
@@ -150,15 +155,19 @@ def _pending(before: Grows, step: Step) -> str:
     """
 
 
-def _counts(before: Grows, after: Grows, step: Step, source: Sql) -> str:
-    """By how many records the ledger is wrong: each record that was read is published, suppressed or pending."""
-    read = f"(SELECT count(*) FROM {source} WHERE rowid > {before.last_row} AND rowid <= {after.last_row})"
+def _counts(before: Grows, after: Grows, step: Step, source: Sql, order: ArrivalOrder) -> str:
+    """By how many records the ledger is wrong: each record that was read is published, suppressed or pending, and no
+    row of the source is unread."""
+    is_new = f"rowid > {before.last_row}" if before.mark is None else order.is_after(before.mark)
+    read = f"(SELECT count(*) FROM {source} WHERE {is_new} AND rowid <= {after.last_row})"
+    unread = f"rowid > {after.last_row}" + ("" if after.mark is None else f" OR {order.is_after(after.mark)}")
     settled = after.published + after.suppressed + after.waiting
     new = after.published - before.published, after.suppressed - before.suppressed
     return f"""
         SELECT
             abs({after.classes} - (SELECT count(*) FROM {before.table("_classes")}))
             + abs({after.arrived} - {settled}) + abs({after.arrived - before.arrived} - {read})
+            + (SELECT count(*) FROM {source} WHERE {unread})
             + abs({new[0]} - count(*) FILTER (WHERE {step.cluster} NOT IN (-1, -2)))
             + abs({new[1]} - count(*) FILTER (WHERE {step.cluster} = -1))
             + abs({after.waiting} - count(*) FILTER (WHERE {step.cluster} = -2))

@@ -14,6 +14,7 @@ from dbanon.functions.table_function import TableFunction
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext.quote import Sql, qualified, text
+from dbanon.views.stream_marks import Mark
 
 TABLES = ("", "_classes")
 """Endings of the tables of one view."""
@@ -47,6 +48,7 @@ class Grows:
     total_delay: int = 0
     longest_delay: int = 0
     state: bytes | None = None
+    mark: Mark | None = None
 
     @property
     def shown(self) -> str:
@@ -80,12 +82,14 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
     """The streaming views of a database; none where it has no ledger of them."""
     if not catalog.has_table(cursor, database, "stream"):
         return []
-    query = f"SELECT {', '.join(_WRITTEN)} FROM {qualified(database, SCHEMA, 'stream')} WHERE {where} ORDER BY ALL"
+    query = f"FROM {qualified(database, SCHEMA, 'stream')} WHERE {where} ORDER BY schema_name, name, status, began_at"
+    rows = cursor.execute(query, list(values))
+    columns = [column[0] for column in rows.description]  # a ledger of an earlier version lacks the last ones
     found = []
-    for row in cursor.execute(query, list(values)).fetchall():
-        of = dict(zip(_WRITTEN, row, strict=True))
+    for row in rows.fetchall():
+        of = {name: value for name, value in zip(columns, row, strict=True) if name in _WRITTEN}
         of |= {"call": json.loads(of["call"]), "roles": json.loads(of["roles"]), "bases": tuple(of["bases"])}
-        found.append(Grows(database, **of))
+        found.append(Grows(database, **(of | {"mark": Mark.from_json(of.get("mark"))})))
     return found
 
 
@@ -120,6 +124,7 @@ def begin(cursor: Cursor, grows: Grows) -> None:
         "call": json.dumps(grows.call, ensure_ascii=False),
         "roles": json.dumps(grows.roles, ensure_ascii=False),
         "bases": list(grows.bases),
+        "mark": None if grows.mark is None else grows.mark.to_json(),
     }
     now = "now()::TIMESTAMPTZ AT TIME ZONE 'UTC'"
     cursor.execute(
@@ -140,7 +145,9 @@ def go_on(cursor: Cursor, grows: Grows, changes: Mapping[str, object]) -> None:
 
 def stream_status(call: Call) -> Sql:
     """stream_status(): the streaming views of the attached databases."""
-    columns = [name for name in _WRITTEN if name not in ("state", "last_row", "last_hash", "source_rows", "call")]
+    columns = [
+        name for name in _WRITTEN if name not in ("state", "last_row", "last_hash", "source_rows", "mark", "call")
+    ]
     found = [d for d in call.attached() if catalog.has_table(call.cursor, d, "stream")]
     if not found:
         return literal_rows(dict.fromkeys(("database_name", *columns), "VARCHAR"), [])

@@ -86,10 +86,23 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
 def refresh_stream(connection: Any, name: str, *, flush: bool = False, pruned: bool = False) -> Grown:
     """Reads what was added to the source of a streaming view and publishes what is due.
 
-    With `flush` nobody goes on waiting, as though the stream ended: who finds no class is left out. `pruned` says that
-    rows which have left were deleted from the source on purpose. Raises NotAppended where rows that were read are not
-    as they were, StreamChanged where columns have other roles now, NodeGone where a hierarchy lost a node; whatever it
-    raises, all stays as it was.
+    Args:
+        connection: The connection.
+        name: The name of the streaming view.
+        flush: Publish or suppress all pending records, as at the end of the stream.
+        pruned: Rows that have left were deleted from the source on purpose. New rows are those whose `order_by` is
+            after that of all rows read before, since DuckDB gives the row ids of deleted rows to later ones.
+
+    Returns:
+        What the refresh did.
+
+    Raises:
+        NotAppended: Rows that were read are missing or changed.
+        PrunedWithoutOrderError: Rows were deleted, and `order_by` does not identify those that were read.
+        StreamChanged: Columns have other roles now.
+        NodeGone: A hierarchy lost a node that the stream uses.
+
+    Whatever it raises, the view, the pending records and the ledger stay as they were.
     """
     return _refreshed(connection, name, flush=flush, pruned=pruned, is_kept=True)
 
@@ -124,11 +137,12 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
             publication = stream_plan.prepared(call, stream.find(grows.system))
             _check_roles(grows, plan.roles(publication))
             if is_kept:
-                stretch.check_appended(cursor, grows, publication.source, pruned=pruned)
+                unread = stretch.unread_rows(cursor, grows, publication, pruned=pruned)
             else:
-                grows = replace(grows, last_row=-1)
+                grows = replace(grows, mark=None)
+                unread = stretch.Unread.after_row(-1)
             how = {"flush": flush, "pruned": pruned, "is_kept": is_kept}
-            return stretch.following(cursor, current, grows, publication, call.options, **how)
+            return stretch.following(cursor, current, grows, publication, call.options, unread, **how)
 
 
 def drop_stream(connection: Any, name: str, *, if_exists: bool = False) -> None:

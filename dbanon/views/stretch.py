@@ -18,8 +18,9 @@ from dbanon.session import Session
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, joined
 from dbanon.stream.growing import Growing
-from dbanon.views import stream_gate, stream_ledger
+from dbanon.views import stream_gate, stream_ledger, stream_marks
 from dbanon.views.stream_ledger import Grows
+from dbanon.views.stream_marks import ArrivalOrder, Mark
 
 _STEP = Sql('temp.main."dbanon step"')
 _NUMBER = Sql('"dbanon number of the row"')
@@ -44,11 +45,28 @@ class Grown:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """The rows of a source that a stream has not read: those for which `is_new` holds. They come after `last_row`, or
+    after `mark` where there is one."""
+
+    is_new: Sql
+    last_row: int
+    mark: Mark | None = None
+
+    @classmethod
+    def after_row(cls, last_row: int) -> Unread:
+        """The rows after the last one that was read."""
+        return cls(Sql(f"rowid > {last_row}"), last_row)
+
+
+@dataclass(frozen=True)
 class _Reading:
-    """What is read of a source: the `columns` of the call, and of its rows the `new` ones up to row `last`; `place` and
-    `row` are columns of the records that wait, `cluster` one of what leaves."""
+    """The rows of a source to read: the `columns` of the call, and the `new` rows that are `unread`, up to row `last`.
+
+    `place` and `row` are columns of the pending records, `cluster` one of the records of this refresh."""
 
     columns: tuple[str, ...]
+    unread: Unread
     last: int
     new: int
     place: Sql
@@ -65,14 +83,15 @@ class _Reading:
         return Sql(
             f"(SELECT {self.read}, {self.place}, {self.row} FROM {grows.waits} "
             f"UNION ALL SELECT {self.read}, NULL, rowid FROM {source} "
-            f"WHERE rowid > {grows.last_row} AND rowid <= {self.last})"
+            f"WHERE {self.unread.is_new} AND rowid <= {self.last})"
         )
 
 
 def first(cursor: Any, session: Session, grows: Grows, publication: Publication, options: Options) -> Grown:
     """Makes the tables of a view and reads what there is."""
     source = publication.source
-    reading = _reading(cursor, grows, publication)
+    unread = Unread.after_row(grows.last_row)
+    reading = _reading(cursor, grows, publication, unread)
     cursor.execute(
         f"CREATE TABLE {grows.waits} AS SELECT {reading.read}, NULL::BIGINT AS {reading.place}, "
         f"NULL::BIGINT AS {reading.row} FROM {source.sql} LIMIT 0"
@@ -86,7 +105,7 @@ def first(cursor: Any, session: Session, grows: Grows, publication: Publication,
     cursor.execute(
         f"CREATE TABLE {grows.table('_classes')} ({joined(f'{identifier(c)} {type_}' for c, type_ in classes.items())})"
     )
-    return following(cursor, session, grows, publication, options)
+    return following(cursor, session, grows, publication, options, unread)
 
 
 def following(
@@ -95,6 +114,7 @@ def following(
     grows: Grows,
     publication: Publication,
     options: Options,
+    unread: Unread,
     *,
     flush: bool = False,
     pruned: bool = False,
@@ -102,10 +122,10 @@ def following(
 ) -> Grown:
     """Reads what was added. With `flush` nobody goes on waiting; `pruned` says that rows of the source are gone, and
     not `is_kept` that rows are deleted from source and view once they are read."""
-    reading = _reading(cursor, grows, publication)
+    reading = _reading(cursor, grows, publication, unread)
     if not reading.new and not (flush and grows.waiting):
-        if pruned:
-            _note_rows(cursor, grows, publication.source, reading)
+        if pruned or grows.mark is None:
+            _note_rows(cursor, grows, publication, reading)
         return Grown(grows.shown, 0, 0, 0, grows.waiting, grows.classes)
     session.growing = stretch = Growing.of(grows.state, grows.arrived, ends=flush)
     statement = _statement(grows, publication, options, reading, stretch)
@@ -120,7 +140,9 @@ def following(
     ids = f"SELECT DISTINCT {reading.cluster}, {class_id} FROM {_STEP} WHERE {reading.cluster} >= 0"
     _note(cursor, grows, publication, statement, reading, made, stretch.written(dict(cursor.execute(ids).fetchall())))
     step = _step(statement, reading, options)
-    stream_gate.check(cursor, grows, step, last, publication.source.sql, is_kept=is_kept)
+    order = ArrivalOrder.from_source(publication.source, publication.order)
+    before = replace(grows, last_row=unread.last_row, mark=unread.mark)
+    stream_gate.check(cursor, before, step, last, publication.source.sql, order, is_kept)
     cursor.execute(f"DROP TABLE {_STEP}")
     return made
 
@@ -139,48 +161,79 @@ def _step(statement: GrownStatement, reading: _Reading, options: Options) -> str
     )
 
 
-def check_appended(cursor: Any, grows: Grows, source: Source, *, pruned: bool = False) -> None:
-    """NotAppended where what was read of a source is not there as it was: by the number of its rows, the row that was
-    read last, and those that wait. Where it was `pruned`, those that wait alone have to be there."""
-    last, there = _rows_until(cursor, source, grows.last_row)
-    if there != grows.source_rows and not pruned:
-        raise errors.NotAppended(grows.shown, source.shown, f"lost or moved {abs(grows.source_rows - there):,} rows")
-    if last != grows.last_hash and not pruned:
+def unread_rows(cursor: Any, grows: Grows, publication: Publication, *, pruned: bool = False) -> Unread:
+    """Return what a stream has not read of its source, whose read rows are compared with the ledger.
+
+    Args:
+        cursor: A cursor within the transaction of the refresh.
+        grows: The stream as the ledger has it.
+        publication: What its call publishes.
+        pruned: Whether rows that have left were deleted. Then row ids identify no row: the pending records are found by
+            their values, and new rows by `order_by`.
+
+    Raises:
+        NotAppended: Rows that were read are missing or changed.
+        PrunedWithoutOrderError: Rows were deleted, and `order_by` does not identify those that were read.
+    """
+    source = publication.source
+    if pruned:
+        _check_pending(cursor, grows, source, by_row=False)
+        return _unread_of_pruned(cursor, grows, publication)
+    n_rows = _rows_until(cursor, source, grows.last_row)
+    if n_rows != grows.source_rows:
+        raise errors.NotAppended(grows.shown, source.shown, f"lost or moved {abs(grows.source_rows - n_rows):,} rows")
+    if not stream_marks.is_tail_unchanged(cursor, source, grows.last_row, grows.last_hash):
         raise errors.NotAppended(grows.shown, source.shown, "has another row in the place of one")
+    _check_pending(cursor, grows, source, by_row=True)
+    return Unread.after_row(grows.last_row)
+
+
+def _unread_of_pruned(cursor: Any, grows: Grows, publication: Publication) -> Unread:
+    """What is new where rows were deleted; PrunedWithoutOrderError."""
+    source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.order)
+    rows, last = cursor.execute(f"SELECT count(*), coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0]
+    if rows == grows.waiting:  # the pending records, and no others
+        return Unread.after_row(last)
+    mark = grows.mark
+    if mark is None and stream_marks.is_tail_unchanged(cursor, source, grows.last_row, grows.last_hash):
+        mark = stream_marks.mark_of_row(cursor, source, order, grows.last_row)
+    mark = stream_marks.check_pruned(cursor, grows.shown, source, order, mark, grows.source_rows)
+    return Unread(order.is_after(mark), grows.last_row, mark)
+
+
+def _check_pending(cursor: Any, grows: Grows, source: Source, *, by_row: bool) -> None:
+    """NotAppended where a pending record is not in the source as it was read: in its row, where that is known and
+    `by_row` says that rows have not moved, else anywhere."""
     columns = [c[0] for c in cursor.execute(f"FROM {grows.waits} LIMIT 0").description]
     read, row = columns[:-2], identifier(columns[-1])
     same = joined((f"s.{identifier(c)} IS NOT DISTINCT FROM w.{identifier(c)}" for c in read), " AND ")
-    ends = f"SELECT coalesce(min({row}), 0), coalesce(max({row}), 0) FROM {grows.waits}"
-    least, most = cursor.execute(ends).fetchall()[0]
-    numbered = f"SELECT *, rowid AS {_NUMBER} FROM {source.sql} WHERE rowid BETWEEN {least} AND {most}"
-    waiting, alike = cursor.execute(
-        f"SELECT count(*), count(*) FILTER (WHERE s.{_NUMBER} IS NOT NULL AND {same}) FROM {grows.waits} AS w "
-        f"LEFT JOIN ({numbered}) AS s ON s.{_NUMBER} = w.{row}"
+    is_searched = "true"
+    if by_row:
+        ends = f"SELECT coalesce(min({row}), 0), coalesce(max({row}), 0) FROM {grows.waits}"
+        is_searched = "rowid BETWEEN {} AND {}".format(*cursor.execute(ends).fetchall()[0])
+        same = Sql(f"s.{_NUMBER} = w.{row} AND {same}")
+    is_found = f"EXISTS (FROM (SELECT *, rowid AS {_NUMBER} FROM {source.sql} WHERE {is_searched}) AS s WHERE {same})"
+    waiting, unchanged = cursor.execute(
+        f"SELECT count(*), count(*) FILTER (WHERE {is_found}) FROM {grows.waits} AS w"
     ).fetchall()[0]
-    if waiting != grows.waiting or alike != waiting:
+    if waiting != grows.waiting or unchanged != waiting:
         raise errors.NotAppended(grows.shown, source.shown, "changed rows that wait to be published")
 
 
-def _rows_until(cursor: Any, source: Source, last: int) -> tuple[str | None, int]:
-    """A hash of a row, the same in every time zone, and how many there are up to it."""
-    values = joined(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
-    found = cursor.execute(
-        f"SELECT (SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}), "
-        f"(SELECT count(*) FROM {source.sql} WHERE rowid <= {last})"
-    ).fetchall()[0]
-    return found[0], int(found[1])
+def _rows_until(cursor: Any, source: Source, last: int) -> int:
+    """How many rows there are up to one."""
+    return int(cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE rowid <= {last}").fetchall()[0][0])
 
 
-def _reading(cursor: Any, grows: Grows, publication: Publication) -> _Reading:
+def _reading(cursor: Any, grows: Grows, publication: Publication, unread: Unread) -> _Reading:
     """What there is to read now."""
     roles, source = publication.roles, publication.source
     read = {*(a.quasi.column for a in publication.attributes), *roles.sensitive, *roles.other, *publication.order}
     columns = tuple(c for c in source.columns if c in read or c == roles.person)
-    new, last = cursor.execute(
-        f"SELECT count(*), coalesce(max(rowid), -1) FROM {source.sql} WHERE rowid > {grows.last_row}"
-    ).fetchall()[0]
+    new = cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE {unread.is_new}").fetchall()[0][0]
+    last = cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0][0]
     names = (free(f"dbanon {name}", source.columns) for name in ("place", "row", "cluster"))
-    return _Reading(columns, max(last, grows.last_row), new, *map(identifier, names))
+    return _Reading(columns, unread, last, new, *map(identifier, names))
 
 
 def _statement(
@@ -244,17 +297,28 @@ def _keep_waiting(cursor: Any, grows: Grows, source: Source, reading: _Reading) 
         f"(SELECT {reading.place} FROM {_STEP} WHERE {reading.cluster} <> -2)"
     )
     cursor.execute(
-        f"INSERT INTO {grows.waits} SELECT {of_source}, p.{reading.place}, p.{reading.row} FROM {source.sql} AS s "
-        f"JOIN {_STEP} AS p ON p.{reading.row} = s.rowid "
-        f"WHERE s.rowid > {grows.last_row} AND p.{reading.cluster} = -2 AND p.{reading.place} > {grows.arrived} "
-        f"ORDER BY p.{reading.place} ASC"
+        f"INSERT INTO {grows.waits} SELECT {of_source}, p.{reading.place}, p.{reading.row} FROM "
+        f"(SELECT {reading.read}, rowid AS {_NUMBER} FROM {source.sql} WHERE {reading.unread.is_new}) AS s "
+        f"JOIN {_STEP} AS p ON p.{reading.row} = s.{_NUMBER} "
+        f"WHERE p.{reading.cluster} = -2 AND p.{reading.place} > {grows.arrived} ORDER BY p.{reading.place} ASC"
     )
 
 
-def _note_rows(cursor: Any, grows: Grows, source: Source, reading: _Reading) -> None:
-    """Writes what rows the source has up to the last one that was read."""
-    last, rows = _rows_until(cursor, source, reading.last)
-    stream_ledger.go_on(cursor, grows, {"last_row": reading.last, "last_hash": last, "source_rows": rows})
+def _note_rows(cursor: Any, grows: Grows, publication: Publication, reading: _Reading) -> None:
+    """Writes what rows the source has up to the last one that was read, and its mark."""
+    source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.order)
+    old = grows.mark if reading.unread.mark is None else reading.unread.mark
+    if old is not None and not order.is_valid(old, cursor):
+        old = None
+    n_late = stream_marks.count_late(cursor, source, order, old, reading.unread.is_new)
+    mark = stream_marks.next_mark(cursor, source, order, old, n_late)
+    changes = {
+        "last_row": reading.last,
+        "last_hash": stream_marks.tail_hash(cursor, source, reading.last),
+        "source_rows": _rows_until(cursor, source, reading.last),
+        "mark": None if mark is None else mark.to_json(),
+    }
+    stream_ledger.go_on(cursor, grows, changes)
 
 
 def _note(
@@ -271,7 +335,7 @@ def _note(
     total, longest = cursor.execute(
         f"SELECT coalesce(sum({delay}), 0)::BIGINT, coalesce(max({delay}), 0) FROM {_STEP} WHERE {class_id} IS NOT NULL"
     ).fetchall()[0]
-    _note_rows(cursor, grows, publication.source, reading)
+    _note_rows(cursor, grows, publication, reading)
     stream_ledger.go_on(
         cursor,
         grows,

@@ -682,6 +682,7 @@ ELSEWHERE = {
     "NodeGone": "test_streaming.py",
     "NoTableToGrow": "test_streaming.py",
     "NotAppended": "test_streaming.py",
+    "PrunedWithoutOrderError": "test_stream_marks.py",
     "RareInStream": "test_streaming.py",
     "StreamBeside": "test_streaming.py",
     "StreamChanged": "test_streaming.py",

@@ -302,8 +302,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "streaming view: the last row is read again (shared)": Fault(
         "dbanon/views/stretch.py",
-        'f"WHERE rowid > {grows.last_row} AND rowid <= {self.last})"',
-        'f"WHERE rowid >= {grows.last_row} AND rowid <= {self.last})"',
+        'Sql(f"rowid > {last_row}")',
+        'Sql(f"rowid >= {last_row}")',
         (
             "tests/views/test_streaming.py::test_in_pieces_it_publishes_what_the_function_gives_at_once[l-castle]",
             "tests/views/test_streaming.py::test_rows_of_a_class_are_not_in_the_order_in_which_they_came",

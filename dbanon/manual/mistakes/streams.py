@@ -29,6 +29,17 @@ MISTAKES: tuple[Mistake, ...] = (
         "CREATE VIEW some_of_them AS FROM few;",
     ),
     sql(
+        errors.PrunedWithoutOrderError(
+            "visits",
+            '"main"."few"',
+            ["patient_number"],
+            "1 records were added whose order_by is not after that of a record read earlier",
+        ),
+        "REFRESH STREAMING ANONYMIZED VIEW visits WITH (pruned = true);",
+        *_GROWS,
+        "INSERT INTO few SELECT * REPLACE (100000 AS patient_number) FROM few LIMIT 1;",
+    ),
+    sql(
         errors.RareInStream("visits", "few", ["occupation"]),
         f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL[:-1]}, other = ['occupation']);",
         FEW,

@@ -1,0 +1,251 @@
+"""How far a streaming view has read its source: by row ids, or by `order_by` once rows are deleted.
+
+DuckDB gives the row ids of deleted rows to later ones after a checkpoint, so a row id identifies a row only as long as
+the rows before it are known to be there. The mark of a stream is the greatest `order_by` that it has read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dbanon import errors
+from dbanon.source.catalog import Source
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import Sql, identifier, joined, text
+
+FORMAT = 1
+"""The format of a mark in the ledger."""
+
+TAIL_ROWS = 1000
+"""Row ids whose rows are hashed, up to the row that was read last."""
+
+MAX_ROWS_AT_MARK = 1000
+"""Rows that may have the greatest `order_by` of a source from which rows are deleted."""
+
+_TAIL = f"tail {TAIL_ROWS}: "
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The greatest `order_by` that was read.
+
+    Attributes:
+        columns: The columns of `order_by`.
+        values: Their values as text, independent of the session's time zone.
+        rows: Hashes of the rows that have these values; None if there are more than MAX_ROWS_AT_MARK.
+        n_late: Records that were added with an `order_by` before that of a record read earlier.
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    rows: tuple[str, ...] | None
+    n_late: int = 0
+
+    @classmethod
+    def from_json(cls, stored: str | None) -> Mark | None:
+        """Return the mark that `to_json` wrote; None where there is none, or one of another format."""
+        found = {} if stored is None else json.loads(stored)
+        if found.pop("format", None) != FORMAT:
+            return None
+        rows = found.pop("rows")
+        return cls(
+            tuple(found["columns"]), tuple(found["values"]), None if rows is None else tuple(rows), found["n_late"]
+        )
+
+    def to_json(self) -> str:
+        """Return the mark as the ledger stores it."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class ArrivalOrder:
+    """The columns of `order_by` with their types, and conditions that compare rows of the source with a mark."""
+
+    types: Mapping[str, str]
+
+    @classmethod
+    def from_source(cls, source: Source, columns: tuple[str, ...]) -> ArrivalOrder:
+        """Return the order of a source by some of its columns."""
+        return cls({name: source.columns[name] for name in columns})
+
+    def is_valid(self, mark: Mark, cursor: Any) -> bool:
+        """Whether the mark is one of these columns and its values are values of their present types."""
+        if mark.columns != tuple(self.types):
+            return False
+        values = joined(f"TRY({self._value(c, v)}) IS NOT NULL" for c, v in zip(self.types, mark.values, strict=True))
+        return all(cursor.execute(bound(f"SELECT {values}")).fetchall()[0])
+
+    def is_at(self, mark: Mark) -> Sql:
+        """The condition for rows that have the values of the mark."""
+        equal = (f"{identifier(c)} = {self._value(c, v)}" for c, v in zip(self.types, mark.values, strict=True))
+        return Sql(joined(equal, " AND "))
+
+    def is_before(self, mark: Mark) -> Sql:
+        """The condition for rows whose values lie before those of the mark."""
+        pairs = [(identifier(c), self._value(c, v)) for c, v in zip(self.types, mark.values, strict=True)]
+        cases = []
+        for number, (column, value) in enumerate(pairs):
+            equal = [f"{c} = {v}" for c, v in pairs[:number]]
+            cases.append(f"({joined([*equal, f'{column} < {value}'], ' AND ')})")
+        return Sql(f"({joined(cases, ' OR ')})")
+
+    def is_after(self, mark: Mark) -> Sql:
+        """The condition for rows that were added after the mark; those with NULL count, so that they are reported."""
+        missing = joined((f"{identifier(c)} IS NULL" for c in self.types), " OR ")
+        return Sql(f"({missing} OR NOT ({self.is_before(mark)} OR {self.is_at(mark)}))")
+
+    @property
+    def texts(self) -> list[str]:
+        """SQL of the values of a row as text."""
+        return [
+            f"(({identifier(c)}) AT TIME ZONE 'UTC')::VARCHAR" if _is_zoned(t) else f"({identifier(c)})::VARCHAR"
+            for c, t in self.types.items()
+        ]
+
+    @property
+    def descending(self) -> Sql:
+        """The terms of an ORDER BY from the last row to the first."""
+        return Sql(joined(f"{identifier(c)} DESC NULLS LAST" for c in self.types))
+
+    def _value(self, column: str, value: str) -> str:
+        """SQL of a value of the mark."""
+        type_ = self.types[column]
+        if _is_zoned(type_):
+            return f"(({text(value)})::TIMESTAMP AT TIME ZONE 'UTC')"
+        return f"({text(value)})::{type_}"
+
+
+def _is_zoned(type_: str) -> bool:
+    return type_ == "TIMESTAMP WITH TIME ZONE"
+
+
+def row_hash(source: Source) -> str:
+    """Return SQL of a hash of a row that is the same in every time zone and in every version of DuckDB."""
+    cells = []
+    for name, type_ in source.columns.items():
+        value = f"epoch_us({identifier(name)})" if _is_zoned(type_) else identifier(name)
+        cells.append(f"coalesce(md5(({value})::VARCHAR), '-')")
+    return f"md5({joined(cells, ' || ')})"
+
+
+def tail_hash(cursor: Any, source: Source, last: int) -> str:
+    """Return a hash of the rows with the last TAIL_ROWS row ids up to `last`, in their order. O(TAIL_ROWS)."""
+    rows = f"SELECT rowid AS number, {row_hash(source)} AS hash FROM {source.sql} "
+    rows += f"WHERE rowid > {last - TAIL_ROWS} AND rowid <= {last}"
+    query = f"SELECT coalesce(md5(string_agg(hash, '' ORDER BY number ASC)), '-') FROM ({rows})"
+    return _TAIL + str(cursor.execute(bound(query)).fetchall()[0][0])
+
+
+def is_tail_unchanged(cursor: Any, source: Source, last: int, stored: str | None) -> bool:
+    """Whether the rows read last are in place; ledgers of earlier versions have a hash of one row."""
+    if stored is not None and stored.startswith(_TAIL):
+        return tail_hash(cursor, source, last) == stored
+    return _last_row_hash(cursor, source, last) == stored
+
+
+def _last_row_hash(cursor: Any, source: Source, last: int) -> str | None:
+    """A hash of one row as earlier versions computed it; None if there is no such row."""
+    values = joined(f"epoch_us({identifier(c)})" if "ZONE" in t else identifier(c) for c, t in source.columns.items())
+    query = f"SELECT md5(row({values})::VARCHAR) FROM {source.sql} WHERE rowid = {last}"
+    found = cursor.execute(bound(query)).fetchall()
+    return found[0][0] if found else None
+
+
+def check_pruned(
+    cursor: Any, view: str, source: Source, order: ArrivalOrder, mark: Mark | None, source_rows: int
+) -> Mark:
+    """Return the mark of a source from which rows were deleted.
+
+    Args:
+        cursor: A cursor within the transaction of the refresh.
+        view: The name of the streaming view, for messages.
+        source: The source.
+        order: Its order of arrival.
+        mark: The mark in the ledger.
+        source_rows: How many rows the source had when the mark was stored; all of them had been read.
+
+    Raises:
+        PrunedWithoutOrderError: `order_by` does not identify the rows that were read.
+    """
+    columns = tuple(order.types)
+    if mark is None or not order.is_valid(mark, cursor):
+        why = "the ledger of this stream does not say which was the greatest when it last read the table"
+        raise errors.PrunedWithoutOrderError(view, source.shown, columns, why)
+    if mark.n_late:
+        why = f"{mark.n_late:,} records were added whose order_by lies before that of a record read earlier"
+        raise errors.PrunedWithoutOrderError(view, source.shown, columns, why)
+    if mark.rows is None:
+        why = f"more than {MAX_ROWS_AT_MARK:,} records have the greatest order_by that was read"
+        raise errors.PrunedWithoutOrderError(view, source.shown, columns, why)
+    query = f"SELECT count(*) FROM {source.sql} WHERE {order.is_before(mark)} OR {order.is_at(mark)}"
+    n_known = cursor.execute(bound(query)).fetchall()[0][0]
+    added = Counter(_rows_at(cursor, source, order, mark)) - Counter(mark.rows)
+    n_late = max(added.total(), n_known - source_rows)
+    if n_late > 0:
+        why = f"{n_late:,} records were added whose order_by is not after that of a record read earlier"
+        raise errors.PrunedWithoutOrderError(view, source.shown, columns, why)
+    return mark
+
+
+def mark_of_row(cursor: Any, source: Source, order: ArrivalOrder, row: int) -> Mark | None:
+    """Return a mark at a row of the source; None if there is no such row, or rows before it are after it in order."""
+    query = f"SELECT {joined(order.texts)} FROM {source.sql} WHERE rowid = {row}"
+    found = cursor.execute(bound(query)).fetchall()
+    if not found or None in found[0]:
+        return None
+    made = Mark(tuple(order.types), tuple(found[0]), ())
+    if not order.is_valid(made, cursor):
+        return None
+    query = f"SELECT count(*) FROM {source.sql} WHERE (rowid <= {row}) = ({order.is_after(made)})"
+    if cursor.execute(bound(query)).fetchall()[0][0]:
+        return None
+    return Mark(made.columns, made.values, _limited(_rows_at(cursor, source, order, made)))
+
+
+def next_mark(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | None, n_late: int) -> Mark | None:
+    """Return the mark of a source all of whose rows were read.
+
+    Args:
+        cursor: A cursor within the transaction of the refresh.
+        source: The source.
+        order: Its order of arrival.
+        mark: The mark before the refresh; it holds where the source has no greater row, as all were deleted.
+        n_late: Records of this refresh that were added before the mark.
+
+    O(rows): one scan of the columns of `order_by`.
+    """
+    late = n_late + (0 if mark is None else mark.n_late)
+    newer = "true" if mark is None else order.is_after(mark)
+    query = f"SELECT {joined(order.texts)} FROM {source.sql} WHERE {newer} ORDER BY {order.descending} LIMIT 1"
+    found = cursor.execute(bound(query)).fetchall()
+    if not found:
+        if mark is None or mark.rows is None:
+            return mark
+        known = Counter(mark.rows) | Counter(_rows_at(cursor, source, order, mark))
+        return Mark(mark.columns, mark.values, _limited(list(known.elements())), late)
+    made = Mark(tuple(order.types), tuple(map(str, found[0])), (), late)
+    if None in found[0] or not order.is_valid(made, cursor):
+        return None
+    return Mark(made.columns, made.values, _limited(_rows_at(cursor, source, order, made)), late)
+
+
+def count_late(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark | None, is_new: Sql) -> int:
+    """Return how many new rows of the source lie before the mark."""
+    if mark is None or not order.is_valid(mark, cursor):
+        return 0
+    query = f"SELECT count(*) FROM {source.sql} WHERE {is_new} AND {order.is_before(mark)}"
+    return int(cursor.execute(bound(query)).fetchall()[0][0])
+
+
+def _rows_at(cursor: Any, source: Source, order: ArrivalOrder, mark: Mark) -> list[str]:
+    """Hashes of the rows at a mark, one more than may be stored at most."""
+    query = f"SELECT {row_hash(source)} FROM {source.sql} WHERE {order.is_at(mark)} LIMIT {MAX_ROWS_AT_MARK + 1}"
+    return [row[0] for row in cursor.execute(bound(query)).fetchall()]
+
+
+def _limited(rows: list[str]) -> tuple[str, ...] | None:
+    return tuple(sorted(rows)) if len(rows) <= MAX_ROWS_AT_MARK else None
