@@ -23,6 +23,9 @@ PAIRS = 256
 SOUGHT = 8
 """Where models judge more than the number of records, classes of up to so many times the least are looked for."""
 
+TALLIES = 2**24
+"""Counts of values in all parts, while a group grows; where there would be more, each group is counted from scratch."""
+
 ORDERS = 16
 """Orders of the siblings of each hierarchy; numbers go up in every other one, and down."""
 
@@ -162,7 +165,8 @@ def _arrays(term: Term) -> tuple[list[Ints], int, int]:
 def _model(space: Space, constraint: Constraint, mode: int, item_of: Ints, items: int) -> tuple[Any, Any]:
     rules = model_rules(space, constraint.models) if constraint.models else _no_rules()
     if mode == 2:
-        return None, (constraint.k, rules, *_people(space, constraint))
+        pairs, people = _people(space, constraint)
+        return None, (constraint.k, rules, pairs, people, _seen(rules, pairs, people))
     values = np.zeros((len(space.sensitive), items), np.int32)
     for s, sensitive in enumerate(space.sensitive):
         values[s, item_of] = sensitive.codes
@@ -202,6 +206,21 @@ def _people(space: Space, constraint: Constraint) -> tuple[tuple[Any, ...], tupl
         people.append(part[known][first])
         bodies += len(first)
     return (pair, _joined(parts), _joined(values)), (body, _joined(people))
+
+
+def _seen(rules: tuple[Any, ...], pairs: tuple[Any, ...], people: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Scratch for counting a group that grows: marks of ids, and a row for each part of each column, with its counts of
+    values, what else is known of it, and where the rows of each column begin; no rows where there would be too many."""
+    from dbanon.kernels.groups import FIRST
+
+    marks = np.zeros(FIRST + len(people[1]) + len(pairs[1]), np.int64)
+    ends = people[0].max(axis=1, initial=-1) + 1
+    first = np.concatenate(([0], ends[:-1]))
+    most = [people[1][begin:end].max(initial=-1) + 1 for begin, end in zip(first, ends, strict=True)]
+    first_part = np.cumsum([0, *most[:-1]])
+    width = int(rules[0][-1])
+    rows = int(first_part[-1]) if first_part[-1] * width <= TALLIES else 0
+    return marks, np.zeros((rows, width), np.int64), np.zeros((rows, 6), np.int64), first_part
 
 
 def _joined(arrays: list[Ints]) -> Ints:

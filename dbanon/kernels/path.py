@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbanon.kernels.groups import holds
+from dbanon.kernels.groups import add_to_group, begin_group, group_holds, held_from
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.loss import begin, join, widen
-from dbanon.kernels.models import meets
 from dbanon.kernels.room import integers, small_integers, table
 
 NEVER = 2**63 - 1
@@ -75,14 +74,16 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts
     loss, edge, done = np.int64(0), np.int64(-least), np.int64(0)
     span, ahead, kept = room
     # Up to 2 * least - 1 records make one run.
+    begin_group(asked, apart, counts)
     for i in range(min(2 * least, m + 1) - 1):
         if i == 0:
             loss = begin(items[0], codes, span, terms, data)
         elif items[i] != items[i - 1]:
             loss = widen(loss, items[i], codes, span, terms, data)
+        add_to_group(items, i, i + 1, asked, apart, counts)
         if i + 1 >= least:
             value = loss * (i + 1)
-            if not holds(items, np.int64(0), i + 1, asked, apart, counts, extra):
+            if not group_holds(items, np.int64(0), i + 1, asked, apart, counts, extra):
                 value = np.int64(NEVER) if penalty < 0 else value + penalty * (i + 1)
             total[i + 1], back[i + 1] = value, 0
     for i in range(2 * least, m + 1):
@@ -98,11 +99,8 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts
             for j in range(i - 2, hope - 1, -1):
                 if items[j] != items[j + 1]:
                     loss = widen(loss, items[j], codes, span, terms, data)
-        if asked is not None:
-            counts[:] = 0
-            for j in range(hope + 1, i):
-                for s in range(len(asked[1])):
-                    counts[asked[2][0][s] + asked[1][s, items[j]]] += 1
+        begin_group(asked, apart, counts)
+        counted, reach = i, i  # the group has items[counted:i]; none that begins after `reach` has enough persons
         for j in range(hope, last - 1, -1):
             if j < i - least and items[j] != items[j + 1]:
                 loss = widen(loss, items[j], codes, span, terms, data)
@@ -112,19 +110,14 @@ def cut(items, m, least, most, penalty, codes, terms, data, asked, apart, counts
                 hope -= 1
             if hope < last:
                 break
-            if asked is not None:
-                at, values = asked[2][0], asked[1]
-                for s in range(len(values)):
-                    counts[at[s] + values[s, items[j]]] += 1
             if total[j] >= NEVER:
                 continue
             value = total[j] + loss * (i - j)
             if value < best:
-                held = True
-                if asked is not None:
-                    held = meets(counts, i - j, asked[2], extra)
-                if apart is not None:
-                    held = holds(items, j, i, asked, apart, counts, extra)
+                held = False
+                if j <= reach:
+                    held, reach = held_from(items, j, counted, i, asked, apart, counts, extra)
+                    counted = j
                 if not held:
                     value = np.int64(NEVER) if penalty < 0 else value + penalty * (i - j)
             if value < best:

@@ -1,11 +1,12 @@
 """Benchmarks: `python -m tests.bench`. Each figure stands beside a baseline measured in the same run.
 
 `first`: the first call after an install; `small`: whole statements on Adult; `large` (`--rows`): 1M rows and more;
-`bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`:
-least loss; `squares`: microaggregation; `streams`: every stream system beside FADS; `spark` (`--rows`): by Spark, which
-must be installed; `figures` (`--plot`): the papers' figures; `guide`: the guide to all algorithms; `own` (`--file`,
-`--hierarchies`, `--quasi`, `--sensitive`, `--numbers`, `--call`): what is lost on a table of yours. Anything else is a
-table of tests/bench/speed.py: statement, clustering alone, and a plain loop.
+`bounded` (`--memory`): under a memory limit; `wide` (`--tables`): many columns, all records distinct; `improve`: least
+loss; `squares`: microaggregation; `streams`: every stream system beside FADS; `spark` (`--rows`): by Spark, which must
+be installed; `lossless`: `best` where most classes lose nothing, and with persons and a large k; `figures` (`--plot`):
+the papers' figures; `guide`: the guide to all algorithms; `own` (`--file`, `--hierarchies`, `--quasi`, `--sensitive`,
+`--numbers`, `--call`): what is lost on a table of yours. Anything else is a table of tests/bench/speed.py: statement,
+clustering alone, and a plain loop.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tests.bench import (
     guide,
     improve,
     large,
+    lossless,
     own,
     small,
     spark,
@@ -46,6 +48,7 @@ GROUPS: dict[str, Callable[[argparse.Namespace], None]] = {
     ),
     "wide": lambda given: wide.report(given.tables or list(wide.CASES), given.json),
     "improve": lambda given: improve.report(given.runs, given.json),
+    "lossless": lambda given: lossless.report(given.runs, given.json),
     "squares": lambda given: squares.report(given.json),
     "streams": lambda given: streams.report(given.json),
     "spark": lambda given: spark.report(

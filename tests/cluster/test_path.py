@@ -24,7 +24,7 @@ from dbanon.cluster import layout as layouts
 from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
 from dbanon.kernels import path
-from dbanon.kernels.groups import holds
+from dbanon.kernels.groups import begin_group, held_from, holds
 from dbanon.kernels.path import NEVER, cut, spans
 from dbanon.models.constraint import AtLeast
 from dbanon.space import space
@@ -397,6 +397,28 @@ def test_groups_hold_where_all_algorithms_say_so(model: str) -> None:
     for mode in (0, 2) if model == "k" else (1, 2):
         assert found.get((mode, True), 0) >= 10
         assert found.get((mode, False), 0) >= 10
+
+
+@pytest.mark.parametrize("tallies", [layouts.TALLIES, 0], ids=["counted", "from scratch"])
+@pytest.mark.parametrize("model", MODELS)
+def test_growing_group_holds_where_the_whole_group_does(
+    model: str, tallies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layouts, "TALLIES", tallies)
+    rng = random.Random(model)
+    for seed in range(8):
+        made, built, _, problem = table_of(model, 64_000 + seed)
+        items = problem.item_of[rng.sample(range(built.rows), built.rows)].astype(np.int32)
+        counts, extra = problem.scratch
+        first = end = rng.randrange(built.rows)
+        begin_group(*problem.model, counts)
+        while first > 0 and end - first < 40:
+            counted, first = first, max(first - rng.choice([1, 1, 2, 7]), 0)
+            held, reach = held_from(items, first, counted, end, *problem.model, counts, extra)
+            own = problem.scratch
+            assert bool(held) == bool(holds(items, first, end, *problem.model, *own)), (made, first, end)
+            for before in range(first - 1, reach, -1):
+                assert not holds(items, before, end, *problem.model, *own), (made, before, end)
 
 
 @pytest.mark.parametrize("n", [31, 63, 127, 255])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbanon import errors
+from dbanon.cluster.after.focus import focused, united
 from dbanon.cluster.after.outliers import Repair, rest_of
 from dbanon.cluster.entries import Classes
 from dbanon.cluster.extent import members
@@ -37,6 +38,9 @@ LARGEST = 4096
 
 IDLE = 16
 """The search ends after so many rounds in which no set could be rebuilt."""
+
+FOCUS = 1_000
+"""Moves at least before it is chosen again which classes are searched."""
 
 Progress = Callable[[float, float], None]
 """Called with the share of the moves or of the time that is done, and the share of the loss that is gone."""
@@ -95,7 +99,7 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
     budget, before = search.budget, classes.loss(problem)
     draws = np.random.Generator(np.random.PCG64(search.seed))
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
-    spare = Classes.room(len(classes.items), problem.least, classes.number)
+    classes, aside, spare, until = _focus(problem, classes, blocks, search.seed, budget.done)
     largest = max(16 * problem.least, LARGEST)
     batch = max(BATCH[problem.mode] // max(problem.least // 16, 1), 1)
     widths = WIDTHS[problem.mode]
@@ -115,6 +119,9 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
         if budget.seconds is not None and time.perf_counter() - clock >= budget.seconds:
             break
         moves = batch if budget.seconds is not None else min(batch, budget.moves - budget.done)
+        if budget.done >= until:
+            whole = united(problem, classes, aside)
+            classes, aside, spare, until = _focus(problem, whole, blocks, search.seed + turn, budget.done)
         first = int(draws.integers(classes.number)) if classes.number > 2 * batch else 0
         width = widths[turn % len(widths)]
         number, less, done = kernels.sweep(
@@ -133,7 +140,17 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
         budget.progress(min(passed, 1.0), saved / max(before, 1))
         if idle == IDLE:
             break
-    return classes
+    return united(problem, classes, aside)
+
+
+def _focus(
+    problem: Layout, classes: Classes, blocks: Ints, seed: int, done: int
+) -> tuple[Classes, Classes | None, Classes, int]:
+    """The classes to search and those set aside, room for as many as the first, and after how many moves in all to
+    choose again: choosing takes as long as a few of the moves in between."""
+    searched, aside = focused(problem, classes, blocks, np.random.Generator(np.random.PCG64([seed, 1])))
+    spare = Classes.room(len(searched.items), problem.least, searched.number)
+    return searched, aside, spare, done + max(classes.number, FOCUS)
 
 
 def _block_of(problem: Layout, space: Space, blocks: Ints | None) -> Ints:

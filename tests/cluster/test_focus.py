@@ -1,0 +1,81 @@
+"""Which classes a search works on: those that lose something and their neighbours, where these are few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dbanon import cluster
+from dbanon.cluster.after.focus import focused, united
+from dbanon.cluster.entries import Classes
+from dbanon.cluster.layout import Layout, layout
+from dbanon.cluster.runs import Runs
+from dbanon.models.constraint import AtLeast
+from dbanon.space import space
+from dbanon.space.space import Ints, Space
+
+K = 5
+
+
+def table_of(seed: int, n_equal: int, n_distinct: int, persons: bool) -> tuple[Space, Layout, Classes]:
+    """Records of one pair of values and others of random ones, in classes along the first column."""
+    draws = np.random.default_rng(seed)
+    columns = [
+        np.concatenate((np.full(n_equal, 3 + j), draws.integers(0, 20, n_distinct))).astype(np.int32) for j in range(2)
+    ]
+    attributes = [space.Number(np.arange(20, dtype=float), True) for _ in range(2)]
+    rows = n_equal + n_distinct
+    built, _ = space.build(attributes, columns, np.arange(rows).astype(np.uint64), np.arange(rows) if persons else None)
+    problem = layout(built, AtLeast(K), "top")
+    labels = np.minimum(np.arange(rows) // K, rows // K - 1)
+    return built, problem, Classes.of(problem, Runs.from_labels(built, labels))
+
+
+def classes_of(classes: Classes) -> list[list[tuple[int, int]]]:
+    """The entries of each class, in any order of the classes."""
+    found = []
+    for c in range(classes.number):
+        at = slice(classes.starts[c], classes.starts[c + 1])
+        assert classes.counts[at].sum() == classes.sizes[c]
+        found.append(list(zip(classes.items[at].tolist(), classes.counts[at].tolist(), strict=True)))
+    return sorted(found)
+
+
+NO_BLOCKS: Ints = np.zeros(0, np.int64)
+
+
+@pytest.mark.parametrize("persons", [False, True])
+@pytest.mark.parametrize(
+    ("n_equal", "n_distinct", "is_narrowed"), [(2_000, 23, True), (40, 400, False), (500, 0, True)]
+)
+def test_focused_sets_aside_only_classes_without_loss(
+    n_equal: int, n_distinct: int, is_narrowed: bool, persons: bool
+) -> None:
+    _, problem, classes = table_of(n_equal + n_distinct, n_equal, n_distinct, persons)
+    searched, aside = focused(problem, classes, NO_BLOCKS, np.random.default_rng(1))
+    assert (aside is not None) == is_narrowed
+    if aside is not None:
+        assert aside.loss(problem) == 0
+        assert searched.number <= n_distinct * 16
+    assert classes_of(united(problem, searched, aside)) == classes_of(classes)
+
+
+def test_focused_keeps_neighbours_of_the_same_block() -> None:
+    """Two blocks that differ only in the second column: the neighbours come from the block of the class with loss."""
+    _, problem, classes = table_of(5, 2_000, 10, False)
+    blocks = np.arange(len(problem.codes), dtype=np.int64)
+    searched, aside = focused(problem, classes, blocks, np.random.default_rng(1))
+    assert aside is not None and searched.number < classes.number // 4
+
+
+@pytest.mark.parametrize("persons", [False, True])
+def test_best_of_mostly_equal_records_loses_no_more_than_kacpc(persons: bool) -> None:
+    built, problem, _ = table_of(7, 3_000, 30, persons)
+    losses = {}
+    for name in ("best", "kacpc"):
+        algorithm = cluster.find(name)
+        options = {p.name: p.default for p in algorithm.own}
+        runs = cluster.run(algorithm, built, AtLeast(K), options)
+        losses[name] = Classes.of(problem, runs).loss(problem)
+        assert np.bincount(runs.labels()).min() >= K
+    assert losses["best"] <= losses["kacpc"]
