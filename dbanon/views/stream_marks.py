@@ -115,7 +115,7 @@ class ArrivalOrder:
         """SQL of a value of the mark."""
         type_ = self.types[column]
         if _is_zoned(type_):
-            return f"(({text(value)})::TIMESTAMP AT TIME ZONE 'UTC')"
+            return f"CAST({text(value if 'infinity' in value else f'{value}+00')} AS TIMESTAMPTZ)"
         return f"({text(value)})::{type_}"
 
 

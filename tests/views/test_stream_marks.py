@@ -174,6 +174,7 @@ def test_refresh_after_random_sequences_loses_no_row(tmp_path: Path, seed: int) 
 
 TYPES = {
     "TIMESTAMPTZ": "to_timestamp(1700000000 + i / 1000)",
+    "TIMESTAMP WITH TIME ZONE": "to_timestamp((i - 30) * 1e10)",
     "TIMESTAMP_NS": "make_timestamp_ns(1700000000000000000 + i)",
     "HUGEINT": "170141183460469231731687303715884005727::HUGEINT + i",
     "DECIMAL(38,2)": "i::DECIMAL(38,2) / 100",
@@ -192,7 +193,7 @@ def test_order_by_of_any_type_identifies_new_rows(tmp_path: Path, kind: str) -> 
     visits.insert(30, TYPES[kind])
     visits.create()
     visits.run("prune; CHECKPOINT; reopen")
-    visits.con.execute("SET TimeZone = 'Pacific/Chatham'")
+    visits.con.execute("SET GLOBAL TimeZone = 'Pacific/Chatham'")
     visits.insert(10, TYPES[kind])
     assert visits.run("refresh pruned") == ["10"]
     visits.check_nothing_is_lost()
