@@ -239,6 +239,22 @@ class CompositionUnchecked(DbanonError):
         )
 
 
+class UnknownRelationError(DbanonError):
+    """A release of which it is not known whether its people are those of others."""
+
+    outcome = "refused"
+    words = "it is not known whether the same people are in "
+
+    def __init__(self, name: str, others: Mapping[str, str]) -> None:
+        shown = "; ".join(f"{other} ({why})" for other, why in list(others.items())[:5])
+        shown += f"; and {len(others) - 5} others" if len(others) > 5 else ""
+        super().__init__(
+            f"{name}: it is not known whether the same people are in {shown}. These releases are not compared. Hint: "
+            "read tables and files by their names in the source, and forget_release what no reader has any more; "
+            "composition = 'warn' publishes with this warning, composition = 'refuse' does not."
+        )
+
+
 class CompositionUnknown(DbanonError):
     """A release whose people cannot be told apart."""
 

@@ -19,7 +19,7 @@ Place = tuple[str, str, str]
 TEMPORARY = "temp"
 """The database of temporary tables and views."""
 
-_FOREIGN_SCANS = {"SQLITE_SCAN": "sqlite", "POSTGRES_SCAN": "postgres", "MYSQL_SCAN": "mysql"}
+FOREIGN_SCANS = {"SQLITE_SCAN": "sqlite", "POSTGRES_SCAN": "postgres", "MYSQL_SCAN": "mysql"}
 """Operators that read a table of another system."""
 
 _FOREIGN_QUERIES = {"SQLITE_QUERY": "sqlite", "POSTGRES_QUERY": "postgres", "MYSQL_QUERY": "mysql"}
@@ -65,8 +65,8 @@ def governed_scans(function: str, shown: str, scans: Iterable[Scan], cursor: Any
         if scan.place is not None and scan.place[0] != TEMPORARY:
             if has_policy(scan.place, cursor, home):
                 yield ".".join(scan.place)
-        elif scan.operator in _FOREIGN_SCANS:
-            yield from _governed_foreign(_FOREIGN_SCANS[scan.operator], scan.table, cursor, home)
+        elif scan.operator in FOREIGN_SCANS:
+            yield from _governed_foreign(FOREIGN_SCANS[scan.operator], scan.table, cursor, home)
         elif scan.operator in _FOREIGN_QUERIES:
             yield from _governed_foreign(_FOREIGN_QUERIES[scan.operator], None, cursor, home)
 

@@ -23,12 +23,14 @@ _HEAD = re.compile(r'(?:"(?:[^"]|"")*"|[^"])*?\sAS\s', re.DOTALL | re.IGNORECASE
 @dataclass(frozen=True)
 class Mentions:
     """Bare names, folded: the view, the relations that it may read, and the functions that it calls; `literals` are all
-    its texts. `is_complete` is false where DuckDB keeps no text of a view."""
+    its texts in quotation marks, `texts` the queries themselves, those of views and macros too. `is_complete` is false
+    where DuckDB keeps no text of a view."""
 
     relations: frozenset[str]
     functions: frozenset[str]
     literals: frozenset[str]
     is_complete: bool
+    texts: frozenset[str] = frozenset()
 
 
 def view_mentions(view: tuple[str, str, str], cursor: Any, temporary: Mapping[str, str]) -> Mentions | None:
@@ -49,7 +51,7 @@ def text_mentions(
 ) -> Mentions:
     """Return what statements mention, through views and macros; `name` is that of the view that they define."""
     relations = set() if name is None else {names.folded(name)}
-    functions, literals, seen = set[str](), set[str](), set[str]()
+    functions, literals, seen, queries = set[str](), set[str](), set[str](), set[str]()
     texts, is_complete = list(statements), True
     while texts:
         statement = texts.pop()
@@ -60,6 +62,7 @@ def text_mentions(
         seen.add(statement)
         head = _HEAD.match(statement) if statement[:6].upper() == "CREATE" else None
         query = statement[head.end() :] if head else statement
+        queries.add(query)
         called = {names.folded(word) for word in view_text.words(query)[0]}
         named = set(_relations(query, called, cursor))
         literals |= {found.replace("''", "'") for found in _LITERAL.findall(query)}
@@ -68,7 +71,7 @@ def text_mentions(
         texts += [*_macros(cursor, called - functions), *(temporary[found] for found in named & temporary.keys())]
         relations |= named
         functions |= called
-    return Mentions(frozenset(relations), frozenset(functions), frozenset(literals), is_complete)
+    return Mentions(frozenset(relations), frozenset(functions), frozenset(literals), is_complete, frozenset(queries))
 
 
 def _relations(query: str, called: Iterable[str], cursor: Any) -> Iterator[str]:

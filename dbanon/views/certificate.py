@@ -26,6 +26,7 @@ from dbanon.sqltext.quote import Sql, identifier, joined, literal, one_line, qua
 from dbanon.views import ledger, recompute, seal
 from dbanon.views.ledger import Entry
 from dbanon.views.recompute import Place, Recompute, Shape
+from dbanon.views.unknown_sources import RELATION_UNKNOWN
 
 FORMS = ("text", "json")
 FILES = "SHA-256"
@@ -356,7 +357,7 @@ class Certificate:
         """What the ledger knows of other versions and releases; a recipient is told what was checked, not of whom."""
         row = self.row
         say = partial(Line, "other releases")
-        unchecked = row.get("unchecked") or []
+        unchecked, unknown = _compared_by_counts(row.get("unchecked") or [])
         if row["composition"] is None:
             yield say("composition", "not checkable: nothing told the people of the source apart")
         elif outside:
@@ -369,6 +370,8 @@ class Certificate:
             yield say("composition", "narrowed or told apart below k or l: " + ", ".join(said) if said else held)
         if unchecked and not outside:
             yield say("compared by published counts only", ", ".join(unchecked))
+        if unknown and not outside:
+            yield say("not compared, since it is unknown whether the people are the same", ", ".join(unknown))
         if row["version"] == 1:
             return
         stayed = "records stayed in their classes"
@@ -431,3 +434,9 @@ FUNCTIONS = (
         example=Example("SELECT * FROM certificate('safe');", SAFE),
     ),
 )
+
+
+def _compared_by_counts(unchecked: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The versions that were compared by published counts only, and those that were not compared."""
+    unknown = [name.removesuffix(RELATION_UNKNOWN) for name in unchecked if name.endswith(RELATION_UNKNOWN)]
+    return [name for name in unchecked if not name.endswith(RELATION_UNKNOWN)], unknown

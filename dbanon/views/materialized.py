@@ -71,7 +71,9 @@ def materialize(
     transactions.check_no_transaction("materialize", connection)
     place.check_word("materialize", "composition", composition, ("warn", "refuse"))
     if several.asks(parameters):
-        return related_release.materialize(connection, name, algorithm, source, key, parameters, allow_delta)
+        return related_release.materialize(
+            connection, name, algorithm, source, key, parameters, allow_delta, composition
+        )
     given = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
     with _working("materialize", connection) as (current, cursor, later), session.telling(current, progress):

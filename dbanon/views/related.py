@@ -2,60 +2,66 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from dbanon import errors
-from dbanon.source import beneath, catalog, foreign
-from dbanon.source.catalog import SearchPath, Source
+from dbanon.source import foreign
+from dbanon.source.catalog import Source
+from dbanon.source.file_identity import file_identities
+from dbanon.source.source_reads import source_reads
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import identifier, qualified
+from dbanon.sqltext.quote import qualified
 from dbanon.views import ledger, stream_ledger
 from dbanon.views.ledger import Entry
+from dbanon.views.same_content import same_content
 from dbanon.views.stream_ledger import Grows
 
 Base = tuple[str, str, str]
 """Database, schema and table in lower case; a file is ('', '', its path)."""
 
 
+UNKNOWN = "unknown: "
+"""How a base begins that stands for whatever else a source reads."""
+
+
 def bases(source: Source, cursor: Any) -> tuple[str, ...]:
     """The tables and files behind a source, as the ledger keeps them: without the source's own database.
 
-    A view is bound to find them, so views over views and macros are seen through; what was copied into a table of its
-    own is not. A view that reads no table is its own base.
+    DuckDB's own binding says what a view reads, so views over views and macros are seen through; what was copied into a
+    table of its own is not. A file is known by its canonical path and by its content. Of what cannot be determined
+    there is a base that begins with UNKNOWN. A view that reads no table is its own base.
     """
-    if names.is_file(source.shown) and source.table == source.shown:
-        return (str(Path(source.shown).resolve()),)
-    found: set[str] = set()
-    if source.foreign is not None:
-        parts = beneath.reads(cursor, source.place)
-        return tuple(sorted(foreign.base("materialize", cursor, place) for place in (source.place, *parts)))
-    read: set[str] = set()
-    with contextlib.suppress(Exception):  # a view that cannot be bound here
-        read = cursor.get_table_names(f"FROM {source.sql}", qualified=True)
-    for name in read:
-        found.update(_stored(name, source, cursor))
+    reads = source_reads(source, cursor)
+    found = {UNKNOWN + why for why in reads.unknown}
+    for file in reads.files:
+        found.update(file_identities(file))
+    for place in reads.tables:
+        if place[0] == source.database and source.foreign is None:
+            found.add(str(qualified(*place[1:])))
+            continue
+        try:
+            found.add(foreign.base("materialize", cursor, place))
+        except errors.NoIdentity:
+            if place == source.place:
+                raise
+            found.add(f"{UNKNOWN}a table of {place[0]}")
     return tuple(sorted(found)) or (str(qualified(source.schema, source.table)),)
 
 
-def _stored(name: str, source: Source, cursor: Any) -> list[str]:
-    """One table that a view names, found from where the view stands; of one in another system also what it reads."""
-    parts = names.table_parts(name) or names.read_parts(name) or (name,)
-    place = None
-    with contextlib.suppress(errors.AmbiguousTable):
-        place = catalog.stored("materialize", cursor, name, parts, SearchPath(source.database, source.schema))
-    if place is None:
-        return [str(Path(name).resolve()) if names.is_file(name) else identifier(name)]
-    if place[0] == source.database:
-        return [str(qualified(*place[1:]))]
-    return [foreign.base("materialize", cursor, one) for one in (place, *beneath.reads(cursor, place))]
-
-
 def related(entry: Entry, cursor: Any) -> list[Entry]:
-    """All other versions of the same people that any attached ledger has: whatever name, view, algorithm and status."""
-    return [other for other in releases_beside(entry, cursor) if other.place != entry.place]
+    """All other versions of the same people that any attached ledger has: whatever name, view, algorithm and status.
+
+    These are of the same tables or files, or of sources with the same records.
+    """
+    every = [e for database in ledgers("release", cursor) for e in ledger.entries(cursor, database)]
+    others = [other for other in every if other.place != entry.place]
+    wanted = bases_of(entry)
+    found = {other.place for other in others if wanted & bases_of(other)}
+    rest = [other for other in others if other.place not in found]
+    found |= {other.place for other in same_content(entry, rest, cursor)}
+    return [other for other in others if other.place in found]
 
 
 def releases_beside(of: Entry | Grows, cursor: Any) -> list[Entry]:
@@ -106,10 +112,19 @@ def attached(sources: Iterable[str]) -> set[Base]:
     }
 
 
+_QUOTED = '"""'
+"""Around the path of a file of which an earlier version of the package wrote the name."""
+
+
 def places(bases: Iterable[str], database: str) -> set[Base]:
-    """Bases as a ledger in a database names them, to be compared with those of another."""
+    """Bases as a ledger in a database names them, to be compared with those of another; not the unknown ones."""
     found: set[Base] = set()
     for base in bases:
+        if base.startswith(UNKNOWN):
+            continue
+        if base.startswith(_QUOTED) and base.endswith(_QUOTED):
+            found.add(("", "", str(Path(base.strip('"')).resolve())))
+            continue
         parts = tuple(p.lower() for p in names.table_parts(base) or ())
         if len(parts) == 3:
             found.add((parts[0], parts[1], parts[2]))

@@ -31,6 +31,8 @@ class RelatedRelease:
     bases: tuple[str, ...]
     people: tuple[str, ...]
     hashes: Mapping[str, str]
+    columns: tuple[str, ...] = ()
+    """The columns of all its sources."""
 
     @property
     def shown(self) -> str:
@@ -62,7 +64,7 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
     if not catalog.has_table(cursor, database, "related_release"):
         return []
     rows = cursor.execute(
-        "SELECT schema_name, name, status, source, tables, call, bases, people, hashes "
+        "SELECT schema_name, name, status, source, tables, call, bases, people, hashes, roles "
         f"FROM {qualified(database, SCHEMA, 'related_release')} WHERE {where} ORDER BY schema_name ASC, name ASC",
         list(values),
     ).fetchall()
@@ -78,8 +80,9 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
             bases=tuple(bases),
             people=tuple(people),
             hashes=dict(hashes),
+            columns=tuple(column for of_source in json.loads(roles).values() for column in of_source),
         )
-        for schema, name, status, source, tables, call, bases, people, hashes in rows
+        for schema, name, status, source, tables, call, bases, people, hashes, roles in rows
     ]
 
 

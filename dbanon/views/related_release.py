@@ -29,7 +29,14 @@ _FUNCTION = "materialize"
 
 
 def materialize(
-    connection: Any, name: str, algorithm: str, source: str, key: object, given: Mapping[str, Any], allow_delta: bool
+    connection: Any,
+    name: str,
+    algorithm: str,
+    source: str,
+    key: object,
+    given: Mapping[str, Any],
+    allow_delta: bool,
+    composition: str,
 ) -> Release:
     """Makes `name` of the table that is asked for, `name_TABLE` of each other table, and the classes and measures of
     the release, in one transaction, with a row in `dbanon.related_release`.
@@ -59,7 +66,7 @@ def materialize(
             query = statement.of(found, "together")
             publications = [table.publication for table in found.tables]
             with transactions.transaction(cursor, _FUNCTION, name, publications):
-                same_people.refuse_others(cursor, of)
+                same_people.refuse_others(cursor, of, composition)
                 return _made(cursor, of, found, query)
 
 
@@ -113,6 +120,7 @@ def _release(
         bases=tuple(sorted({base for of in bases for base in of})),
         people=bases[0],
         hashes={},
+        columns=tuple(column for of in sources for column in of.columns),
     )
 
 

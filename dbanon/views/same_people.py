@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ from dbanon.source import catalog, stored_relation
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified
-from dbanon.views import related, related_ledger
+from dbanon.views import related, related_ledger, unknown_sources
 from dbanon.views.ledger import Entry
 from dbanon.views.related import Base
 from dbanon.views.related_ledger import RelatedRelease
@@ -27,14 +26,16 @@ def refuse_beside(cursor: Any, of: Entry | Grows) -> None:
         raise errors.SamePeople(of.shown, [other.shown for other in found], is_several=False)
 
 
-def refuse_others(cursor: Any, of: RelatedRelease) -> None:
-    """SamePeople where anything is known to have been released of the people of a new release of related tables."""
+def refuse_others(cursor: Any, of: RelatedRelease, composition: str) -> None:
+    """SamePeople where anything is known to have been released of the people of a new release of related tables; where
+    that is unknown, what `unknown_sources.check_unknown` does."""
     wanted = _about(cursor, of)
     found = [other.shown for other in _every(cursor) if wanted & _about(cursor, other)]
     found += [entry.named for entry in related.releases_of(wanted, cursor)]
     found += [stream.shown for stream in related.streams_of(wanted, cursor)]
     if found:
         raise errors.SamePeople(of.shown, list(dict.fromkeys(found)), is_several=True)
+    unknown_sources.check_unknown(cursor, of, composition)
 
 
 def _every(cursor: Any) -> Iterator[RelatedRelease]:
@@ -73,8 +74,9 @@ def _named(schema: str, table: str) -> str:
 
 
 def _bases(cursor: Any, database: str, name: str) -> set[Base]:
-    """The tables behind a table or view; none where it is not there."""
-    with contextlib.suppress(errors.DbanonError):
+    """The tables behind a table or view; none where it is not there or its database is not attached."""
+    try:
         source = catalog.resolve("materialize", name, cursor, SearchPath(database, "main"), {})
-        return related.places(related.bases(source, cursor), source.home)
-    return set()
+    except (errors.UnknownTable, errors.DatabaseAway):
+        return set()
+    return related.places(related.bases(source, cursor), source.home)

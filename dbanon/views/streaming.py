@@ -27,6 +27,7 @@ from dbanon.views import (
     stream_ledger,
     stretch,
     transactions,
+    unknown_sources,
     warned,
 )
 from dbanon.views.stream_ledger import TABLES, Grows
@@ -204,3 +205,4 @@ def _warn_of_others(cursor: Any, grows: Grows) -> None:
             "held against others: who has both can intersect them.",
             warned.DisclosureWarning,
         )
+    unknown_sources.check_unknown(cursor, grows, "warn")

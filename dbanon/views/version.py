@@ -30,6 +30,7 @@ from dbanon.views import (
     same_people,
     seal,
     sequence,
+    unknown_sources,
     warned,
     written_tables,
 )
@@ -133,6 +134,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     others = related.related(entry, cursor)
+    unknown = unknown_sources.check_unknown(cursor, entry, making.composition, others)
     mine = sequence.same_name(entry, others)
     linked.check(cursor, entry, publication, others, OLD)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
@@ -144,7 +146,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
         raise errors.DeltaRefused(making.function, entry.shown, short, [f"version {v}" for v in versions])
     streams = _streams(cursor, entry, making)
     beside = _beside(cursor, entry, publication, making, others, mine, differences)
-    unchecked = [o.named for o in beside.unchecked]
+    unchecked = [o.named for o in beside.unchecked] + [name + unknown_sources.RELATION_UNKNOWN for name in unknown]
     _insert(cursor, entry, publication, metrics, making.lets_differ, short, beside.composition, unchecked)
     delivery.intend(making.function, cursor, entry, making.to)
     checked = {o.named for o in beside.checked}

@@ -626,6 +626,7 @@ ELSEWHERE = {
     "CompositionRefused": "test_composition.py",
     "CompositionUnchecked": "test_sequences.py",
     "CompositionUnknown": "test_composition.py",
+    "UnknownRelationError": "test_source_identity.py",
     "DeltaRefused": "test_refresh.py",
     "ForeignRelease": "test_materialized.py",
     "GateRefused": "test_gate.py",

@@ -92,6 +92,13 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{_MAKE} by_sex WITH (composition = 'refuse') AS SELECT * FROM kacpc('few', k = 5);",
         *_VISITS,
     ),
+    sql(
+        errors.UnknownRelationError("others", {"safe_few": "memory.main.few is not there any more under this name"}),
+        f"{_MAKE} others WITH (composition = 'refuse') AS SELECT * FROM kacpc('renamed', k = 5);",
+        *_VISITS,
+        "ALTER TABLE few RENAME TO renamed;",
+        "UPDATE dbanon.policy SET table_name = 'renamed' WHERE table_name = 'few';",
+    ),
     sql(errors.CompositionUnknown("composition", "safe_few"), "FROM composition('safe_few', 'safe_few');", *_VISITS),
     sql(
         errors.ReleaseChanged("certificate", "safe", "table safe_metrics is missing"),

@@ -1,0 +1,52 @@
+"""What identifies a file: its canonical path, and its content, which stays when the file is copied or moved."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from dbanon.sqltext import names
+
+_BLOCK_BYTES = 2**20
+_MAX_BLOCKS = 64
+"""Blocks that are read of a larger file: the first, the last, and others at equal distances."""
+
+CONTENT = "content:"
+"""How the identity of a content begins."""
+
+
+def file_identities(path: str) -> list[str]:
+    """Return the canonical path of a file and, where it can be read, the identity of its content.
+
+    >>> file_identities("s3://bucket/x.parquet")
+    ['s3://bucket/x.parquet']
+    """
+    scheme = names.scheme(path)
+    if scheme == "file":
+        path = "/" + path.split(":", 1)[1].lstrip("/").removeprefix("localhost/")
+    elif scheme is not None:
+        return [path]
+    canonical = Path(path).expanduser().resolve()
+    content = content_identity(canonical)
+    return [str(canonical)] if content is None else [str(canonical), content]
+
+
+def content_identity(path: Path) -> str | None:
+    """Return the size of a file with a hash of its content, or of 64 blocks of 1 MiB where it is larger; None where
+    it cannot be read or is empty."""
+    hashed = hashlib.blake2b(digest_size=16)
+    try:
+        size = path.stat().st_size
+        if size == 0:
+            return None
+        starts: Sequence[int] = range(0, size, _BLOCK_BYTES)
+        if len(starts) > _MAX_BLOCKS:
+            starts = [i * (size - _BLOCK_BYTES) // (_MAX_BLOCKS - 1) for i in range(_MAX_BLOCKS)]
+        with path.open("rb") as file:
+            for start in starts:
+                file.seek(start)
+                hashed.update(file.read(_BLOCK_BYTES))
+    except OSError:
+        return None
+    return f"{CONTENT}{size}:{hashed.hexdigest()}"

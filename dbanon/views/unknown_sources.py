@@ -1,0 +1,128 @@
+"""Releases of which it is not known whether they are about the same people.
+
+Two sources can be the same although their names say nothing about it: a table was renamed, a view computes the path of
+its file, or reads what cannot be bound. Such a pair counts as unknown, not as unrelated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from dbanon import errors
+from dbanon.source import catalog, foreign
+from dbanon.source.file_identity import CONTENT
+from dbanon.sqltext import names
+from dbanon.views import ledger, related, related_ledger, stream_ledger, warned
+from dbanon.views.ledger import Entry
+from dbanon.views.related import Base
+from dbanon.views.related_ledger import RelatedRelease
+from dbanon.views.stream_ledger import Grows
+
+Published = Entry | Grows | RelatedRelease
+
+RELATION_UNKNOWN = " (relation unknown)"
+"""How the ledger marks, among the versions that were compared by counts only, one that was not compared."""
+
+
+def check_unknown(cursor: Any, new: Published, composition: str, compared: Collection[Entry] = ()) -> list[str]:
+    """Return the releases that may be about the people of a new one, and warn of them.
+
+    Args:
+        cursor: A cursor that sees the ledgers.
+        new: The release or stream that is about to be published.
+        composition: What happens where there are some: `warn` or `refuse`.
+        compared: Versions that are known to be about the same people.
+
+    Raises:
+        UnknownRelationError: There are some, and `composition` is `refuse`.
+    """
+    found = unknown_relations(cursor, new, {entry.shown for entry in compared})
+    if found:
+        error = errors.UnknownRelationError(new.shown, found)
+        if composition == "refuse":
+            raise error
+        warned.warn(str(error), warned.DisclosureWarning)
+    return list(found)
+
+
+def unknown_relations(cursor: Any, new: Published, known: Collection[str] = ()) -> dict[str, str]:
+    """Return why the relation of a new release to others is unknown, by their names; `known` are names of those to
+    which it is known."""
+    places, columns = _places(new), _columns(new)
+    own = _unknown_bases(new)
+    existing: set[Base] | None = None
+    found: dict[str, str] = {}
+    for other in _all_published(cursor):
+        if other.shown in found or other.shown in known or _name(other) == _name(new) or places & _places(other):
+            continue
+        if why := own or _unknown_bases(other):
+            found[other.shown] = f"a source reads {', '.join(why)}"
+        elif _shares_columns(columns, _columns(other)):
+            existing = _existing(cursor) if existing is None else existing
+            if missing := [place for place in sorted(_places(other)) if not _exists(place, existing)]:
+                found[other.shown] = f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
+    return found
+
+
+def _all_published(cursor: Any) -> Iterator[Published]:
+    """Every release and stream of the attached ledgers, the latest versions first."""
+    for database in related.ledgers("release", cursor):
+        yield from reversed(ledger.entries(cursor, database))
+    for database in related.ledgers("stream", cursor):
+        yield from stream_ledger.entries(cursor, database)
+    for database in related.ledgers("related_release", cursor):
+        yield from related_ledger.entries(cursor, database)
+
+
+def _name(of: Published) -> tuple[str, str, str]:
+    schema = of.schema_name if isinstance(of, Grows) else of.schema
+    return of.database, schema.lower(), of.name.lower()
+
+
+def _places(of: Published) -> set[Base]:
+    if isinstance(of, RelatedRelease):
+        return related.places(of.bases, of.database) | related.attached(of.tables.values())
+    return related.bases_of(of)
+
+
+def _unknown_bases(of: Published) -> list[str]:
+    return [base.removeprefix(related.UNKNOWN) for base in of.bases or () if base.startswith(related.UNKNOWN)]
+
+
+def _columns(of: Published) -> set[str]:
+    columns = of.columns if isinstance(of, RelatedRelease) else of.roles
+    return {names.folded(column) for column in columns}
+
+
+def _shares_columns(new: set[str], old: set[str]) -> bool:
+    """Whether more than half of the columns of an older source are columns of a new one."""
+    return 2 * len(new & old) > len(old)
+
+
+def _existing(cursor: Any) -> set[Base]:
+    """All tables and views of attached databases, as ledgers name them."""
+    found: set[Base] = set()
+    rows = cursor.execute("SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal").fetchall()
+    for (database,) in rows:
+        named = {database}
+        if (kind := foreign.kind(cursor, database)) is not None:
+            with contextlib.suppress(errors.NoIdentity):  # then no ledger names it so
+                named.add(foreign.identity("materialize", cursor, database, kind))
+        for _, schema, table in catalog.relations(cursor, database):
+            found |= {(name.lower(), schema.lower(), table.lower()) for name in named}
+    return found
+
+
+def _exists(place: Base, existing: set[Base]) -> bool:
+    database, schema, table = place
+    if database or schema:
+        return place in existing or _is_away(database, existing)
+    return table.startswith(CONTENT) or names.scheme(table) is not None or Path(table).exists()
+
+
+def _is_away(database: str, existing: set[Base]) -> bool:
+    """Whether a database of another system is not attached, so that nothing is known of its tables."""
+    return ":" in database and all(place[0] != database for place in existing)

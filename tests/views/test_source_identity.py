@@ -1,0 +1,270 @@
+"""Sources of the same people that are called differently, sources that cannot be determined, and unrelated ones."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dbanon
+from dbanon import errors
+
+ROLES = {"id": "person", "age": "quasi", "disease": "sensitive"}
+
+PEOPLE = (
+    "SELECT i AS id, (20 + hash(i, {seed}) % 60)::INTEGER AS age, "
+    "['flu', 'hiv', 'cold', 'none'][(1 + hash(i, {seed} + 1) % 4)::INTEGER] AS disease FROM range(60) AS r (i)"
+)
+
+
+@pytest.fixture
+def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A database in a folder with a table, a file of the same people, and a file of others."""
+    monkeypatch.chdir(tmp_path)
+    with dbanon.connect(tmp_path / "ward.duckdb") as con:
+        con.execute(f"CREATE TABLE p AS {PEOPLE.format(seed=1)}")
+        con.execute(f"CREATE TABLE other AS {PEOPLE.format(seed=5)}")
+        for ending in ("parquet", "csv", "json"):
+            con.execute(f"COPY p TO 'x.{ending}'; COPY other TO 'y.{ending}'")
+        (tmp_path / "sub").mkdir()
+        yield con
+
+
+def released(con: Any, name: str, source: str, composition: str = "refuse", k: int = 5) -> list[str]:
+    """The warnings of a release of a source, which gets its roles in the call or a policy."""
+    if Path(source).exists():
+        given: dict[str, Any] = {"qi": ["age"], "sensitive": ["disease"], "person": "id"}
+    else:
+        dbanon.declare(con, source, **ROLES)
+        given = {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dbanon.materialize(con, name, "mondrian", source, k=k, composition=composition, **given)
+    return [str(w.message) for w in caught]
+
+
+def view(name: str, query: str) -> Callable[[Any], str]:
+    """Make a view and return its name."""
+
+    def make(con: Any) -> str:
+        con.execute(f"CREATE VIEW {name} AS {query}")
+        return name
+
+    return make
+
+
+def steps(source: str, *statements: str) -> Callable[[Any], str]:
+    """Run statements and return the name of a source."""
+
+    def make(con: Any) -> str:
+        for statement in statements:
+            con.execute(statement)
+        return source
+
+    return make
+
+
+def copied(con: Any) -> str:
+    shutil.copy("x.parquet", "sub/copy.parquet")
+    return view("v", "FROM 'sub/copy.parquet'")(con)
+
+
+def linked(con: Any) -> str:
+    Path("sub/link.parquet").symlink_to(Path("x.parquet").resolve())
+    con.execute("COPY other TO 'sub/decoy.parquet'")
+    return view("v", "FROM read_parquet('sub/link.parquet')")(con)
+
+
+def moved(con: Any) -> str:
+    Path("x.parquet").rename("sub/z.parquet")
+    return view("v", "FROM 'sub/z.parquet'")(con)
+
+
+def absolute(con: Any) -> str:
+    return view("v", f"FROM '{Path('x.parquet').resolve()}'")(con)
+
+
+P = steps("p")
+FILE = view("f", "FROM read_parquet('x.parquet')")
+
+SAME: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
+    "renamed": (P, steps("q", "ALTER TABLE p RENAME TO q", "DELETE FROM dbanon.policy")),
+    "renamed_and_replaced": (
+        P,
+        steps("q", "ALTER TABLE p RENAME TO q", "CREATE TABLE p AS FROM other", "DELETE FROM dbanon.policy"),
+    ),
+    "renamed_and_changed": (
+        P,
+        steps(
+            "q",
+            "ALTER TABLE p RENAME TO q",
+            "DELETE FROM dbanon.policy",
+            "UPDATE q SET age = age + 1",
+        ),
+    ),
+    "moved_to_schema": (
+        P,
+        steps("s.p", "CREATE SCHEMA s", "CREATE TABLE s.p AS FROM p", "DROP TABLE p", "DELETE FROM dbanon.policy"),
+    ),
+    "copied_table": (P, steps("q", "CREATE TABLE q AS FROM p")),
+    "view": (P, view("v", "FROM p")),
+    "nested_view": (P, steps("v", "CREATE VIEW w AS FROM p", "CREATE VIEW v AS FROM w")),
+    "subquery": (P, view("v", "SELECT * FROM (SELECT * FROM p WHERE id IN (SELECT id FROM other))")),
+    "query_table": (P, view("v", "FROM query_table('p')")),
+    "query_table_list": (P, view("v", "FROM query_table(['p'])")),
+    "query": (P, view("v", "FROM query('FROM p')")),
+    "macro": (P, steps("v", "CREATE MACRO m() AS TABLE FROM p", "CREATE VIEW v AS FROM m()")),
+    "macro_of_name": (P, steps("v", "CREATE MACRO m(t) AS TABLE FROM query_table(t)", "CREATE VIEW v AS FROM m('p')")),
+    "table_of_file": (FILE, steps("q", "CREATE TABLE q AS FROM 'x.parquet'")),
+    "two_views": (FILE, view("v", "FROM read_parquet('x.parquet')")),
+    "view_by_name": (FILE, view("v", "FROM 'x.parquet'")),
+    "view_by_list": (FILE, view("v", "FROM read_parquet(['x.parquet'])")),
+    "view_by_pattern": (FILE, view("v", "FROM read_parquet('x.par*')")),
+    "parquet_scan": (FILE, view("v", "SELECT * FROM parquet_scan('x.parquet', filename = false)")),
+    "absolute_path": (FILE, absolute),
+    "path_with_dots": (FILE, view("v", "FROM 'sub/../x.parquet'")),
+    "symbolic_link": (FILE, linked),
+    "copied_file": (FILE, copied),
+    "moved_file": (FILE, moved),
+    "file_and_view": (steps("x.parquet"), view("v", "FROM 'x.parquet'")),
+    "view_and_file": (FILE, steps("x.parquet")),
+    "csv": (view("f", "FROM read_csv('x.csv')"), view("v", "FROM 'x.csv'")),
+    "csv_and_file": (view("f", "FROM 'x.csv'"), steps("x.csv")),
+    "json": (view("f", "FROM read_json('x.json')"), view("v", "FROM 'x.json'")),
+    "other_format": (FILE, view("v", "SELECT id, age::INTEGER AS age, disease FROM 'x.csv'")),
+    "macro_of_file": (
+        FILE,
+        steps("v", "CREATE MACRO m() AS TABLE FROM read_parquet('x.parquet')", "CREATE VIEW v AS FROM m()"),
+    ),
+}
+"""The same people by two names: the source of the first release, and that of the second."""
+
+UNKNOWN: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
+    "computed_path": (FILE, view("v", "FROM read_parquet('y' || '.parquet')")),
+    "computed_list": (FILE, view("v", "FROM read_parquet(['y.parquet', 'y' || '.parquet']) WHERE id < 20")),
+    "macro_of_path": (
+        FILE,
+        steps(
+            "v",
+            "CREATE MACRO m(t) AS TABLE FROM read_parquet(t)",
+            "CREATE VIEW v AS FROM m('y.parquet') WHERE id < 20",
+        ),
+    ),
+    "read_text": (
+        P,
+        view("v", "SELECT i AS id, i AS age, content AS disease FROM read_text('x' || '.csv'), range(20) r(i)"),
+    ),
+    "first_is_unknown": (view("v", "FROM read_parquet('x' || '.parquet')"), steps("other")),
+    "renamed_and_respelled": (
+        P,
+        steps("q", "ALTER TABLE p RENAME TO q", "DELETE FROM dbanon.policy", "UPDATE q SET disease = upper(disease)"),
+    ),
+    "dropped": (P, steps("other", "DROP TABLE p", "DELETE FROM dbanon.policy")),
+}
+"""Pairs of sources of which it is not known whether they have the same people."""
+
+UNRELATED: dict[str, tuple[Callable[[Any], str], Callable[[Any], str]]] = {
+    "tables": (P, steps("other")),
+    "files": (FILE, view("v", "FROM 'y.parquet'")),
+    "file_and_table": (FILE, steps("other")),
+    "files_of_one_folder": (view("f", "FROM read_parquet('x.*q*t')"), view("v", "FROM 'y.csv'")),
+    "dropped_with_other_columns": (
+        steps("q", "CREATE TABLE q AS SELECT id, age, disease, 1 AS a, 2 AS b, 3 AS c, 4 AS d FROM other"),
+        steps("p", "DROP TABLE q", "DELETE FROM dbanon.policy"),
+    ),
+    "rows_of_the_view": (
+        P,
+        view("v", "SELECT i AS id, 20 + i % 7 AS age, 'a' || (i % 4) AS disease FROM range(40) r(i)"),
+    ),
+}
+"""Pairs of sources that have nothing in common but some ids."""
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_same_people_are_refused(ward: Any, case: str) -> None:
+    first, second = SAME[case]
+    assert released(ward, "a", first(ward)) == []
+    source = second(ward)
+    with pytest.raises((errors.CompositionRefused, errors.UnknownRelationError)):
+        released(ward, "b", source, k=7)
+    assert ward.execute("SELECT name FROM releases()").fetchall() == [("a",)]
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_unknown_relation_is_refused_or_warned_once(ward: Any, case: str) -> None:
+    first, second = UNKNOWN[case]
+    assert released(ward, "a", first(ward)) == []
+    source = second(ward)
+    with pytest.raises(errors.UnknownRelationError, match="in a "):
+        released(ward, "b", source)
+    (warning,) = released(ward, "b", source, "warn")
+    assert "it is not known whether the same people are in a " in warning
+    assert ward.execute("SELECT unchecked FROM releases() WHERE name = 'b'").fetchall() == [(["a (relation unknown)"],)]
+    lines = ward.execute("SELECT item, value FROM certificate('b') WHERE value = 'a'").fetchall()
+    assert lines == [("not compared, since it is unknown whether the people are the same", "a")]
+
+
+@pytest.mark.parametrize("case", UNRELATED)
+def test_unrelated_sources_are_published_silently(ward: Any, case: str) -> None:
+    first, second = UNRELATED[case]
+    assert released(ward, "a", first(ward)) == []
+    assert released(ward, "b", second(ward)) == []
+    assert ward.execute("SELECT unchecked FROM releases()").fetchall() == [([],), ([],)]
+
+
+def test_unchanged_refresh_of_a_file_is_silent(ward: Any) -> None:
+    released(ward, "a", "x.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dbanon.refresh(ward, "a", composition="refuse")
+
+
+def test_renamed_table_is_recognised_after_reopening(ward: Any, tmp_path: Path) -> None:
+    released(ward, "a", "p")
+    ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy; CHECKPOINT")
+    ward.close()
+    with dbanon.connect(tmp_path / "ward.duckdb") as con, pytest.raises(errors.CompositionRefused):
+        released(con, "b", "q", k=7)
+
+
+def test_stream_warns_of_an_unknown_relation(ward: Any) -> None:
+    released(ward, "a", "p")
+    ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy")
+    dbanon.declare(ward, "q", **ROLES)
+    with pytest.warns(dbanon.DisclosureWarning, match="not known whether the same people are in a"):
+        dbanon.create_stream(ward, "s", "fads", "q", k=5, delta=50, order_by="id")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("composition", ["refuse", "warn"])
+def test_related_release_of_a_renamed_table(ward: Any, composition: str) -> None:
+    ward.execute("CREATE TABLE visits AS SELECT id, id % 4 AS month FROM p")
+    released(ward, "a", "p")
+    ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy")
+    dbanon.declare(ward, "q", **ROLES)
+    dbanon.declare(ward, "visits", id="person", month="quasi")
+    dbanon.relate(ward, "visits", "q", "id")
+
+    def materialize() -> None:
+        dbanon.materialize(ward, "r", "kacpc", "q", k=5, children="visits", composition=composition)
+
+    if composition == "refuse":
+        with pytest.raises(errors.UnknownRelationError):
+            materialize()
+    else:
+        with pytest.warns(dbanon.DisclosureWarning, match="not known whether the same people are in a"):
+            materialize()
+
+
+def test_file_name_of_an_earlier_ledger_is_read(ward: Any) -> None:
+    """Earlier versions of the package wrote the path in three quotation marks."""
+    path = str(Path("x.parquet").resolve())
+    released(ward, "a", "x.parquet")
+    ward.execute("UPDATE dbanon.release SET bases = [?]", [f'"""{path}"""'])
+    with pytest.raises(errors.CompositionRefused):
+        released(ward, "b", view("v", "FROM 'x.parquet'")(ward), k=7)
+    assert ward.execute("SELECT bases FROM releases()").fetchall() == [([f'"""{path}"""'],)]
