@@ -31,7 +31,7 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
 
     DuckDB's own binding says what a view reads, so views over views and macros are seen through; what was copied into a
     table of its own is not. A file is known by its canonical path and by its content. Of what cannot be determined
-    there is a base that begins with UNKNOWN. A view that reads no table is its own base.
+    there is a base that begins with UNKNOWN. Such a view, and one that reads no table, is its own base, too.
     """
     reads = source_reads(source, cursor)
     found = {UNKNOWN + why for why in reads.unknown}
@@ -47,7 +47,9 @@ def bases(source: Source, cursor: Any) -> tuple[str, ...]:
             if place == source.place:
                 raise
             found.add(f"{UNKNOWN}a table of {place[0]}")
-    return tuple(sorted(found)) or (str(qualified(source.schema, source.table)),)
+    if reads.unknown or not found:
+        found.add(str(qualified(source.schema, source.table)))
+    return tuple(sorted(found))
 
 
 def related(entry: Entry, cursor: Any) -> list[Entry]:

@@ -31,8 +31,8 @@ class RelatedRelease:
     bases: tuple[str, ...]
     people: tuple[str, ...]
     hashes: Mapping[str, str]
-    columns: tuple[str, ...] = ()
-    """The columns of all its sources."""
+    columns: tuple[tuple[str, ...], ...] = ()
+    """The columns of each of its sources."""
 
     @property
     def shown(self) -> str:
@@ -80,7 +80,7 @@ def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence
             bases=tuple(bases),
             people=tuple(people),
             hashes=dict(hashes),
-            columns=tuple(column for of_source in json.loads(roles).values() for column in of_source),
+            columns=tuple(tuple(of_source) for of_source in json.loads(roles).values()),
         )
         for schema, name, status, source, tables, call, bases, people, hashes, roles in rows
     ]

@@ -120,7 +120,7 @@ def _release(
         bases=tuple(sorted({base for of in bases for base in of})),
         people=bases[0],
         hashes={},
-        columns=tuple(column for of in sources for column in of.columns),
+        columns=tuple(tuple(of.columns) for of in sources),
     )
 
 

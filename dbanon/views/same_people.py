@@ -28,14 +28,14 @@ def refuse_beside(cursor: Any, of: Entry | Grows) -> None:
 
 def refuse_others(cursor: Any, of: RelatedRelease, composition: str) -> None:
     """SamePeople where anything is known to have been released of the people of a new release of related tables; where
-    that is unknown, what `unknown_sources.check_unknown` does."""
+    that is unknown, it is refused or warned of, as `composition` says."""
     wanted = _about(cursor, of)
     found = [other.shown for other in _every(cursor) if wanted & _about(cursor, other)]
     found += [entry.named for entry in related.releases_of(wanted, cursor)]
     found += [stream.shown for stream in related.streams_of(wanted, cursor)]
     if found:
         raise errors.SamePeople(of.shown, list(dict.fromkeys(found)), is_several=True)
-    unknown_sources.check_unknown(cursor, of, composition)
+    unknown_sources.warn_of_unknown(of, unknown_sources.unknown_relations(cursor, of, composition))
 
 
 def _every(cursor: Any) -> Iterator[RelatedRelease]:

@@ -205,4 +205,4 @@ def _warn_of_others(cursor: Any, grows: Grows) -> None:
             "held against others: who has both can intersect them.",
             warned.DisclosureWarning,
         )
-    unknown_sources.check_unknown(cursor, grows, "warn")
+    unknown_sources.warn_of_unknown(grows, unknown_sources.unknown_relations(cursor, grows, "warn"))

@@ -7,7 +7,7 @@ its file, or reads what cannot be bound. Such a pair counts as unknown, not as u
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,44 +27,42 @@ RELATION_UNKNOWN = " (relation unknown)"
 """How the ledger marks, among the versions that were compared by counts only, one that was not compared."""
 
 
-def check_unknown(cursor: Any, new: Published, composition: str, compared: Collection[Entry] = ()) -> list[str]:
-    """Return the releases that may be about the people of a new one, and warn of them.
+def unknown_relations(cursor: Any, new: Published, composition: str, compared: Sequence[Entry] = ()) -> dict[str, str]:
+    """Return the releases that may be about the people of a new one, with the reasons why this is unknown.
 
     Args:
         cursor: A cursor that sees the ledgers.
         new: The release or stream that is about to be published.
-        composition: What happens where there are some: `warn` or `refuse`.
+        composition: What happens where there are some: `warn`, with `warn_of_unknown` later, or `refuse`.
         compared: Versions that are known to be about the same people.
 
     Raises:
         UnknownRelationError: There are some, and `composition` is `refuse`.
     """
-    found = unknown_relations(cursor, new, {entry.shown for entry in compared})
-    if found:
-        error = errors.UnknownRelationError(new.shown, found)
-        if composition == "refuse":
-            raise error
-        warned.warn(str(error), warned.DisclosureWarning)
-    return list(found)
-
-
-def unknown_relations(cursor: Any, new: Published, known: Collection[str] = ()) -> dict[str, str]:
-    """Return why the relation of a new release to others is unknown, by their names; `known` are names of those to
-    which it is known."""
-    places, columns = _places(new), _columns(new)
+    places, columns = _places(new), frozenset[str]().union(*_columns(new))
     own = _unknown_bases(new)
+    known = {entry.place for entry in compared}
     existing: set[Base] | None = None
     found: dict[str, str] = {}
     for other in _all_published(cursor):
-        if other.shown in found or other.shown in known or _name(other) == _name(new) or places & _places(other):
+        is_compared = isinstance(other, Entry) and other.place in known
+        if other.shown in found or is_compared or places & _places(other):
             continue
         if why := own or _unknown_bases(other):
             found[other.shown] = f"a source reads {', '.join(why)}"
-        elif _shares_columns(columns, _columns(other)):
+        elif any(_shares_columns(columns, of_source) for of_source in _columns(other)):
             existing = _existing(cursor) if existing is None else existing
             if missing := [place for place in sorted(_places(other)) if not _exists(place, existing)]:
                 found[other.shown] = f"{'.'.join(filter(None, missing[0]))} is not there any more under this name"
+    if found and composition == "refuse":
+        raise errors.UnknownRelationError(new.shown, found)
     return found
+
+
+def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
+    """Issue one DisclosureWarning where the relation of a release to others is unknown."""
+    if unknown:
+        warned.warn(str(errors.UnknownRelationError(new.shown, unknown)), warned.DisclosureWarning)
 
 
 def _all_published(cursor: Any) -> Iterator[Published]:
@@ -77,11 +75,6 @@ def _all_published(cursor: Any) -> Iterator[Published]:
         yield from related_ledger.entries(cursor, database)
 
 
-def _name(of: Published) -> tuple[str, str, str]:
-    schema = of.schema_name if isinstance(of, Grows) else of.schema
-    return of.database, schema.lower(), of.name.lower()
-
-
 def _places(of: Published) -> set[Base]:
     if isinstance(of, RelatedRelease):
         return related.places(of.bases, of.database) | related.attached(of.tables.values())
@@ -92,12 +85,13 @@ def _unknown_bases(of: Published) -> list[str]:
     return [base.removeprefix(related.UNKNOWN) for base in of.bases or () if base.startswith(related.UNKNOWN)]
 
 
-def _columns(of: Published) -> set[str]:
-    columns = of.columns if isinstance(of, RelatedRelease) else of.roles
-    return {names.folded(column) for column in columns}
+def _columns(of: Published) -> list[frozenset[str]]:
+    """The columns of each source."""
+    sources = of.columns if isinstance(of, RelatedRelease) else [of.roles]
+    return [frozenset(map(names.folded, columns)) for columns in sources]
 
 
-def _shares_columns(new: set[str], old: set[str]) -> bool:
+def _shares_columns(new: frozenset[str], old: frozenset[str]) -> bool:
     """Whether more than half of the columns of an older source are columns of a new one."""
     return 2 * len(new & old) > len(old)
 

@@ -134,7 +134,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     others = related.related(entry, cursor)
-    unknown = unknown_sources.check_unknown(cursor, entry, making.composition, others)
+    unknown = unknown_sources.unknown_relations(cursor, entry, making.composition, others)
     mine = sequence.same_name(entry, others)
     linked.check(cursor, entry, publication, others, OLD)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
@@ -154,6 +154,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     if making.composition == "refuse" and refused:
         raise errors.CompositionRefused(entry.shown, refused)
     _disclose(cursor, entry, making, beside)
+    unknown_sources.warn_of_unknown(entry, unknown)
     if streams:
         _warn(
             f"{entry.shown}: the streaming views {', '.join(streams)} published the same people; their classes are not "

@@ -231,6 +231,35 @@ def test_renamed_table_is_recognised_after_reopening(ward: Any, tmp_path: Path) 
         released(con, "b", "q", k=7)
 
 
+def test_versions_of_an_unknown_source_are_compared(ward: Any) -> None:
+    """A view that computes its path is the same source for the next version, and another one under another name."""
+    ward.execute("CREATE VIEW v AS FROM read_parquet('x' || '.parquet')")
+    released(ward, "a", "v")
+    ward.execute("COPY (SELECT * REPLACE (disease || ' ' AS disease) FROM p) TO 'x.parquet'")
+    with pytest.raises(errors.CompositionRefused):
+        dbanon.refresh(ward, "a", refresh="recluster", composition="refuse")
+    with pytest.raises(errors.CompositionRefused):
+        released(ward, "b", "v", k=7)
+
+
+def test_replaced_version_of_a_renamed_table_is_unknown(ward: Any) -> None:
+    released(ward, "a", "p")
+    ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy; UPDATE q SET disease = upper(disease)")
+    dbanon.declare(ward, "q", **ROLES)
+    with pytest.raises(errors.UnknownRelationError, match="in a "):
+        dbanon.materialize(ward, "a", "mondrian", "q", k=5, replace=True, allow_delta=True, composition="refuse")
+
+
+def test_hold_warns_once_of_an_unknown_relation(ward: Any) -> None:
+    released(ward, "a", "p")
+    released(ward, "b", "other")
+    ward.execute("ALTER TABLE p RENAME TO q; INSERT INTO other VALUES (900, 900, 'rare'), (901, 20, 'flu')")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dbanon.refresh(ward, "b", refresh="hold")
+    assert len([w for w in caught if "it is not known" in str(w.message)]) <= 1
+
+
 def test_stream_warns_of_an_unknown_relation(ward: Any) -> None:
     released(ward, "a", "p")
     ward.execute("ALTER TABLE p RENAME TO q; DELETE FROM dbanon.policy")
@@ -239,7 +268,19 @@ def test_stream_warns_of_an_unknown_relation(ward: Any) -> None:
         dbanon.create_stream(ward, "s", "fads", "q", k=5, delta=50, order_by="id")
 
 
-@pytest.mark.whole
+@pytest.mark.parametrize("table", ["p", "visits"])
+def test_release_of_a_renamed_related_table(ward: Any, table: str) -> None:
+    ward.execute("CREATE TABLE visits AS SELECT id, id % 4 AS month FROM p")
+    dbanon.declare(ward, "p", **ROLES)
+    dbanon.declare(ward, "visits", id="person", month="quasi")
+    dbanon.relate(ward, "visits", "p", "id")
+    dbanon.materialize(ward, "r", "kacpc", "p", k=5, children="visits")
+    ward.execute(f"ALTER TABLE {table} RENAME TO q; DELETE FROM dbanon.policy; DELETE FROM dbanon.relation")
+    dbanon.declare(ward, "q", **(ROLES if table == "p" else {"id": "person", "month": "quasi"}))
+    with pytest.raises(errors.UnknownRelationError, match="in r "):
+        dbanon.materialize(ward, "b", "mondrian", "q", k=5, composition="refuse")
+
+
 @pytest.mark.parametrize("composition", ["refuse", "warn"])
 def test_related_release_of_a_renamed_table(ward: Any, composition: str) -> None:
     ward.execute("CREATE TABLE visits AS SELECT id, id % 4 AS month FROM p")
