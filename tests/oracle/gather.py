@@ -91,7 +91,8 @@ def _averages(space: Space, table: Plain, length: int) -> tuple[list[tuple[int, 
 
 
 def gccg(space: Space, table: Plain, k: int, parts: int) -> list[list[int]]:
-    """Centers are the middle ones of each k in a row by score; each takes its nearest that are no centers."""
+    """Centers are the middle ones of each k in a row by score; each takes its nearest that are no centers. Parts of
+    fewer than k records are joined with the next."""
     n = len(table.rows)
 
     def score(r: int) -> float:
@@ -109,10 +110,17 @@ def gccg(space: Space, table: Plain, k: int, parts: int) -> list[list[int]]:
     part: dict[int, list[int]] = {}
     for r in order:
         last = max(i for i, other in enumerate(order) if table.rows[other] == table.rows[r])
-        part.setdefault(last * parts // n, []).append(r)
-    clusters: list[list[int]] = []
+        part.setdefault(last * min(parts, max(n // k, 1)) // n, []).append(r)
+    joined: list[list[int]] = []
     for number in sorted(part):
-        records = part[number]
+        if joined and len(joined[-1]) < k:
+            joined[-1] += part[number]
+        else:
+            joined.append(list(part[number]))
+    if len(joined) > 1 and len(joined[-1]) < k:
+        joined[-2] += joined.pop()
+    clusters: list[list[int]] = []
+    for records in joined:
         if len(records) < 2 * k:
             clusters.append(records)
             continue

@@ -30,22 +30,42 @@ def gccg(space: Space, constraint: Constraint, options: Mapping[str, object], ch
     another model, a cluster takes nearest records until the model holds; centers that find none dissolve.
 
     `parts`: the records by score are cut into so many parts of about equal size, between different tuples, which are
-    clustered for themselves, as parallel workers do it: faster, and loses more. O(tuples * n/k) time without the index,
-    O(n) memory.
+    clustered for themselves, as parallel workers do it: faster, and loses more. There are at most n/k parts; one of
+    fewer than k records is joined with the next by score. O(tuples * n/k) time without the index, O(n) memory.
     """
     score = scores(space)
     by_score = np.argsort(score, kind="stable")
-    ends = np.cumsum(space.counts[by_score])
-    parts = int(str(options["parts"]))
-    part_of = (ends - 1) * parts // space.rows
+    part_of = parts_by_score(space.counts[by_score], int(str(options["parts"])), constraint.least)
+    n_parts = int(part_of[-1]) + 1
     labels, clusters = np.empty(space.rows, np.int64), 0
-    for number in np.unique(part_of).tolist():
+    for number in range(n_parts):
         tuples = np.sort(by_score[part_of == number])
-        part = space if parts == 1 else space.part(tuples)
+        part = space if n_parts == 1 else space.part(tuples)
         found = _clustered(part, score[tuples], constraint, check)
         labels[space.rows_of(tuples)] = found + clusters
         clusters += int(found.max()) + 1
     return labels
+
+
+def parts_by_score(counts: Ints, parts: int, least: int) -> Ints:
+    """Return the part of each tuple, from 0: at most `parts` parts in a row, of at least `least` records each.
+
+    Args:
+        counts: (tuples,) records of each tuple, in the order of the score.
+        parts: The number of parts to cut the records into.
+        least: Fewest records of a part; all records together may be fewer.
+
+    O(tuples).
+    """
+    ends = np.cumsum(counts)
+    n_records = int(ends[-1])
+    part_of = (ends - 1) * min(parts, max(n_records // least, 1)) // n_records
+    last_tuples = np.flatnonzero(np.append(part_of[1:] != part_of[:-1], True))
+    cuts: list[int] = []
+    for last in ends[last_tuples].tolist():
+        if last - (cuts[-1] if cuts else 0) >= least:
+            cuts.append(last)
+    return np.searchsorted(cuts[:-1], ends, side="left").astype(np.int64)
 
 
 def scores(space: Space) -> npt.NDArray[np.float64]:
