@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dbanon import errors, session
-from dbanon.client import frame_types, kinds, written_frames
+from dbanon.client import frame_types, kinds, relations, written_frames
 from dbanon.client.connection import connect
 from dbanon.client.kinds import Kind
 from dbanon.functions.registry import check_algorithm, table_functions
@@ -136,7 +136,7 @@ def _glance(release: pa.Table, classes: pa.Table, measures: tuple[Any, ...], sen
     head = release.slice(0, ROWS)
     return Glance(
         columns=tuple(columns),
-        rows=tuple(zip(*(column.to_pylist() for column in head.columns), strict=True)),
+        rows=tuple(zip(*map(relations.display_values, head.columns), strict=True)),
         records=len(release),
         quasi=tuple(c for c in columns[:-1] if c in in_classes and c not in kept),
         measures=measures,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from dbanon import errors
@@ -91,8 +92,12 @@ def _of(data: Any, function: str) -> Kind:
 
 
 def plain_pandas(made: pa.Table) -> Any:
-    """A pandas DataFrame, where no frame of pandas came."""
-    return relations.of_arrow(made).df()
+    """Return the rows as a pandas DataFrame; dates as text where one is infinite, which pandas does not have."""
+    try:
+        return relations.of_arrow(made).df()
+    except duckdb.ConversionException:
+        columns = [pa.array(relations.texts(c), pa.string()) if pa.types.is_date(c.type) else c for c in made.columns]
+        return relations.of_arrow(pa.table(columns, names=made.column_names)).df()
 
 
 FILE = Kind(None, None, plain_pandas, plain_pandas)

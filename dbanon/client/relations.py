@@ -21,6 +21,22 @@ def of_arrow(table: pa.Table) -> Any:
     return duckdb.connect().from_arrow(table)
 
 
+def texts(column: pa.ChunkedArray) -> list[str | None]:
+    """Return the values of an Arrow column as DuckDB writes them."""
+    table = of_arrow(pa.table({"value": column})).project("value::VARCHAR AS value").to_arrow_table()
+    written: list[str | None] = table["value"].to_pylist()
+    return written
+
+
+def display_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of an Arrow column to display: text where Python has no such date, as after year 9999."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        return texts(column)
+    return values
+
+
 def beside(relation: Any) -> Callable[[pa.Table], Any]:
     """Makes a relation of an Arrow table on the connection of another relation; where that connection reads no Python
     objects (`enable_external_access`, `python_enable_replacements`), on one of its own."""

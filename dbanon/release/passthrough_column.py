@@ -14,6 +14,8 @@ _TEXT_IS_VALUE = re.compile(
 _ARRAY = re.compile(r"""("(?:[^"]|"")*"|'(?:[^']|'')*')|\[\d+\]""")
 _TAGGED = re.compile(r"\b(UNION\(|VARIANT\b)")
 """Types with unequal values of the same text."""
+_HAS_FLOAT = re.compile(r"\b(FLOAT|DOUBLE)\b")
+_ZONED_TIME = "TIME WITH TIME ZONE"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,24 @@ class PassthroughColumn(UnchangedColumn):
     def is_float(self) -> bool:
         """Whether it is FLOAT or DOUBLE."""
         return self.type in ("FLOAT", "DOUBLE")
+
+    def sort_key(self, value: Sql) -> Sql:
+        """Return what rows are ordered by, where `value` is the column's value.
+
+        DuckDB 1.5 orders TIME WITH TIME ZONE in one way alone and in another inside a row, so its text is compared. It
+        also returns floats that were ordered by without the sign of zero, unless they are inside a row.
+        """
+        if self.type == _ZONED_TIME:
+            return Sql(f"{value}::VARCHAR")
+        if _HAS_FLOAT.search(self.type):
+            return Sql(f"row({self.row_value(value)})")
+        return value
+
+    def row_value(self, value: Sql) -> Sql:
+        """Return `value` as it is compared inside a row: arrays as lists, and what is ordered by its text as text."""
+        if self.type == _ZONED_TIME:
+            return Sql(f"{value}::VARCHAR")
+        return Sql(f"{value}::{self.as_lists}") if self.as_lists else value
 
     @property
     def as_lists(self) -> Sql | None:

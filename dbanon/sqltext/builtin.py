@@ -207,6 +207,8 @@ class _Reader:
     def type(self, at: int, end: int) -> int:
         """Where the type or the alias ends that begins here."""
         at += 1
+        if self.lower[at : at + 3] == ["with", "time", "zone"]:
+            at += 3
         while at < end and self.word[at] in (".", "(", "["):
             at = self.close[at] + 1 if at in self.close else at + 2
         return at

@@ -126,16 +126,22 @@ def _text(column: Sql, type_: str) -> Sql:
     """A value as text that no other value has: with its length, or `-` for NULL. Lists and maps are taken apart, since
     versions of DuckDB differ in how they write the texts in them."""
     if _COUNTED.fullmatch(type_):
-        each, items = f"{_plain('v.value')} || ',' || {_plain('v.size')}", str(column)
+        each, items = f"{_plain(f'{_ITEM}.value')} || ',' || {_plain(f'{_ITEM}.size')}", str(column)
     elif type_.startswith("MAP("):
-        each, items = f"{_plain('v.key')} || ',' || {_plain('v.value')}", f"system.main.map_entries({column})"
+        each, items = (
+            f"{_plain(f'{_ITEM}.key')} || ',' || {_plain(f'{_ITEM}.value')}",
+            f"system.main.map_entries({column})",
+        )
     elif type_ == "VARCHAR[]":
-        each, items = _plain("v"), str(column)
+        each, items = _plain(_ITEM), str(column)
     else:
         return Sql(_plain(column))
-    lines = f"system.main.list_transform({items}, lambda v: {each})"
+    lines = f"system.main.list_transform({items}, lambda {_ITEM}: {each})"
     return Sql(_plain(f"system.main.array_to_string({lines}, ';')"))
 
+
+_ITEM = '"dbanon item"'
+"""The parameter of lambda expressions: a column of its name would be read in its place."""
 
 _COUNTED = re.compile(r'STRUCT\("?value"? .*, "?size"? BIGINT\)\[\]')
 """The values of a sensitive column in a class, with how many there are."""

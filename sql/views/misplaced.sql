@@ -3,7 +3,7 @@
     `other_classes`, classes whose published values are not the same in the release and in its classes. -#}
 WITH
 released_rows AS (
-    SELECT row({{ class_id }}{% for u in unchanged %}, {{ u.name }}{% if u.as_lists %}::{{ u.as_lists }}{% endif %}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM {{ version }}
+    SELECT row({{ class_id }}{% for u in unchanged %}, {{ sql(u.row_value(u.name)) }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM {{ version }}
 ),
 released_classes AS MATERIALIZED (
     SELECT DISTINCT {{ class_id }} AS "class id"{% for c in quasi_output %}, {{ c.name }}::VARCHAR AS p{{ loop.index }}{% endfor %} FROM {{ version }}

@@ -22,7 +22,7 @@ drawn AS MATERIALIZED (
 seated AS MATERIALIZED (
     SELECT
         s.class_id,
-        row_number() OVER (PARTITION BY s.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}s.u{{ u.i }} ASC NULLS LAST{% if not u.text_is_value %}, s.w{{ u.i }} ASC NULLS LAST{% endif %}{% endfor %}) AS seat
+        row_number() OVER (PARTITION BY s.class_id{% for u in unchanged %}{% if loop.first %} ORDER BY {% else %}, {% endif %}{{ sql(u.sort_key(sql('s.u', u.i))) }} ASC NULLS LAST{% if not u.text_is_value %}, s.w{{ u.i }} ASC NULLS LAST{% endif %}{% endfor %}) AS seat
         {% for u in unchanged %}, s.u{{ u.i }}{% if not u.text_is_value %}, s.w{{ u.i }}{% endif %}{% endfor %}
     FROM (SELECT s.* EXCLUDE (size), l.class_id, unnest(range({{ dealt() }})) AS copy FROM {{ records() }}) AS s
 ),

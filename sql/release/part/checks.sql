@@ -42,7 +42,7 @@ SELECT class_id, sum(size) AS size FROM released GROUP BY class_id
 {%- endmacro %}
 {#- DuckDB 2.0 crashes where it compares rows that hold an ARRAY: it is a list here. -#}
 {% macro own_rows() -%}
-SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ u.name }}{% if u.as_lists %}::{{ u.as_lists }}{% endif %}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM leaving
+SELECT {{ place }} AS place, row({{ class_id }}{% if noise %}{% for r in rules %}, {{ r.text }}{% endfor %}{% endif %}{% for u in unchanged %}, {{ sql(u.row_value(u.name)) }}{% if not u.text_is_value %}, {{ u.name }}::VARCHAR{% endif %}{% endfor %}) AS own FROM leaving
 {%- endmacro %}
 {#- A column of the release would go before an alias of its name. -#}
 {% macro refuse_rows() -%}

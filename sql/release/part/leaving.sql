@@ -7,7 +7,7 @@ leaving AS MATERIALIZED (
         {% for c in output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
         r.class_id AS {{ class_id }},
         list_resize([]::TINYINT[], r.size) AS {{ copies }},
-        row_number() OVER (ORDER BY r.class_id ASC{% if noise %}{% for q in quasi %}, r.p{{ q.i }} ASC NULLS LAST{% endfor %}{% endif %}{% for u in unchanged %}, r.u{{ u.i }} ASC NULLS LAST{% if not u.text_is_value %}, r.w{{ u.i }} ASC NULLS LAST{% endif %}{% endfor %}) AS {{ place }}
+        row_number() OVER (ORDER BY r.class_id ASC{% if noise %}{% for q in quasi %}, r.p{{ q.i }} ASC NULLS LAST{% endfor %}{% endif %}{% for u in unchanged %}, {{ sql(u.sort_key(sql('r.u', u.i))) }} ASC NULLS LAST{% if not u.text_is_value %}, r.w{{ u.i }} ASC NULLS LAST{% endif %}{% endfor %}) AS {{ place }}
     FROM (
         {% if noise %}
         FROM alike
