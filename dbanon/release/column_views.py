@@ -158,8 +158,9 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
     """The view of one quasi-identifier."""
     column, settings = attribute.quasi.column, attribute.quasi.settings
     function, table = call.function, call.source.shown
+    n_nulls = later(f"(facts.records - facts.filled{i})")
     say = {
-        "nulls": message(errors.NullsRefused(function, table, column, later(f"(facts.records - facts.filled{i})"))),
+        "nulls": message(errors.NullsRefused(function, table, column, n_nulls, is_stream=bool(call.order))),
         "wild": message(errors.NotFinite(function, table, column, later(f"facts.wild{i}"))),
         "no_values": message(errors.NoValues(function, table, column)),
     }

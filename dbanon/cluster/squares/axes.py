@@ -17,15 +17,17 @@ Floats = npt.NDArray[np.float64]
 
 
 def varies(attribute: Number, codes: Whole) -> bool:
-    """Whether there are several values; where there are not, a column has no z-scores."""
-    known = codes[codes < attribute.values]
-    return bool(len(known) and (known != known[0]).any())
+    """Whether there are several values that differ as doubles; a column of one value has no z-scores."""
+    places = attribute.positions[codes[codes < attribute.values]]
+    return bool(len(places) and (places != places[0]).any())
 
 
 def z_scores(attribute: Number, codes: Whole, counts: Floats) -> tuple[Floats, Floats]:
     """Places of a number's codes on two axes: its z-score, 0 for NULL, and 1 for NULL, else 0."""
     known = codes < attribute.values
     places = np.append(attribute.positions, 0.0)[codes]
+    # Squares of great distances would be infinite. A power of two changes no digit.
+    places = np.ldexp(places, -math.frexp(float(places[known].max()))[1])
     mean = np.average(places[known], weights=counts[known])
     deviation = math.sqrt(np.average((places[known] - mean) ** 2, weights=counts[known]))
     return np.where(known, (places - mean) / deviation, 0.0), (~known).astype(np.float64)

@@ -93,6 +93,11 @@ MISTAKES: tuple[Mistake, ...] = (
         SHAPES,
     ),
     sql(
+        errors.NullsRefused("fads", "shapes", "sex", 100, is_stream=True),
+        "FROM fads('shapes', k = 10, delta = 100, order_by = 'star', qi = ['sex'], nulls = 'error');",
+        SHAPES,
+    ),
+    sql(
         errors.NullArrival("fads", "shapes", "sex"),
         "FROM fads('shapes', k = 10, delta = 100, order_by = 'sex', qi = ['gender']);",
         SHAPES,

@@ -79,13 +79,19 @@ WHERE {% for c in attributes %}coalesce(s{{ c.i }}.is_vague OR s{{ c.i }}.width 
     FROM (
         SELECT
             published, published = '*' OR is_below OR is_above AS is_vague,
-            coalesce(least(1, (CASE WHEN is_above THEN greatest(r.high, d.high) ELSE r.high END
-                - CASE WHEN is_below THEN least(r.low, d.low) ELSE r.low END) / nullif(d.high - d.low, 0)), 0) AS width
+            {# An exact value has no width, whatever the range: of a constant column that is 0 too. #}
+            CASE WHEN interval_high = interval_low THEN 0.0 ELSE coalesce(least(1.0, (interval_high - interval_low) / nullif(column_high - column_low, 0)), 1.0) END AS width
         FROM (
-            SELECT *, starts_with(published, '<=') OR starts_with(published, '[<=') AS is_below, regexp_matches(published, '(?:^|, )>=') AS is_above
-            FROM {{ 'read'|of(c) }}
-        ) AS r
-        CROSS JOIN (SELECT min(v{{ c.i }}) AS low, max(v{{ c.i }}) AS high FROM {{ c.raw }}) AS d
+            SELECT
+                r.published, r.is_below, r.is_above, d.low AS column_low, d.high AS column_high,
+                CASE WHEN is_below THEN least(r.low, d.low) ELSE r.low END AS interval_low,
+                CASE WHEN is_above THEN greatest(r.high, d.high) ELSE r.high END AS interval_high
+            FROM (
+                SELECT *, starts_with(published, '<=') OR starts_with(published, '[<=') AS is_below, regexp_matches(published, '(?:^|, )>=') AS is_above
+                FROM {{ 'read'|of(c) }}
+            ) AS r
+            CROSS JOIN (SELECT min(v{{ c.i }}) AS low, max(v{{ c.i }}) AS high FROM {{ c.raw }}) AS d
+        )
     )
     {% elif c.rows %}
     {# The level of an inner node is counted from the root: one step below it is the same whatever hangs there. #}

@@ -4,13 +4,18 @@
     are clustered: after top and bottom coding and min_level. Sums are exact integers, so they do not depend on order.
     Only records of classes in which something varies are read. -#}
 {%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
+{%- from 'release/part/number.sql' import gap with context -%}
 {% for q in quasi if q.is_number %}
 {% if suppress %}
--- A row a value of records that are released: its distance from the least of them.
+-- One row per value of the released records: its distance from the least of them. It is computed from the values, as
+-- distances from a far smaller value that was suppressed may be equal as doubles.
 {{ 'released values'|of(q) }} AS MATERIALIZED (
-    SELECT code, position - min(position) OVER () AS position
-    FROM {{ 'domain'|of(q) }}
-    WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1)
+    SELECT code, {{ gap(q, sql('value'), sql('least_value')) }} AS position
+    FROM (
+        SELECT code, value, min(value) OVER () AS least_value
+        FROM {{ 'domain'|of(q) }}
+        WHERE code IN (SELECT e.c{{ q.i }} FROM parts AS p JOIN grouped AS e USING (gid) WHERE p.cluster <> -1)
+    )
 ),
 {% endif %}
 -- One row: how far apart the values are, in how many whole steps that is measured (2^40 where those of the type are
