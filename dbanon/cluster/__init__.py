@@ -1,6 +1,7 @@
 """The algorithms: a folder a family, a file an algorithm, one registration each."""
 
 from dbanon.cluster import papers, schemes
+from dbanon.cluster.abilities import PublishedEnds
 from dbanon.cluster.after.held import Held, Shares, diversified
 from dbanon.cluster.after.improve import Budget
 from dbanon.cluster.after.widen import widened
@@ -18,6 +19,7 @@ __all__ = [
     "Held",
     "Names",
     "Noise",
+    "PublishedEnds",
     "Refinement",
     "Runs",
     "Shares",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from dbanon.cluster.noise import Noise
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
@@ -45,11 +47,35 @@ class OwnSearch:
 
 
 @dataclass(frozen=True)
-class Widening:
-    """Publishes clusters with more than their records span: from space, labels, privacy model and options the least and
-    greatest codes that each cluster is published with (clusters, attributes)."""
+class PublishedEnds:
+    """What clusters are published with, (clusters, attributes) each.
 
-    widen: Callable[[Space, Ints, Constraint, Options], tuple[Ints, Ints]]
+    `low` and `high` are the least and greatest codes; a `high` that is the code of NULL above a `low` that is not
+    publishes `*`. `raised_nodes` are the nodes of trees that are published in place of the lowest that covers the
+    codes; -1 where there is none, and for numbers.
+    """
+
+    low: Ints
+    high: Ints
+    raised_nodes: Ints
+
+    @classmethod
+    def covering(cls, low: Ints, high: Ints) -> PublishedEnds:
+        """Return ends that publish what just covers the codes."""
+        return cls(low, high, np.full(low.shape, -1, np.int64))
+
+    def of_clusters(self, rows: Ints) -> PublishedEnds:
+        """Return the ends of some of the clusters."""
+        return PublishedEnds(self.low[rows], self.high[rows], self.raised_nodes[rows])
+
+
+@dataclass(frozen=True)
+class Widening:
+    """Publishes clusters with more than their records span: from space, labels, privacy model and options the codes and
+    nodes that each cluster is published with. `is_wanted` says for which options."""
+
+    widen: Callable[[Space, Ints, Constraint, Options], PublishedEnds]
+    is_wanted: Callable[[Options], bool] = lambda options: True
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,16 @@ def losses(space: Space, first: Ints, last: Ints) -> Floats:
     return total
 
 
+def published_nodes(attribute: Tree, low: Ints, high: Ints, raised_nodes: Ints | None = None) -> Ints:
+    """Return the node that each cluster of the codes low to high publishes: the lowest that covers these, or that in
+    `raised_nodes` where it is not -1; of a code of NULL the root counts."""
+    node = np.append(attribute.node, 0)
+    covering = common(attribute, node[low], node[high])
+    if raised_nodes is not None:
+        covering = np.where(raised_nodes >= 0, raised_nodes, covering)
+    return np.asarray(attribute.raised[covering], np.int64)
+
+
 def united(space: Space, labels: Ints) -> Ints:
     """The labels with clusters that publish the same values made one; label -1 stays."""
     extents = Extents.of(space, members(labels))
@@ -93,16 +103,19 @@ def united(space: Space, labels: Ints) -> Ints:
     return numbered
 
 
-def classes(space: Space, first: Ints, last: Ints, *, are_ends: bool = False) -> Ints:
+def classes(space: Space, first: Ints, last: Ints, *, are_ends: bool = False, raised_nodes: Ints | None = None) -> Ints:
     """Numbers of clusters of the codes first to last (clusters, attributes), equal where they publish the same.
-    `are_ends`: of numbers these are ranks of published ends already."""
+    `are_ends`: of numbers these are ranks of published ends already; `raised_nodes`: what is published instead,
+    or -1."""
     low, high = first.copy(), last.copy()
     for j, attribute in enumerate(space.attributes):
         known = low[:, j] < attribute.values
         mixed = known & (high[:, j] == attribute.values)
         if isinstance(attribute, Tree):
-            node = np.append(attribute.node, 0)
-            low[known, j] = attribute.raised[common(attribute, node[low[known, j]], node[high[known, j]])]
+            nodes = published_nodes(
+                attribute, low[:, j], high[:, j], None if raised_nodes is None else raised_nodes[:, j]
+            )
+            low[known, j] = nodes[known]
             high[known, j] = -1
         elif attribute.ends is not None and not are_ends:
             whole = known & ~mixed

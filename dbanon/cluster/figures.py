@@ -8,21 +8,36 @@ that are left out do not count, except where a measure says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.cluster.extent import Extents, classes
-from dbanon.cluster.loss import common, shares
+from dbanon.cluster.abilities import PublishedEnds
+from dbanon.cluster.extent import Extents, classes, published_nodes
+from dbanon.cluster.loss import shares
 from dbanon.cluster.queries import Questions
 from dbanon.cluster.runs import Runs
 from dbanon.cluster.squares.axes import varies, within, z_scores
 from dbanon.space.space import Ints, Number, Space, Tree
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Distances between neighbouring values of a number, by code.
+
+    `step` and `place_step` are from the value before, in the units of `Number.positions` and of `Interval.place`;
+    `below` and `above` are from the value to its published ends.
+    """
+
+    step: Floats
+    place_step: Floats
+    below: Floats
+    above: Floats
 
 
 @dataclass(frozen=True)
@@ -35,6 +50,15 @@ class Interval:
     above: Floats
     low: Ints
     high: Ints
+    gaps: Gaps
+
+    def measured_from(self, code: int) -> Interval:
+        """Return the same interval ends as distances from the value of a code; those below it are not meant.
+
+        Distances from a far smaller value, which may be suppressed, are equal as doubles.
+        """
+        place = _sums_from(code, self.gaps.place_step)
+        return replace(self, place=place, below=place - self.gaps.below, above=place + self.gaps.above)
 
 
 @dataclass(frozen=True)
@@ -42,14 +66,14 @@ class Published:
     """Clusters and what they publish.
 
     `runs` are the clusters, numbered without gaps (-1: left out); `wide` those that are published with more than their
-    records span: numbers, least and greatest codes; `intervals` has an entry a number among the attributes. So many
+    records span: numbers, codes and nodes; `intervals` has an entry a number among the attributes. So many
     records `came`, those too that were not to be clustered. `questions` are what can be asked of the release.
     """
 
     space: Space
     k: int
     runs: Runs
-    wide: tuple[Ints, Ints, Ints] | None
+    wide: tuple[Ints, PublishedEnds] | None
     intervals: Sequence[Interval]
     heights: str
     came: int
@@ -65,8 +89,31 @@ class Published:
         """Codes that clusters are published with."""
         found = Extents.of_runs(self.space, self.runs)
         if self.wide is not None:
-            clusters, low, high = self.wide
-            found.low[clusters], found.high[clusters] = low, high
+            clusters, ends = self.wide
+            found.low[clusters], found.high[clusters] = ends.low, ends.high
+        return found
+
+    @cached_property
+    def raised_nodes(self) -> Ints:
+        """Nodes that clusters publish in place of what covers their codes, or -1 (clusters, attributes)."""
+        nodes = np.full(self.extents.low.shape, -1, np.int64)
+        if self.wide is not None:
+            clusters, ends = self.wide
+            nodes[clusters] = ends.raised_nodes
+        return nodes
+
+    @cached_property
+    def released_numbers(self) -> Mapping[int, tuple[Interval, Number]]:
+        """Each number among the attributes, by its place there, as the released records show it: how it is published,
+        and its positions. Both are distances from the least released value."""
+        found, intervals = {}, iter(self.intervals)
+        for j, attribute in enumerate(self.space.attributes):
+            if isinstance(attribute, Number):
+                interval, code = next(intervals), int(self.extents.low[:, j].min())
+                if 0 < code < attribute.values:
+                    attribute = replace(attribute, positions=_sums_from(code, interval.gaps.step))
+                    interval = interval.measured_from(code)
+                found[j] = interval, attribute
         return found
 
     @cached_property
@@ -84,7 +131,7 @@ class Published:
                 of = next(numbers)
                 known = high[:, j] < attribute.values
                 low[known, j], high[known, j] = of.low[low[known, j]], of.high[high[known, j]]
-        return classes(self.space, low, high, are_ends=True)
+        return classes(self.space, low, high, are_ends=True, raised_nodes=self.raised_nodes)
 
     @cached_property
     def class_sizes(self) -> Ints:
@@ -114,17 +161,15 @@ class Published:
 
     def lost(self, heights: str, *, categories: bool = True) -> float:
         """What all records lose, numbers and (by `heights` of inner nodes) categories."""
-        numbers = iter(self.intervals)
         total = np.zeros(len(self.sizes))
         for j, attribute in enumerate(self.space.attributes):
             low, high = self.extents.low[:, j], self.extents.high[:, j]
             none, mixed = low == attribute.values, (high == attribute.values) & (low < attribute.values)
             if isinstance(attribute, Number):
-                own = _widths(next(numbers), low, high, ~none & ~mixed)
+                own = _widths(self.released_numbers[j][0], low, high, ~none & ~mixed)
                 own[none] = float(attribute.bare)
             elif categories:
-                node = np.append(attribute.node, 0)
-                own = shares(attribute, heights)[attribute.raised[common(attribute, node[low], node[high])]]
+                own = shares(attribute, heights)[published_nodes(attribute, low, high, self.raised_nodes[:, j])]
                 own[none] = 0.0
             else:
                 continue
@@ -146,7 +191,8 @@ class Published:
             if isinstance(attribute, Tree):
                 own = filled - _most(group[known], codes[known], counts[known], len(sizes))
             else:
-                own = _deviations(group[known], attribute.positions[codes[known]], counts[known], filled)
+                positions = self.released_numbers[j][1].positions
+                own = _deviations(group[known], positions[codes[known]], counts[known], filled)
             total += math.fsum(np.where(filled == 0, 0.0, np.where(filled < sizes, sizes, own)).tolist())
         return total
 
@@ -156,9 +202,9 @@ class Published:
         kept = self.runs.kept()
         group, counts = self.class_of[kept.clusters], kept.counts.astype(np.float64)
         shares = []
-        for j, attribute in enumerate(self.space.attributes):
+        for j, (_, attribute) in self.released_numbers.items():
             codes = self.space.codes[kept.tuples, j]
-            if isinstance(attribute, Number) and varies(attribute, codes):
+            if varies(attribute, codes):
                 at = np.stack(z_scores(attribute, codes, counts), axis=1)
                 shares.append(within(at, group, counts) / within(at, np.zeros_like(group), counts))
         return 100 * math.fsum(shares) / len(shares) if shares else 0.0
@@ -178,6 +224,13 @@ class Published:
             np.maximum.at(greatest, of, codes)
             alike |= least == greatest
         return float(self.class_sizes[alike].sum() / self.released)
+
+
+def _sums_from(code: int, steps: Floats) -> Floats:
+    """Return the sum of the steps after a code up to each code; 0 for the code and those below it."""
+    sums = np.zeros(len(steps))
+    sums[code + 1 :] = np.cumsum(steps[code + 1 :])
+    return sums
 
 
 def _sums(group_of: Ints, sizes: Ints) -> Ints:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.cluster.loss import common
+from dbanon.cluster.extent import published_nodes
 from dbanon.space.space import Ints, Number, Space, Tree
 
 if TYPE_CHECKING:
@@ -174,6 +174,6 @@ def _ends(of: Published) -> Iterator[tuple[Floats, Floats]]:
             interval = next(intervals)
             yield interval.below[low], interval.above[high]
         else:
-            node = attribute.raised[common(attribute, attribute.node[low], attribute.node[high])]
+            node = published_nodes(attribute, low, high, of.raised_nodes[:, j])
             first = _leaves_before(attribute)[node]
             yield first.astype(np.float64), (first + attribute.leaves[node] - 1).astype(np.float64)

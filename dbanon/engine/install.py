@@ -109,7 +109,7 @@ _ARROW = (
     (
         called.dbanon_cluster,
         "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], "
-        "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], "
+        "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[], raised INTEGER[])[], "
         "drawn STRUCT(cluster INTEGER, seat INTEGER, code INTEGER[], position DOUBLE[])[], error VARCHAR)",
     ),
     (called.dbanon_diversify, "STRUCT(people STRUCT(rid BIGINT, cluster INTEGER)[], error VARCHAR)"),
@@ -147,7 +147,7 @@ _ARROW = (
     (
         called.dbanon_stream,
         "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT, again BIGINT)[], "
-        "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[])[], error VARCHAR)",
+        "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[], raised INTEGER[])[], error VARCHAR)",
     ),
     (called.dbanon_pseudonym, "VARCHAR"),
     (called.dbanon_pseudonym_again, "VARCHAR"),

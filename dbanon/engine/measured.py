@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from dbanon import errors, session
-from dbanon.cluster import Runs
-from dbanon.cluster.figures import Interval, Published
+from dbanon.cluster import PublishedEnds, Runs
+from dbanon.cluster.figures import Gaps, Interval, Published
 from dbanon.cluster.queries import Questions
 from dbanon.engine import tables
 from dbanon.space.space import Ints, Space
@@ -70,7 +70,7 @@ class Encoded:
         questions = Questions.of(table, intervals, asked["steps"], asked["queries"]) if asks else None
         return cls(table, order, intervals, came, questions)
 
-    def published(self, asked: dict[str, Any], runs: Runs, wide: tuple[Ints, Ints, Ints] | None) -> Published:
+    def published(self, asked: dict[str, Any], runs: Runs, wide: tuple[Ints, PublishedEnds] | None) -> Published:
         """What clusters publish, `wide` ones more than they span."""
         heights = asked["heights"]
         return Published(self.table, asked["k"], runs, wide, self.intervals, heights, self.came, self.questions)
@@ -147,5 +147,7 @@ def _spread(values: list[float]) -> dict[str, float | None]:
 
 def _interval(domain: Any) -> Interval:
     """How a number is published."""
-    places = (tables.flat(domain.field(end), np.float64) for end in ("place", "below", "above"))
-    return Interval(*places, *(tables.flat(domain.field(end), np.int64) for end in ("low", "high")))
+    place, below, above = (tables.flat(domain.field(end), np.float64) for end in ("place", "below", "above"))
+    low, high = (tables.flat(domain.field(end), np.int64) for end in ("low", "high"))
+    gaps = (tables.flat(domain.field(name), np.float64) for name in ("step", "place_step", "below_gap", "above_gap"))
+    return Interval(place, below, above, low, high, Gaps(*gaps))

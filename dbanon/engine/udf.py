@@ -25,7 +25,9 @@ from dbanon.models.demand import Demand
 from dbanon.space import space
 
 PARTS = pa.list_(pa.struct([("gid", pa.int64()), ("cluster", pa.int32()), ("first", pa.int32()), ("last", pa.int32())]))
-WIDE = pa.list_(pa.struct([("cluster", pa.int32()), ("low", pa.list_(pa.int32())), ("high", pa.list_(pa.int32()))]))
+WIDE = pa.list_(
+    pa.struct([("cluster", pa.int32()), *((name, pa.list_(pa.int32())) for name in ("low", "high", "raised"))])
+)
 DRAWN = pa.list_(
     pa.struct([("cluster", pa.int32()), ("seat", pa.int32()),
                ("code", pa.list_(pa.int32())), ("position", pa.list_(pa.float64()))])
@@ -56,12 +58,13 @@ def dbanon_plan(token: str, call: str, places: str) -> str:
 
 
 def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
-    """STRUCT(parts STRUCT(gid, cluster, first, last)[], wide STRUCT(cluster, low[], high[])[], drawn STRUCT(cluster,
-    seat, code[], position[])[], error VARCHAR) of each table of groups of equal records.
+    """STRUCT(parts STRUCT(gid, cluster, first, last)[], wide STRUCT(cluster, low[], high[], raised[])[], drawn
+    STRUCT(cluster, seat, code[], position[])[], error VARCHAR) of each table of groups of equal records.
 
     A part says which cluster the records first to last (from 1) of a group belong to; `wide` has the least and greatest
-    codes of clusters that are published with more than their records span; `drawn` what the seats of a cluster are
-    published with, where that is noise. DuckDB calls it with one table; with none where the source is empty, and with
+    codes of clusters that are published with more than their records span, and what each attribute is raised to (a
+    node, -2: `*`, -1: what covers the codes); `drawn` what the seats of a cluster are published with, where that is
+    noise. DuckDB calls it with one table; with none where the source is empty, and with
     several equal ones where the call stands in a correlated subquery.
     """
     return tables.each(request, rows, domains, _clusters, ANSWER)
@@ -92,15 +95,16 @@ def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
         values = _drawn(cluster.drawn(table, labels, cluster.Noise(**noise), key))
         runs = cluster.Runs.from_labels(table, labels)
     parts = _parts(whole(records, "gid")[order], whole(records, "size")[order], runs)
-    return _answer(parts, cluster.widened(algorithm, table, limits, asked["options"], runs), values)
+    wide = cluster.widened(algorithm, table, limits, asked["options"], runs)
+    return _answer(parts, wide and _wide(table, *wide), values)
 
 
-def _answer(parts: Any, wide: Any = None, drawn: Any = None) -> Any:
+def _answer(parts: Any, wide: list[dict[str, object]] | None = None, drawn: Any = None) -> Any:
     """What is answered about one table, as an array of one."""
     return pa.StructArray.from_arrays(
         [
             one(parts, PARTS),
-            pa.array([_wide(*wide)], WIDE) if wide else pa.nulls(1, WIDE),
+            pa.array([wide], WIDE) if wide else pa.nulls(1, WIDE),
             pa.nulls(1, DRAWN) if drawn is None else one(drawn, DRAWN),
             pa.nulls(1, pa.string()),
         ],
@@ -128,10 +132,12 @@ def _noise_key(asked: dict[str, Any], table: space.Space, tie: Any) -> bytes:
     return hashed.digest()
 
 
-def _wide(clusters: Any, low: Any, high: Any) -> list[dict[str, object]]:
+def _wide(table: space.Space, clusters: space.Ints, ends: cluster.PublishedEnds) -> list[dict[str, object]]:
     """Rows of `wide`."""
-    rows = zip(clusters.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [{"cluster": c, "low": first, "high": last} for c, first, last in rows]
+    nulls = np.array([a.values for a in table.attributes])
+    raised = np.where((ends.low < nulls) & (ends.high == nulls), -2, ends.raised_nodes)
+    rows = zip(clusters.tolist(), ends.low.tolist(), ends.high.tolist(), raised.tolist(), strict=True)
+    return [{"cluster": c, "low": low, "high": high, "raised": node} for c, low, high, node in rows]
 
 
 def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:

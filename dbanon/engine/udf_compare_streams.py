@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dbanon import stream
-from dbanon.cluster import Runs
+from dbanon.cluster import PublishedEnds, Runs
 from dbanon.cluster.extent import Extents
 from dbanon.cluster.figures import Published
 from dbanon.engine import arriving, measured, tables
@@ -96,7 +96,7 @@ class _Run:
         runs = Runs.from_labels(self.encoded.table, labels)
         return self.encoded.published(self.asked, runs, self._wide(state, numbers, runs))
 
-    def _wide(self, state: State, numbers: Ints, runs: Runs) -> tuple[Ints, Ints, Ints] | None:
+    def _wide(self, state: State, numbers: Ints, runs: Runs) -> tuple[Ints, PublishedEnds] | None:
         """The codes of classes that publish something else than their records span; NULL is the code after the last."""
         system, table = stream.find(self.asked["algorithm"]), self.encoded.table
         if not system.maybe and not system.widens:
@@ -104,10 +104,12 @@ class _Run:
         span = Extents.of_runs(table, runs)
         after = np.array([a.values for a in table.attributes])
         if system.maybe:  # a NULL is published as the class is
-            return np.arange(len(numbers)), span.low, self._greatest(runs, span.low)
+            ends = PublishedEnds.covering(span.low, self._greatest(runs, span.low))
+            return np.arange(len(numbers)), ends
         low, high = (ends[numbers] for ends in arriving.wide(list(table.attributes), state))
         has_null = span.high == after
-        return np.arange(len(numbers)), np.where(span.low == after, after, low), np.where(has_null, after, high)
+        low, high = np.where(span.low == after, after, low), np.where(has_null, after, high)
+        return np.arange(len(numbers)), PublishedEnds.covering(low, high)
 
     def _greatest(self, runs: Runs, least: Ints) -> Ints:
         """The greatest codes of clusters, of values alone where these have any."""

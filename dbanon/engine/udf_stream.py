@@ -18,13 +18,15 @@ from dbanon.stream.growing import Growing, Meaning
 RECORDS = pa.list_(
     pa.struct([("rid", pa.int64()), ("cluster", pa.int32()), ("step", pa.int64()), ("again", pa.int64())])
 )
-WIDE = pa.list_(pa.struct([("cluster", pa.int32()), ("low", pa.list_(pa.int32())), ("high", pa.list_(pa.int32()))]))
+WIDE = pa.list_(
+    pa.struct([("cluster", pa.int32()), *((name, pa.list_(pa.int32())) for name in ("low", "high", "raised"))])
+)
 LEFT = pa.struct([("records", RECORDS), ("wide", WIDE), ("error", pa.string())])
 
 
 def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
-    """STRUCT(records STRUCT(rid, cluster, step, again)[], wide STRUCT(cluster, low[], high[])[], error VARCHAR) of each
-    table of groups of records that are alike. `rest`: the records, with the group of each, the domains of
+    """STRUCT(records STRUCT(rid, cluster, step, again)[], wide STRUCT(cluster, low[], high[], raised[])[], error
+    VARCHAR) of each table of groups of equal records. `rest`: the records, with the group of each, the domains of
     dbanon_cluster, and, of a stream that grows, the names of the nodes of each tree in preorder.
 
     `cluster` is the class that a record left with (-1: it is left out, -2: it waits), `step` how many had arrived then,

@@ -54,6 +54,7 @@ def running(publication: Publication, algorithm: cluster.Algorithm) -> Publicati
     options = publication.options
     own = {p.name: options[p.name] for p in algorithm.own}
     influence, suppression = algorithm.ability(Influence), algorithm.ability(Suppression)
+    widening = algorithm.ability(Widening)
     weigh = options["weights"] == "influence"
     if not publication.roles.sensitive and (weigh or "sensitive" in algorithm.reads):
         what = "weights = 'influence'" if weigh else algorithm.name
@@ -65,7 +66,7 @@ def running(publication: Publication, algorithm: cluster.Algorithm) -> Publicati
         sensitive="sensitive" in algorithm.reads or weigh,
         magnitudes="magnitudes" in algorithm.reads,
         forest=None if settings is None else forest_of(publication, settings, weigh),
-        widens=algorithm.ability(Widening) is not None,
+        widens=widening is not None and widening.is_wanted(own),
         most_suppressed=None if suppression is None else suppression.records(own, publication.k),
         levels=algorithm.family == "lattice",
     )

@@ -133,7 +133,8 @@ def test_clusters_of_little_diversity_are_raised_as_described(
         _, block = np.unique(np.repeat(blocks, made.counts, axis=0), axis=0, return_inverse=True)
         _, labels = np.unique(labels * made.rows + block.reshape(-1), return_inverse=True)
     groups = [np.flatnonzero(labels == c).tolist() for c in range(labels.max() + 1)]
-    low, high = simdiv.widen(made, labels, AtLeast(k), chosen)
+    ends = simdiv.widen(made, labels, AtLeast(k), chosen)
+    low, high = ends.low, ends.high
     assert [list(zip(a, b, strict=True)) for a, b in zip(low.tolist(), high.tolist(), strict=True)] == slow.raised(
         made, groups, k, chosen
     )
@@ -187,9 +188,11 @@ def test_figure_9c_raises_the_country_of_clusters_without_diversity() -> None:
     disease = np.array([0, 1, 1, 1, 0, 0], np.int32)  # of 1, 2, 5, 6, 3, 4
     made = Space((ages, continents), codes, np.array([4, 2]), None, 6, (Sensitive(disease, np.array([3, 3, 0])),))
     labels = np.array([0, 0, 2, 2, 1, 1])
-    low, high = simdiv.widen(made, labels, AtLeast(2), USUAL)
+    ends = simdiv.widen(made, labels, AtLeast(2), USUAL)
+    low, high = ends.low, ends.high
     assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 0], [0, 0]], [[0, 0], [0, 1], [0, 1]])
-    low, high = simdiv.widen(made, labels, AtLeast(2), PAPER)
+    ends = simdiv.widen(made, labels, AtLeast(2), PAPER)
+    low, high = ends.low, ends.high
     assert (low.tolist(), high.tolist()) == ([[0, 0], [0, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]), "none has above k"
 
 
@@ -231,7 +234,7 @@ def test_a_union_of_raised_clusters_must_meet_the_model_of_persons() -> None:
     options = USUAL | {"t_div": 2.0}
     chosen = cluster.find("simdiv")
     found = cluster.widened(chosen, made, model, options, cluster.Runs.from_labels(made, labels))
-    assert found is not None and (found[1].tolist(), found[2].tolist()) == ([[0], [0]], [[3], [3]])
+    assert found is not None and (found[1].low.tolist(), found[1].high.tolist()) == ([[0], [0]], [[3], [3]])
     three = replace(made, persons=np.array([0, 1, 2, 1]))  # values of persons 0, 1, 2: 0, 1, 0
     assert cluster.widened(chosen, three, model, options, cluster.Runs.from_labels(three, labels)) is None, (
         "together two of three have value 0"

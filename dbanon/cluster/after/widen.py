@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from dbanon.cluster.abilities import Widening
+from dbanon.cluster.abilities import PublishedEnds, Widening
 from dbanon.cluster.extent import Extents, classes, members
 from dbanon.cluster.registry import Algorithm
 from dbanon.cluster.runs import Runs
@@ -18,37 +19,41 @@ from dbanon.space.space import Attribute, Ends, Ints, Number, Space
 
 def widened(
     algorithm: Algorithm, space: Space, constraint: AtLeast, options: Mapping[str, object], runs: Runs
-) -> tuple[Ints, Ints, Ints] | None:
-    """Clusters that are published with more than their records span, and their least and greatest codes; None where
-    there is none.
+) -> tuple[Ints, PublishedEnds] | None:
+    """Clusters that are published with more than their records span, and their codes and nodes; None where there is
+    none.
 
     Clusters that publish the same are one class. Where persons are counted, a class can miss a model that each of its
     clusters meets; then these are published as they are.
     """
     widening = algorithm.ability(Widening)
-    if widening is None or runs.clusters_most == 0:
+    if widening is None or not widening.is_wanted(options) or runs.clusters_most == 0:
         return None
     labels = runs.labels()
     space, codes = _released(space, labels)
     rows = members(labels)
     extents = Extents.of(space, rows)
-    low, high = widening.widen(space, labels, constraint, options)
-    low, high = np.minimum(low, extents.low), np.maximum(high, extents.high)
+    ends = widening.widen(space, labels, constraint, options)
+    ends = PublishedEnds(np.minimum(ends.low, extents.low), np.maximum(ends.high, extents.high), ends.raised_nodes)
+    low, high, raised = ends.low, ends.high, ends.raised_nodes
     if space.persons is not None and constraint.models:
         while True:
-            number = classes(space, low, high)
+            number = classes(space, low, high, raised_nodes=raised)
             united = [np.concatenate([rows[c] for c in np.flatnonzero(number == n)]) for n in range(number.max() + 1)]
-            back = np.isin(number, constraint.missed(space, united)) & (
-                (low != extents.low) | (high != extents.high)
-            ).any(axis=1)
+            back = np.isin(number, constraint.missed(space, united)) & _is_wide(ends, extents)
             if not back.any():
                 break
-            low[back], high[back] = extents.low[back], extents.high[back]
-    wide = np.flatnonzero(((low != extents.low) | (high != extents.high)).any(axis=1))
+            low[back], high[back], raised[back] = extents.low[back], extents.high[back], -1
+    wide = np.flatnonzero(_is_wide(ends, extents))
     names = np.unique(labels[labels >= 0])
     for j, known in enumerate(codes):
         low[:, j], high[:, j] = known[low[:, j]], known[high[:, j]]
-    return (names[wide], low[wide], high[wide]) if len(wide) else None
+    return (names[wide], ends.of_clusters(wide)) if len(wide) else None
+
+
+def _is_wide(ends: PublishedEnds, extents: Extents) -> npt.NDArray[np.bool_]:
+    """Return whether each cluster is published with more than its records span."""
+    return np.asarray(((ends.low != extents.low) | (ends.high != extents.high) | (ends.raised_nodes >= 0)).any(axis=1))
 
 
 def _released(space: Space, labels: Ints) -> tuple[Space, list[Ints]]:

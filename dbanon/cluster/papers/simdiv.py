@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.cluster import progress
-from dbanon.cluster.abilities import Exclusion, Influence, Widening
+from dbanon.cluster.abilities import Exclusion, Influence, PublishedEnds, Widening
 from dbanon.cluster.papers.needs import Needs, raised
 from dbanon.cluster.papers.similarity import STEP, directions, ranked_rows
 from dbanon.cluster.registry import LARGE, SEED, Algorithm, Check, register
@@ -156,7 +156,7 @@ def _most(k: int, cap: str) -> float:
     return k + math.ceil(k / part) if part else math.inf
 
 
-def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[str, object]) -> tuple[Ints, Ints]:
+def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[str, object]) -> PublishedEnds:
     """Needs-based generalization (Majeed et al. 2024, Algorithm 4): see `dbanon.cluster.papers.needs`."""
     settings = resolved(options)
     needs = Needs(
@@ -166,7 +166,7 @@ def widen(space: Space, labels: Ints, constraint: Constraint, options: Mapping[s
         influential=settings["influential"],
         levels=settings["levels"],
     )
-    return raised(space, labels, constraint.least, influences(space, settings), needs)
+    return PublishedEnds.covering(*raised(space, labels, constraint.least, influences(space, settings), needs))
 
 
 def _bounds(options: Mapping[str, object]) -> Mapping[str, tuple[str, str]]:

@@ -23,8 +23,9 @@ _SHARED = {"k", "improve", "objective", "cell", "escape", "eloss_height", *(p.na
 _OF_PEOPLE = ("l", "diversity")
 """Parameters of the one model that counts people over several tables."""
 
-_OWN_WAYS = (Exclusion, NoiseRelease, Suppression, Widening)
-"""Algorithms with one of these do not publish, or not only, what the rows of a cluster span."""
+_OWN_WAYS = (Exclusion, NoiseRelease, Suppression)
+"""Algorithms with one of these do not publish, or not only, what the rows of a cluster span; nor do those with
+Widening, where the options ask for it."""
 
 _MODELS = (
     "it is about one sensitive value a person, and there are several rows",
@@ -121,7 +122,9 @@ def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
         if name not in own and name not in _SHARED and call.options[name] != parameter.default:
             why = _MODELS if name in models else POLICY
             raise errors.OneTableOnly(call.function.name, name, *why)
-    if any(algorithm.ability(kind) is not None for kind in _OWN_WAYS) or algorithm.looks_up is not None:
+    widening = algorithm.ability(Widening)
+    widens = widening is not None and widening.is_wanted({p.name: call.options[p.name] for p in algorithm.own})
+    if any(algorithm.ability(kind) is not None for kind in _OWN_WAYS) or widens or algorithm.looks_up is not None:
         raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", *_WAYS)
 
 

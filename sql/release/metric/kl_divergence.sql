@@ -22,7 +22,7 @@ WITH tuple AS MATERIALIZED (
 ),
 -- A row a class and one of its spans: what all of them publish.
 model AS MATERIALIZED (
-    SELECT g.*{% for q in categories %}, x.low{{ q.i }}, x.high{{ q.i }}{% endfor %}
+    SELECT g.*{% for q in categories %}, x.low{{ q.i }}, x.high{{ q.i }}{% if widens %}, x.raised{{ q.i }}{% endif %}{% endfor %}
     FROM generalized AS g
     JOIN extent AS x USING (span)
     WHERE g.span IN (SELECT min(span) FROM generalized GROUP BY class_id)
@@ -95,7 +95,7 @@ model AS MATERIALIZED (
         CASE WHEN m.p{{ q.i }} = '*' THEN -1 WHEN m.p{{ q.i }} IS NULL THEN -2 ELSE t.depth END AS depth,
         CASE WHEN m.p{{ q.i }} = '*' THEN (SELECT max(cells) FROM {{ 'cells'|of(q) }}) + {{ empty(q) }}::INTEGER WHEN m.p{{ q.i }} IS NULL THEN 1 ELSE c.cells END::DOUBLE AS cells
     FROM model AS m
-    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS p ON p.low = m.low{{ q.i }} AND p.high = m.high{{ q.i }}
+    LEFT JOIN (FROM published_node WHERE tree = {{ q.tree }}) AS p ON p.low = m.low{{ q.i }} AND p.high = m.high{{ q.i }}{% if widens %} AND p.raised = m.raised{{ q.i }}{% endif +%}
     LEFT JOIN (FROM nodes WHERE tree = {{ q.tree }}) AS t ON t.node = p.node
     LEFT JOIN {{ 'cells'|of(q) }} AS c ON c.node = p.node
 ),

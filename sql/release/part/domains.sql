@@ -1,5 +1,5 @@
 {#- What the UDFs are given beside the request: a group of equal records as a struct, and the domains of its codes. -#}
-{%- from 'release/part/number.sql' import low_end, high_end, width with context -%}
+{%- from 'release/part/number.sql' import gap, low_end, high_end, width with context -%}
 {% macro group() -%}
 struct_pack(
             gid := gid, size := size, tie := tie
@@ -85,13 +85,29 @@ SELECT
                 FROM (SELECT code, value, {{ low_end(q, sql('value')) }} AS low, {{ high_end(q, sql('value')) }} AS high FROM {{ 'domain'|of(q) }})
             )
 {%- endmacro %}
-{#- The same as lists. -#}
+{#- One row per code: how far the value is above the one before it, as a position (step) and as a place (place_step), and
+    how far the published ends are from the value. Sums of these are exact where all positions are far from the least. -#}
+{% macro code_gaps(q) -%}
+{%- set place = sql('value::DATE') if q.end_is_day else sql('value') -%}
+SELECT
+                code,
+                coalesce({{ gap(q, sql('value'), sql('value_before')) }}, 0) AS step,
+                coalesce({{ width(q, place, sql('value_before::DATE') if q.end_is_day else sql('value_before')) }}, 0) AS place_step,
+                {{ width(q, place, low_end(q, sql('value'))) }} AS below_gap,
+                {{ width(q, high_end(q, sql('value')), place) }} AS above_gap
+            FROM (SELECT code, value, lag(value) OVER (ORDER BY code ASC) AS value_before FROM {{ 'domain'|of(q) }})
+{%- endmacro %}
+{#- Both as lists. -#}
 {% macro ends_of(q) -%}
 struct_pack(
             place := list(place ORDER BY code ASC),
             low := list(low ORDER BY code ASC), high := list(high ORDER BY code ASC),
-            below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC)
+            below := list(below ORDER BY code ASC), above := list(above ORDER BY code ASC),
+            step := list(step ORDER BY code ASC), place_step := list(place_step ORDER BY code ASC),
+            below_gap := list(below_gap ORDER BY code ASC), above_gap := list(above_gap ORDER BY code ASC)
         ) FROM (
             {{ code_ends(q) }}
-        )
+        ) JOIN (
+            {{ code_gaps(q) }}
+        ) USING (code)
 {%- endmacro %}

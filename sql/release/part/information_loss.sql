@@ -4,7 +4,7 @@
 {% if quasi|rejectattr('is_number')|list %}
 -- A row a tree and a pair of least and greatest code: what its node loses, by edges and by leaves.
 lost_node AS MATERIALIZED (
-    SELECT p.tree, p.low, p.high, coalesce(t.height::DOUBLE / nullif(root.height, 0), 0.0) AS edges, CASE WHEN t.height = 0 THEN 0.0 ELSE t.leaves::DOUBLE / root.leaves END AS leaves
+    SELECT p.tree, p.low, p.high, {% if widens %}p.raised, {% endif %}coalesce(t.height::DOUBLE / nullif(root.height, 0), 0.0) AS edges, CASE WHEN t.height = 0 THEN 0.0 ELSE t.leaves::DOUBLE / root.leaves END AS leaves
     FROM published_node AS p
     JOIN nodes AS t ON t.tree = p.tree AND t.node = p.node
     JOIN nodes AS root ON root.tree = p.tree AND root.node = 0
@@ -20,14 +20,14 @@ lost_of AS MATERIALIZED (
         , any_value(g.loss{{ q.i }}) AS loss{{ q.i }}
         {% else %}
         {% for kind in ('edges', 'leaves') %}
-        , any_value(CASE WHEN x.filled{{ q.i }} = x.size THEN l{{ q.i }}.{{ sql(kind) }} WHEN x.filled{{ q.i }} > 0 THEN 1.0 ELSE 0.0 END) AS {{ sql(kind) }}{{ q.i }}
+        , any_value(CASE {% if widens %}WHEN x.raised{{ q.i }} = -2 THEN 1.0 {% endif %}WHEN x.filled{{ q.i }} = x.size THEN l{{ q.i }}.{{ sql(kind) }} WHEN x.filled{{ q.i }} > 0 THEN 1.0 ELSE 0.0 END) AS {{ sql(kind) }}{{ q.i }}
         {% endfor %}
         {% endif %}
         {% endfor %}
     FROM extent AS x
     JOIN generalized AS g USING (span)
     {% for q in quasi if not q.is_number %}
-    LEFT JOIN (FROM lost_node WHERE tree = {{ q.tree }}) AS l{{ q.i }} ON l{{ q.i }}.low = x.low{{ q.i }} AND l{{ q.i }}.high = x.high{{ q.i }}
+    LEFT JOIN (FROM lost_node WHERE tree = {{ q.tree }}) AS l{{ q.i }} ON l{{ q.i }}.low = x.low{{ q.i }} AND l{{ q.i }}.high = x.high{{ q.i }}{% if widens %} AND l{{ q.i }}.raised = x.raised{{ q.i }}{% endif +%}
     {% endfor %}
     GROUP BY g.class_id
 ),

@@ -118,7 +118,9 @@
 {%- endmacro %}
 
 {#- Whether a cluster is published with its values: none of them is NULL, or NULL may stand among them. -#}
-{% macro has_values(of, q) -%} {{ of }}filled{{ q.i }} {% if maybe %}> 0{% else %}= {{ of }}size{% endif %} {%- endmacro %}
+{% macro has_values(of, q) -%} {{ of }}filled{{ q.i }} {% if maybe %}> 0{% else %}= {{ of }}size{% endif %}{% if widens %} AND {{ of }}raised{{ q.i }} <> -2{% endif %} {%- endmacro %}
+{#- Whether one without is published as `*`: values among NULLs, or raised to everything. Otherwise it publishes NULL. -#}
+{% macro is_star(of, q) -%} {% if widens %}({{ of }}filled{{ q.i }} > 0 OR {{ of }}raised{{ q.i }} = -2){% else %}{{ of }}filled{{ q.i }} > 0{% endif %} {%- endmacro %}
 
 {#- What a cluster publishes whose least and greatest codes are low and high, and its loss (KACPC paper, Eq. 1, first
     sum): the published width over the width of all that is published. Values that nobody sees, of records that are left

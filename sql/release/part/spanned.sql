@@ -1,8 +1,9 @@
 {#- What each cluster publishes of the columns that are published as ranges: extent -> published -> values_of. -#}
-{%- from 'release/part/number.sql' import has_values, published_intervals with context -%}
+{%- from 'release/part/number.sql' import has_values, is_star, published_intervals with context -%}
 {%- from 'release/part/tree.sql' import published_nodes with context -%}
 {% if widens %}
--- A row a cluster that is published with more than its records span: its least and greatest codes.
+-- One row per cluster that is published with more than its records span: its least and greatest codes, and what each
+-- column is raised to: a node, `*` (-2), or what covers the codes (-1).
 wide AS MATERIALIZED (SELECT unnest((answer).wide, max_depth := 2) FROM answer),
 {% endif %}
 -- A row a cluster: its size, and its span. Clusters of records of one group have one span: they publish the same.
@@ -21,6 +22,7 @@ extent AS MATERIALIZED (
         {% for q in ranged %}
         {% if widens %}
         , least(min(e.c{{ q.i }}), min(w.low[{{ q.i + 1 }}])) AS low{{ q.i }}, greatest(max(e.c{{ q.i }}), max(w.high[{{ q.i + 1 }}])) AS high{{ q.i }}
+        , coalesce(max(w.raised[{{ q.i + 1 }}]), -1) AS raised{{ q.i }}
         {% else %}
         , min(e.c{{ q.i }}) AS low{{ q.i }}, max(e.c{{ q.i }}) AS high{{ q.i }}
         {% endif %}
@@ -39,11 +41,11 @@ extent AS MATERIALIZED (
 {% if ranged_trees %}
 {% set pairs %}
 {% for q in ranged_trees %}
-            SELECT DISTINCT {{ q.tree }} AS tree, low{{ q.i }} AS low, high{{ q.i }} AS high FROM extent WHERE low{{ q.i }} IS NOT NULL
+            SELECT DISTINCT {{ q.tree }} AS tree, low{{ q.i }} AS low, high{{ q.i }} AS high{% if widens %}, raised{{ q.i }} AS raised{% endif %} FROM extent WHERE low{{ q.i }} IS NOT NULL
             {% if not loop.last %}UNION ALL{% endif +%}
 {% endfor %}
         {% endset %}
-{{ published_nodes(ranged_trees, pairs) }}
+{{ published_nodes(ranged_trees, pairs, widens) }}
 {% endif %}
 -- A row a span: what it publishes and what a record of it loses. A span of NULLs publishes NULL and loses nothing; one
 -- that mixes NULL and values publishes `*` and loses all. Typed bounds cannot tell the two apart.
@@ -56,16 +58,16 @@ values_of AS (
         , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.high_value END AS high{{ q.i }}
         {% endif %}
         {% if not (q.is_number and typed) %}
-        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.published WHEN x.filled{{ q.i }} > 0 THEN '*' END AS p{{ q.i }}
+        , CASE WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.published WHEN {{ is_star(sql('x.'), q) }} THEN '*' END AS p{{ q.i }}
         {% endif %}
         , CASE
             WHEN {{ has_values(sql('x.'), q) }} THEN v{{ q.i }}.loss
-            WHEN x.filled{{ q.i }} > 0 THEN 1.0
+            WHEN {{ is_star(sql('x.'), q) }} THEN 1.0
             ELSE {% if q.is_number and typed %}1.0{% else %}0.0{% endif %}
         END AS loss{{ q.i }}
         {% endfor %}
     FROM extent AS x
     {% for q in ranged %}
-    LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM published_node WHERE tree = {{ q.tree }}){% endif %} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}
+    LEFT JOIN {% if q.is_number %}{{ 'published'|of(q) }}{% else %}(FROM published_node WHERE tree = {{ q.tree }}){% endif %} AS v{{ q.i }} ON v{{ q.i }}.low = x.low{{ q.i }} AND v{{ q.i }}.high = x.high{{ q.i }}{% if widens and not q.is_number %} AND v{{ q.i }}.raised = x.raised{{ q.i }}{% endif +%}
     {% endfor %}
 ),

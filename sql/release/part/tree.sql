@@ -73,13 +73,14 @@ tree_domain AS MATERIALIZED (
 {% endmacro %}
 {#- What is published of codes between low and high, pairs (tree, low, high) of a relation: their least common ancestor (codes
     ascend in leaf order, so it covers all between), raised to a multiple of `round` steps from the root where it is an
-    inner node, and its loss (KACPC paper, Eq. 1, second sum). -#}
-{% macro published_nodes(trees, pairs) %}
+    inner node, and its loss (KACPC paper, Eq. 1, second sum). `is_raised`: pairs have the node that is published instead,
+    or a negative number (raised). -#}
+{% macro published_nodes(trees, pairs, is_raised=false) %}
 {% set is_rounded = trees|map(attribute='round')|max > 1 %}
 -- A row a tree and a pair of least and greatest code: the line to the node of the least. It is materialized since DuckDB,
 -- which takes every relation of codes for small, would join the codes with each other first.
 low_node AS MATERIALIZED (
-    SELECT p.tree, p.low, p.high, {% if is_rounded %}{{ setting(trees, 'round', 1, sql('p.tree')) }} AS round, {% endif %}a.line
+    SELECT p.tree, p.low, p.high, {% if is_raised %}p.raised, {% endif %}{% if is_rounded %}{{ setting(trees, 'round', 1, sql('p.tree')) }} AS round, {% endif %}a.line
     FROM ({{ pairs }}) AS p
     JOIN code_node AS a ON a.tree = p.tree AND a.code = p.low
 ),
@@ -88,7 +89,7 @@ low_node AS MATERIALIZED (
 published_node AS MATERIALIZED (
     {{ few() }}
     SELECT
-        pair.tree, pair.low, pair.high, t.node, t.published,
+        pair.tree, pair.low, pair.high, {% if is_raised %}pair.raised, {% endif %}t.node, t.published,
         CASE
             WHEN t.is_leaf OR size.levels = 1 THEN 0.0
             {% if sub_heights -%}
@@ -100,13 +101,13 @@ published_node AS MATERIALIZED (
     FROM (
         {% if is_rounded %}
         SELECT
-            c.tree, c.low, c.high,
+            c.tree, c.low, c.high, {% if is_raised %}c.raised,{% endif +%}
             CASE WHEN t.is_leaf THEN t.node ELSE t.line[t.depth - t.depth % c.round + 1] END AS node
         FROM (
         {% endif %}
         SELECT
-            a.tree, a.low, a.high, {% if is_rounded %}a.round, {% endif %}
-            a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2]))] AS node
+            a.tree, a.low, a.high, {% if is_raised %}a.raised, {% endif %}{% if is_rounded %}a.round, {% endif %}
+            {% if is_raised %}CASE WHEN a.raised >= 0 THEN a.raised ELSE {% endif %}a.line[len(list_filter(list_zip(a.line, b.line), lambda z: z[1] = z[2]))]{% if is_raised %} END{% endif %} AS node
         FROM low_node AS a
         JOIN code_node AS b ON b.tree = a.tree AND b.code = a.high
         {% if is_rounded %}

@@ -27,8 +27,8 @@ def full_domain(space: Space, constraint: Constraint, name: str, check: Check, m
 
     A node is a level of every attribute; its classes are the records of equal blocks, and all of them meet the whole
     privacy model. Of all such nodes the one with the least sum of levels is taken, then the one whose classes lose
-    least as they are published (GCP: shares of leaves, weighted), then the first level vector. Published is, as
-    everywhere, what just covers a class: never above the level, often below.
+    least as tight classes (GCP: shares of leaves, weighted), then the first level vector. What is published is said in
+    `dbanon.cluster.schemes.lattice.recoding`: the level, or what just covers a class.
 
     Sets of attributes are searched one after another, small ones first, each bottom-up. What is above a node that
     passes also does (generalization property), so it is not tested; a node is a candidate only where each projection

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dbanon.cluster.abilities import Widening
 from dbanon.cluster.registry import EVERY_MODEL, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
+from dbanon.cluster.schemes.lattice.recoding import level_ends
 from dbanon.cluster.schemes.lattice.search import full_domain
 from dbanon.cluster.schemes.split.mondrian import mondrian
 from dbanon.functions.parameter_types import Choice
@@ -46,5 +48,6 @@ register(
         ),
         defaults={"l": 2},
         meets=EVERY_MODEL,
+        abilities=(Widening(level_ends, lambda options: options["base"] == "incognito"),),
     )
 )
