@@ -134,7 +134,6 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
     others = related.related(entry, cursor)
-    unknown = unknown_sources.unknown_relations(cursor, entry, making.composition, others)
     mine = sequence.same_name(entry, others)
     linked.check(cursor, entry, publication, others, OLD)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
@@ -144,6 +143,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     if differences and not making.lets_differ:
         versions = sorted({o.version for t in differences for o in t.others})
         raise errors.DeltaRefused(making.function, entry.shown, short, [f"version {v}" for v in versions])
+    unknown = unknown_sources.unknown_relations(cursor, entry, making.composition, others)
     streams = _streams(cursor, entry, making)
     beside = _beside(cursor, entry, publication, making, others, mine, differences)
     unchecked = [o.named for o in beside.unchecked] + [name + unknown_sources.RELATION_UNKNOWN for name in unknown]
