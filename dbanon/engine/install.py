@@ -120,7 +120,8 @@ _ARROW = (
         "codes STRUCT(tree INTEGER, value VARCHAR, code INTEGER, node INTEGER, own INTEGER)[], "
         "domains STRUCT(parents INTEGER[], places INTEGER[], names VARCHAR[])[], "
         "facts STRUCT(tree INTEGER, roots INTEGER, stored INTEGER, reached INTEGER, same_labels BOOLEAN, "
-        "inner_nodes INTEGER, inner_names INTEGER, reserved INTEGER, uncovered INTEGER, ambiguous INTEGER, "
+        "inner_nodes INTEGER, inner_names INTEGER, inner_stars INTEGER, reserved INTEGER, uncovered INTEGER, "
+        "ambiguous INTEGER, "
         "several_nodes INTEGER)[])",
     ),
     (

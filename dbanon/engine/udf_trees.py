@@ -29,8 +29,8 @@ CODES = pa.struct([("tree", _INT), ("value", _TEXT), ("code", _INT), ("node", _I
 DOMAIN = pa.struct([("parents", _INTS), ("places", _INTS), ("names", pa.list_(_TEXT))])
 FACT = pa.struct(
     [("tree", _INT), ("roots", _INT), ("stored", _INT), ("reached", _INT), ("same_labels", pa.bool_()),
-     ("inner_nodes", _INT), ("inner_names", _INT), ("reserved", _INT), ("uncovered", _INT), ("ambiguous", _INT),
-     ("several_nodes", _INT)]
+     ("inner_nodes", _INT), ("inner_names", _INT), ("inner_stars", _INT), ("reserved", _INT), ("uncovered", _INT),
+     ("ambiguous", _INT), ("several_nodes", _INT)]
 )  # fmt: skip
 TREES = pa.struct(
     [("nodes", pa.list_(NODES)), ("codes", pa.list_(CODES)), ("domains", pa.list_(DOMAIN)), ("facts", pa.list_(FACT))]
@@ -276,6 +276,7 @@ def _fact(number: int, tree: Tree, matched: Matched) -> Any:
         "same_labels": _has_same_labels(tree.rows),
         "inner_nodes": len(tree.inner),
         "inner_names": len({tree.published[node] for node in tree.inner}),
+        "inner_stars": sum(tree.published[node] == ALL for node in tree.inner if tree.order.parent[node] >= 0),
         "reserved": matched.reserved,
         "uncovered": matched.uncovered,
         "ambiguous": matched.ambiguous,

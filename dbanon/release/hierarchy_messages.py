@@ -16,6 +16,7 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
         "siblings": "two nodes under one parent have the same label.",
         "ambiguous": "a value of the column is the label of several leaves.",
         "same_name": "two inner nodes would be published under one name.",
+        "inner_star": "an inner node below the root would be published as *, which stands for every value and NULL.",
     }
     return {key: message(errors.MalformedHierarchy(shown, why)) for key, why in malformed.items()} | {
         "uncovered": message(errors.Uncovered(table, column, later("uncovered"), shown, given)),

@@ -28,7 +28,7 @@ leaf AS (
 -- A row an inner node and the text it is published as. As part/tree.sql publishes them.
 inner_node AS (
     SELECT
-        database_name, name, node,
+        database_name, name, node, len(labels) = 1 AS is_root,
         CASE WHEN count(*) OVER (PARTITION BY database_name, name, label) > 1 AND len(labels) > 1
             THEN array_to_string(labels[2:], ' > ') ELSE label END COLLATE POSIX AS published
     FROM reached AS r
@@ -52,4 +52,7 @@ GROUP BY database_name, name, label HAVING count(*) > 1
 UNION ALL
 SELECT database_name, name, min(node), 'would be published under the name of another inner node' FROM inner_node
 GROUP BY database_name, name, published HAVING count(*) > 1
+UNION ALL
+SELECT database_name, name, node, 'would be published as *, which stands for every value and NULL, but is not the root'
+FROM inner_node WHERE published = '*' AND NOT is_root
 ORDER BY ALL ASC NULLS FIRST

@@ -26,6 +26,9 @@ tree_problem AS (
             WHEN stored <> coalesce(reached, 0) THEN {{ q.say.unreachable }}
             WHEN same_labels THEN {{ q.say.siblings }}
             WHEN inner_names < inner_nodes THEN {{ q.say.same_name }}
+            {% if not q.is_sensitive %}
+            WHEN inner_stars > 0 THEN {{ q.say.inner_star }}
+            {% endif %}
             {% endif %}
             {% if not escape and not q.is_sensitive %}
             WHEN reserved > 0 THEN {{ q.say.reserved }}
