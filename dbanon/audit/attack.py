@@ -22,7 +22,7 @@ from dbanon.hierarchy import relation
 from dbanon.release import prepare
 from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source.catalog import Source
-from dbanon.source.column_types import family, person_value
+from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, literal, text
 from dbanon.sqltext.template import fill, message
 
@@ -196,13 +196,16 @@ def _who(call: Call, tables: Tables, table: Source, columns: Sequence[str] | Map
         name = table.column(tables.function, given, "person")
         if person_value(identifier(name), table.columns[name]) is None:
             raise errors.UnsupportedPerson(tables.function, table.shown, name, table.columns[name])
-        return Sql(f"CAST({identifier(name)} AS VARCHAR)")
+        return label_text(identifier(name), table.columns[name])
     for row in tables.declared:
         person = table.spelled(row.column)
         if row.role.lower() == "person" and person is not None:
-            return Sql(f"CAST({identifier(person)} AS VARCHAR)")
-    names = [identifier(table.column(tables.function, name, "qi")) for name in columns]
-    fields = joined(f"{name} := {name}" for name in names)
+            return label_text(identifier(person), table.columns[person])
+    names = [table.column(tables.function, name, "qi") for name in columns]
+    types = ((identifier(name), table.columns[name]) for name in names)
+    fields = joined(
+        f"{column} := {label_text(column, type_) if is_zoned(type_) else column}" for column, type_ in types
+    )
     return Sql(f"CAST(struct_pack({fields}) AS VARCHAR)")
 
 
@@ -248,7 +251,7 @@ def _as_text(table: Source, name: str) -> Sql:
     """A column's values as texts that are equal where the values are."""
     type_ = table.columns[name]
     value = f"({identifier(name)} + 0::{type_})" if type_ in ("FLOAT", "DOUBLE") else identifier(name)
-    return Sql(f"CAST({value} AS VARCHAR) COLLATE POSIX")
+    return Sql(f"{label_text(Sql(value), type_)} COLLATE POSIX")
 
 
 # --- the table functions -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from dbanon.functions.parameter_types import SEEDS, Integer, Real, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.source.catalog import Source
+from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, as_json, identifier
 from dbanon.sqltext.template import fill, later, message
 
@@ -83,7 +84,7 @@ def _target(call: Call, tables: Tables) -> str:
 
 def _text(table: Source, column: str) -> Sql:
     name = table.spelled(column) or column
-    return Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX")
+    return Sql(f"{label_text(identifier(name), table.columns[name])} COLLATE POSIX")
 
 
 FUNCTIONS = (

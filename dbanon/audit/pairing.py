@@ -13,7 +13,7 @@ from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare
 from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.source.catalog import Source
-from dbanon.source.column_types import family, is_category
+from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.template import later, message
@@ -179,7 +179,7 @@ def attribute(call: Call, release: Source, source: Source, pair: Pair) -> Paired
         forms = "moment" if kind in _TIMES else "number"
     else:
         rows = relation.rows(prepare.order(call, pair.home or source, column, name)) if hierarchy else None
-        reading = Reading(Sql(f"CAST({identifier(column)} AS VARCHAR) COLLATE POSIX"))
+        reading = Reading(Sql(f"{label_text(identifier(column), type_)} COLLATE POSIX"))
     unread = errors.NotAPublishedForm(function, release.shown, column, later("count(*)"), _FORMS[forms])
     say = {
         "no_values": message(errors.NoValues(function, source.shown, column)),

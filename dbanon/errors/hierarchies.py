@@ -34,12 +34,21 @@ class MalformedHierarchy(DbanonError):
 class Uncovered(DbanonError):
     """Values that the hierarchy does not know."""
 
-    def __init__(self, table: str, column: str, count: object, hierarchy: str, asked: str | None) -> None:
-        """`asked`: the hierarchy that the call named, where it is not the declared one."""
+    def __init__(
+        self, table: str, column: str, count: object, hierarchy: str, asked: str | None, is_of_zone: bool = False
+    ) -> None:
+        """`asked`: the hierarchy that the call named, where it is not the declared one; `is_of_zone`: it knows values
+        as texts of the session's time zone."""
         call = [text(table), text(column), *([f"hierarchy := {text(asked)}"] if asked else [])]
         super().__init__(
             f"{table}.{column}: {count} distinct values are missing from hierarchy '{hierarchy}'. "
-            f"Hint: FROM uncovered({', '.join(call)})."
+            + (
+                "It has values as they are written in the session's time zone, but instants are looked up in UTC "
+                "(2020-01-01 00:00:00+00). Hint: delete it from dbanon.hierarchy and make it again. "
+                if is_of_zone
+                else "Hint: "
+            )
+            + f"FROM uncovered({', '.join(call)}){' lists the values' if is_of_zone else ''}."
         )
 
 

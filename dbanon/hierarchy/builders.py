@@ -16,7 +16,7 @@ from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import relation
 from dbanon.source import missing, stored_policy
-from dbanon.source.column_types import INTEGERS, family
+from dbanon.source.column_types import INTEGERS, family, is_zoned, label_text
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.template import fill
 
@@ -56,9 +56,10 @@ def statement(call: Call, *, builder: Builder) -> Sql:
         f"hierarchy/{builder.name}.sql",
         source=missing.cleaned(source, declared, call.holds).rows,
         column=identifier(column),
+        label=label_text(identifier(column), type_),
         integer=type_ in INTEGERS,
         date=type_ == "DATE",  # TIMESTAMP ends before DATE does
-        zoned=type_ == "TIMESTAMP WITH TIME ZONE",
+        zoned=is_zoned(type_),
         **levels,
     )
     return relation.named_rows(call.text("name"), Sql(paths))

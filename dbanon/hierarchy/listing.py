@@ -10,6 +10,7 @@ from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction
 from dbanon.hierarchy import lookup, relation
 from dbanon.source import catalog, missing, stored_policy
+from dbanon.source.column_types import label_text
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql, identifier, qualified, text
 from dbanon.sqltext.template import fill
@@ -57,8 +58,9 @@ def uncovered(call: Call) -> Sql:
             where = f"of {source.shown}.{column}"
             raise errors.UnknownHierarchy(call.function.name, given, where, lookup.known(call, source, is_declared))
         rows = relation.rows(hierarchy)
-    read = missing.cleaned(source, declared, call.holds)
-    return Sql(fill("hierarchy/uncovered.sql", source=read.rows, column=identifier(column), rows=rows))
+    read, name = missing.cleaned(source, declared, call.holds), identifier(column)
+    text_label = label_text(name, source.columns[column])
+    return Sql(fill("hierarchy/uncovered.sql", source=read.rows, column=name, label=text_label, rows=rows))
 
 
 FUNCTIONS = (

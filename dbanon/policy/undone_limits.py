@@ -19,7 +19,7 @@ from dbanon.policy.attribute import DEFAULT_DATE_GRID
 from dbanon.policy.repeated_identifiers import Declared, Relation, binds
 from dbanon.source import catalog
 from dbanon.source.catalog import Cursor
-from dbanon.source.column_types import family
+from dbanon.source.column_types import family, label_text
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.names import folded
 from dbanon.sqltext.quote import Sql, identifier, one_line, qualified, text
@@ -194,7 +194,7 @@ def _raised(column: Published, find: Find) -> Sql | None:
             f"SELECT leaf, array_to_string(path[least({level}, len(path) - 1) + 1:], ' > ') AS raised "
             f"FROM {table} WHERE name = {text(found.name)}"
         )
-    name = Sql(f"CAST({identifier(column.column)} AS VARCHAR)")
+    name = label_text(identifier(column.column), column.type)
     return Sql(f"(SELECT any_value(raised) FROM ({nodes}) AS nodes WHERE nodes.leaf = {name})")
 
 

@@ -17,7 +17,7 @@ from dbanon.release.named_column import NamedColumn
 from dbanon.release.number_column import NumberColumn, number_column
 from dbanon.release.passthrough_column import PassthroughColumn
 from dbanon.release.publication import Publication
-from dbanon.source.column_types import family, person_value
+from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 from dbanon.sqltext.template import later, message
@@ -38,6 +38,7 @@ class TreeColumn(NamedColumn):
     plain: str
     read: Sql
     say: Mapping[str, Sql]
+    source_type: str
     rows: Sql | None
     min_level: int = 0
     round: int = 1
@@ -50,7 +51,12 @@ class TreeColumn(NamedColumn):
     @property
     def value(self) -> Sql:
         """How it is read."""
-        return Sql(f"CAST({self.read} AS VARCHAR) COLLATE POSIX")
+        return Sql(f"{label_text(self.read, self.source_type)} COLLATE POSIX")
+
+    @property
+    def is_zoned(self) -> bool:
+        """Whether its values are instants, which hierarchies know by their text in UTC."""
+        return is_zoned(self.source_type)
 
     @property
     def type(self) -> Sql:
@@ -174,6 +180,7 @@ def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
         column,
         call.read(column),
         say | tree_messages(table, column, settings.hierarchy or "none", call.options.of_column("hierarchies", column)),
+        source_type=attribute.quasi.type,
         rows=relation.rows(attribute.hierarchy) if attribute.hierarchy else None,
         min_level=settings.min_level or 0,
         round=attribute.round,
@@ -249,7 +256,8 @@ def _model(demand: Demand, number: int, name: str) -> ModelView:
 def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """The hierarchy of a sensitive column, in the form of a quasi-identifier's."""
     say = tree_messages(call.source.shown, name, call.roles.orders[name], call.options.of_column("hierarchies", name))
-    return TreeColumn(Sql(f"s{i}"), -1 - i, name, call.read(name), say, relation.rows(hierarchy), is_sensitive=True)
+    type_, rows = call.source.columns[name], relation.rows(hierarchy)
+    return TreeColumn(Sql(f"s{i}"), -1 - i, name, call.read(name), say, type_, rows, is_sensitive=True)
 
 
 def _magnitude(type_: str) -> Magnitude | None:

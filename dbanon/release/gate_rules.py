@@ -268,11 +268,14 @@ def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str
 
 
 def _category(call: Publication, i: int, name: str) -> CategoryRule:
-    highest = _setting(call, name, "max_level")
+    highest, value = _setting(call, name, "max_level"), column(call, name)
+    if call.source.columns[name] == "TIMESTAMP WITH TIME ZONE":  # hierarchies know instants by their text in UTC
+        zone = f"CASE WHEN isfinite({value}) THEN '+00' ELSE '' END"
+        value = Sql(f"(({value} AT TIME ZONE 'UTC')::VARCHAR || {zone})")
     return CategoryRule(
         i,
         name,
-        own=Sql(f"{column(call, name)}::VARCHAR COLLATE POSIX"),
+        own=Sql(f"{value}::VARCHAR COLLATE POSIX"),
         min_level=max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
         max_level=None if highest is None else int(highest),
         round=int(float(_setting(call, name, "round") or 1)),

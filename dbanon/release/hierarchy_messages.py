@@ -20,6 +20,7 @@ def tree_messages(table: str, column: str, shown: str, given: str | None) -> dic
     }
     return {key: message(errors.MalformedHierarchy(shown, why)) for key, why in malformed.items()} | {
         "uncovered": message(errors.Uncovered(table, column, later("uncovered"), shown, given)),
+        "other_zone": message(errors.Uncovered(table, column, later("uncovered"), shown, given, is_of_zone=True)),
         "reserved": message(errors.ReservedValue(table, column, later("reserved"))),
         "several_nodes": message(errors.AmbiguousValue(table, column, later("several_nodes"))),
     }

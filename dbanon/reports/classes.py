@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dbanon.plots import inline
 from dbanon.reports.asking import Asking
 from dbanon.reports.parts import Part, Plot, Section, Table, shown
+from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, identifier, joined
 from dbanon.sqltext.template import fill
 from dbanon.views.recompute import Place, compared
@@ -105,7 +106,7 @@ def _leading(asking: Asking, at: Place, name: str, type_: str, form: str) -> Sql
             "reports/leading.sql",
             release=at.release,
             cells=_cells(asking),
-            value=Sql(f"CAST({identifier(name)} AS VARCHAR) COLLATE POSIX"),
+            value=Sql(f"{label_text(identifier(name), type_)} COLLATE POSIX"),
             names=[identifier(column) for column, _ in quasi],
             cast=[Sql(f"CAST({identifier(column)} AS VARCHAR) COLLATE POSIX") for column, _ in quasi],
             counted=form == "counted",

@@ -7,6 +7,7 @@ import re
 from dbanon.sqltext.quote import Sql
 
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+ZONED = "TIMESTAMP WITH TIME ZONE"
 _TIMES = {
     "TIMESTAMP": "timestamp",
     "TIMESTAMP_S": "timestamp",
@@ -40,6 +41,23 @@ def family(type_: str) -> tuple[str | None, int]:
     if type_ == "DATE":
         return "date", 0
     return _TIMES.get(type_), 0
+
+
+def is_zoned(type_: str) -> bool:
+    """Whether values of a type are instants, whose text depends on the session's time zone."""
+    return type_ == ZONED
+
+
+def label_text(value: Sql, type_: str) -> Sql:
+    """Return SQL of the text of a value, by which hierarchies know it and texts are compared.
+
+    It is the same in every session: an instant is written in UTC, as DuckDB does where that is the session's time zone
+    (`2020-01-01 00:00:00+00`).
+    """
+    if not is_zoned(type_):
+        return Sql(f"CAST({value} AS VARCHAR)")
+    utc = f"CAST({value} AT TIME ZONE 'UTC' AS VARCHAR)"
+    return Sql(f"({utc} || CASE WHEN isfinite({value}) THEN '+00' ELSE '' END)")
 
 
 def alike_as_keys(one: str, other: str) -> bool:

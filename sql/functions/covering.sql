@@ -2,10 +2,27 @@
 {%- import 'functions/form.sql' as form -%}
 {% set text %}CAST(published AS VARCHAR) COLLATE POSIX{% endset %}
 {% set asked %}CAST(value AS VARCHAR) COLLATE POSIX{% endset %}
+{% set instant %}{{ form.instant_us(sql('value')) }}{% endset %}
+{% set leaf %}(CAST(make_timestamp({{ instant }}) AS VARCHAR) || '+00'){% endset %}
 {% macro covering() %}
 CASE
     WHEN published IS NULL OR value IS NULL THEN NULL
     WHEN {{ text }} IN ({{ asked }}, '*', '\' || {{ asked }}) THEN true
+    {# An instant: the text of a leaf names it in a time zone, other texts are in UTC. #}
+    WHEN {{ form.is_instant(sql('value')) }} THEN coalesce(
+        ({{ form.has_form(text, form.moment) }} AND {{ within(
+            form.begins(form.first(text, form.moment)), form.ends_at(form.last(text, form.moment), 86399999999), instant, instant
+        ) }})
+        OR ({{ form.is_in_units(text) }} AND {{ within(
+            form.begins(form.low_day(text, false)), form.ends_at(form.high_day(text, false), 86399999999), instant, instant
+        ) }})
+        OR (regexp_full_match({{ text }}, '.*:.*[+-][0-9:]+') AND epoch_us(TRY_CAST({{ text }} AS TIMESTAMPTZ)) = {{ instant }})
+        OR (
+            ends_with({{ text }}, '*') AND length({{ text }}) = length({{ leaf }})
+            AND starts_with({{ leaf }}, rtrim({{ text }}, '*'))
+        ),
+        false
+    )
     WHEN ends_with({{ text }}, '*') THEN
         length({{ text }}) = length({{ asked }}) AND starts_with({{ asked }}, rtrim({{ text }}, '*'))
     {# Most texts are none of these, and a pattern takes long. #}

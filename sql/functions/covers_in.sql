@@ -1,6 +1,8 @@
 {#- The same, or the value is a leaf of the stored hierarchy and the text one of the names of a node above it: its label,
     or its path where several nodes have the label. -#}
+{%- import 'functions/form.sql' as form -%}
 {%- from 'functions/covering.sql' import covering -%}
+{% set leaf %}({{ form.label_of(sql('value')) }}){% endset %}
 CASE
     WHEN published IS NULL OR value IS NULL OR hierarchy IS NULL THEN NULL
     WHEN {{ covering() }} THEN true
@@ -9,7 +11,7 @@ CASE
         (
             SELECT CASE
                 WHEN count(*) = 0 THEN error({{ unknown }})
-                ELSE flatten(list(dbanon_names) FILTER (WHERE dbanon_leaf = CAST(value AS VARCHAR) COLLATE POSIX))
+                ELSE flatten(list(dbanon_names) FILTER (WHERE dbanon_leaf = {{ leaf }} COLLATE POSIX))
             END
             FROM (
                 SELECT

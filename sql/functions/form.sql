@@ -61,6 +61,20 @@
     {% set forms %}(?:>=|<=)?({{ token }})|\[(?:<=)?{{ token }}, (?:>=)?({{ token }})[\])]|\{''low'': ''?{{ token }}''?, ''high'': ''?({{ token }})''?\}{% endset %}
     {{ taken(value, forms) }}
 {%- endmacro %}
+{#- Of an argument, whose type a macro does not know: whether it is an instant, its microseconds since 1970 in UTC, and its
+    text, of an instant that of the TIMESTAMP in UTC. By way of a text, since a cast of other types would not be bound. -#}
+{% macro is_instant(value) -%} typeof({{ value }}) = 'TIMESTAMP WITH TIME ZONE' {%- endmacro %}
+{% macro instant_us(value) -%} epoch_us(TRY_CAST(CAST({{ value }} AS VARCHAR) AS TIMESTAMPTZ)) {%- endmacro %}
+{#- The text by which hierarchies know a value: of an instant, that in UTC (2020-01-01 00:00:00+00). -#}
+{% macro label_of(value) -%}
+    CASE
+        WHEN {{ is_instant(value) }} THEN coalesce(CAST(make_timestamp({{ instant_us(value) }}) AS VARCHAR) || '+00', CAST({{ value }} AS VARCHAR))
+        ELSE CAST({{ value }} AS VARCHAR)
+    END
+{%- endmacro %}
+{% macro text_of(value) -%}
+    CASE WHEN {{ is_instant(value) }} THEN CAST(make_timestamp({{ instant_us(value) }}) AS VARCHAR) ELSE CAST({{ value }} AS VARCHAR) END
+{%- endmacro %}
 {#- The ends' texts as values. A time of day is one of 1970-01-01. -#}
 {% macro as_number(token) -%} TRY_CAST({{ token }} AS DOUBLE) {%- endmacro %}
 {% macro as_moment(token) -%}

@@ -2,9 +2,9 @@
     What is computed from the text stands outside of CASE, where DuckDB computes equal expressions once; generated columns
     allow neither lambda nor subquery. Halves, as a difference may be beyond what a DOUBLE holds. -#}
 {%- import 'functions/form.sql' as form -%}
-{% set text %}CAST(published AS VARCHAR){% endset %}
-{% set from_text %}CAST(low AS VARCHAR){% endset %}
-{% set to_text %}CAST(high AS VARCHAR){% endset %}
+{% set text %}{{ form.text_of(sql('published')) }}{% endset %}
+{% set from_text %}{{ form.text_of(sql('low')) }}{% endset %}
+{% set to_text %}{{ form.text_of(sql('high')) }}{% endset %}
 {# a and b: the published ends, c and d: the asked ones; least and greatest pass over NULL, division by NULL does not. #}
 {% macro share(a, b, c, d, step, c_inner, d_inner) -%}
     coalesce(

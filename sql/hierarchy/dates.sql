@@ -10,7 +10,7 @@ SELECT
         value] AS path,
     row_number() OVER (ORDER BY day ASC NULLS LAST, value ASC NULLS LAST) AS place
 FROM (
-    SELECT DISTINCT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS value, {% if zoned %}{{ column }} AT TIME ZONE 'UTC'{% else %}CAST({{ column }} AS {% if date %}DATE{% else %}TIMESTAMP{% endif %}){% endif %} AS day
+    SELECT DISTINCT {{ label }} COLLATE POSIX AS value, {% if zoned %}{{ column }} AT TIME ZONE 'UTC'{% else %}CAST({{ column }} AS {% if date %}DATE{% else %}TIMESTAMP{% endif %}){% endif %} AS day
     FROM {{ source }}
     WHERE {{ column }} IS NOT NULL
 )

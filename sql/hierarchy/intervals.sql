@@ -12,7 +12,7 @@ SELECT
     row_number() OVER (ORDER BY number ASC NULLS LAST) AS place
 FROM (
     SELECT DISTINCT
-        CAST({{ column }} AS VARCHAR) COLLATE POSIX AS value,
+        {{ label }} COLLATE POSIX AS value,
         {{ column }}::{% if integer %}HUGEINT{% else %}DOUBLE{% endif %} AS number
     FROM {{ source }}
     WHERE {{ column }} IS NOT NULL

@@ -14,5 +14,5 @@ FROM (
             ),
             [value]
         ) AS labels
-    FROM (SELECT DISTINCT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS value FROM {{ source }} WHERE {{ column }} IS NOT NULL)
+    FROM (SELECT DISTINCT {{ label }} COLLATE POSIX AS value FROM {{ source }} WHERE {{ column }} IS NOT NULL)
 )

@@ -11,7 +11,7 @@ inner_labels AS (
 leaf_labels AS (SELECT DISTINCT label FROM rows WHERE label NOT IN (FROM inner_labels)),
 -- A row a value of the column: how many records have it.
 found AS (
-    SELECT CAST({{ column }} AS VARCHAR) COLLATE POSIX AS value, count(*) AS records
+    SELECT {{ label }} COLLATE POSIX AS value, count(*) AS records
     FROM {{ source }}
     WHERE {{ column }} IS NOT NULL
     GROUP BY 1

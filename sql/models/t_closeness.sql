@@ -1,5 +1,6 @@
 {#- t-closeness: the earth mover's distance of a class from the whole table (Li et al. 2007). A sensitive
     NULL is a category of its own. -#}
+{%- import 'functions/form.sql' as form -%}
 {% macro measure(name, of, settings) %}
 {% if name == 'equal' %}{{ equal(of) }}
 {% elif name == 'ordered' %}{{ ordered(of, of.places) }}
@@ -12,7 +13,7 @@
 {% elif leaves %}
 SELECT o.value, row_number() OVER (ORDER BY l.place ASC NULLS LAST) AS place
 FROM {{ overall }} AS o
-LEFT JOIN {{ leaves }} AS l ON l.label = CAST(o.value AS VARCHAR) COLLATE POSIX
+LEFT JOIN {{ leaves }} AS l ON l.label = ({{ form.label_of(sql('o.value')) }}) COLLATE POSIX
 {% else %}
 SELECT value, row_number() OVER (ORDER BY value ASC NULLS LAST) AS place FROM {{ overall }}
 {% endif %}
@@ -67,7 +68,7 @@ WITH RECURSIVE leaf AS (
 line AS (
     SELECT o.value, l.node, l.parent, 0 AS steps
     FROM {{ overall }} AS o
-    JOIN leaf AS l ON l.label = CAST(o.value AS VARCHAR) COLLATE POSIX
+    JOIN leaf AS l ON l.label = ({{ form.label_of(sql('o.value')) }}) COLLATE POSIX
     UNION ALL
     SELECT c.value, r.node, r.parent, c.steps + 1
     FROM line AS c

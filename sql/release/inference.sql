@@ -2,6 +2,7 @@
     values: for the custodian, before anything is released.
     Two sets are compared for a value v of an unchanged column and a class that publishes v: the original values that lie
     within what the class publishes, and those of them that records with v have anywhere in the table. -#}
+{%- import 'functions/form.sql' as form -%}
 {%- from 'release/part/number.sql' import width, interval_text with context -%}
 {% include 'release/part/path.sql' %}
 {% for q in quasi %}
@@ -132,7 +133,7 @@ FROM (
     {% for q in quasi %}
     UNION ALL
     SELECT
-        h.class_id, {{ u.label }}, c.value::VARCHAR, h.size, {{ q.label }}, s.published, x.narrowed, x.covered, x.remaining
+        h.class_id, {{ u.label }}, {{ form.label_of(sql('c.value')) }}, h.size, {{ q.label }}, s.published, x.narrowed, x.covered, x.remaining
     FROM {{ 'classes'|of(u) }} AS h
     JOIN {{ 'common values'|of(u) }} AS c ON c.vid = h.vid
     {% if q.is_number %}

@@ -335,3 +335,40 @@ def test_random_texts_have_ends_only_if_they_are_a_form(con: Any) -> None:
         match = form.fullmatch(s)
         first = next((NUMBER.match(s.lstrip("[>=")) for _ in [0] if match), None)
         assert found[s] == (None if first is None else float(first[0])), s
+
+
+INSTANT = "TIMESTAMPTZ '2020-02-28 23:30:00+00'"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata"])
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (f"covers('2020-02-28 23:30:00', {INSTANT})", True),
+        (f"covers('[2020-02-28 20:00:00, 2020-02-28 23:30:00]', {INSTANT})", True),
+        (f"covers('[2020-02-28 20:00:00, 2020-02-28 23:00:00]', {INSTANT})", False),
+        (f"covers('2020-02-28', {INSTANT})", True),
+        (f"covers('2020-02-29', {INSTANT})", False),
+        (f"covers('2020-02', {INSTANT})", True),
+        (f"covers('2020-03', {INSTANT})", False),
+        (f"covers('>=2020-03-01', {INSTANT})", False),
+        (f"covers('2020-02-28 23:30:00+00', {INSTANT})", True),
+        (f"covers('2020-02-29 05:00:00+05:30', {INSTANT})", True),
+        (f"covers('2020-02-28 *********+00', {INSTANT})", False),
+        (f"covers('2020-02-28 ***********', {INSTANT})", True),
+        (f"covers('*', {INSTANT})", True),
+        ("covers('infinity', TIMESTAMPTZ 'infinity')", True),
+        (f"covers({INSTANT}, {INSTANT})", True),
+        (f"share_within('2020-02-28', {INSTANT}, {INSTANT} + INTERVAL 1 DAY)", 1 / 48),
+        (f"share_within({INSTANT}, {INSTANT}, {INSTANT})", 1.0),
+        (f"lower_date_of({INSTANT})", datetime(2020, 2, 28, 23, 30)),
+        (f"upper_date_of({INSTANT})", datetime(2020, 2, 28, 23, 30)),
+        (f"lower_of({INSTANT}::VARCHAR)", None),
+    ],
+)
+def test_instants_are_read_in_utc_in_every_time_zone(con: Any, zone: str, expression: str, expected: object) -> None:
+    con.execute(f"SET TimeZone = '{zone}'")
+    try:
+        assert con.execute(f"SELECT {expression}").fetchall() == [(expected,)]
+    finally:
+        con.execute("RESET TimeZone")

@@ -11,6 +11,7 @@ import pytest
 from support.scale import some
 
 import dbanon
+from dbanon.functions.registry import table_functions
 from dbanon.sqltext import resources
 
 MEANING = {
@@ -258,6 +259,199 @@ def test_no_setting_changes_a_materialized_release_its_certificate_or_its_file(t
         (tmp_path / name).mkdir()
         found.append(told(tmp_path / name, {n: v for n, v in settings.items() if n != "preserve_identifier_case"}))
     assert found[0] == found[1]
+
+
+# --- time zones --------------------------------------------------------------------------------------------
+
+VISITS = """
+CREATE TABLE visits AS SELECT
+    i // 2 AS pid, 20 + i % 9 AS age, i % 3 AS severity,
+    TIMESTAMPTZ '2020-02-28 20:30:00+00' + INTERVAL (i % 7) HOUR AS seen,
+    TIMESTAMPTZ '2020-02-28 22:00:00+00' + INTERVAL (i * 3 % 5) HOUR AS taken,
+    TIMESTAMPTZ '2020-03-01 01:00:00+00' - INTERVAL (i * 5 % 4) HOUR AS onset,
+    TIMESTAMPTZ '2020-01-01 00:30:00+00' AS booked
+FROM range(48) AS r (i)
+"""
+"""Instants as quasi-identifiers, with and without a hierarchy, as sensitive and as other values. Each column has values
+of two days in one of the zones, of one day in another."""
+
+ZONES = ("UTC", "America/New_York", "Asia/Kolkata")
+COLUMNS = "qi := ['seen', 'taken'], sensitive := ['onset'], hierarchies := {'taken': 'taken'}"
+CALL = f"('visits', k := 3, {COLUMNS}, grid := {{'seen': 'none'}})"
+PAIR = f"('safe', source := 'visits', {COLUMNS}"
+MEASURED = "('safe', qi := ['seen', 'taken'], sensitive := ['onset']"
+ZONED: dict[str, tuple[str, ...]] = {
+    "anonymize": (
+        f"FROM anonymize{CALL}",
+        "FROM kacpc('kept', k := 3)",
+        "FROM kacpc('visits', k := 3, qi := ['seen'], other := ['booked'], sensitive := ['onset'])",
+        "FROM kacpc('visits', k := 3, qi := ['seen'], top := {'seen': '2020-02-28 23:00'}, grid := {'seen': 'none'})",
+        "FROM kacpc('visits', k := 3, qi := ['seen', 'taken'], hierarchies := {'taken': 'taken'}, "
+        "missing := {'taken': '2020-02-28 22:00:00', 'seen': '2020-02-28 20:30:00'})",
+        "FROM castle('visits', k := 3, delta := 20, order_by := 'age', " + COLUMNS + ")",
+    ),
+    "anonymize_classes": (f"FROM anonymize_classes{CALL}",),
+    "anonymize_metrics": (
+        f"FROM anonymize_metrics{CALL}",
+        "FROM kacpc_metrics('visits', k := 3, t := 0.9, emd := 'hierarchical', qi := ['age'], sensitive := ['onset'], "
+        "hierarchies := {'onset': 'onset'})",
+        "FROM kacpc_metrics('visits', k := 13, qi := ['seen'], sensitive := ['onset'])",
+        "FROM kacpc_metrics('visits', k := 3, qi := ['age'], sensitive := ['onset'], person := 'seen')",
+        "FROM fads_metrics('visits', k := 3, delta := 20, order_by := 'age', " + COLUMNS + ")",
+    ),
+    "inference": (f"FROM inference{CALL}",),
+    "explain_release": (f"FROM explain_release('mondrian', 'visits', k := 3, {COLUMNS})",),
+    "explain_step": (f"FROM explain_step('mondrian', 'visits', 'gate', k := 3, {COLUMNS})",),
+    "policy_problems": ("FROM policy_problems()",),
+    "profile": ("FROM profile('visits')", "FROM profile('kept')"),
+    "policy_review": ("FROM policy_review('kept')",),
+    "hierarchy_flat": ("FROM hierarchy_flat('d', 'visits', 'taken')",),
+    "hierarchy_prefix": ("FROM hierarchy_prefix('d', 'visits', 'taken', keep := [13, 10])",),
+    "hierarchy_dates": ("FROM hierarchy_dates('d', 'visits', 'taken', levels := ['day', 'month'])",),
+    "hierarchy_arx": ("FROM hierarchy_arx('taken')",),
+    "hierarchies": ("FROM hierarchies()",),
+    "hierarchy_problems": ("FROM hierarchy_problems()",),
+    "uncovered": ("FROM uncovered('visits', 'seen', hierarchy := 'taken')", "FROM uncovered('visits', 'seen')"),
+    "k_anonymity": ("FROM k_anonymity('safe', qi := ['seen', 'taken'])", "FROM k_anonymity('visits', qi := ['seen'])"),
+    **{
+        name: (f"FROM {name}{MEASURED})", f"FROM {name}('visits', qi := ['taken'], sensitive := ['onset'])")
+        for name in ("l_diversity", "alpha_k", "p_sensitive", "beta_likeness", "delta_disclosure", "anonymity")
+    },
+    "t_closeness": (
+        f"FROM t_closeness{MEASURED})",
+        f"FROM t_closeness{MEASURED}, emd := 'hierarchical', hierarchies := {{'onset': 'onset'}})",
+    ),
+    "attack": (
+        *(
+            f"FROM attack{PAIR}, kind := '{kind}')"
+            for kind in ("homogeneity", "skewness", "background", "majority", "prediction", "reconstruction")
+        ),
+        *(f"FROM attack{PAIR}, kind := '{kind}')" for kind in ("downcoding", "refinement")),
+        f"FROM attack{PAIR}, kind := 'linkage', register := 'visits')",
+        f"FROM attack{PAIR}, kind := 'minimality', l := 2)",
+        "FROM attack('safe', source := 'visits', kind := 'similarity', qi := ['seen'], sensitive := ['onset'], "
+        "hierarchies := {'onset': 'onset'})",
+    ),
+    "attack_summary": (f"FROM attack_summary{PAIR}, kind := 'homogeneity')",),
+    "choose": (f"FROM choose('visits', k := [3], {COLUMNS})",),
+    "compare": (f"SELECT * EXCLUDE (seconds) FROM compare('visits', algorithms := ['mondrian'], k := [3], {COLUMNS})",),
+    "influence": (
+        "FROM influence('visits', qi := ['seen', 'taken', 'age'], sensitive := ['onset'], "
+        "hierarchies := {'taken': 'taken'})",
+    ),
+    "ml_utility": (
+        "FROM ml_utility('safe', source := 'visits', qi := ['seen', 'taken'], hierarchies := {'taken': 'taken'}, "
+        "target := 'onset')",
+    ),
+    "query_error": (
+        "FROM query_error('safe', source := 'visits', qi := ['seen', 'taken'], hierarchies := {'taken': 'taken'})",
+    ),
+    "risk": (f"FROM risk{PAIR})",),
+    "reidentification": ("FROM reidentification('safe', qi := ['seen', 'taken'])",),
+    "uniqueness": ("FROM uniqueness('safe', qi := ['seen', 'taken'])",),
+    "disclosure": (f"FROM disclosure{MEASURED})",),
+    "exposure": (f"FROM exposure{MEASURED})",),
+    **{
+        name: (
+            f"FROM {name}('safe', source := 'visits', qi := ['seen', 'taken'], hierarchies := {{'taken': 'taken'}})",
+        )
+        for name in ("distortion", "infeasible_classes")
+    },
+    "certificate": ("FROM certificate('held')",),
+    "release_status": ("FROM release_status()",),
+    "delta_problems": ("FROM delta_problems('held')",),
+    "composition": ("FROM composition('held', 'held')",),
+    "releases": ("SELECT * EXCLUDE (released_at) FROM releases()",),
+    "report": ("SELECT regexp_replace(html, '<time.*?</time>', '', 'g') FROM report('held') AS r (html)",),
+    "covers": (
+        "SELECT seen, covers('[2020-02-28 20:30:00, 2020-02-28 23:30:00]', seen), covers('2020-02-29', seen), "
+        "covers('2020-02-28 (day)', taken, 'taken'), covers('2020-02-28 22:00:00+00', taken), covers(seen, taken) "
+        "FROM visits ORDER BY ALL",
+    ),
+    "share_within": (
+        "SELECT share_within('2020-02-28', seen, onset), share_within(seen, taken, onset) FROM visits ORDER BY ALL",
+    ),
+    "ends": (
+        "SELECT lower_date_of(seen), upper_date_of(seen), midpoint_date(seen), lower_of(seen::VARCHAR) "
+        "FROM visits ORDER BY ALL",
+    ),
+}
+"""Statements by the function that they try."""
+
+WITHOUT_INSTANTS = {
+    "algorithms", "foreign_databases", "policy_from_labels", "hierarchy_intervals", "hierarchy_file",
+    "hierarchy_shipped", "stream_status",
+}  # fmt: skip
+"""Functions that read no instant: lists, files, numbers, other databases; streaming views are in test_streaming.py."""
+
+
+@pytest.fixture(scope="module")
+def visits() -> Any:
+    con = dbanon.attach(duckdb.connect())
+    con.execute(f"SET TimeZone = 'UTC'; {VISITS}; CREATE TABLE kept AS FROM visits")
+    for column in ("taken", "onset"):
+        con.execute(
+            f"INSERT INTO dbanon.hierarchy FROM hierarchy_dates('{column}', 'visits', '{column}', levels := ['day'])"
+        )
+    con.execute(f"CREATE TABLE safe AS FROM mondrian('visits', k := 3, l := 2, {COLUMNS}, grid := {{'seen': 'none'}})")
+    dbanon.declare(
+        con, "kept", pid="person", seen="quasi", taken={"role": "quasi", "hierarchy": "taken"}, onset="sensitive",
+        booked="other",
+    )  # fmt: skip
+    dbanon.materialize(con, "held", "mondrian", "kept", k=2)
+    yield con
+    con.close()
+
+
+def in_zone(con: Any, zone: str, queries: tuple[str, ...]) -> list[Any]:
+    dbanon.clear_cache(con)
+    con.execute(f"SET TimeZone = '{zone}'")
+    return [con.execute(query).fetchall() for query in queries]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("function", ZONED)
+def test_functions_answer_the_same_in_every_time_zone(visits: Any, function: str) -> None:
+    expected = in_zone(visits, "UTC", ZONED[function])
+    for zone in ZONES[1:]:
+        assert in_zone(visits, zone, ZONED[function]) == expected, zone
+
+
+def test_every_table_function_is_tried_in_time_zones() -> None:
+    functions = table_functions().values()
+    systems = {function.algorithm for function in functions} | {function.system for function in functions}
+    own = {f.name for f in functions if not any(f.name == s or f.name.startswith(f"{s}_") for s in systems if s)}
+    assert own - ZONED.keys() - WITHOUT_INSTANTS == set(), "does it read instants? Try it above, or say why not"
+
+
+@pytest.mark.parametrize("builder", ["flat", "prefix", "dates"])
+def test_hierarchy_of_instants_fits_in_another_zone(builder: str) -> None:
+    con = dbanon.attach(duckdb.connect())
+    con.execute(f"SET TimeZone = 'Asia/Kolkata'; {VISITS}")
+    con.execute("INSERT INTO visits (pid, seen, taken) VALUES (99, NULL, NULL)")
+    con.execute(f"INSERT INTO dbanon.hierarchy FROM hierarchy_{builder}('h', 'visits', 'taken')")
+    released = []
+    for zone in ZONES:
+        con.execute(f"SET TimeZone = '{zone}'")
+        assert con.execute("FROM uncovered('visits', 'taken', hierarchy := 'h')").fetchall() == []
+        released.append(
+            con.execute("FROM kacpc('visits', k := 3, qi := ['taken'], hierarchies := {'taken': 'h'})").fetchall()
+        )
+    assert released[0] == released[1] == released[2]
+    con.close()
+
+
+@pytest.mark.parametrize(("zone", "is_named"), [("Asia/Kolkata", True), ("UTC", False), ("America/New_York", False)])
+def test_hierarchy_written_in_another_zone_is_named_in_that_zone(zone: str, is_named: bool) -> None:
+    con = dbanon.attach(duckdb.connect())
+    con.execute(f"SET TimeZone = 'Asia/Kolkata'; {VISITS}")
+    rows = "SELECT 'h' AS name, * FROM (VALUES ('*', NULL, '*', 0)) UNION ALL SELECT DISTINCT 'h', "
+    con.execute(f"INSERT INTO dbanon.hierarchy {rows} taken::VARCHAR, '*', taken::VARCHAR, 1 FROM visits")
+    con.execute(f"SET TimeZone = '{zone}'")
+    with pytest.raises(duckdb.Error, match="5 distinct values are missing from hierarchy 'h'") as raised:
+        con.execute("FROM kacpc('visits', k := 3, qi := ['taken'], hierarchies := {'taken': 'h'})")
+    assert ("looked up in UTC" in str(raised.value)) == is_named
+    con.close()
 
 
 # --- order -------------------------------------------------------------------------------------------------

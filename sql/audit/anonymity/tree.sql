@@ -1,6 +1,7 @@
 {#- The hierarchy of a sensitive column s.i: rows_i (node, parent, label, ord) as stored; node_i every node that the root
     reaches, its place in preorder; leaf_i the leaf of each value. -#}
 {%- from 'release/part/preorder.sql' import walk -%}
+{%- import 'functions/form.sql' as form -%}
 {% macro tree(s) %}
 {{ walk(s) }}
 -- A row a node of the hierarchy: its place in preorder.
@@ -12,7 +13,7 @@
 {{ 'leaf'|of(s) }} AS MATERIALIZED (
     SELECT o.value, count(n.node) AS hits, min(n.place) AS place
     FROM {{ 'overall'|of(s) }} AS o
-    LEFT JOIN {{ 'node'|of(s) }} AS n ON n.is_leaf AND n.label = CAST(o.value AS VARCHAR) COLLATE POSIX
+    LEFT JOIN {{ 'node'|of(s) }} AS n ON n.is_leaf AND n.label = ({{ form.label_of(sql('o.value')) }}) COLLATE POSIX
     WHERE o.value IS NOT NULL
     GROUP BY o.value
 ),

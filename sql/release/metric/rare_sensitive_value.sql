@@ -4,9 +4,10 @@
 -- place: 170
 -- needs: sensitive
 -- of: classes, noise
+{%- import 'functions/form.sql' as form -%}
 {% for u in unchanged if u.is_sensitive %}
 FROM (
-    SELECT {{ u.label }} || '=' || coalesce(value::VARCHAR, 'NULL') AS detail, size AS value
+    SELECT {{ u.label }} || '=' || coalesce({{ form.label_of(sql('value')) }}, 'NULL') AS detail, size AS value
     FROM {{ 'overall'|of(u) }}
     WHERE size < {{ k }}
     ORDER BY size ASC, detail ASC

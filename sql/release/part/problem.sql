@@ -33,6 +33,13 @@ tree_problem AS (
             {% if not escape and not q.is_sensitive %}
             WHEN reserved > 0 THEN {{ q.say.reserved }}
             {% endif %}
+            {% if q.is_zoned and q.rows and not q.is_sensitive %}
+            WHEN uncovered > 0 AND EXISTS (
+                FROM (SELECT DISTINCT q{{ q.i }} AS value FROM tuples WHERE q{{ q.i }} IS NOT NULL) AS instants
+                WHERE TRY_CAST(value AS TIMESTAMPTZ)::VARCHAR <> value
+                    AND TRY_CAST(value AS TIMESTAMPTZ)::VARCHAR IN (SELECT label FROM ({{ q.rows }}) AS stored)
+            ) THEN {{ q.say.other_zone }}
+            {% endif %}
             WHEN uncovered > 0 THEN {{ q.say.uncovered }}
             WHEN ambiguous > 0 THEN {{ q.say.ambiguous }}
             {% if escape %}
