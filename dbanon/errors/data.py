@@ -196,7 +196,7 @@ class NoValues(DbanonError):
 class NullsRefused(DbanonError):
     """nulls := 'error' met a NULL. Streams cannot drop rows with a NULL (`is_stream`)."""
 
-    def __init__(self, function: str, table: str, column: str, count: object, *, is_stream: bool = False) -> None:
+    def __init__(self, function: str, table: str, column: str, count: object, is_stream: bool = False) -> None:
         other = "a view without these rows" if is_stream else "nulls = 'drop'"
         super().__init__(
             f"{function}: {table}.{column} is NULL in {count} rows and nulls = 'error' was asked for. "
