@@ -16,7 +16,7 @@ RULES = {
     "session": "", "vocabulary": "", "sqltext": "jinja2", "errors": "", "files": "", "pseudonym": "", "source": "",
     "kernels": "numba numpy", "space": "numpy", "functions": "", "models": "numpy", "hierarchy": "", "policy": "",
     "learn": "numpy sklearn", "cluster": "numpy", "stream": "numpy", "release": "", "engine": "duckdb numpy pyarrow",
-    "views": "duckdb",
+    "views": "duckdb numpy",
     "audit": "", "client": "duckdb ibis numpy pandas polars pyarrow", "plots": "matplotlib",
     "reports": "duckdb jinja2", "spark": "duckdb numpy pyarrow pyspark", "serve": "duckdb pyarrow",
     "alchemy": "alembic duckdb duckdb_sqlalchemy sqlalchemy",

@@ -47,6 +47,12 @@ _COMPOSITION = click.option(
 @click.option("--key", multiple=True, help="Column that tells people apart; several times for several columns.")
 @_COMPOSITION
 @click.option("--allow-delta", is_flag=True, help="Publish though versions differ by too few; the ledger says so.")
+@click.option(
+    "--disjoint-from",
+    multiple=True,
+    metavar="NAME",
+    help="A release or table about other people; several times for several.",
+)
 @click.option("--replace", is_flag=True, help="Make the next version of a release with another definition.")
 @click.option("--quiet", is_flag=True, help="No review of what the first release of a name publishes, no progress.")
 @bounds
@@ -64,6 +70,7 @@ def materialize(
     key: Sequence[str],
     composition: str,
     allow_delta: bool,
+    disjoint_from: Sequence[str],
     replace: bool,
     quiet: bool,
     as_json: bool,
@@ -86,6 +93,7 @@ def materialize(
             key=list(key) or None,
             composition=composition,
             allow_delta=allow_delta,
+            disjoint_from=disjoint_from,
             replace=replace,
             progress=searched(step),
             **asked,

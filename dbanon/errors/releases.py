@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from dbanon.errors.base import DbanonError, listed, near
 from dbanon.sqltext.quote import text
@@ -252,6 +253,71 @@ class UnknownRelationError(DbanonError):
             f"{name}: it is not known whether the same people are in {shown}. These releases are not compared. Hint: "
             "read tables and files by their names in the source, and forget_release what no reader has any more; "
             "composition = 'warn' publishes with this warning, composition = 'refuse' does not."
+        )
+
+
+class Recognition(Protocol):
+    """How the people of two versions are recognised."""
+
+    @property
+    def people(self) -> int: ...
+
+    @property
+    def by_key(self) -> int: ...
+
+    @property
+    def by_spelling(self) -> int: ...
+
+    @property
+    def by_records(self) -> int | None: ...
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    @property
+    def is_comparable(self) -> bool: ...
+
+
+class PeopleNotRecognizedError(DbanonError):
+    """Versions that are probably about the same people, who are not recognised by their keys."""
+
+    outcome = "refused"
+    words = "are recognised by their keys"
+
+    def __init__(self, name: str, other: str, recognition: Recognition) -> None:
+        facts = (
+            [f"{recognition.by_key} of {recognition.people} people are recognised by their keys"]
+            if recognition.by_key
+            else []
+        )
+        facts = facts or ["nobody is recognised by a key"]
+        if recognition.by_spelling:
+            facts.append(f"{recognition.by_spelling} keys differ only by blanks, case or leading zeros")
+        if recognition.by_records is not None:
+            columns = ", ".join(recognition.columns)
+            facts.append(f"{recognition.by_records} of {recognition.people} have the same records in {columns}")
+        if recognition.is_comparable:
+            why = (
+                "These are possibly the same people; who differs is facts apart by subtracting the versions. "
+                "Hint: give people the same key in each release; or, if they are other people, say so with "
+                f"disjoint_from = ['{other.split(' ')[0]}']."
+            )
+        else:
+            why = (
+                f"An earlier version of dbanon made {other}; its hashes of values cannot be compared. Hint: refresh it "
+                "while its source is there; forget_release what nobody has any more."
+            )
+        super().__init__(f"{name}: of {other}, {'; '.join(facts)}. {why}")
+
+
+class EarlierHashesError(DbanonError):
+    """A release of which the ledger has hashes of an earlier format."""
+
+    def __init__(self, function: str, name: str) -> None:
+        super().__init__(
+            f"{function}: an earlier version of dbanon made {name}, and its hashes of records cannot be compared "
+            f"with the source as it is now. Hint: dbanon.refresh, or REFRESH MATERIALIZED ANONYMIZED VIEW {name}, "
+            "replaces them."
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, listed, near
 from dbanon.sqltext.quote import text
@@ -129,6 +129,18 @@ class UnsupportedPerson(DbanonError):
         super().__init__(
             f"{function}: {table}.{column} has the type {type_}, which cannot tell people apart. Hint: use a column "
             "of numbers, dates, times, text, booleans, enums or UUIDs, or make one in a view."
+        )
+
+
+class CollatedColumnError(DbanonError):
+    """Columns of persons or sensitive values with a collation that takes several texts for one value."""
+
+    def __init__(self, function: str, table: str, columns: Sequence[str]) -> None:
+        repaired = ", ".join(f"{column} COLLATE POSIX AS {column}" for column in columns)
+        super().__init__(
+            f"{function}: by the collation of {table}.{', '.join(columns)} texts such as 'a' and 'A' are one value, "
+            "but k and l would count each spelling. Hint: write one spelling and publish a view without the collation: "
+            f"SELECT * REPLACE ({repaired}) FROM {table}."
         )
 
 

@@ -119,6 +119,20 @@ class StreamBeside(DbanonError):
         )
 
 
+class StreamRefusedError(DbanonError):
+    """A streaming view over people of releases that were made with composition = 'refuse'."""
+
+    outcome = "refused"
+    words = "with composition = 'refuse', and a stream"
+
+    def __init__(self, name: str, releases: Iterable[str]) -> None:
+        super().__init__(
+            f"{name}: {', '.join(releases)} published the same people with composition = 'refuse', and a stream is not "
+            "held against releases. Nothing was changed. Hint: forget_release what no reader has any more, or make the "
+            "release again with composition = 'warn'."
+        )
+
+
 class UnknownStream(DbanonError):
     """No streaming view of that name."""
 

@@ -13,10 +13,11 @@ from dbanon.models.demand import Demand
 from dbanon.policy.attribute import Attribute
 from dbanon.release import made_columns
 from dbanon.release.hierarchy_messages import tree_messages
-from dbanon.release.named_column import NamedColumn
+from dbanon.release.named_column import HashedColumn
 from dbanon.release.number_column import NumberColumn, number_column
 from dbanon.release.passthrough_column import PassthroughColumn
 from dbanon.release.publication import Publication
+from dbanon.source.canonical_text import canonical_form
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.quote import Sql, identifier, joined, text
@@ -24,7 +25,7 @@ from dbanon.sqltext.template import later, message
 
 
 @dataclass(frozen=True)
-class TreeColumn(NamedColumn):
+class TreeColumn(HashedColumn):
     """A column of categories: a quasi-identifier, which is published as nodes of its tree, or a sensitive column whose
     values have an order there.
 
@@ -62,6 +63,10 @@ class TreeColumn(NamedColumn):
     def type(self) -> Sql:
         """The type in which it is compared."""
         return Sql("VARCHAR")
+
+    @property
+    def value_type(self) -> str:
+        return "VARCHAR"
 
 
 QuasiColumn = NumberColumn | TreeColumn
@@ -303,5 +308,17 @@ def person(call: Publication) -> Sql | None:
 
 def key(call: Publication) -> Sql | None:
     """The key of a record, where columns other than a person tell people apart."""
-    columns = joined(f"CAST({identifier(n)} AS VARCHAR)" for n in call.continuity.key)
-    return Sql(columns if len(call.continuity.key) == 1 else f"row({columns})") if call.continuity.key else None
+    names = call.continuity.key
+    texts = [canonical_form(call.source.columns[n]).format(value=identifier(n)) for n in names]
+    if len(texts) > 1:
+        return Sql(f"to_json([{joined(texts)}]::VARCHAR[])::VARCHAR")
+    return Sql(texts[0]) if texts else None
+
+
+def person_text(call: Publication) -> Sql | None:
+    """SQL of the canonical text of a person, read as `{value}`: the same whatever type the column has."""
+    name = call.roles.person
+    if name is None:
+        return None
+    type_ = call.source.columns[name]
+    return canonical_form("BIGINT" if type_ == "TIMESTAMP WITH TIME ZONE" else type_)

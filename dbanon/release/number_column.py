@@ -8,13 +8,13 @@ from decimal import Decimal
 from typing import ClassVar
 
 from dbanon.policy.attribute import Attribute
-from dbanon.release.named_column import NamedColumn
+from dbanon.release.named_column import HashedColumn
 from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.quote import Sql, text
 
 
 @dataclass(frozen=True)
-class NumberColumn(NamedColumn):
+class NumberColumn(HashedColumn):
     """A quasi-identifier of numbers, dates or times, which is published as intervals.
 
     `value` reads it and `type` is what it is compared in; `scale` and `wide` are the step and the widest type of
@@ -49,6 +49,10 @@ class NumberColumn(NamedColumn):
     drawn: bool
 
     is_number: ClassVar[bool] = True
+
+    @property
+    def value_type(self) -> str:
+        return str(self.type)
 
     @property
     def zero(self) -> Sql:

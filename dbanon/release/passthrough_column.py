@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dbanon.release.named_column import NamedColumn
+from dbanon.release.named_column import HashedColumn
 from dbanon.sqltext.quote import Sql
 
 _TEXT_IS_VALUE = re.compile(
@@ -19,11 +19,15 @@ _ZONED_TIME = "TIME WITH TIME ZONE"
 
 
 @dataclass(frozen=True)
-class UnchangedColumn(NamedColumn):
+class UnchangedColumn(HashedColumn):
     """What of a column that is published as it is its hashes depend on."""
 
     plain: str
     type: str
+
+    @property
+    def value_type(self) -> str:
+        return self.type
 
     @property
     def is_link(self) -> bool:

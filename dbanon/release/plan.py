@@ -47,7 +47,8 @@ class Bound:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read: `source`, or `origin` where that can be read only once, and who its records are about. Rows of a
+    """What is read: `source`, or `origin` where that can be read only once, and who its records are about
+    (`person_text` is the canonical text of a person). Rows of a
     table that can be read twice have a number of their own, unless a column has its name (`has_rowid`).
 
     `whole` is the source with those that `left_out` holds back; `keep` are records that stay in their classes, `coded`
@@ -63,6 +64,7 @@ class Reading:
     left_out: Continuity
     keep: Sql | None
     person: Sql | None
+    person_text: Sql | None
     key: Sql | None
     coded: tuple[CodedColumn, ...]
     bounds: tuple[Bound, ...]
@@ -280,7 +282,13 @@ def _reading(call: Publication, columns: Columns) -> Reading:
     person, key, source = column_views.person(call), column_views.key(call), call.source.read
     continuity, cleaning = call.continuity, call.run.cleaning
     if continuity.leaves_out:
-        who = {"person": person, "key": key, "quasi": columns.quasi, "unchanged": columns.unchanged}
+        who = {
+            "person": person,
+            "person_text": column_views.person_text(call),
+            "key": key,
+            "quasi": columns.quasi,
+            "unchanged": columns.unchanged,
+        }
         source = Sql(fill("release/part/left.sql", held=None, whole=call.source.read, left_out=continuity, **who))
     twice = call.source.is_table and not continuity.leaves_out
     return Reading(
@@ -291,6 +299,7 @@ def _reading(call: Publication, columns: Columns) -> Reading:
         left_out=continuity,
         keep=continuity.keep,
         person=person,
+        person_text=column_views.person_text(call),
         key=key,
         coded=tuple(CodedColumn(name, call.read(name)) for name in call.source.columns if call.missing.get(name)),
         bounds=tuple(Bound(q.i, *cleaning.bounds[q.plain]) for q in columns.quasi if q.plain in cleaning.bounds),

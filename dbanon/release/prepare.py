@@ -25,7 +25,7 @@ from dbanon.release import made_columns
 from dbanon.release.number_column import value_type
 from dbanon.release.publication import Cleaning, Publication, Run
 from dbanon.release.related import parameters as related
-from dbanon.source import catalog, column_types
+from dbanon.source import catalog, collations, column_types
 from dbanon.source.applicable_policy import applicable_policy
 from dbanon.source.stored_policy import Policy
 from dbanon.sqltext.quote import Sql, text
@@ -177,6 +177,8 @@ def prepared(
         ontology=ontology,
         alone=alone,
     )
+    tellers = (roles.person, *roles.sensitive, *roles.made)
+    collations.refuse_equating(name, source, [column for column in tellers if column], call.cursor)
     return Publication(
         function=name,
         algorithm=algorithm,

@@ -10,6 +10,7 @@ from dbanon.functions.example import SAFE, Example
 from dbanon.functions.table_function import TableFunction
 from dbanon.release import plan, prepare
 from dbanon.release.publication import Publication
+from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext import template
 from dbanon.sqltext.quote import Sql, qualified, text
@@ -32,6 +33,8 @@ def _state(call: Call, entry: Entry) -> dict[str, object]:
     changes: Sql | None = None
     policy_changed = hierarchy_changed = None
     try:
+        if entry.hash_format != FORMAT:
+            raise errors.EarlierHashesError("release_status", entry.shown)
         now = ledger.publication(entry, call.session, call.cursor)
         changes = _changes(entry, now)
         policy_changed = now.policy.fingerprint != entry.policy_fingerprint
@@ -74,6 +77,8 @@ def _flag(value: bool | None) -> Sql:
 def delta_problems(call: Call) -> Sql:
     """delta_problems(release): what a refresh would show of too few people."""
     entry = ledger.find(call.function.name, call.text("release"), call.cursor, call.path)
+    if entry.hash_format != FORMAT:
+        raise errors.EarlierHashesError(call.function.name, entry.shown)
     publication = ledger.publication(entry, call.session, call.cursor)
     return pending(entry, publication.continued(held=held_back(entry, call.cursor)))
 

@@ -48,7 +48,8 @@ def composed(function: str, first: Entry, second: Entry, alone: bool = False) ->
             raise errors.CompositionUnknown(function, entry.shown)
     sides = {"a": first, "b": second}
     known = {side: _sensitive(entry) for side, entry in sides.items()}
-    shared = sorted(known["a"].keys() & known["b"].keys())
+    is_comparable = first.hash_format == second.hash_format
+    shared = sorted(known["a"].keys() & known["b"].keys()) if is_comparable else []
     least = {side: _least(entry) for side, entry in sides.items()}
     return Sql(
         template.fill(

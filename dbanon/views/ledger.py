@@ -16,6 +16,7 @@ from dbanon.release import prepare
 from dbanon.release.publication import Publication
 from dbanon.session import Session
 from dbanon.source import catalog
+from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext.quote import Sql, qualified, text
 from dbanon.views import delivered, related_ledger, stream_ledger
@@ -50,6 +51,16 @@ class Entry:
     """Records that came and wait until enough have come, by the last refresh."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """What the values of each column that is made follow from; of a key its id, and the scope of its pseudonyms."""
+    hash_format: int = 1
+    """Of the hashes in the membership, see `dbanon.source.canonical_text`; 1 depends on the version of DuckDB."""
+    disjoint_from: tuple[str, ...] = ()
+    """Releases and sources that are declared to be about other people."""
+    composition_rule: str = "warn"
+    """What was asked to happen where other releases narrow its people: warn or refuse."""
+    same_people: Sql | None = None
+    """A table (their_key, person_key) of people who have other keys in the version that this one is compared with."""
+    same_values: Sql | None = None
+    """A table (their_value, value_hash) of values that are spelled otherwise there."""
 
     @property
     def keeps(self) -> bool:
@@ -75,6 +86,11 @@ class Entry:
     def counts_persons(self) -> bool:
         """Whether it counts distinct persons."""
         return bool({"person", "pseudonym"} & set(self.roles.values()))
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers, in the order of their hashes."""
+        return tuple(c for c, role in self.roles.items() if role == "quasi")
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -116,17 +132,37 @@ class Entry:
         return self._rows(" AND waiting")
 
     def _rows(self, condition: str = "") -> Sql:
-        return Sql(
-            f"(SELECT person_key, class_id, cluster_id, row_hash, value_hash, records{self._later} "
+        rows = (
+            f"(SELECT {self._person_key}, class_id, cluster_id, row_hash, value_hash, records{self._later} "
             f"FROM {qualified(self.database, SCHEMA, 'membership')} "
             f"WHERE (schema_name, release, version) = ({text(self.schema)}, {text(self.name)}, {self.version})"
             f"{condition})"
         )
+        if self.same_people is not None:
+            rows = (
+                f"(SELECT m.* REPLACE (coalesce(p.person_key, m.person_key) AS person_key) FROM {rows} AS m "
+                f"LEFT JOIN {self.same_people} AS p ON p.their_key = m.person_key)"
+            )
+        if self.same_values is not None:
+            rows = (
+                f"(SELECT m.* REPLACE (coalesce(v.value_hash, m.value_hash) AS value_hash) FROM {rows} AS m "
+                f"LEFT JOIN {self.same_values} AS v ON v.their_value = m.value_hash)"
+            )
+        return Sql(rows)
+
+    @property
+    def _person_key(self) -> str:
+        """The canonical text of who a record is about; format 1 kept what DuckDB makes of the value."""
+        if self.hash_format == FORMAT or self.person_key is None or len(self.person_key) > 1:
+            return "person_key"
+        return r"system.main.regexp_replace(person_key, '^(-?\d+)\.0+$', '\1') AS person_key"
 
     @property
     def _later(self) -> str:
         """Columns of the membership that came later."""
-        return "" if self.bases is None else ", label_hash, cells"
+        if self.bases is None:
+            return ""
+        return ", label_hash, cells" + (", quasi_cells" if self.hash_format == FORMAT else "")
 
 
 def entries(cursor: Cursor, database: str, where: str = "true", values: Sequence[object] = ()) -> list[Entry]:
@@ -164,6 +200,9 @@ def _entry(database: str, row: Mapping[str, Any]) -> Entry:
         options,
         row.get("waiting") or 0,
         dict(row.get("keys") or {}),
+        row.get("hash_format") or 1,
+        tuple(row.get("disjoint_from") or ()),
+        row.get("composition_rule") or "warn",
     )
 
 

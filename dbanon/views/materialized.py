@@ -19,18 +19,21 @@ from dbanon.release import made_columns, plan, prepare, timed_search
 from dbanon.release.publication import Publication
 from dbanon.release.related import parameters as several
 from dbanon.source import catalog, foreign
+from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import argument, identifier, qualified, text
 from dbanon.views import (
     changes,
     delivered,
     delivery,
+    disjoint_sources,
     erasure,
     first_release,
     holding,
     ledger,
     place,
     publishing_turn,
+    rehash,
     related,
     related_ledger,
     related_release,
@@ -53,6 +56,7 @@ def materialize(
     composition: str = "warn",
     allow_delta: bool = False,
     replace: bool = False,
+    disjoint_from: str | Sequence[str] = (),
     progress: Callable[[float, float], None] | None = None,
     **parameters: Any,
 ) -> Release:
@@ -66,7 +70,8 @@ def materialize(
     the moves that were made; `progress` is called with the shares of the search that is done and of the loss that is
     gone. The release stands in the database of its source, under a `name` in PostgreSQL also there once it is in the
     ledger (NotDelivered). With `entity` or `children`, whose `key` it takes, it makes all tables of such a release,
-    once. What is committed counts: an open transaction of the connection is refused.
+    once. `disjoint_from` names releases, or tables, that are about other people: nothing is compared with these, and
+    the ledger keeps the declaration. What is committed counts: an open transaction of the connection is refused.
     """
     transactions.check_no_transaction("materialize", connection)
     place.check_word("materialize", "composition", composition, ("warn", "refuse"))
@@ -89,6 +94,7 @@ def materialize(
                 raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
             place.check_writable(cursor, "materialize", target[0])
             columns = _key_columns(publication, key) or prepare.unique_key(publication, cursor)
+            rehash.rehash(current, cursor, target[0])
             earlier = ledger.entries(cursor, target[0], "schema_name = ? AND lower(name) = lower(?)", target[1:])
             published = [e for e in earlier if e.status == "published"]
             to = later.toward(target, there, is_new=not published, replace=replace)
@@ -103,6 +109,8 @@ def materialize(
             call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}
             version, how = max((e.version for e in earlier), default=0) + 1, "recluster" if published else "first"
             entry = _entry(target, call, publication, columns, version, how, cursor)
+            others = [disjoint_from] if isinstance(disjoint_from, str) else disjoint_from
+            entry = replace_(entry, disjoint_from=disjoint_sources.declared(cursor, entry, others, earlier))
             making = replace_(making, to=to)
             if not published:
                 return _first(cursor, entry, publication, name, making)
@@ -141,8 +149,9 @@ def refresh(
         here = place.current(connection)
         database = _published("refresh", name, cursor, here).database
         with publishing_turn.publishing_turn(current, "refresh", name, database):
+            place.check_writable(cursor, "refresh", database)
+            rehash.rehash(current, cursor, database)
             old = _published("refresh", name, cursor, here)
-            place.check_writable(cursor, "refresh", old.database)
             to = later.known((old.database, old.schema, old.name), delivered.alias(name, cursor, here[0]))
             publication = ledger.publication(old, current, cursor)
             if if_stale and changes.is_fresh(old, publication, cursor):
@@ -155,6 +164,7 @@ def _refreshed(cursor: Any, old: Entry, publication: Publication, how: str, maki
     """Make the next version of a release from the publication of its source as it is now."""
     target = (old.database, old.schema, old.name)
     entry = _entry(target, old.call, publication, old.person_key, old.version + 1, how, cursor)
+    entry = replace_(entry, disjoint_from=old.disjoint_from)
     if entry.keeps or making.erase:
         changes.check_roles(old, publication)
     publication = prepare.keyed(publication, old.person_key).continued(held=changes.held_back(old, cursor))
@@ -356,6 +366,7 @@ def _entry(
         bases=related.bases(publication.source, cursor),
         options=publication.options,
         keys=made_columns.keyed(publication.made),
+        hash_format=FORMAT,
     )
 
 

@@ -62,8 +62,15 @@ def apart(
     for group in _groups(entry, others):
         if refined and not group.known:
             continue
-        found += _judged(cursor, entry, publication, group, refined, moved)
+        sets = _judged(cursor, entry, publication, group, refined, moved)
+        found += _not_covered(sets, found) if group.is_by_people else sets
     return found
+
+
+def _not_covered(sets: Sequence[Apart], earlier: Sequence[Apart]) -> list[Apart]:
+    """Return the sets of versions with which none was found before: the others are seldom of other people."""
+    pairs = {(a.kind, a.is_new, o.place) for a in earlier for o in a.others}
+    return [a for a in sets if not all((a.kind, a.is_new, o.place) in pairs for o in a.others)]
 
 
 def came_back(
@@ -134,12 +141,16 @@ class _Group:
     known: bool
     exact: bool
 
+    @property
+    def is_by_people(self) -> bool:
+        """Whether only the people are compared, whatever is published of them."""
+        return self.known and not self.columns
+
 
 def _groups(entry: Entry, others: Sequence[Entry]) -> Iterator[_Group]:
     known = [o for o in others if comparable(entry, o)]
     yield from _by_columns(entry, known, Sql("person_key"), True)
-    elsewhere = [o for o in known if o.call["source"] != entry.call["source"] or not same_values(entry, o)]
-    if elsewhere and entry.values:  # another view may publish something else under the same name
+    if known and entry.values:  # values may be spelled otherwise, and another view may call something else the same
         yield _Group(Sql("person_key"), (), tuple(known), True, False)
     unknown = [o for o in others if not comparable(entry, o)]
     # Records that are alike in all that counts can be taken for the same.
@@ -148,12 +159,13 @@ def _groups(entry: Entry, others: Sequence[Entry]) -> Iterator[_Group]:
         for o in unknown
         if not (entry.person_key or o.person_key)
         and o.call["source"] == entry.call["source"]
+        and o.hash_format == entry.hash_format
         and ledger.same_roles(o, entry.roles)
         and same_values(entry, o)
     ]
     if alike:
         yield _Group(Sql("row_hash::VARCHAR"), entry.values, tuple(alike), False, True)
-    rest = [o for o in unknown if o not in alike]
+    rest = [o for o in unknown if o not in alike and o.hash_format == entry.hash_format]
     yield from (g for g in _by_columns(entry, rest, Sql("NULL::VARCHAR"), False) if g.columns)
 
 
@@ -170,12 +182,13 @@ def _by_columns(entry: Entry, others: Sequence[Entry], who: Sql, known: bool) ->
 
 def same_values(entry: Entry, other: Entry) -> bool:
     """Whether both publish the same columns, in which equal values are equal."""
-    return other.values == entry.values and all(entry.alike(other, c) for c in entry.values)
+    same_format = other.hash_format == entry.hash_format or not entry.values
+    return same_format and other.values == entry.values and all(entry.alike(other, c) for c in entry.values)
 
 
 def _shared(entry: Entry, other: Entry) -> tuple[str, ...]:
     """The columns that both publish as they are; none where the ledger has no hashes of single columns."""
-    theirs = {c.lower() for c in other.values} if other.bases is not None else set()
+    theirs = {c.lower() for c in other.values} if other.hash_format == entry.hash_format else set()
     return tuple(c for c in entry.values if c.lower() in theirs and entry.alike(other, c))
 
 

@@ -30,7 +30,8 @@ DROP_STREAM = "DROP STREAMING ANONYMIZED VIEW"
 
 FORMS = {
     CREATE: "CREATE [OR REPLACE] MATERIALIZED ANONYMIZED VIEW [IF NOT EXISTS] name [KEY (column, ...)] "
-    "[WITH (composition = 'refuse', allow_delta = true)] AS SELECT * FROM kacpc('table', k = 10)",
+    "[WITH (composition = 'refuse', allow_delta = true, disjoint_from = ['other'])] "
+    "AS SELECT * FROM kacpc('table', k = 10)",
     REFRESH: "REFRESH MATERIALIZED ANONYMIZED VIEW name "
     "[WITH (refresh = 'hold', allow_delta = true, if_stale = true, erase = true, composition = 'refuse')]",
     DROP: "DROP MATERIALIZED ANONYMIZED VIEW [IF EXISTS] name",
@@ -42,11 +43,12 @@ FORMS = {
 """What is accepted, by statement."""
 
 _OPTIONS = {
-    CREATE: ("composition", "allow_delta"),
+    CREATE: ("composition", "allow_delta", "disjoint_from"),
     REFRESH: ("refresh", "allow_delta", "composition", "if_stale", "erase"),
     REFRESH_STREAM: ("flush", "pruned"),
 }
 _FLAGS = ("allow_delta", "if_stale", "erase", "flush", "pruned")
+_LISTS = ("disjoint_from",)
 _CREATES = (CREATE, CREATE_STREAM)
 _CONDITIONS = dict.fromkeys(_CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((DROP, DROP_STREAM), ("IF", "EXISTS"))
 
@@ -105,7 +107,7 @@ class View:
 
     statement: str
     name: tuple[str, ...]
-    options: Mapping[str, str | bool]
+    options: Mapping[str, str | bool | tuple[str, ...]]
     key: tuple[str, ...] | None = None
     replace: bool = False
     exists: bool = False
@@ -173,7 +175,7 @@ class _Reader:
         exists = bool(condition) and not replace and self.took(*condition)
         name = self.name()
         key = self.columns() if self.statement == CREATE and self.took("KEY") else None
-        options: dict[str, str | bool] = {}
+        options: dict[str, str | bool | tuple[str, ...]] = {}
         if self.statement in _OPTIONS and self.took("WITH"):
             options = self.options()
         query = ""
@@ -240,10 +242,27 @@ class _Reader:
         self.expect(")")
         return tuple(found)
 
-    def options(self) -> dict[str, str | bool]:
-        """(name = value, ...): texts, words, true and false."""
+    def texts(self) -> tuple[str, ...]:
+        """['text', ...], or one text."""
+        if not self.took("["):
+            return (self.text(),)
+        found: list[str] = []
+        while not self.took("]"):
+            found.append(self.text())
+            if self.peek() != "]":
+                self.expect(",")
+        return tuple(found)
+
+    def text(self) -> str:
+        """'text'"""
+        if not self.peek().startswith("'"):
+            raise self.unreadable("a text such as 'other' or a list of texts")
+        return self.next()[1:-1].replace("''", "'")
+
+    def options(self) -> dict[str, str | bool | tuple[str, ...]]:
+        """(name = value, ...): texts, words, true and false, and lists of texts."""
         known = _OPTIONS[self.statement]
-        found: dict[str, str | bool] = {}
+        found: dict[str, str | bool | tuple[str, ...]] = {}
         self.expect("(")
         while True:
             if not _NAME.fullmatch(self.peek()):
@@ -254,6 +273,11 @@ class _Reader:
             if name in found:
                 raise errors.RepeatedArgument(self.statement, name)
             self.expect("=")
+            if name in _LISTS:
+                found[name] = self.texts()
+                if not self.took(","):
+                    break
+                continue
             value = self.peek()
             if not re.fullmatch(r"'.*'|\w+", value, re.DOTALL):
                 raise self.unreadable("a value such as 'refuse' or true")

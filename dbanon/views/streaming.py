@@ -196,8 +196,15 @@ def _check_roles(grows: Grows, now: Mapping[str, str]) -> None:
 
 
 def _warn_of_others(cursor: Any, grows: Grows) -> None:
-    """DisclosureWarning where the same tables were published otherwise."""
-    others = [e.named for e in related.releases_beside(grows, cursor)]
+    """Warn where the same tables were published otherwise.
+
+    Raises:
+        StreamRefusedError: They were published with composition = 'refuse'.
+    """
+    releases = related.releases_beside(grows, cursor)
+    if refusing := [e.named for e in releases if e.composition_rule == "refuse"]:
+        raise errors.StreamRefusedError(grows.shown, refusing)
+    others = [e.named for e in releases]
     others += [e.shown for e in related.streams_beside(grows, cursor)]
     if others:
         warned.warn(

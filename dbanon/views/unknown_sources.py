@@ -16,6 +16,7 @@ from dbanon.source import catalog, foreign
 from dbanon.source.file_identity import CONTENT
 from dbanon.sqltext import names
 from dbanon.views import ledger, related, related_ledger, stream_ledger, warned
+from dbanon.views.disjoint_sources import without_disjoint
 from dbanon.views.ledger import Entry
 from dbanon.views.related import Base
 from dbanon.views.related_ledger import RelatedRelease
@@ -45,7 +46,7 @@ def unknown_relations(cursor: Any, new: Published, composition: str, compared: S
     existing: set[Base] | None = None
     found: dict[str, str] = {}
     for other in _all_published(cursor):
-        is_compared = isinstance(other, Entry) and other.place in known
+        is_compared = isinstance(other, Entry) and (other.place in known or _is_disjoint(new, other))
         if other.shown in found or is_compared or places & _places(other):
             continue
         if why := own or _unknown_bases(other):
@@ -57,6 +58,10 @@ def unknown_relations(cursor: Any, new: Published, composition: str, compared: S
     if found and composition == "refuse":
         raise errors.UnknownRelationError(new.shown, found)
     return found
+
+
+def _is_disjoint(new: Published, other: Entry) -> bool:
+    return isinstance(new, Entry) and not without_disjoint(new, [other])
 
 
 def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import platform
@@ -11,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from typing import Any
+
+import duckdb
 
 from dbanon import __version__, errors
 from dbanon.models import registry
@@ -22,10 +25,12 @@ from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, te
 from dbanon.views import (
     composition,
     delivery,
+    disjoint_sources,
     erasure,
     holding,
     ledger,
     linked,
+    recognized_people,
     related,
     same_people,
     seal,
@@ -36,6 +41,7 @@ from dbanon.views import (
 )
 from dbanon.views.delivered import Target
 from dbanon.views.ledger import Entry
+from dbanon.views.recognized_people import Recognized
 
 OLD = " before refresh"
 INTERRUPTED = re.compile("interrupted", re.IGNORECASE)
@@ -96,15 +102,16 @@ class _Beside:
 
     `mine` are versions of its own name, `checked` those whose exposure is refused on request, `unchecked` those that it
     cannot be held against; `differences` are sets that tell it apart from its own, `elsewhere` from all. `together`:
-    people by version, None where nobody knows who is who.
+    people by version, None where nobody knows who is who. `unknown` are releases that may be about the same people.
     """
 
     mine: Sequence[Entry]
     checked: Sequence[Entry]
     unchecked: Sequence[Entry]
     differences: Sequence[sequence.Apart]
-    elsewhere: Sequence[sequence.Apart]
+    elsewhere: list[sequence.Apart]
     together: Mapping[str, int] | None
+    unknown: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def exposed(self) -> dict[str, int]:
@@ -126,28 +133,47 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     Raises SamePeople, UnstableSource, DeltaRefused, CompositionUnchecked or CompositionRefused.
     """
     same_people.refuse_beside(cursor, entry)
+    recognized: list[Recognized] = []
+    try:
+        return _built(cursor, entry, publication, making, short, recognized)
+    finally:
+        with contextlib.suppress(duckdb.Error):  # in a transaction that was aborted, whose tables are gone
+            recognized_people.forget(cursor, len(recognized))
+
+
+def _built(
+    cursor: Any, entry: Entry, publication: Publication, making: Making, short: int, recognized: list[Recognized]
+) -> Release:
     publication = prepare.keyed(publication, entry.person_key)
     metrics = _written(cursor, entry, publication)
     written_tables.check(making.function, cursor, entry, publication)
+    related_versions = related.related(entry, cursor)
+    recognized += recognized_people.recognize(cursor, entry, disjoint_sources.without_disjoint(entry, related_versions))
+    others = [r.other for r in recognized if not r.are_others]
     if making.old is not None:
-        short += _delta(cursor, entry, making.old, publication)
+        old = next((o for o in others if o.place == making.old.place), making.old)
+        short += _delta(cursor, entry, old, publication)
         if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
-    others = related.related(entry, cursor)
     mine = sequence.same_name(entry, others)
+    _check_recognized(cursor, entry, making, recognized, mine)
     linked.check(cursor, entry, publication, others, OLD)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
     if entry.keeps:
         differences += sequence.came_back(cursor, entry, publication, mine, moved=OLD)
+    respelled = _respelled(recognized)
+    if respelled:
+        own = sequence.same_name(entry, respelled)
+        differences += sequence.apart(cursor, entry, publication, own, moved=OLD)
     short += sum(t.sets for t in differences)
     if differences and not making.lets_differ:
         versions = sorted({o.version for t in differences for o in t.others})
         raise errors.DeltaRefused(making.function, entry.shown, short, [f"version {v}" for v in versions])
-    unknown = unknown_sources.unknown_relations(cursor, entry, making.composition, others)
+    unknown = unknown_sources.unknown_relations(cursor, entry, making.composition, related_versions)
     streams = _streams(cursor, entry, making)
-    beside = _beside(cursor, entry, publication, making, others, mine, differences)
-    unchecked = [o.named for o in beside.unchecked] + [name + unknown_sources.RELATION_UNKNOWN for name in unknown]
-    _insert(cursor, entry, publication, metrics, making.lets_differ, short, beside.composition, unchecked)
+    beside = replace(_beside(cursor, entry, publication, making, others, mine, differences), unknown=unknown)
+    beside.elsewhere.extend(sequence.apart(cursor, entry, publication, respelled, moved=OLD) if respelled else [])
+    _insert(cursor, entry, publication, metrics, making, short, beside, recognized)
     delivery.intend(making.function, cursor, entry, making.to)
     checked = {o.named for o in beside.checked}
     refused = {name: people for name, people in beside.exposed.items() if name in checked}
@@ -163,6 +189,39 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
     warned.one_class(entry.shown, metrics)
     warned.person_spellings(cursor, publication.cleaned.rows, publication.source, publication.roles.person)
     return current_release(cursor, entry, beside.composition, entry.how == "hold")
+
+
+def _respelled(recognized: Sequence[Recognized]) -> list[Entry]:
+    """The other versions with their values as the new one spells them; none where all are spelled alike."""
+    same = [r for r in recognized if not r.are_others]
+    return [r.respelled or r.other for r in same] if any(r.respelled for r in same) else []
+
+
+def _check_recognized(
+    cursor: Any, entry: Entry, making: Making, recognized: Sequence[Recognized], mine: Sequence[Entry]
+) -> None:
+    """Refuse or report versions of which the people are probably the same, though their keys are others.
+
+    Raises:
+        PeopleNotRecognizedError: Under composition = 'refuse'.
+        DeltaRefused: Versions of one name, whose people are not told apart, differ by too few records.
+    """
+    for found in recognized:
+        other = found.other
+        lets = making.lets_differ and other in mine
+        if found.is_comparable and found.by_records is None:
+            if found.by_spelling:
+                _warn(str(errors.PeopleNotRecognizedError(entry.shown, other.named, found)))
+            continue
+        if recognized_people.is_same_release(cursor, entry, other):
+            continue
+        too_few = [n for n in found.unmatched if 0 < n < max(entry.k, other.k)]
+        if too_few and found.is_comparable and other in mine and not lets and not sequence.comparable(entry, other):
+            raise errors.DeltaRefused(making.function, entry.shown, len(too_few), [f"version {other.version}"])
+        error = errors.PeopleNotRecognizedError(entry.shown, other.named, found)
+        if making.composition == "refuse" and not lets:
+            raise error
+        _warn(str(error))
 
 
 def _written(cursor: Any, entry: Entry, publication: Publication) -> dict[str, float]:
@@ -197,6 +256,7 @@ def _beside(
     """What a version shows beside others; CompositionUnchecked."""
     checked = [o for o in others if not (making.lets_differ and o in mine)]
     unchecked = [o for o in others if not sequence.comparable(entry, o)]
+    unchecked = [o for o in unchecked if not recognized_people.is_same_release(cursor, entry, o)]
     if making.composition == "refuse" and (unknown := [o for o in unchecked if o in checked]):
         raise errors.CompositionUnchecked(entry.shown, entry.person_key, {o.named: o.person_key for o in unknown})
     together = _together(cursor, entry, others)
@@ -368,10 +428,10 @@ def _insert(
     entry: Entry,
     publication: Publication,
     metrics: Mapping[str, float],
-    allow_delta: bool,
+    making: Making,
     short: int,
-    together: Mapping[str, int] | None,
-    unchecked: Sequence[str],
+    beside: _Beside,
+    recognized: Sequence[Recognized],
 ) -> None:
     """The row of the ledger."""
     achieved = {m: v for m, v in metrics.items() if m.split(":")[0] in _ACHIEVED}
@@ -404,14 +464,20 @@ def _insert(
         "person_key": Sql("NULL") if entry.person_key is None else listed(entry.person_key),
         "refresh": text(entry.how),
         "delta_classes": literal(short),
-        "allow_delta": literal(allow_delta),
+        "allow_delta": literal(making.lets_differ),
         "composition": Sql("NULL")
-        if together is None
-        else mapped({k: literal(v) for k, v in together.items()}, "BIGINT"),
+        if beside.composition is None
+        else mapped({k: literal(v) for k, v in beside.composition.items()}, "BIGINT"),
         "bases": listed(entry.bases or ()),
         "keys": mapped({k: text(v) for k, v in entry.keys.items()}, "VARCHAR"),
-        "unchecked": listed(unchecked),
+        "unchecked": listed(
+            [o.named for o in beside.unchecked] + [name + unknown_sources.RELATION_UNKNOWN for name in beside.unknown]
+        ),
+        "recognized": mapped({r.other.named: literal(r.total) for r in recognized}, "BIGINT"),
         "held_back": literal(_held_back(cursor, entry)),
+        "composition_rule": text(making.composition),
+        "hash_format": literal(entry.hash_format),
+        "disjoint_from": listed(entry.disjoint_from),
     }
     if entry.how == "hold":
         counts = zip(("waiting", "waiting_persons"), holding.counted(cursor, entry), strict=True)

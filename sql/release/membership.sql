@@ -2,7 +2,7 @@
     Of records that are published alike it is not told, and does not matter, which is which; where classes are kept, people
     are said to be where they were. -#}
 {%- import 'functions/form.sql' as form -%}
-{%- from 'release/part/row.sql' import row_hash, value_hash, cells, person_key, same_tuple, tie with context -%}
+{%- from 'release/part/row.sql' import row_hash, value_hash, cells, quasi_cells, person_key, same_tuple, tie with context -%}
 {% include 'release/part/path.sql' %},
 -- A row a kind of record that is released and a cluster: its class, and how many of them. They are dealt out in the
 -- order in which classes are (see placed), and those that are published alike by their keys.
@@ -31,12 +31,13 @@ member AS MATERIALIZED (
 -- A row a class: a hash of what it publishes, with dates in days: versions of which one names the months or years that
 -- the other spelled out publish the same.
 label_of AS MATERIALIZED (
-    SELECT DISTINCT class_id, md5_number_lower(row('dbanon 1'{% for c in quasi_output %}, {{ c.label }}, {% if c.is_dated %}{{ form.in_days(c.expression) }}{% else %}{{ c.expression }}{% endif %}{% endfor %})::VARCHAR) AS label_hash
+    SELECT DISTINCT class_id, md5_number_lower(to_json(struct_pack(format := 'dbanon 2'{% for c in quasi_output %}, n{{ loop.index }} := {{ c.label }}, v{{ loop.index }} := {% if c.is_dated %}{{ form.in_days(c.expression) }}{% else %}{{ c.expression }}{% endif %}{% endfor %}))::VARCHAR) AS label_hash
     FROM generalized
 )
 SELECT
     {{ person_key(sql('s.')) }} AS person_key, m.class_id, m.cluster AS cluster_id,
-    {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, {{ cells(sql('s.'), false) }} AS cells, l.label_hash, sum(coalesce(m.size, s.size))::BIGINT AS records
+    {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, any_value({{ cells(sql('s.'), false) }}) AS cells,
+    any_value({{ quasi_cells(sql('s.')) }}) AS quasi_cells, l.label_hash, sum(coalesce(m.size, s.size))::BIGINT AS records
 FROM source AS s
 LEFT JOIN member AS m ON m.rid = s.rid
 LEFT JOIN label_of AS l ON l.class_id = m.class_id

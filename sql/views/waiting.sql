@@ -3,7 +3,7 @@
     published because it is rare; or those that some version has shown (`back`), the others (`new`), or everybody. What must hold before anything is clustered must
     hold of them, too: what is wrong with the source is said, it does not wait. -#}
 {%- from 'release/part/domains.sql' import domains, group with context -%}
-{%- from 'release/part/row.sql' import row_hash, person_key, value_hash, cells with context -%}
+{%- from 'release/part/row.sql' import row_hash, person_key, value_hash, cells, quasi_cells with context -%}
 {% macro rare(columns) -%}
 EXISTS (
             FROM (
@@ -34,7 +34,7 @@ barred AS MATERIALIZED (
 ),
 there AS MATERIALIZED (
     SELECT
-        {{ person_key(sql('s.')) }} AS person_key, {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, {{ cells(sql('s.'), false) }} AS cells,
+        {{ person_key(sql('s.')) }} AS person_key, {{ row_hash(sql('s.')) }} AS row_hash, {{ value_hash(sql('s.'), false) }} AS value_hash, {{ cells(sql('s.'), false) }} AS cells, {{ quasi_cells(sql('s.')) }} AS quasi_cells,
         sum(s.size)::BIGINT AS records,
         bool_or(false
         {% for u in unchanged if u.check_rare %}
@@ -48,7 +48,7 @@ there AS MATERIALIZED (
     GROUP BY ALL
 )
 SELECT
-    t.person_key, NULL::BIGINT AS class_id, NULL::BIGINT AS cluster_id, t.row_hash, t.value_hash, t.cells, NULL::UBIGINT AS label_hash,
+    t.person_key, NULL::BIGINT AS class_id, NULL::BIGINT AS cluster_id, t.row_hash, t.value_hash, t.cells, t.quasi_cells, NULL::UBIGINT AS label_hash,
     t.records - coalesce(b.records, 0)::BIGINT AS records, true AS waiting
 FROM there AS t
 LEFT JOIN (SELECT person_key, row_hash, sum(records) AS records FROM {{ keep }} GROUP BY ALL) AS b

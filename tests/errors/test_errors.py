@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -626,6 +627,10 @@ ELSEWHERE = {
     "CompositionRefused": "test_composition.py",
     "CompositionUnchecked": "test_sequences.py",
     "CompositionUnknown": "test_composition.py",
+    "PeopleNotRecognizedError": "test_recognized_people.py",
+    "EarlierHashesError": "test_earlier_hashes.py",
+    "StreamRefusedError": "test_recognized_people.py",
+    "CollatedColumnError": "test_collations.py",
     "UnknownRelationError": "test_source_identity.py",
     "DeltaRefused": "test_refresh.py",
     "ForeignRelease": "test_materialized.py",
@@ -711,6 +716,7 @@ SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "colum
     "types": {"aa": "aa"},
     "streams": ["aa"],
     "others": {"aa": ["aa"]},
+    "recognition": SimpleNamespace(people=9, by_key=0, by_spelling=1, by_records=8, columns=["aa"], is_comparable=True),
 }
 """Arguments of exceptions that are no text."""
 

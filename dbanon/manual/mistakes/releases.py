@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from dbanon import errors
 from dbanon.functions.example import SAFE
 from dbanon.functions.registry import table_functions
@@ -18,6 +20,11 @@ _VISITS = (
 _CALL = "SELECT * FROM kacpc('patients', k = 10)"
 _MAKE = "CREATE MATERIALIZED ANONYMIZED VIEW"
 _PUBLISHING = [f.name for f in table_functions().values() if f.kind == "release"]
+
+_RENUMBERED = SimpleNamespace(
+    people=40, by_key=0, by_spelling=0, by_records=40, columns=("age", "size"), is_comparable=True
+)
+"""People who have other numbers now."""
 
 MISTAKES: tuple[Mistake, ...] = (
     sql(
@@ -91,6 +98,18 @@ MISTAKES: tuple[Mistake, ...] = (
         errors.CompositionUnchecked("by_sex", None, {"safe_few version 1": None}),
         f"{_MAKE} by_sex WITH (composition = 'refuse') AS SELECT * FROM kacpc('few', k = 5);",
         *_VISITS,
+    ),
+    sql(
+        errors.PeopleNotRecognizedError("by_size", "by_age version 1", _RENUMBERED),
+        f"{_MAKE} by_size WITH (composition = 'refuse') AS FROM mondrian('staff', k = 5, qi = ['age', 'size']);",
+        "CREATE TABLE staff (id INTEGER PRIMARY KEY, age INTEGER, size INTEGER);",
+        "INSERT INTO staff SELECT i, 20 + i * 13 % 40, 150 + i * 7 % 20 FROM range(40) AS r (i);",
+        f"{_MAKE} by_age AS SELECT * FROM kacpc('staff', k = 5, qi = ['age', 'size']);",
+        "UPDATE staff SET id = id + 1000;",
+    ),
+    Mistake(
+        errors.EarlierHashesError("release_status", "safe"),
+        when="It comes for a release that an earlier version of dbanon made, until it is refreshed.",
     ),
     sql(
         errors.UnknownRelationError("others", {"safe_few": "memory.main.few is not there any more under this name"}),

@@ -99,6 +99,11 @@ MISTAKES: tuple[Mistake, ...] = (
         SHAPES,
     ),
     sql(
+        errors.CollatedColumnError("kacpc", "notes", ["disease"]),
+        "FROM kacpc('notes', k = 3, qi = ['age'], sensitive = ['disease']);",
+        "CREATE TABLE notes AS SELECT 40 + i AS age, 'flu' COLLATE NOCASE AS disease FROM range(9) AS r (i);",
+    ),
+    sql(
         errors.RepeatedIdentifier("visits", "patient_number", 200, True),
         "SELECT problem, statement FROM policy_problems();",
         "CREATE TABLE visits AS FROM patients WHERE patient_number <= 100200 "

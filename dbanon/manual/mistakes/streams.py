@@ -51,6 +51,15 @@ MISTAKES: tuple[Mistake, ...] = (
         *_GROWS,
     ),
     sql(
+        errors.StreamRefusedError("arrivals", ["safe_few version 1"]),
+        "CREATE STREAMING ANONYMIZED VIEW arrivals AS "
+        "SELECT * FROM fads('few', k = 5, delta = 50, order_by = 'patient_number');",
+        FEW,
+        "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'sex', 'quasi');",
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe_few WITH (composition = 'refuse') AS "
+        "SELECT * FROM kacpc('few', k = 5, qi = ['sex']);",
+    ),
+    sql(
         errors.StreamChanged("visits", ["sex was quasi and is withheld"]),
         _REFRESH,
         FEW,

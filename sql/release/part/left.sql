@@ -11,7 +11,7 @@ FROM (
         row_number() OVER (PARTITION BY r.mark ORDER BY coalesce(list_contains(h.hashes, r.row_hash), false) DESC, r.row_hash ASC) AS place{% else %}0 AS held, 1 AS place{% endif %}
 
     FROM (
-        SELECT "dbanon record", {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, {{ mark() }} AS mark{% if held %}{% for u in unchanged %}, u{{ u.i }}{% endfor %}{% endif %}
+        SELECT "dbanon record", {{ row_hash(sql('')) }} AS row_hash, {{ person_key(sql('')) }} AS person_key, {{ mark() }} AS mark{% if held %}{% for q in quasi %}, q{{ q.i }}{% endfor %}{% for u in unchanged %}, u{{ u.i }}{% endfor %}{% endif %}
         FROM (
             SELECT
                 {% for q in quasi %}{{ q.value }} AS q{{ q.i }}, {% endfor %}

@@ -1,22 +1,27 @@
-{#- What tells whether a record is the one that was there before: a hash of all that counts of it, and who it is about.
-    The hashes are versioned: DuckDB's own may change. A pseudonym is no part of them: it follows from who it is about, and
-    is another one in another release of the same record. -#}
-{% macro unchanged_values(from, named) -%}
-    {% for u in unchanged if not u.is_link %}, {% set value = u.name if named else sql('u', u.i) %}{% if u.is_zoned %}epoch_us({{ from }}{{ value }}){% else %}{{ from }}{{ value }}{% endif %}{% if u.is_tagged %}, hash({{ from }}{{ value }}){% endif %}{% endfor %}
+{#- What tells whether a record is the one that was there before: a hash of all that counts of it, and who it is about. Values
+    are hashed as canonical texts (see dbanon/source/canonical_text.py), the same in every version of DuckDB. A pseudonym is
+    no part of them: it follows from who it is about, and is another one in another release of the same record. -#}
+{% macro unchanged_texts(from, named) -%}
+    {% for u in unchanged if not u.is_link %}, ';', {{ u.hashed|filled(value=sql(from, u.name if named else sql('u', u.i))) }}{% endfor %}
 {%- endmacro %}
 {% macro row_hash(from) -%}
-    md5_number_lower(row('dbanon 1'{% for q in quasi %}, {{ from }}q{{ q.i }}{% endfor %}{{ unchanged_values(from, false) }}{% if person %}, {{ from }}person{% endif %})::VARCHAR)
+    md5_number_lower(concat('dbanon 2'{% for q in quasi %}, ';', {{ q.hashed|filled(value=sql(from, 'q', q.i)) }}{% endfor %}{{ unchanged_texts(from, false) }}{% if person %}, ';', coalesce(strlen({{ person_key(from) }})::VARCHAR || ':' || {{ person_key(from) }}, '-'){% endif %}))
 {%- endmacro %}
 {#- The same of what is published as it is; `named` where columns have the names of the release. -#}
 {% macro value_hash(from, named) -%}
-    md5_number_lower(row('dbanon 1'{{ unchanged_values(from, named) }})::VARCHAR)
+    md5_number_lower(concat('dbanon 2'{{ unchanged_texts(from, named) }}))
 {%- endmacro %}
 {#- The same column by column: versions that publish other columns can be compared by those that both have. -#}
 {% macro cells(from, named) -%}
-    [{% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}{% set value = u.name if named else sql('u', u.i) %}CASE WHEN {{ from }}{{ value }} IS NOT NULL THEN md5_number_lower(row('dbanon 1', {% if u.is_zoned %}epoch_us({{ from }}{{ value }}){% else %}{{ from }}{{ value }}{% endif %})::VARCHAR) END{% endfor %}]::UBIGINT[]
+    [{% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' || {{ u.canonical|filled(value=sql(from, u.name if named else sql('u', u.i))) }}){% endfor %}]::UBIGINT[]
+{%- endmacro %}
+{#- The same of the quasi-identifiers, as they are in the source: by these the people of two versions are recognised that have
+    other keys, or none. -#}
+{% macro quasi_cells(from) -%}
+    [{% for q in quasi %}{% if not loop.first %}, {% endif %}md5_number_lower('dbanon 2;' || {{ q.canonical|filled(value=sql(from, 'q', q.i)) }}){% endfor %}]::UBIGINT[]
 {%- endmacro %}
 {% macro person_key(from) -%}
-    {% if person %}{{ from }}person::VARCHAR{% elif key %}{{ from }}key::VARCHAR{% else %}NULL::VARCHAR{% endif %}
+    {% if person %}{{ person_text|filled(value=sql(from, 'person')) }}{% elif key %}{{ from }}key{% else %}NULL::VARCHAR{% endif %}
 {%- endmacro %}
 {#- What a record is held back by: who has which value, or, where nobody is told apart, all that counts of it. -#}
 {% macro mark(of='') -%}

@@ -1,0 +1,48 @@
+"""Values as texts that are the same in every version of DuckDB, every session and every type that can hold the value.
+
+The ledger compares records of releases by hashes of these texts. 1, 1.0 and 1.00 have one text, and so has the text
+'1'; -0.0 has that of 0. '01' has another one: that it may mean the same is reported, never assumed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dbanon.sqltext.quote import Sql
+
+FORMAT = 2
+"""The number of this form in the ledger. Hashes of another form, or without a number, are not comparable."""
+
+_DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)$")
+_TEXTS = re.compile(r"(VARCHAR|ENUM\(.*)$", re.DOTALL)
+_NESTED = re.compile(r"(STRUCT|MAP|UNION|JSON|VARIANT)\b|.*\]$", re.DOTALL)
+
+
+def canonical_form(type_: str) -> Sql:
+    """Return SQL with `{value}` in it: the canonical text of a value of a type; NULL for NULL.
+
+    Values within a VARIANT are also told apart by DuckDB's own hash, which another version may calculate otherwise.
+    """
+    if type_ in ("FLOAT", "DOUBLE"):
+        integer = "CASE WHEN {value} = trunc({value}) AND abs({value}) < 9e18 THEN TRY_CAST({value} AS BIGINT)::VARCHAR"
+        return Sql(f"{integer} ELSE {{value}}::VARCHAR END")
+    if (decimal := _DECIMAL.match(type_)) and int(decimal[1]) > 0:
+        return Sql("rtrim(rtrim({value}::VARCHAR, '0'), '.')")
+    if type_ == "TIMESTAMP WITH TIME ZONE":
+        return Sql("epoch_us({value})::VARCHAR")
+    if "VARIANT" in type_:
+        return Sql("concat(to_json({value})::VARCHAR, hash({value})::VARCHAR)")
+    if _NESTED.match(type_):
+        return Sql("to_json({value})::VARCHAR")
+    return Sql("{value}::VARCHAR")
+
+
+def hashed_form(type_: str) -> Sql:
+    """Return SQL with `{value}` in it: the canonical text as a part of a longer one, which no other parts can give.
+
+    Texts of any characters come with their length; NULL is a dash.
+    """
+    text = canonical_form(type_)
+    if _TEXTS.match(type_) or _NESTED.match(type_):
+        return Sql(f"coalesce(strlen({text})::VARCHAR || ':' || {text}, '-')")
+    return Sql(f"coalesce({text}, '-')")

@@ -1,0 +1,43 @@
+"""Columns whose collation takes several texts for one value: k and l would count people and values several times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dbanon import errors
+from dbanon.source.catalog import Source
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import identifier, joined
+
+_VARIANTS = ("A", "á", "Á", "ａ")
+"""What a collation may take for 'a'."""
+
+
+def refuse_equating(function: str, source: Source, columns: Sequence[str], cursor: Any) -> None:
+    """Refuse columns of persons and sensitive values with a collation such as NOCASE or NOACCENT.
+
+    DuckDB's catalog does not show the collation of a view's column, so a comparison asks for it; no row is read.
+    Temporary relations, which only the caller's connection sees, are not looked at.
+
+    Raises:
+        CollatedColumnError: A column has such a collation.
+    """
+    texts = [column for column in columns if source.columns.get(column) == "VARCHAR"]
+    if not texts:
+        return
+    column_list = joined(f"{identifier(column)} AS c{i}" for i, column in enumerate(texts))
+    comparisons = joined(
+        " OR ".join(f"coalesce(max(c{i}), 'a') = '{variant}'" for variant in _VARIANTS) for i in range(len(texts))
+    )
+    usual = " OR ".join(f"coalesce(max(d), 'a') = '{variant}'" for variant in _VARIANTS)
+    query = f"SELECT {comparisons}, {usual} FROM (SELECT {column_list}, ''::VARCHAR AS d FROM {source.sql} LIMIT 0)"
+    try:
+        *equating, is_usual = cursor.execute(bound(query)).fetchall()[0]
+    except Exception:  # a relation that only the caller sees
+        return
+    if is_usual:  # a setting of the session, which counts for no column
+        return
+    collated = [column for column, equates in zip(texts, equating, strict=True) if equates]
+    if collated:
+        raise errors.CollatedColumnError(function, source.shown, collated)

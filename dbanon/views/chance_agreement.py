@@ -1,0 +1,122 @@
+"""Whether two groups of records have more in common than two groups of different people would."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+_LEAST_SHARE = 0.5
+"""Share of the agreement of equal groups that counts as most of it."""
+
+_CHANCE = 1e-4
+"""The probability with which groups of different people are taken for the same at most, for one comparison."""
+
+_DEVIATIONS = 3.72
+"""Standard deviations beyond which a normal variable lies with that probability."""
+
+_USUAL_DEVIATIONS = 3.0
+"""Standard deviations within which groups of different people usually agree."""
+
+_FEW_VALUES = 40
+_FEW_RECORDS = 20_000
+"""Up to these sizes the distribution is computed, beyond them it is normal."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the records of two groups are the same in some columns.
+
+    Args:
+        places: The columns, by number.
+        common: Records of one group that have an equal one in the other.
+        is_no_chance: Whether most of the smaller group is in the other, and chance does not explain it.
+        is_notable: Whether the groups agree more than groups of different people usually do.
+        is_decidable: Whether these columns would show that the groups are the same.
+    """
+
+    places: tuple[int, ...]
+    common: int
+    is_no_chance: bool
+    is_notable: bool = False
+    is_decidable: bool = False
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether the groups agree no more than groups of different people, though the columns would show it."""
+        return self.is_decidable and not self.is_notable
+
+
+def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -> Agreement:
+    """Return how far two groups agree.
+
+    Args:
+        counts: For values that occur `mine` times in one group and `theirs` times in the other: how many such values
+            there are. Rows (mine, theirs, values).
+        places: The columns of these values, by number.
+
+    If each record were of one group or the other by chance, whatever its values, the number of records without an equal
+    one in the other group would be a sum of independent variables |2 X - t|, X binomial with t trials. Groups of
+    different people differ at least as much. O(records) time.
+    """
+    mine = sum(x * n for x, _, n in counts)
+    theirs = sum(y * n for _, y, n in counts)
+    common = sum(min(x, y) * n for x, y, n in counts)
+    if not mine or not theirs:
+        return Agreement(places, common, False)
+    share = mine / (mine + theirs)
+    n_differing, n_inevitable = mine + theirs - 2 * common, abs(mine - theirs)
+    moments = {total: _moments(total, share) for total in {x + y for x, y, _ in counts}}
+    expected = sum(n * moments[x + y][0] for x, y, n in counts)
+    deviation = math.sqrt(sum(n * moments[x + y][1] for x, y, n in counts))
+    full_excess, excess = expected - n_inevitable, expected - n_differing
+    agreement_found = Agreement(
+        places, common, False, excess > _USUAL_DEVIATIONS * deviation, full_excess > _DEVIATIONS * deviation
+    )
+    if full_excess <= 0 or excess < _LEAST_SHARE * full_excess:
+        return agreement_found
+    if sum(n for *_, n in counts) <= _FEW_VALUES and mine + theirs <= _FEW_RECORDS:
+        totals = [x + y for x, y, n in counts for _ in range(n)]
+        return replace(agreement_found, is_no_chance=_at_most(totals, share, n_differing) <= _CHANCE)
+    return replace(agreement_found, is_no_chance=excess >= _DEVIATIONS * deviation)
+
+
+def _moments(total: int, share: float) -> tuple[float, float]:
+    """The mean and the variance of |2 X - total|, X binomial."""
+    if total > _MANY:
+        return _folded_normal(total * (2 * share - 1), 4 * total * share * (1 - share))
+    values, weights = _distribution(total, share)
+    mean = float((values * weights).sum())
+    return mean, max(float((values * values * weights).sum()) - mean * mean, 0.0)
+
+
+_MANY = 2000
+"""Trials from which on a binomial variable is taken for a normal one."""
+
+
+def _folded_normal(mean: float, variance: float) -> tuple[float, float]:
+    """The mean and the variance of the absolute value of a normal variable."""
+    deviation = math.sqrt(variance)
+    ratio = mean / deviation
+    folded = deviation * math.sqrt(2 / math.pi) * math.exp(-ratio * ratio / 2) + mean * math.erf(ratio / math.sqrt(2))
+    return folded, mean * mean + variance - folded * folded
+
+
+def _distribution(total: int, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """The values of |2 X - total| with their probabilities."""
+    trials = np.arange(total + 1)
+    factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, total + 1)))))
+    logs = factorials[total] - factorials - factorials[::-1]
+    weights = np.exp(logs + trials * math.log(share) + (total - trials) * math.log1p(-share))
+    return np.abs(2 * trials - total), weights / weights.sum()
+
+
+def _at_most(totals: Sequence[int], share: float, limit: int) -> float:
+    """The probability that the sum of |2 X - t| over the totals t is at most a limit."""
+    sums = np.ones(1)
+    for total in totals:
+        values, weights = _distribution(total, share)
+        sums = np.convolve(sums, np.bincount(values, weights, total + 1))[: limit + 1]
+    return float(sums.sum())

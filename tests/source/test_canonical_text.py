@@ -1,0 +1,60 @@
+"""Canonical texts: one text for a value, whatever type holds it."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from dbanon.source.canonical_text import canonical_form, hashed_form
+
+SAME = [
+    ("1", ["1::TINYINT", "1::HUGEINT", "1.0::DOUBLE", "1::FLOAT", "1.00::DECIMAL(9,2)", "'1'"]),
+    ("-20", ["-20::INTEGER", "-20.0::DOUBLE", "-20.000::DECIMAL(9,3)", "'-20'"]),
+    ("0", ["0::INTEGER", "'-0.0'::DOUBLE", "0.00::DECIMAL(4,2)"]),
+    ("0.5", ["0.5::DOUBLE", "0.50::DECIMAL(4,2)", "'0.5'"]),
+    ("9007199254740993", ["9007199254740993::BIGINT", "9007199254740993::DECIMAL(18,0)", "'9007199254740993'"]),
+    ("nan", ["'nan'::DOUBLE", "'nan'::FLOAT"]),
+    ("01", ["'01'"]),
+    ("true", ["true", "'true'"]),
+    ('["a","b\\"c"]', ["['a', 'b\"c']", "list_value('a', 'b\"c')"]),
+    ("1577836800000000", ["TIMESTAMPTZ '2020-01-01 00:00:00+00'", "TIMESTAMPTZ '2020-01-01 05:30:00+05:30'"]),
+]
+
+
+def text(connection: duckdb.DuckDBPyConnection, form: str, value: str) -> object:
+    (type_,) = connection.execute(f"SELECT typeof({value})").fetchone() or ("",)
+    made = {"canonical": canonical_form, "hashed": hashed_form}[form](str(type_))
+    return (connection.execute(f"SELECT {made.format(value=f'({value})')}").fetchone() or (None,))[0]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("expected", "values"), SAME)
+def test_a_value_has_one_text_in_every_type(expected: str, values: list[str]) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'Asia/Kolkata'")
+        assert [text(connection, "canonical", value) for value in values] == [expected] * len(values)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("type_", ["INTEGER", "DOUBLE", "DECIMAL(9,2)", "VARCHAR", "DATE", "INTEGER[]"])
+def test_null_has_no_text_and_is_a_dash_in_a_longer_one(type_: str) -> None:
+    with duckdb.connect() as connection:
+        assert text(connection, "canonical", f"NULL::{type_}") is None
+        assert text(connection, "hashed", f"NULL::{type_}") == "-"
+
+
+def test_no_two_rows_of_texts_have_one_longer_text() -> None:
+    rows = [("a;1:b", "c"), ("a", "b;1:c"), ("-", "x"), (None, "x"), ("", "x"), ("1:a", ""), ("1", ":a")]
+    with duckdb.connect() as connection:
+        quoted = [["NULL::VARCHAR" if v is None else f"'{v}'" for v in row] for row in rows]
+        joined = [";".join(str(text(connection, "hashed", value)) for value in row) for row in quoted]
+    assert len(set(joined)) == len(rows)
+
+
+def test_the_hash_of_a_row_never_changes() -> None:
+    """The ledger keeps it: another hash of the same row would need a new format number."""
+    parts = ["'it''s'", "1.50::DECIMAL(9,2)", "NULL::INTEGER", "DATE '1969-12-31'", "{'a': ['x', NULL]}"]
+    with duckdb.connect() as connection:
+        whole = ";".join(str(text(connection, "hashed", part)) for part in parts)
+        assert whole == '4:it\'s;1.5;-;1969-12-31;16:{"a":["x",null]}'
+        assert connection.execute("SELECT md5_number_lower(?)", [whole]).fetchone() == (8711152684159285325,)

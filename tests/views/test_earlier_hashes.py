@@ -1,0 +1,78 @@
+"""Ledgers with hashes of records that an earlier version made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+
+import dbanon
+from dbanon import errors
+from dbanon.release import plan, prepare
+from dbanon.session import of_connection
+from dbanon.views import ledger
+
+
+@pytest.fixture
+def earlier() -> Iterator[Any]:
+    """A connection whose ledger has the hashes of format 1, which earlier versions made."""
+    with dbanon.connect() as connection:
+        connection.execute(
+            "CREATE TABLE p AS SELECT i::DOUBLE AS id, 20 + i % 30 AS age,"
+            " ['flu', 'it''s', 'gout'][1 + i % 3] AS disease"
+            " FROM range(120) AS r (i)"
+        )
+        dbanon.declare(connection, "p", id="person", age="quasi", disease="sensitive")
+        dbanon.materialize(connection, "safe", "kacpc", "p", k=10)
+        to_format_1(connection)
+        yield connection
+
+
+def to_format_1(connection: Any) -> None:
+    current = of_connection(connection.raw)
+    with current.cursor() as cursor:
+        (entry,) = ledger.entries(cursor, "memory")
+        publication = prepare.keyed(ledger.publication(entry, current, cursor), entry.person_key)
+        query = plan.filled("views/rehashed.sql", publication)
+        cursor.execute(
+            f"UPDATE memory.dbanon.membership AS m SET row_hash = n.old_row_hash, person_key = n.old_person_key, "
+            f"value_hash = 0, cells = NULL, quasi_cells = NULL FROM ({query}) AS n WHERE m.row_hash = n.row_hash"
+        )
+        cursor.execute("UPDATE memory.dbanon.release SET hash_format = NULL")
+
+
+def formats(connection: Any) -> list[Any]:
+    return connection.execute("SELECT version, hash_format FROM releases() ORDER BY ALL").fetchall()
+
+
+def test_a_refresh_replaces_the_hashes_and_compares(earlier: Any) -> None:
+    assert earlier.execute("SELECT DISTINCT person_key LIKE '%.0' FROM dbanon.membership").fetchall() == [(True,)]
+    assert dbanon.refresh(earlier, "safe", composition="refuse").records == 120
+    assert formats(earlier) == [(1, 2), (2, 2)]
+    query = "SELECT status, came, went, changed FROM release_status()"
+    assert earlier.execute(query).fetchall() == [("fresh", 0, 0, 0)]
+    earlier.execute("DELETE FROM p WHERE id = 3")
+    with pytest.raises(errors.DeltaRefused):
+        dbanon.refresh(earlier, "safe", composition="refuse")
+
+
+def test_who_went_before_the_first_refresh_is_noticed(earlier: Any) -> None:
+    earlier.execute("DELETE FROM p WHERE id = 3")
+    with pytest.raises(errors.DeltaRefused):
+        dbanon.refresh(earlier, "safe", composition="refuse")
+
+
+def test_its_state_is_not_told_before(earlier: Any) -> None:
+    ((problem,),) = earlier.execute("SELECT problem FROM release_status()").fetchall()
+    assert "an earlier version of dbanon made safe" in problem
+    with pytest.raises((duckdb.Error, dbanon.DbanonError), match="an earlier version of dbanon made safe"):
+        earlier.execute("FROM delta_problems('safe')")
+
+
+def test_a_version_without_any_record_of_its_source_is_not_comparable(earlier: Any) -> None:
+    earlier.execute("UPDATE p SET age = age + 50, disease = upper(disease)")
+    with pytest.raises(errors.PeopleNotRecognizedError, match="hashes of values cannot be compared"):
+        dbanon.materialize(earlier, "other", "kacpc", "p", k=10, composition="refuse")
+    assert formats(earlier) == [(1, 1)]
