@@ -285,12 +285,8 @@ class PeopleNotRecognizedError(DbanonError):
     words = "are recognised by their keys"
 
     def __init__(self, name: str, other: str, recognition: Recognition) -> None:
-        facts = (
-            [f"{recognition.by_key} of {recognition.people} people are recognised by their keys"]
-            if recognition.by_key
-            else []
-        )
-        facts = facts or ["nobody is recognised by a key"]
+        by_key = f"{recognition.by_key} of {recognition.people} people are recognised by their keys"
+        facts = [by_key if recognition.by_key else "nobody is recognised by a key"]
         if recognition.by_spelling:
             facts.append(f"{recognition.by_spelling} keys differ only by blanks, case or leading zeros")
         if recognition.by_records is not None:
@@ -298,7 +294,7 @@ class PeopleNotRecognizedError(DbanonError):
             facts.append(f"{recognition.by_records} of {recognition.people} have the same records in {columns}")
         if recognition.is_comparable:
             why = (
-                "These are possibly the same people; who differs is facts apart by subtracting the versions. "
+                "These are possibly the same people; who differs is told apart by subtracting the versions. "
                 "Hint: give people the same key in each release; or, if they are other people, say so with "
                 f"disjoint_from = ['{other.split(' ')[0]}']."
             )
