@@ -11,8 +11,10 @@ from dbanon import stream
 from dbanon.engine import tables
 from dbanon.engine.arrow import items, known, numbers
 from dbanon.space import space
-from dbanon.stream import Arrivals, State
+from dbanon.stream import Arrivals, State, Stream
+from dbanon.stream.arrivals import needed_scale, values_of_codes
 from dbanon.stream.growing import Growing
+from dbanon.stream.scales import Scale
 
 
 def attributes(asked: dict[str, Any], domains: list[Any]) -> list[space.Attribute]:
@@ -56,8 +58,9 @@ def arrivals(
     arrived: space.Ints,
     people: space.Ints | None,
     growing: Growing | None,
+    scales: list[Scale | None] | None = None,
 ) -> Arrivals:
-    """The records in the order of arrival."""
+    """The records in the order of arrival; `scales` are those of the numbers of a stream that grows."""
     codes = np.stack([tables.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
     width = len(asked["attributes"])
     values = [tables.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]
@@ -65,7 +68,7 @@ def arrivals(
     sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
     labels = None if asked["label"] is None else values[asked["label"]]
     waiting = 0 if growing is None else int((arrived <= growing.arrived).sum())
-    came = stream.arrivals(attributes, codes, people, sensitive, arrived, waiting, labels=labels)
+    came = stream.arrivals(attributes, codes, people, sensitive, arrived, waiting, labels, scales)
     if asked["looks_up"] and tested:
         kinds = [_kinds(codes_, domain) for codes_, domain in zip(tested, domains[width:], strict=False)]
         came = replace(came, kinds=np.stack(kinds, axis=1))
@@ -83,12 +86,25 @@ def _kinds(codes: space.Ints, domain: Any) -> space.Ints:
     return np.where(codes >= 0, kinds[codes], -1).astype(np.int64)
 
 
+def scales(
+    attributes: list[space.Attribute], growing: Growing, system: Stream, texts: list[list[str | None]]
+) -> list[Scale | None]:
+    """The scales of the numbers of a stream that grows; `texts` are by attribute the exact values of codes, where
+    positions are not exact."""
+    return [
+        growing.scale(system, a, attribute.positions, texts[a], attribute.integral)
+        if isinstance(attribute, space.Number)
+        else None
+        for a, attribute in enumerate(attributes)
+    ]
+
+
 def wide(attributes: list[space.Attribute], state: State) -> tuple[space.Ints, space.Ints]:
-    """What classes publish, as least and greatest codes (classes, attributes): of a category the first and the last one
-    below its node."""
+    """What classes of a stream that is read at once publish, as least and greatest codes (classes, attributes): of a
+    category the first and the last one below its node."""
     low, high = np.empty(state.lows.shape, np.int64), np.empty(state.lows.shape, np.int64)
     for a, attribute in enumerate(attributes):
-        values = attribute.positions if isinstance(attribute, space.Number) else attribute.node
+        values = values_of_codes(attribute, needed_scale(attribute))
         low[:, a] = np.searchsorted(values, state.lows[:, a])
         high[:, a] = np.searchsorted(values, state.highs[:, a], side="right") - 1
     return low, high

@@ -26,8 +26,9 @@ LEFT = pa.struct([("records", RECORDS), ("wide", WIDE), ("error", pa.string())])
 
 def dbanon_stream(request: Any, rows: Any, *rest: Any) -> Any:
     """STRUCT(records STRUCT(rid, cluster, step, again)[], wide STRUCT(cluster, low[], high[], raised[])[], error
-    VARCHAR) of each table of groups of equal records. `rest`: the records, with the group of each, the domains of
-    dbanon_cluster, and, of a stream that grows, the names of the nodes of each tree in preorder.
+    VARCHAR) of each table of groups of records that are alike. `rest`: the records, with the group of each, the domains
+    of dbanon_cluster, and, of a stream that grows, the names of the nodes of each tree in preorder, the texts of
+    numbers whose positions are not exact, and hashes of sensitive values.
 
     `cluster` is the class that a record left with (-1: it is left out, -2: it waits), `step` how many had arrived then,
     `again` the class_id where that class was published before (else NULL); `wide` the least and greatest codes of
@@ -46,12 +47,17 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     of, order = arriving.places(groups, rest[0].values)
     people, hashes = arriving.people(asked, groups, of, order, growing)
     system, model = stream.find(asked["stream"]), Model(asked["k"], tuple(asked["need"]))
-    came = arriving.arrivals(asked, groups, domains, attributes, of, order, people, growing)
+    names = _names(asked, known_by) if growing is not None else []
+    scales = arriving.scales(attributes, growing, system, names) if growing is not None else None
+    came = arriving.arrivals(asked, groups, domains, attributes, of, order, people, growing, scales)
     before, meaning = None, None
     if growing is not None:
         if system.kept.values:
             came = replace(came, sensitive=_numbered(came.sensitive, known_by[-len(asked["sensitive"]) :], growing))
-        meaning = Meaning(came.places, _names(asked, known_by), hashes)
+        is_number = [isinstance(a, space.Number) for a in attributes]
+        nodes = [None if number else list(map(str, n)) for number, n in zip(is_number, names, strict=True)]
+        is_integral = [isinstance(a, space.Number) and a.integral for a in attributes]
+        meaning = Meaning(came.places, nodes, hashes, is_integral)
         before = growing.before(system, meaning, asked["function"], came.waiting)
     ends = growing is None or growing.ends
     with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
@@ -74,10 +80,9 @@ def _widens(system: Stream, growing: Growing | None) -> bool:
     return system.widens and growing is None
 
 
-def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str] | None]:
-    """The names of the nodes of each attribute."""
-    lists = iter(named)
-    return [items(next(lists)).to_pylist() if a["kind"] == "tree" else None for a in asked["attributes"]]
+def _names(asked: dict[str, Any], named: list[Any]) -> list[list[str | None]]:
+    """The names of the nodes of each tree, and the texts of numbers whose positions are not exact."""
+    return [items(names).to_pylist() for names in named[: len(asked["attributes"])]]
 
 
 def _numbered(sensitive: space.Ints, hashes: list[Any], growing: Growing) -> space.Ints:
@@ -94,7 +99,7 @@ def _span(came: Arrivals, state: State, old: int) -> None:
     from dbanon.kernels.stream_spans import span
 
     begun = np.zeros(len(state.lows), bool)
-    span(state.out, came.values, came.places.first, came.places.nodes, old, begun, state.lows, state.highs)
+    span(state.out, came.values, came.places.starts, came.places.nodes, old, begun, state.lows, state.highs)
 
 
 def _wide(attributes: list[space.Attribute], state: State) -> list[dict[str, object]]:

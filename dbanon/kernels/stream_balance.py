@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import part
-from dbanon.kernels.stream_class import distance, growth, widen
+from dbanon.kernels.stream_class import distance_from_center, growth, widen
 from dbanon.kernels.stream_means import middle
 from dbanon.kernels.stream_open import measure, put_back, take_out
 
@@ -42,7 +42,7 @@ def balance(
     middle(heads[c], values, first, nodes, share, seen, center, link, counts, rows[0])
     x, most, t = np.int64(-1), -1.0, heads[c]
     while t >= 0:
-        away = distance(center, values[t], first, nodes, share, seen, weights)
+        away = distance_from_center(center, values[t], first, nodes, share, seen, weights)
         if away >= most:
             x, most = t, away
         t = link[t]

@@ -8,7 +8,11 @@ NULLs is from inf to -inf and covers nothing else; one of NULLs and values is fr
 `first` (attributes + 1,): where the nodes of an attribute begin, of which a number has none; `nodes` (nodes, 3):
 parent, last node below, and the node that it is published as; `share` (nodes,): leaves below but one, over all leaves
 but one.
-`seen` (attributes, 2): the least and the greatest position of all that has arrived. `weights` (attributes,) sum to 1.
+`seen` (attributes, 2): the least and the greatest value of all that has arrived. `weights` (attributes,) sum to 1.
+
+Where positions as DOUBLE do not distinguish all numbers of an attribute, their values are ranks: `first` (after its
+attributes + 1 items) says for each attribute from where on `share` has the positions by rank, -1 where values are
+positions. Ranks are compared, positions are subtracted.
 """
 
 from __future__ import annotations
@@ -16,6 +20,21 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import part
+
+
+@part
+def position(a, value, first, share, seen):
+    """The position of a number."""
+    start = first[len(seen) + 1 + a]
+    return value if start < 0 else share[start + np.int64(value)]
+
+
+@part
+def seen_width(a, first, share, seen):
+    """How far the least and the greatest number of all that has arrived are apart."""
+    if seen[a, 0] > seen[a, 1]:
+        return 0.0
+    return position(a, seen[a, 1], first, share, seen) - position(a, seen[a, 0], first, share, seen)
 
 
 @part
@@ -78,8 +97,10 @@ def lost(a, low, high, first, share, seen):
         return 1.0
     if first[a] < first[a + 1]:
         return share[first[a] + np.int64(low)]
-    width = seen[a, 1] - seen[a, 0]
-    return (high - low) / width if width > 0 else 0.0
+    width = seen_width(a, first, share, seen)
+    if width > 0:
+        return (position(a, high, first, share, seen) - position(a, low, first, share, seen)) / width
+    return 0.0
 
 
 @part
@@ -163,8 +184,10 @@ def apart(a, x, y, first, nodes, share, seen):
     if x != x or y != y:
         return 0.0 if x != x and y != y else 1.0
     if first[a] == first[a + 1]:
-        width = seen[a, 1] - seen[a, 0]
-        return abs(x - y) / width if width > 0 else 0.0
+        width = seen_width(a, first, share, seen)
+        if width > 0:
+            return abs(position(a, x, first, share, seen) - position(a, y, first, share, seen)) / width
+        return 0.0
     if x == y:
         return 0.0
     begin_, node = first[a], np.int64(x)
@@ -179,4 +202,22 @@ def distance(x, y, first, nodes, share, seen, weights):
     total = 0.0
     for a in range(len(x)):
         total += weights[a] * apart(a, x[a], y[a], first, nodes, share, seen)
+    return total
+
+
+@part
+def apart_from_center(a, x, y, first, nodes, share, seen):
+    """How far a center and a value are apart, from 0 to 1: of numbers a center has a position."""
+    if first[a] < first[a + 1] or x != x or y != y:
+        return apart(a, x, y, first, nodes, share, seen)
+    width = seen_width(a, first, share, seen)
+    return abs(x - position(a, y, first, share, seen)) / width if width > 0 else 0.0
+
+
+@part
+def distance_from_center(x, y, first, nodes, share, seen, weights):
+    """How far a center and a record are apart, from 0 to 1."""
+    total = 0.0
+    for a in range(len(x)):
+        total += weights[a] * apart_from_center(a, x[a], y[a], first, nodes, share, seen)
     return total

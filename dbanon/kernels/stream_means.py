@@ -12,7 +12,7 @@ import numpy as np
 
 from dbanon.kernels.jit import part
 from dbanon.kernels.lines import below
-from dbanon.kernels.stream_class import apart, begin, distance, growth, widen
+from dbanon.kernels.stream_class import apart, begin, distance, growth, position, widen
 from dbanon.kernels.stream_nearest import ask, asked
 
 ROUNDS = 5
@@ -31,7 +31,10 @@ def means(size, number, rows, values, group, first, nodes, share, seen, weights,
     for c in range(number):
         at = c + below(np.int64(size - c), random)
         order[c], order[at] = order[at], order[c]
-        centers[c] = values[order[c]]
+        for a in range(len(weights)):
+            value = values[order[c], a]
+            is_known_number = first[a] == first[a + 1] and value == value
+            centers[c, a] = position(a, value, first, share, seen) if is_known_number else value
     for turn in range(ROUNDS):
         if turn > 0:
             _move(number, values, first, nodes, share, seen, centers, heads, link, counts, found)
@@ -86,7 +89,7 @@ def middle(head, values, first, nodes, share, seen, center, link, counts, found)
                 nulls += 1
             elif first[a] == first[a + 1]:
                 known += 1
-                total += value
+                total += position(a, value, first, share, seen)
             else:
                 known += 1
                 node = first[a] + np.int64(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import part
-from dbanon.kernels.stream_class import apart
+from dbanon.kernels.stream_class import apart, apart_from_center, seen_width
 
 WAITING = -2
 
@@ -30,14 +30,14 @@ def ask(value, ahead, first, nodes, share, seen, weights, table):
 
 @part
 def asked(x, y, most, ahead, first, nodes, share, seen, weights, table):
-    """How far apart two records are, of which the first was asked for; inf once that is more than `most`."""
+    """How far a center, which was asked for, and a record are apart; inf once that is more than `most`."""
     total = 0.0
     for a in range(len(x)):
         size = first[a + 1] - first[a]
         if 0 < size <= ahead and y[a] == y[a] and x[a] == x[a]:
             total += table[first[a] + np.int64(y[a])]
         else:
-            total += weights[a] * apart(a, x[a], y[a], first, nodes, share, seen)
+            total += weights[a] * apart_from_center(a, x[a], y[a], first, nodes, share, seen)
         if total > most:
             return np.inf
     return total
@@ -50,8 +50,9 @@ def distances(x, size, rows, ahead, values, first, nodes, share, seen, weights, 
         away[j] = 0.0
     for a in range(len(weights)):
         weight, value, begin_, number = weights[a], values[x, a], first[a], first[a + 1] - first[a]
-        width = seen[a, 1] - seen[a, 0]
-        if number == 0 and value == value and width > 0:
+        width = seen_width(a, first, share, seen)
+        is_direct = number == 0 and first[len(weights) + 1 + a] < 0  # positions are not looked up
+        if is_direct and value == value and width > 0:
             for j in range(size):
                 other = values[rows[j], a]
                 away[j] += weight * (abs(value - other) / width) if other == other else weight

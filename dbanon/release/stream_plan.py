@@ -62,6 +62,7 @@ class StreamView:
     delta: int
     drops: bool
     maybe: bool
+    widens: bool
     metrics: tuple[Measure, ...]
 
 
@@ -161,6 +162,7 @@ def filled(template: str, publication: Publication, options: Options, system: St
         delta=int(options["delta"]),
         drops=options["suppress"] == "drop",
         maybe=system.maybe,
+        widens=system.widens,
         metrics=tuple(_measures(of, options["suppress"] == "drop")),
     )
     values = of.values
@@ -219,6 +221,7 @@ def stream_request(publication: Publication, options: Options, system: Stream, *
 GATE = {
     "late": ("records that left too late, or before they arrived", "counted.late"),
     "arrival": ("records that arrived before the one that came before them", "earlier.records"),
+    "beyond": ("intervals that reach beyond what had arrived when they were first published", "reached.classes"),
     "shown": ("records that are left out and not hidden", "shown.records"),
 }
 """What the gate refuses of a stream beside what it refuses of a release."""

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 from dbanon.sqltext.quote import Sql
 
+_AS_TEXT = Sql("({value})::VARCHAR")
+_BEYOND_DOUBLE = Sql("abs({position}) >= 9007199254740992")
+
 
 @dataclass(frozen=True)
 class Family:
@@ -23,7 +26,8 @@ class Family:
     `gap` is the distance of two values, the greater one first, as DOUBLE in the smallest step of the type, exact below
     2^53; `moved` the value that lies a distance from `{low}`. `low_end` and `high_end` are where the ends of intervals
     are published, snapped outward to a grid. `zero` is a value that distances can be told from, whatever has come.
-    `width` is a distance (`{gap}`) in the unit of the column, or in days.
+    `width` is a distance (`{gap}`) in the unit of the column, or in days. `exact` is the text of a value in steps from
+    zero (of floating numbers of the value), needed where `is_inexact` holds of its `{position}`, the gap to `zero`.
     `in_steps`: distances are whole numbers; `is_plain`: values are numbers as they stand; `is_counted`: values between
     two can be counted; `is_calendar`: cells of its grids are days; `has_infinity`: not every value is finite.
     """
@@ -35,6 +39,8 @@ class Family:
     high_end: Sql
     width: Sql
     zero: Sql
+    exact: Sql = _AS_TEXT
+    is_inexact: Sql = _BEYOND_DOUBLE
     in_steps: bool = True
     is_plain: bool = False
     is_counted: bool = False
@@ -95,6 +101,7 @@ _FAMILIES = (
         high_end=Sql("coalesce(TRY(({value})::{end_type} + ({grid} - {rest})), {greatest})"),
         width=Sql("{gap} / {scale}"),
         zero=Sql("0::{type}"),
+        exact=Sql("replace(({value})::{wide}::VARCHAR, '.', '')"),
         is_plain=True,
         is_counted=True,
     ),
@@ -118,6 +125,9 @@ _FAMILIES = (
         ),
         width=Sql("{gap} * 2"),
         zero=Sql("0::{type}"),
+        exact=Sql("({value})::DOUBLE::VARCHAR"),
+        # Half of a number near zero may be no DOUBLE.
+        is_inexact=Sql("(abs({position}) < 2.2250738585072014e-308 AND {value} <> 0)"),
         in_steps=False,
         is_plain=True,
         has_infinity=True,
@@ -130,6 +140,7 @@ _FAMILIES = (
         high_end=_DAY_ABOVE,
         width=Sql("{gap}"),
         zero=Sql("DATE '1970-01-01'"),
+        is_inexact=Sql("false"),  # few days
         is_counted=True,
         is_calendar=True,
         has_infinity=True,
@@ -142,6 +153,7 @@ _FAMILIES = (
         high_end=_DAY_ABOVE,
         width=Sql("{gap} / 86400e6"),
         zero=Sql("TIMESTAMP '1970-01-01'"),
+        exact=Sql("epoch_us({value})::VARCHAR"),
         is_calendar=True,
         has_infinity=True,
     ),
@@ -153,6 +165,7 @@ _FAMILIES = (
         high_end=_DAY_ABOVE,
         width=Sql("{gap} / 86400e9"),
         zero=Sql("make_timestamp_ns(0)"),
+        exact=Sql("epoch_ns({value})::VARCHAR"),
         is_calendar=True,
         has_infinity=True,
     ),
@@ -166,6 +179,7 @@ _FAMILIES = (
         high_end=Sql("{value}"),
         width=Sql("{gap} / 86400e6"),
         zero=Sql("TIME '00:00:00'"),
+        is_inexact=Sql("false"),
     ),
 )
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dbanon.space.space import Attribute, Ints, Number, Tree
+from dbanon.stream.scales import Scale, scale_of_codes
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,24 +35,40 @@ class Places:
 
     first (attributes + 1,): where the nodes of an attribute begin, of which a number has none; nodes (nodes, 3):
     parent, last node below, node that it is published as; share (nodes,): leaves below but one, over all but one;
-    weights (attributes,) sum to 1.
+    weights (attributes,) sum to 1; scales: by attribute, the scale of numbers whose values are ranks.
     """
 
     first: Ints
     nodes: Ints
     share: Floats
     weights: Floats
+    scales: tuple[Scale | None, ...] = ()
+
+    @cached_property
+    def starts(self) -> Ints:
+        """(2 * attributes + 1,): `first`, and where the positions of an attribute begin in `lookup`, or -1."""
+        starts, end = [], len(self.share)
+        for scale in self.scales or (None,) * len(self.weights):
+            starts.append(-1 if scale is None else end)
+            end += 0 if scale is None else len(scale.positions)
+        return np.concatenate([self.first, np.array(starts, np.int64)])
+
+    @cached_property
+    def lookup(self) -> Floats:
+        """The shares of nodes, and the positions of numbers whose values are ranks."""
+        return np.concatenate([self.share, *(scale.positions for scale in self.scales if scale is not None)])
 
 
 @dataclass(frozen=True)
 class Arrivals:
     """Records in the order of arrival.
 
-    values (records, attributes): a number's position or the preorder number of a category's node, NaN for NULL; people
-    (records,): numbers of persons, -1 where unknown; sensitive (records, columns): codes of the sensitive columns that
-    the model is about, -1 for NULL; arrived (records,): at which place each arrived, from 1. The first `waiting`
-    arrived before and still wait. labels (records,): codes of a column that is to be predicted, -1 for NULL, where a
-    system is given one; kinds (records, columns): codes of what sensitive values are of, where that is known.
+    values (records, attributes): a number's position (its rank, where it has a scale) or the preorder number of a
+    category's node, NaN for NULL; people (records,): numbers of persons, -1 where unknown; sensitive (records,
+    columns): codes of the sensitive columns that the model is about, -1 for NULL; arrived (records,): at which
+    place each arrived, from 1. The first `waiting` arrived before and still wait. labels (records,): codes of a
+    column that is to be predicted, -1 for NULL, where a system is given one; kinds (records, columns): codes of
+    what sensitive values are of, where that is known.
     """
 
     places: Places
@@ -88,20 +106,34 @@ def arrivals(
     arrived: Ints | None = None,
     waiting: int = 0,
     labels: Ints | None = None,
+    scales: Sequence[Scale | None] | None = None,
 ) -> Arrivals:
     """Records from codes (records, attributes), where a NULL has the code after the last; `people` None: everybody has
-    one record."""
+    one record; `scales` None: those that the codes need."""
     records = len(codes)
     values = np.empty((records, len(attributes)))
+    needed = tuple(needed_scale(a) for a in attributes) if scales is None else tuple(scales)
     for a, attribute in enumerate(attributes):
-        placed = attribute.positions if isinstance(attribute, Number) else attribute.node
+        placed = values_of_codes(attribute, needed[a])
         values[:, a] = np.append(placed.astype(np.float64), np.nan)[codes[:, a]]
     everybody = np.arange(records) if people is None else people
     order = np.arange(1, records + 1) if arrived is None else arrived
-    return Arrivals(_places(attributes), values, everybody, sensitive, order, waiting, labels)
+    return Arrivals(_places(attributes, needed), values, everybody, sensitive, order, waiting, labels)
 
 
-def _places(attributes: Sequence[Attribute]) -> Places:
+def values_of_codes(attribute: Attribute, scale: Scale | None) -> npt.NDArray[Any]:
+    """Return what stands for each code: a node, a rank, or a position."""
+    if isinstance(attribute, Number):
+        return attribute.positions if scale is None else scale.ranks
+    return attribute.node
+
+
+def needed_scale(attribute: Attribute) -> Scale | None:
+    """Return the scale of a number whose positions do not distinguish its values; None for other attributes."""
+    return scale_of_codes(attribute.positions) if isinstance(attribute, Number) else None
+
+
+def _places(attributes: Sequence[Attribute], scales: tuple[Scale | None, ...] = ()) -> Places:
     trees = [a for a in attributes if isinstance(a, Tree)]
     sizes = [len(a.parent) if isinstance(a, Tree) else 0 for a in attributes]
     nodes = [np.stack([t.parent, t.last, t.raised], axis=1).astype(np.int64) for t in trees]
@@ -111,6 +143,7 @@ def _places(attributes: Sequence[Attribute]) -> Places:
         nodes=_joined(nodes, np.empty((0, 3), np.int64)),
         share=_joined([(t.leaves - 1) / max(int(t.leaves[0]) - 1, 1) for t in trees], np.empty(0)),
         weights=weights / weights.sum(),
+        scales=scales,
     )
 
 

@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from dbanon import errors
 from dbanon.space.space import Ints
+from dbanon.stream import stored_numbers
 from dbanon.stream.arrivals import Floats, Places
 from dbanon.stream.registry import Renumber, Stream
+from dbanon.stream.scales import Scale, exact_scale
 from dbanon.stream.state import WAITING, Own, State
 
 Put = dict[str, npt.NDArray[Any]]
@@ -28,11 +30,17 @@ _NODES, _OWN, _VALUES = "nodes ", "own ", "values "
 @dataclass(frozen=True)
 class Meaning:
     """What numbers of arrivals stand for: `nodes` by attribute the names of its nodes in preorder (None: a number has
-    none), `people` by number a hash of the person."""
+    none), `people` by number a hash of the person, `is_integral` by attribute whether numbers have whole positions."""
 
     places: Places
     nodes: Sequence[Sequence[str] | None]
     people: npt.NDArray[np.uint64]
+    is_integral: Sequence[bool] = ()
+
+    @property
+    def scales(self) -> list[tuple[int, Scale]]:
+        """Attributes whose values are ranks, with their scales."""
+        return [(a, scale) for a, scale in enumerate(self.places.scales) if scale is not None]
 
 
 def put_aside(system: Stream, state: State, meaning: Meaning) -> Put:
@@ -43,8 +51,11 @@ def put_aside(system: Stream, state: State, meaning: Meaning) -> Put:
     waits, kept = state.out == WAITING, state.kept
     spans = [("lows", "highs"), *system.kept.spans]
     own = {name: a[waits] if name in system.kept.by_record else a for name, a in state.own.items()}
-    put: Put = {"classes": kept, "born": state.born[kept], "seen": state.seen, "last": np.array(state.last)}
-    arrays = {**own, "lows": state.lows[kept], "highs": state.highs[kept]}
+    put: Put = {"classes": kept, "born": state.born[kept], "last": np.array(state.last)}
+    arrays = {**own, "lows": state.lows[kept], "highs": state.highs[kept], "seen": state.seen}
+    for a, scale in meaning.scales:
+        arrays, keys = stored_numbers.ranks_to_keys(system, arrays, a, scale)
+        put |= keys
     used: list[set[int]] = [set() for _ in meaning.nodes]
     _renumbered(system, arrays, spans, meaning, lambda a, numbers: _noted(used[a], numbers))
     orders = [np.array(sorted(numbers), np.int64) for numbers in used]
@@ -54,7 +65,7 @@ def put_aside(system: Stream, state: State, meaning: Meaning) -> Put:
             put[f"{_NODES}{a}"] = np.array([names[i] for i in orders[a]], np.str_)
     for name in system.kept.people:
         arrays[name] = meaning.people[arrays[name].astype(np.int64)]
-    put |= {name: arrays.pop(name) for name in ("lows", "highs")}
+    put |= {name: arrays.pop(name) for name in ("lows", "highs", "seen")}
     return put | {f"{_OWN}{name}": array for name, array in arrays.items()}
 
 
@@ -63,7 +74,9 @@ def take_up(system: Stream, put: Put, meaning: Meaning, waiting: int) -> State:
     not there any more."""
     spans = [("lows", "highs"), *system.kept.spans]
     arrays = {name.removeprefix(_OWN): array for name, array in put.items() if name.startswith(_OWN)}
-    arrays |= {name: put[name] for name in ("lows", "highs")}
+    arrays |= {name: put[name] for name in ("lows", "highs", "seen")}
+    for a, scale in meaning.scales:
+        arrays = stored_numbers.keys_to_ranks(system, arrays, a, scale, put, meaning.is_integral[a])
     numbers = []
     for a, names in enumerate(meaning.nodes):
         places = {} if names is None else {name: i for i, name in enumerate(names)}
@@ -73,10 +86,10 @@ def take_up(system: Stream, put: Put, meaning: Meaning, waiting: int) -> State:
         hashes = arrays[name].astype(np.uint64)
         order = np.argsort(meaning.people, kind="stable")
         arrays[name] = order[np.searchsorted(meaning.people, hashes, sorter=order)]
-    lows, highs = arrays.pop("lows"), arrays.pop("highs")
+    lows, highs, seen = (arrays.pop(name) for name in ("lows", "highs", "seen"))
     return State(
         np.full(waiting, WAITING, np.int64), np.zeros(waiting, np.int64), lows, highs, put["born"],
-        np.arange(len(lows)), put["seen"], int(put["last"]), arrays,
+        np.arange(len(lows)), seen, int(put["last"]), arrays,
     )  # fmt: skip
 
 
@@ -111,6 +124,26 @@ class Growing:
         """The names of the nodes of an attribute that the state knows."""
         known = [] if self.put is None else self.put.get(f"{_NODES}{attribute}", np.empty(0)).tolist()
         return [str(name) for name in known]
+
+    def scale(
+        self, system: Stream, attribute: int, positions: Floats, texts: Sequence[str | None], is_integral: bool
+    ) -> Scale | None:
+        """Return the scale of a number attribute; None where positions are exact, those of the state too.
+
+        Args:
+            system: The system.
+            attribute: The number of the attribute.
+            positions: (codes,) positions of the values of this call.
+            texts: The exact value of each code, None if it follows from the position.
+            is_integral: Whether positions are numbers of steps.
+        """
+        put, known = self.put, None
+        if put is not None:
+            is_inexact = any(text is not None for text in texts)
+            if is_inexact or (is_integral and stored_numbers.has_inexact(system, put, attribute)):
+                put = self.put = stored_numbers.with_keys(system, put, attribute, is_integral)
+            known = stored_numbers.known_keys(put, attribute, is_integral)
+        return exact_scale(positions, texts, is_integral, known)
 
     def people(self, system: Stream) -> npt.NDArray[np.uint64]:
         """Hashes of the persons that the state knows."""

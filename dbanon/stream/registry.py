@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+import numpy.typing as npt
+
 from dbanon import errors
 from dbanon.cluster.registry import EVIDENCE, Check
 from dbanon.functions.parameters import Parameter
@@ -27,8 +30,9 @@ class Kept:
     """What the arrays are that a system keeps of its own (see `State.own`), where they are not mere numbers.
 
     `by_record` have a place for each record, `spans` are pairs of the lows and highs of classes, `people` hold
-    numbers of persons; `values`: some tell of numbers of sensitive values. `nodes` gives the arrays in which nodes
-    stand elsewhere, with these numbered anew.
+    numbers of persons; `values`: some tell of numbers of sensitive values. `nodes` gives the other arrays
+    that contain nodes, with new numbers; `cuts` gives, for an attribute of numbers, masks of the other arrays that
+    contain its values.
     """
 
     by_record: tuple[str, ...] = ()
@@ -36,6 +40,7 @@ class Kept:
     people: tuple[str, ...] = ()
     values: bool = False
     nodes: Callable[[Own, Renumber], Own] = lambda own, renumber: {}
+    cuts: Callable[[Own, int], Mapping[str, npt.NDArray[np.bool_]]] = lambda own, attribute: {}
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def _run(system: Stream) -> None:
         came = _stream()
         ends = np.zeros((1, came.values.shape[1]))
         out = np.zeros(came.records, np.int64)
-        span(out, came.values, came.places.first, came.places.nodes, 0, np.zeros(1, bool), ends, ends.copy())
+        span(out, came.values, came.places.starts, came.places.nodes, 0, np.zeros(1, bool), ends, ends.copy())
 
 
 def _stream() -> Arrivals:

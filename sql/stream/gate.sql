@@ -6,6 +6,7 @@
 {%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
 {%- from 'release/part/keeps.sql' import keeps_typed with context -%}
 {%- from 'release/part/second.sql' import seal with context -%}
+{%- from 'stream/beyond.sql' import reaches_beyond with context -%}
 -- The gate reads: a row a record that leaves, with the values of the source.
 replayed AS MATERIALIZED (
     SELECT
@@ -65,6 +66,29 @@ first_seen AS MATERIALIZED (
     ) AS f ON f.class_id = r.class_id AND f.published = r.published
     GROUP BY r.class_id
 ),
+{% set numbers = rules|selectattr('is_number')|list %}
+{% if numbers %}
+{#- A class that is wider than its records covers what had arrived. In a view it is as narrow as the records of one refresh, all
+    of which had arrived then. #}
+{% set until_then = stream.widens and grown is not defined %}
+-- One row per class: the least and greatest value of the records that {% if until_then %}had arrived when it was first published{% elif stream.widens %}it has now{% else %}it was first published with{% endif %}.
+first_values AS MATERIALIZED (
+    {% if until_then %}
+    SELECT f.class_id{% for r in numbers %}, s.least{{ r.i }}, s.greatest{{ r.i }}{% endfor +%}
+    FROM (SELECT class_id, min(published) AS published FROM replayed WHERE NOT suppressed GROUP BY class_id) AS f
+    JOIN (
+        SELECT rid{% for r in numbers %}, min(q{{ r.i }}) OVER arrived AS least{{ r.i }}, max(q{{ r.i }}) OVER arrived AS greatest{{ r.i }}{% endfor +%}
+        FROM source
+        WINDOW arrived AS (ORDER BY rid ASC)
+    ) AS s ON s.rid = f.published
+    {% else %}
+    SELECT class_id{% for r in numbers %}, min(q{{ r.i }}) AS least{{ r.i }}, max(q{{ r.i }}) AS greatest{{ r.i }}{% endfor +%}
+    FROM (SELECT *, min(published) OVER (PARTITION BY class_id) AS begun FROM replayed WHERE NOT suppressed)
+    {% if not stream.widens %}WHERE published = begun{% endif +%}
+    GROUP BY class_id
+    {% endif %}
+),
+{% endif %}
 -- One row: true, or an error. What leaves is held against the source and the policy; no row leaves before this is
 -- read.
 gate AS MATERIALIZED (
@@ -81,6 +105,9 @@ gate AS MATERIALIZED (
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
         WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
         WHEN covered.uncovered{% if stream.maybe %} + invented.records{% endif %} > 0 THEN error({{ gate_say.uncovered }})
+        {% if numbers %}
+        WHEN reached.classes > 0 THEN error({{ gate_say.beyond }})
+        {% endif %}
         WHEN classes.finer > 0 THEN error({{ gate_say.finer }})
         {% for s in tested %}{% for m in s.models %}
         WHEN judged.values{{ m.number }} > 0 THEN error({{ gate_say['model' ~ m.number] }})
@@ -138,6 +165,18 @@ gate AS MATERIALIZED (
         LEFT JOIN visible AS c ON c.class_id = r.class_id
         {{ published_texts() }}
     ) AS covered,
+    {% if numbers %}
+    (
+        SELECT count(*) AS classes
+        FROM visible AS c
+        JOIN first_values AS f ON f.class_id = c.class_id
+        {% if not typed %}{% for r in numbers %}
+        LEFT JOIN {{ 'parsed'|of(r) }} AS t{{ r.i }} ON t{{ r.i }}.published = c.p{{ r.i }}
+        {% endfor %}{% endif %}
+        WHERE ({% for r in numbers %}{% if not loop.first %} OR {% endif %}{{ reaches_beyond(r) }}{% endfor %})
+        {% if grown is defined %}AND c.class_id NOT IN (SELECT class_id FROM known){% endif +%}
+    ) AS reached,
+    {% endif %}
     {% if stream.maybe %}
     (
         {# A NULL may stand in a class of values, but not all of its records that leave first. #}

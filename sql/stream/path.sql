@@ -2,6 +2,7 @@
     source -> kept -> tuples -> encoded -> grouped -> arrived -> answer -> left_with -> parts -> extent -> generalized -> placed
     -> leaving -> gate. A row of `leaving` is a record. -#}
 {%- from 'release/part/domains.sql' import domains, group with context -%}
+{%- from 'release/part/number.sql' import exact_text with context -%}
 {%- from 'stream/asked.sql' import asked with context -%}
 {% include 'release/part/encoded.sql' %}
 {% include 'stream/arrived.sql' %}
@@ -13,7 +14,7 @@ answer AS MATERIALIZED (
         (SELECT list(struct_pack(rid := rid, gid := gid)) FROM arrived)
         {{ domains() }}
         {% if grown is defined %}
-        {% for q in quasi if not q.is_number %}, d.names_{{ q.i }}{% endfor +%}
+        {% for q in quasi %}, {% if q.is_number %}(SELECT list({{ exact_text(q) }} ORDER BY code ASC) FROM {{ 'domain'|of(q) }}){% else %}d.names_{{ q.i }}{% endif %}{% endfor +%}
         {% for s in tested %}, (SELECT list(hash ORDER BY code ASC) FROM (SELECT code, min(md5_number_lower(value::VARCHAR)) AS hash FROM {{ 'sensitive codes'|of(s) }} GROUP BY code)){% endfor +%}
         {% endif %}
     ) AS answer

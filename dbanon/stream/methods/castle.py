@@ -62,7 +62,7 @@ def cluster(
             castle_steps(
                 desk.counters, most, ends, model.k, delta, beta, alpha or NO_END, alpha is not None, desk.need,
                 arrivals.arrived, arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept,
-                desk.born, desk.lows, desk.highs, open_.recent, places.first, places.nodes, places.share, desk.seen,
+                desk.born, desk.lows, desk.highs, open_.recent, places.starts, places.nodes, places.lookup, desk.seen,
                 places.weights, open_.used, open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link,
                 open_.slot, open_.grown, open_.marks, open_.values, open_.clock, open_.rows, open_.away, open_.table,
                 open_.center, open_.counts, losses, ranges,

@@ -58,7 +58,7 @@ def cudsa(
             cudsa_steps(
                 desk.counters, most, ends, model.k, delta, store, w, desk.need, arrivals.arrived, arrivals.values,
                 arrivals.people, arrivals.sensitive, labels, desk.out, desk.step, desk.kept, desk.born, desk.lows,
-                desk.highs, places.first, places.nodes, places.share, desk.seen, places.weights, counts, found, tally,
+                desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights, counts, found, tally,
                 marks, values_of, clock,
             )
         )  # fmt: skip

@@ -78,7 +78,7 @@ def faanst(
             faanst_steps(
                 desk.counters, most, ends, model.k, delta, mode, mu, threshold, by_member, desk.need, arrivals.arrived,
                 arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born,
-                desk.lows, desk.highs, places.first, places.nodes, places.share, desk.seen, places.weights, group,
+                desk.lows, desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights, group,
                 centers, order, heads, link, counts, found, rows, batch, picked, away, marks, values_of, clock, table,
                 random,
             )

@@ -43,7 +43,7 @@ def fads(
             fads_steps(
                 desk.counters, most, ends, model.k, delta, life, desk.need, arrivals.arrived, arrivals.values,
                 arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born, desk.lows, desk.highs,
-                places.first, places.nodes, places.share, desk.seen, places.weights, table, found, far,
+                places.starts, places.nodes, places.lookup, desk.seen, places.weights, table, found, far,
             )
         )  # fmt: skip
 

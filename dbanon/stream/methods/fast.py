@@ -49,8 +49,8 @@ def fast(
     far, table = np.empty((workers, size)), np.empty((workers, len(places.share)))
     groups = np.empty((at_once, size), np.int64)
     seen_by_all = (
-        desk.need, arrivals.values, arrivals.people, arrivals.sensitive, desk.out, places.first, places.nodes,
-        places.share, desk.seen, places.weights,
+        desk.need, arrivals.values, arrivals.people, arrivals.sensitive, desk.out, places.starts, places.nodes,
+        places.lookup, desk.seen, places.weights,
     )  # fmt: skip
 
     def look(worker: int) -> None:
@@ -67,7 +67,7 @@ def fast(
                 fast_steps(
                     desk.counters, most, ends, k, delta, ahead, life, desk.need, arrivals.arrived, arrivals.values,
                     arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born, desk.lows,
-                    desk.highs, places.first, places.nodes, places.share, desk.seen, places.weights, table[0], found,
+                    desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights, table[0], found,
                     far[0], batch, groups, numbers,
                 )
             )  # fmt: skip

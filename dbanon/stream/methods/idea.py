@@ -43,7 +43,7 @@ def idea(
             idea_steps(
                 desk.counters, most, ends, model.k, delta, theta, store, desk.need, arrivals.arrived, arrivals.values,
                 arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born, desk.lows, desk.highs,
-                places.first, places.nodes, places.share, desk.seen, places.weights, found, away,
+                places.starts, places.nodes, places.lookup, desk.seen, places.weights, found, away,
             )
         )  # fmt: skip
 

@@ -58,7 +58,7 @@ def by_pattern(
             pattern_steps(
                 desk.counters, most, ends, model.k, delta, store, by_size, desk.need, arrivals.arrived,
                 arrivals.values, arrivals.people, arrivals.sensitive, patterns, desk.out, desk.step, desk.kept,
-                desk.born, desk.lows, desk.highs, places.first, places.nodes, places.share, desk.seen, places.weights,
+                desk.born, desk.lows, desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights,
                 found, away, taken, marks, values_of, clock,
             )
         )  # fmt: skip

@@ -51,8 +51,8 @@ def kl_clustering(
         return int(
             person_steps(
                 desk.counters, most, ends, k, delta, desk.need, arrivals.arrived, arrivals.values, arrivals.people,
-                arrivals.sensitive, desk.out, desk.step, desk.born, desk.lows, desk.highs, places.first, places.nodes,
-                places.share, desk.seen, places.weights, home, members, ready, heads, tails, link, loose, group, far,
+                arrivals.sensitive, desk.out, desk.step, desk.born, desk.lows, desk.highs, places.starts, places.nodes,
+                places.lookup, desk.seen, places.weights, home, members, ready, heads, tails, link, loose, group, far,
                 table, values_of, clock,
             )
         )  # fmt: skip

@@ -66,9 +66,9 @@ def puri_haritha(
             puri_steps(
                 desk.counters, most, ends, model.k, delta, beta, life, desk.need, arrivals.arrived, arrivals.values,
                 arrivals.people, arrivals.sensitive, kinds, desk.out, desk.step, desk.kept, desk.born, desk.lows,
-                desk.highs, places.first, places.nodes, places.share, desk.seen, places.weights, open_.used, open_.ids,
-                open_.heads, open_.sizes, open_.lows, open_.highs, open_.link, open_.slot, open_.marks, open_.values,
-                values_of, open_.clock, sets, table, found, far,
+                desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights, open_.used,
+                open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link, open_.slot, open_.marks,
+                open_.values, values_of, open_.clock, sets, table, found, far,
             )
         )  # fmt: skip
 

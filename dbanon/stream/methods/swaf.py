@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from dbanon.cluster.registry import Check
 from dbanon.space.space import Ints
@@ -44,9 +45,9 @@ class Regions:
         if before is None:
             made.shape[0, [0, 3, 4]] = -1
             for a in range(width):
-                leaves = places.first[a] < places.first[a + 1]
+                leaves = places.starts[a] < places.starts[a + 1]
                 made.low[0, a] = 0 if leaves else -np.inf
-                made.high[0, a] = places.nodes[places.first[a], 1] if leaves else np.inf
+                made.high[0, a] = places.nodes[places.starts[a], 1] if leaves else np.inf
         else:
             for name, kept in (("shape", made.shape), ("cut", made.cut), ("low", made.low), ("high", made.high)):
                 kept[:old] = before.own[name]
@@ -110,7 +111,7 @@ def swaf(
             swaf_steps(
                 desk.counters, most, ends, model.k, delta, desk.need, arrivals.arrived, arrivals.values,
                 arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.born, desk.lows, desk.highs,
-                places.first, places.nodes, places.share, desk.seen, places.weights, tree.shape, tree.cut, tree.low,
+                places.starts, places.nodes, places.lookup, desk.seen, places.weights, tree.shape, tree.cut, tree.low,
                 tree.high, tree.published, tree.at, heads, tails, link, rows, wide, sorted_, batch, marks, values_of,
                 clock,
             )
@@ -133,6 +134,14 @@ def _renumbered(own: Own, renumber: Renumber) -> Own:
     return {"shape": shape}
 
 
+def _cuts(own: Own, attribute: int) -> dict[str, npt.NDArray[np.bool_]]:
+    """The regions that are cut at a number of an attribute."""
+    from dbanon.kernels.stream_regions import AXIS, KIND, NUMBER
+
+    shape = own["shape"]
+    return {"cut": (shape[:, KIND] == NUMBER) & (shape[:, AXIS] == attribute)}
+
+
 register(
     Stream(
         name="swaf",
@@ -141,7 +150,7 @@ register(
         source="Wang et al. 2007",
         evidence="RECON",
         complexity="O(depth) time a record, O(delta) for one of a new class; O(delta + regions) memory",
-        kept=Kept(by_record=("at",), spans=(("low", "high"),), nodes=_renumbered),
+        kept=Kept(by_record=("at",), spans=(("low", "high"),), nodes=_renumbered, cuts=_cuts),
         widens=True,
     )
 )

@@ -51,9 +51,9 @@ def ubdsa(
             ubdsa_steps(
                 desk.counters, most, ends, model.k, delta, beta, theta, store, desk.need, arrivals.arrived,
                 arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born,
-                desk.lows, desk.highs, places.first, places.nodes, places.share, desk.seen, places.weights, open_.used,
-                open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link, open_.slot, open_.marks,
-                open_.values, open_.clock,
+                desk.lows, desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights,
+                open_.used, open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link, open_.slot,
+                open_.marks, open_.values, open_.clock,
             )
         )  # fmt: skip
 

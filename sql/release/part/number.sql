@@ -3,6 +3,11 @@
 {#- Distance of two values of a column, the greater one first, as DOUBLE, in the smallest step of its type. -#}
 {% macro gap(q, high, low) -%} {{ q.family.gap|filled(high=high, low=low, wide=q.wide, scale=q.scale) }} {%- endmacro %}
 
+{#- The text of a value whose position is not exact as DOUBLE, else NULL. -#}
+{% macro exact_text(q) -%}
+    CASE WHEN {{ q.family.is_inexact|filled(position=sql('position'), value=sql('value')) }} THEN {{ q.family.exact|filled(value=sql('value'), wide=q.wide) }} END
+{%- endmacro %}
+
 {#- The same for two published ends. -#}
 {% macro width(q, high, low) -%}
     {%- if q.end_is_day -%} ({{ high }} - {{ low }})::DOUBLE {%- else -%} {{ gap(q, high, low) }} {%- endif -%}

@@ -1,0 +1,39 @@
+{#- Whether an interval of a class (c, its text parsed as t) reaches further than the least and greatest value (f) that had
+    arrived when the class was first published: further than the grid, top and bottom put its ends. -#}
+{% macro reaches_beyond(r) -%}
+    {%- set end = sql('c.') if typed else sql('t', r.i, '.') -%}
+    {%- set suffix = r.i if typed else sql('') -%}
+    {%- set low -%} {{ end }}low{{ suffix }} {%- endset -%}
+    {%- set high -%} {{ end }}high{{ suffix }} {%- endset -%}
+    coalesce({{ is_below(r, low, limited(r, sql('f.least', r.i))) }}, false) OR coalesce({{ is_above(r, high, limited(r, sql('f.greatest', r.i))) }}, false)
+{%- endmacro %}
+{#- A value as its end is published: not beyond top and bottom. -#}
+{% macro limited(r, value) -%}
+    {%- set day -%} {{ value }}{% if r.whole_days %}::DATE{% endif %} {%- endset -%}
+    {%- set low -%} {% if r.bottom %}greatest({{ day }}, {{ r.bottom }}){% else %}{{ day }}{% endif %} {%- endset -%}
+    {%- if r.top %}least({{ low }}, {{ r.top }}){% else %}{{ low }}{% endif -%}
+{%- endmacro %}
+{#- Whether a lower end lies below the cell of a value. -#}
+{% macro is_below(r, low, value) -%}
+    {%- if r.unit and r.unit != 'day' -%} TRY({{ low }} + {{ length(r) }}) <= {{ value }}
+    {%- elif r.step and r.is_float -%} {{ low }}::DOUBLE + {{ r.step }} * (1 + 1e-9) + {{ r.fine }} * abs({{ low }}::DOUBLE) < {{ value }}::DOUBLE
+    {%- elif r.step -%} TRY({{ low }} + {{ r.step }}) <= {{ value }}
+    {%- else -%} {{ low }} < {{ value }} {%- endif -%}
+{%- endmacro %}
+{#- Whether an upper end lies above the cell of a value. That of a decimal number begins the next cell. -#}
+{% macro is_above(r, high, value) -%}
+    {%- if r.unit and r.unit != 'day' -%} TRY({{ high }} + 1 - {{ length(r) }}) > {{ value }}
+    {%- elif r.step and r.is_float -%} {{ high }}::DOUBLE - {{ r.step }} * (1 + 1e-9) - {{ r.fine }} * abs({{ high }}::DOUBLE) > {{ value }}::DOUBLE
+    {%- elif r.step and r.is_whole -%} TRY({{ high }} - {{ r.step }}) >= {{ value }}
+    {%- elif r.step -%} TRY({{ high }} - {{ r.step }}) > {{ value }}
+    {%- else -%} {{ high }} > {{ value }} {%- endif -%}
+{%- endmacro %}
+{#- How long a cell of the calendar is. -#}
+{% macro length(r) -%}
+    {%- if r.unit == 'week' -%} to_days(7)
+    {%- elif r.unit == 'month' -%} to_months(1)
+    {%- elif r.unit == 'quarter' -%} to_months(3)
+    {%- elif r.unit == 'year' -%} to_months(12)
+    {%- elif r.unit == 'decade' -%} to_months(120)
+    {%- else -%} to_months(1200) {%- endif -%}
+{%- endmacro %}
