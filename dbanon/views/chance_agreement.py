@@ -33,6 +33,7 @@ class Agreement:
         places: The columns, by number.
         common: Records of one group that have an equal one in the other.
         is_no_chance: Whether most of the smaller group is in the other, and chance does not explain it.
+        is_mostly_same: Whether the groups agree at least half as far above chance as equal groups would.
         is_notable: Whether the groups agree more than groups of different people usually do.
         is_decidable: Whether these columns would show that the groups are the same.
     """
@@ -40,6 +41,7 @@ class Agreement:
     places: tuple[int, ...]
     common: int
     is_no_chance: bool
+    is_mostly_same: bool = False
     is_notable: bool = False
     is_decidable: bool = False
 
@@ -73,9 +75,14 @@ def agreement(counts: Sequence[tuple[int, int, int]], places: tuple[int, ...]) -
     deviation = math.sqrt(sum(n * moments[x + y][1] for x, y, n in counts))
     full_excess, excess = expected - n_inevitable, expected - n_differing
     agreement_found = Agreement(
-        places, common, False, excess > _USUAL_DEVIATIONS * deviation, full_excess > _DEVIATIONS * deviation
+        places,
+        common,
+        is_no_chance=False,
+        is_mostly_same=full_excess > 0 and excess >= _LEAST_SHARE * full_excess,
+        is_notable=excess > _USUAL_DEVIATIONS * deviation,
+        is_decidable=full_excess > _DEVIATIONS * deviation,
     )
-    if full_excess <= 0 or excess < _LEAST_SHARE * full_excess:
+    if not agreement_found.is_mostly_same:
         return agreement_found
     if sum(n for *_, n in counts) <= _FEW_VALUES and mine + theirs <= _FEW_RECORDS:
         totals = [x + y for x, y, n in counts for _ in range(n)]

@@ -19,7 +19,10 @@ from dbanon.views import chance_agreement, sequence
 from dbanon.views.chance_agreement import Agreement
 from dbanon.views.ledger import Entry
 
-_MOST_COLUMNS = 12
+_PLAIN_KEY = Sql(PLAIN.replace("value", r"regexp_replace(value, '^(\s*[0-9]+)\.0+\s*$', '\1')", 1))
+"""SQL of a key `value` without blanks, capitals, leading zeros, and zeros behind the point of a number."""
+
+_MOST_COLUMNS = 8
 """From this number of columns on, records are not also compared without each single one of them."""
 
 
@@ -178,7 +181,7 @@ def _places(names: Sequence[str], column: str) -> dict[str, Sql]:
 
 def _spelled_alike(cursor: Any, i: int) -> int:
     """Write which of those who are left have keys that differ in spelling alone; return how many."""
-    query = template.fill("views/same_spelling.sql", units=_units(i), same=_same(i), plain=PLAIN)
+    query = template.fill("views/same_spelling.sql", units=_units(i), same=_same(i), plain=_PLAIN_KEY)
     for statement in query.split(";\n"):
         cursor.execute(statement)
     return int(cursor.execute(f"SELECT count(*) FROM {_same(i)}").fetchall()[0][0])
@@ -195,23 +198,33 @@ def _same_records(cursor: Any, i: int, agreement: Agreement) -> int:
 def _agreement(cursor: Any, i: int, columns: Sequence[_Common], has_keys: bool) -> tuple[Agreement | None, bool]:
     """The columns in which most of those who are left agree, by far more than chance, or None where there are none; and
     whether they agree as by chance in all columns together and in each part of them."""
-    _rank_respelled(cursor, i, columns)
-    agreements: list[Agreement] = []
-    for places in _choices(columns):
+    ranked = _rank_respelled(cursor, i, columns)
+
+    def compare(places: tuple[int, ...]) -> Agreement:
         query = template.fill("views/agreement.sql", units=_units(i), same=_same(i), places=places, has_keys=has_keys)
-        agreements.append(chance_agreement.agreement(cursor.execute(query).fetchall(), places))
+        return chance_agreement.agreement(cursor.execute(query).fetchall(), places)
+
+    agreements = [compare(places) for places in _choices(columns)]
+    agreeing = tuple(n for n in range(len(columns)) if compare((n,)).is_mostly_same)
+    for places in (agreeing, tuple(n for n in agreeing if n not in ranked)):
+        if places and all(places != agreement.places for agreement in agreements):
+            agreements.append(compare(places))
     sure = [agreement for agreement in agreements if agreement.is_no_chance]
     is_chance = agreements[0].is_chance and not any(agreement.is_notable for agreement in agreements)
     return max(sure, key=lambda a: (a.common, len(a.places)), default=None), is_chance
 
 
-def _rank_respelled(cursor: Any, i: int, columns: Sequence[_Common]) -> None:
-    """Write ranks by frequency in place of the values of columns of which no value is in both versions."""
+def _rank_respelled(cursor: Any, i: int, columns: Sequence[_Common]) -> set[int]:
+    """Write ranks by frequency in place of the values of columns of which both versions have none in common; return
+    these columns."""
+    ranked = set()
     for n in range(len(columns)):
         query = template.fill("views/ranked.sql", units=_units(i), column=identifier(f"v{n}"))
         check, rank = query.split(";\n")[:2]
         if not cursor.execute(check).fetchall()[0][0]:
             cursor.execute(rank)
+            ranked.add(n)
+    return ranked
 
 
 def _choices(columns: Sequence[_Common]) -> Iterator[tuple[int, ...]]:
