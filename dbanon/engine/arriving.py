@@ -57,10 +57,10 @@ def arrivals(
     of: space.Ints,
     arrived: space.Ints,
     people: space.Ints | None,
-    growing: Growing | None,
-    scales: list[Scale | None] | None = None,
+    growth: tuple[Growing, list[Scale | None]] | None = None,
 ) -> Arrivals:
-    """The records in the order of arrival; `scales` are those of the numbers of a stream that grows."""
+    """The records in the order of arrival; `growth` is a stream that grows, with the scales of its numbers."""
+    growing, scales = growth or (None, None)
     codes = np.stack([tables.codes_of(groups, j, a)[of] for j, a in enumerate(attributes)], axis=1)
     width = len(asked["attributes"])
     values = [tables.sensitive_codes_of(groups, i)[of] for i in range(len(domains) - width)]

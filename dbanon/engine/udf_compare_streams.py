@@ -56,7 +56,7 @@ class _Came:
         domains = self.domains[: len(asked["attributes"]) + len(asked["sensitive"])]
         attributes = arriving.attributes(asked, domains)
         people, _ = arriving.people(asked, self.groups, self.of, self.arrived, None)
-        return arriving.arrivals(asked, self.groups, domains, attributes, self.of, self.arrived, people, None)
+        return arriving.arrivals(asked, self.groups, domains, attributes, self.of, self.arrived, people)
 
 
 @dataclass(frozen=True)

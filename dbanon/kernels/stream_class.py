@@ -12,27 +12,48 @@ but one.
 
 Where positions as DOUBLE do not distinguish all numbers of an attribute, their values are ranks: `first` (after its
 attributes + 1 items) says for each attribute from where on `share` has the positions by rank, -1 where values are
-positions. Ranks are compared, positions are subtracted.
+positions. It is an array of int32 then, and kernels are compiled a second time (see `has_ranks`). Ranks are compared,
+positions are subtracted.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from dbanon.kernels.jit import part
+
+
+def has_ranks(first):
+    """Whether values of some attribute are ranks, which the type of `first` says: then it has items of 32 bits.
+
+    This is known when a kernel is compiled, so that others compute with positions without a branch.
+    """
+    return first.dtype == np.int32
+
+
+@overload(has_ranks, inline="always")
+def _has_ranks(first):
+    if first.dtype == types.int32:
+        return lambda first: True
+    return lambda first: False
 
 
 @part
 def position(a, value, first, share, seen):
     """The position of a number."""
-    start = first[len(seen) + 1 + a]
-    return value if start < 0 else share[start + np.int64(value)]
+    if has_ranks(first):
+        start = first[len(seen) + 1 + a]
+        if start >= 0:
+            return share[start + np.int64(value)]
+    return value
 
 
 @part
 def seen_width(a, first, share, seen):
     """How far the least and the greatest number of all that has arrived are apart."""
-    if seen[a, 0] > seen[a, 1]:
+    if has_ranks(first) and seen[a, 0] > seen[a, 1]:
         return 0.0
     return position(a, seen[a, 1], first, share, seen) - position(a, seen[a, 0], first, share, seen)
 
@@ -88,6 +109,15 @@ def joined(a, low, high, other_low, other_high, first, nodes):
 
 
 @part
+def _lost_by_position(a, low, high, first, share, seen):
+    """What a record loses on a number whose values may be ranks."""
+    width = seen_width(a, first, share, seen)
+    if width > 0:
+        return (position(a, high, first, share, seen) - position(a, low, first, share, seen)) / width
+    return 0.0
+
+
+@part
 def lost(a, low, high, first, share, seen):
     """What a record loses on attribute `a` (CASTLE's loss): the width of an interval over that of all that has been
     seen, and the share of leaves below a node."""
@@ -97,10 +127,10 @@ def lost(a, low, high, first, share, seen):
         return 1.0
     if first[a] < first[a + 1]:
         return share[first[a] + np.int64(low)]
-    width = seen_width(a, first, share, seen)
-    if width > 0:
-        return (position(a, high, first, share, seen) - position(a, low, first, share, seen)) / width
-    return 0.0
+    if has_ranks(first):
+        return _lost_by_position(a, low, high, first, share, seen)
+    width = seen[a, 1] - seen[a, 0]
+    return (high - low) / width if width > 0 else 0.0
 
 
 @part
@@ -178,16 +208,25 @@ def least_class(value, kept, number, lows, highs, first, share, seen, weights):
 
 
 @part
+def _apart_by_position(a, x, y, first, share, seen):
+    """How far apart two numbers are whose values may be ranks."""
+    width = seen_width(a, first, share, seen)
+    if width > 0:
+        return abs(position(a, x, first, share, seen) - position(a, y, first, share, seen)) / width
+    return 0.0
+
+
+@part
 def apart(a, x, y, first, nodes, share, seen):
     """How far apart two values are, from 0 to 1: the share of all that has been seen that lies between them, or of the
     leaves below their lowest common ancestor."""
     if x != x or y != y:
         return 0.0 if x != x and y != y else 1.0
     if first[a] == first[a + 1]:
-        width = seen_width(a, first, share, seen)
-        if width > 0:
-            return abs(position(a, x, first, share, seen) - position(a, y, first, share, seen)) / width
-        return 0.0
+        if has_ranks(first):
+            return _apart_by_position(a, x, y, first, share, seen)
+        width = seen[a, 1] - seen[a, 0]
+        return abs(x - y) / width if width > 0 else 0.0
     if x == y:
         return 0.0
     begin_, node = first[a], np.int64(x)

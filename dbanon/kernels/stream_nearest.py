@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dbanon.kernels.jit import part
-from dbanon.kernels.stream_class import apart, apart_from_center, seen_width
+from dbanon.kernels.stream_class import apart, apart_from_center, has_ranks, seen_width
 
 WAITING = -2
 
@@ -51,7 +51,7 @@ def distances(x, size, rows, ahead, values, first, nodes, share, seen, weights, 
     for a in range(len(weights)):
         weight, value, begin_, number = weights[a], values[x, a], first[a], first[a + 1] - first[a]
         width = seen_width(a, first, share, seen)
-        is_direct = number == 0 and first[len(weights) + 1 + a] < 0  # positions are not looked up
+        is_direct = number == 0 and not (has_ranks(first) and first[len(weights) + 1 + a] >= 0)
         if is_direct and value == value and width > 0:
             for j in range(size):
                 other = values[rows[j], a]

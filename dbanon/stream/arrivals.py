@@ -46,12 +46,14 @@ class Places:
 
     @cached_property
     def starts(self) -> Ints:
-        """(2 * attributes + 1,): `first`, and where the positions of an attribute begin in `lookup`, or -1."""
+        """`first`; where there are scales, as int32 and followed by where in `lookup` each attribute begins, or -1."""
+        if all(scale is None for scale in self.scales):
+            return self.first
         starts, end = [], len(self.share)
-        for scale in self.scales or (None,) * len(self.weights):
+        for scale in self.scales:
             starts.append(-1 if scale is None else end)
             end += 0 if scale is None else len(scale.positions)
-        return np.concatenate([self.first, np.array(starts, np.int64)])
+        return np.concatenate([self.first, np.array(starts)]).astype(np.int32)
 
     @cached_property
     def lookup(self) -> Floats:

@@ -60,11 +60,16 @@ def apart(
     """
     found: list[Apart] = []
     for group in _groups(entry, others):
-        if refined and not group.known:
+        if refined and (not group.known or (group.is_by_people and _are_alike(entry, group.others))):
             continue
         sets = _judged(cursor, entry, publication, group, refined, moved)
         found += _not_covered(sets, found) if group.is_by_people else sets
     return found
+
+
+def _are_alike(entry: Entry, others: Sequence[Entry]) -> bool:
+    """Whether all versions are of one source and publish the same columns, which are compared with the people."""
+    return all(o.call["source"] == entry.call["source"] and same_values(entry, o) for o in others)
 
 
 def _not_covered(sets: Sequence[Apart], earlier: Sequence[Apart]) -> list[Apart]:
@@ -81,8 +86,9 @@ def came_back(
     kept = kept_since(entry, others)
     found: list[Apart] = []
     for group in _groups(entry, kept):
-        if group.known:
-            found += _judged(cursor, entry, publication, group, True, moved, by_who=True)
+        if group.known and not group.is_by_people:
+            sets = _judged(cursor, entry, publication, group, True, moved, by_who=True)
+            found += sets
     return found
 
 
@@ -96,9 +102,12 @@ def sums(cursor: Any, entry: Entry, publication: Publication, others: Sequence[E
     found: list[Apart] = []
     for group in _groups(entry, others):
         for other in (o for o in group.others if group.known and o not in kept):
+            if group.is_by_people and _are_alike(entry, [other]):
+                continue
             linked = _linked(cursor, entry, other)
             if len({n for side in linked for n in side.values()}) > 1:  # else it is everybody
-                found += _judged(cursor, entry, publication, replace(group, others=(other,)), False, moved, linked)
+                sets = _judged(cursor, entry, publication, replace(group, others=(other,)), False, moved, linked)
+                found += _not_covered(sets, found) if group.is_by_people else sets
     return found
 
 

@@ -238,13 +238,12 @@ _FAULTS = {
         "dbanon/views/version.py",
         """        if short and not making.lets_differ:
             raise errors.DeltaRefused(making.function, making.old.shown, short, [f"version {making.old.version}"])
-    others = related.related(entry, cursor)
     mine = sequence.same_name(entry, others)
+    _check_recognized(cursor, entry, making, recognized, mine)
     linked.check(cursor, entry, publication, others, OLD)
     differences = sequence.apart(cursor, entry, publication, mine, moved=OLD)
 """,
-        """    others = related.related(entry, cursor)
-    mine = sequence.same_name(entry, others)
+        """    mine = sequence.same_name(entry, others)
     differences: list[sequence.Apart] = []
 """,
         ("tests/views/test_refresh.py", "tests/views/test_sequences.py"),
