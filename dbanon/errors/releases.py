@@ -286,7 +286,7 @@ class PeopleNotRecognizedError(DbanonError):
 
     def __init__(self, name: str, other: str, recognition: Recognition) -> None:
         by_key = f"{recognition.by_key} of {recognition.people} people are recognised by their keys"
-        facts = [by_key if recognition.by_key else "nobody is recognised by a key"]
+        facts = [by_key if recognition.by_key else "no key is in both versions"]
         if recognition.by_spelling:
             facts.append(f"{recognition.by_spelling} keys differ only by blanks, case or leading zeros")
         if recognition.by_records is not None:
@@ -294,14 +294,14 @@ class PeopleNotRecognizedError(DbanonError):
             facts.append(f"{recognition.by_records} of {recognition.people} have the same records in {columns}")
         if recognition.is_comparable:
             why = (
-                "These are possibly the same people; who differs is told apart by subtracting the versions. "
+                "These are possibly the same people, and subtracting the versions lets those who differ be told apart. "
                 "Hint: give people the same key in each release; or, if they are other people, say so with "
                 f"disjoint_from = ['{other.split(' ')[0]}']."
             )
         else:
             why = (
                 f"An earlier version of dbanon made {other}; its hashes of values cannot be compared. Hint: refresh it "
-                "while its source is there; forget_release what nobody has any more."
+                "while its source is there, or use forget_release for versions that no reader has any more."
             )
         super().__init__(f"{name}: of {other}, {'; '.join(facts)}. {why}")
 

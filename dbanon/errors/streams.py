@@ -127,9 +127,9 @@ class StreamRefusedError(DbanonError):
 
     def __init__(self, name: str, releases: Iterable[str]) -> None:
         super().__init__(
-            f"{name}: {', '.join(releases)} published the same people with composition = 'refuse', and a stream is not "
-            "held against releases. Nothing was changed. Hint: forget_release what no reader has any more, or make the "
-            "release again with composition = 'warn'."
+            f"{name}: {', '.join(releases)} published the same people with composition = 'refuse', and a stream "
+            "is not checked against releases. Nothing was changed. Hint: use forget_release for versions that "
+            "no reader has any more, or make the release again with composition = 'warn'."
         )
 
 

@@ -6,15 +6,6 @@
 {% macro row_hash(from) -%}
     md5_number_lower(row('dbanon 1'{% for q in quasi %}, {{ from }}q{{ q.i }}{% endfor %}{{ unchanged_values(from, false) }}{% if person %}, {{ from }}person{% endif %})::VARCHAR)
 {%- endmacro %}
-{#- The same of what is published as it is; `named` where columns have the names of the release. -#}
-{% macro value_hash(from, named) -%}
-    md5_number_lower(row('dbanon 1'{{ unchanged_values(from, named) }})::VARCHAR)
-{%- endmacro %}
-{#- The same column by column: versions that publish other columns can be compared by those that both have. -#}
-{% macro cells(from, named) -%}
-    [{% for u in unchanged if not u.is_link %}{% if not loop.first %}, {% endif %}{% set value = u.name if named else sql('u', u.i) %}CASE WHEN {{ from }}{{ value }} IS NOT NULL THEN md5_number_lower(row('dbanon 1', {% if u.is_zoned %}epoch_us({{ from }}{{ value }}){% else %}{{ from }}{{ value }}{% endif %})::VARCHAR) END{% endfor %}]::UBIGINT[]
-{%- endmacro %}
 {% macro person_key(from) -%}
     {% if person %}{{ from }}person::VARCHAR{% elif key %}{{ from }}key::VARCHAR{% else %}NULL::VARCHAR{% endif %}
 {%- endmacro %}
-{#- What a record is held back by: who has which value, or, where nobody is told apart, all that counts of it. -#}
