@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from dbanon.client.about import attack, profile, risk
+    from dbanon.client.cache import clear_cache
     from dbanon.client.comparison import choose, compare
     from dbanon.client.connection import Connection, connect
     from dbanon.client.explain import explain
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from dbanon.client.with_metrics import with_metrics
     from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
+    from dbanon.hierarchy.store import load_hierarchy, save_hierarchy
     from dbanon.notebook.progress import ProgressBar
     from dbanon.plots.plot import plot
-    from dbanon.policy.declare import clear_cache, declare, load_hierarchy, save_hierarchy
+    from dbanon.policy.declare import declare
     from dbanon.policy.relate import relate
     from dbanon.reports.report import report
     from dbanon.source.unmatched_policy import PolicyWarning
@@ -57,7 +59,7 @@ _HOMES = {
     "attack": "client.about",
     "certificate": "views.certificate",
     "choose": "client.comparison",
-    "clear_cache": "policy.declare",
+    "clear_cache": "client.cache",
     "compare": "client.comparison",
     "connect": "client.connection",
     "create_stream": "views.streaming",
@@ -67,7 +69,7 @@ _HOMES = {
     "explain": "client.explain",
     "forget_release": "views.materialized",
     "load_extension": "client.scanner",
-    "load_hierarchy": "policy.declare",
+    "load_hierarchy": "hierarchy.store",
     "materialize": "views.materialized",
     "plot": "plots.plot",
     "profile": "client.about",
@@ -77,7 +79,7 @@ _HOMES = {
     "relate": "policy.relate",
     "report": "reports.report",
     "risk": "client.about",
-    "save_hierarchy": "policy.declare",
+    "save_hierarchy": "hierarchy.store",
     "load_ipython_extension": "notebook.extension",
     "unload_ipython_extension": "notebook.extension",
     "verify": "views.verify",

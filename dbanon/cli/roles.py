@@ -245,7 +245,7 @@ def hierarchies_of(columns: PolicyColumns | None) -> list[object]:
 
 def _stored_file(con: Any, column: str, file: str) -> str:
     """Store a hierarchy of a file under a name that no other hierarchy has, and return the name."""
-    from dbanon.policy.declare import load_hierarchy
+    from dbanon.hierarchy.store import load_hierarchy
     from dbanon.source import catalog
 
     stored_names: Collection[str] = catalog.stored_hierarchies(con, catalog.SearchPath.here(con).database)

@@ -10,7 +10,8 @@ import numpy as np
 from dbanon import errors
 from dbanon.client.connection import Connection, connect
 from dbanon.files import storage, writing
-from dbanon.policy.declare import declare, load_hierarchy
+from dbanon.hierarchy.store import load_hierarchy
+from dbanon.policy.declare import declare
 
 if TYPE_CHECKING:
     import pandas as pd

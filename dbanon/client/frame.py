@@ -14,7 +14,7 @@ from dbanon.client.connection import connect
 from dbanon.client.kinds import Kind
 from dbanon.functions.registry import check_algorithm, table_functions
 from dbanon.functions.table_function import ENDINGS
-from dbanon.policy.declare import load_hierarchy
+from dbanon.hierarchy.store import load_hierarchy
 from dbanon.release import timed_search
 from dbanon.release.glance import ROWS, Glance
 from dbanon.source import catalog

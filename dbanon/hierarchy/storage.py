@@ -108,11 +108,3 @@ def shipped(name: str) -> Inline | None:
 def is_inline(text: str) -> bool:
     """Whether a `hierarchies` value is ARX rows rather than a name."""
     return ";" in text
-
-
-def write_arx(paths: Iterable[Sequence[str]]) -> str:
-    """ARX text of paths from the leaf to the root."""
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter=";", lineterminator="\n")
-    writer.writerows(paths)
-    return out.getvalue()

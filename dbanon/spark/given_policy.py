@@ -12,8 +12,9 @@ import pyarrow as pa
 from dbanon import errors
 from dbanon.client import codes
 from dbanon.client.connection import Connection, connect
+from dbanon.hierarchy.store import load_hierarchy
 from dbanon.policy import files
-from dbanon.policy.declare import declare, load_hierarchy
+from dbanon.policy.declare import declare
 from dbanon.source import schema, stored_policy
 from dbanon.source.catalog import SCHEMA
 from dbanon.source.stored_policy import Declared

@@ -1,0 +1,12 @@
+"""The cache of cluster labels, as `import dbanon` offers it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbanon import session
+
+
+def clear_cache(connection: Any) -> None:
+    """Forget the cluster labels that are kept for the connection's database instance."""
+    session.of_connection(getattr(connection, "raw", connection)).cache.clear()

@@ -1,0 +1,62 @@
+"""Write hierarchies to `dbanon.hierarchy`, and stored ones to ARX files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dbanon import errors, session
+from dbanon.files import reading, writing
+from dbanon.hierarchy import relation, storage
+from dbanon.source import catalog, schema
+from dbanon.sqltext import resources, template
+from dbanon.sqltext.builtin import bound
+from dbanon.sqltext.quote import qualified, text
+
+
+def load_hierarchy(connection: Any, name: str, rows: str | Path | Sequence[Sequence[str]] | None = None) -> None:
+    """Writes a hierarchy to `dbanon.hierarchy` of the current database, replacing one of that name.
+
+    `rows` is an ARX file (`value;level1;...;*`), rows from the leaf to the root, or None for the shipped hierarchy of
+    that name. Raises MalformedHierarchy, UnreadableFile, RemoteFile, UnknownHierarchy; nothing is written then.
+    """
+    found: storage.Inline | None
+    if rows is None:
+        found = storage.shipped(name)
+        if found is None:
+            raise errors.UnknownHierarchy("load_hierarchy", name, "shipped", resources.shipped_hierarchies())
+    elif isinstance(rows, (str, Path)):
+        with connection.cursor() as cursor:
+            found = storage.read_arx(name, reading.content("load_hierarchy", str(rows), cursor))
+    else:
+        found = storage.from_rows(name, rows)
+    schema.create(connection)
+    with session.own_cursor(connection) as cursor:
+        database = catalog.SearchPath.here(connection).database
+        if not catalog.has_table(cursor, database, "hierarchy"):
+            raise errors.ReadOnly("load_hierarchy", database)
+        table = qualified(database, catalog.SCHEMA, "hierarchy")
+        cursor.execute("BEGIN")
+        cursor.execute(f"DELETE FROM {table} WHERE name = ?", [name])
+        rows = relation.rows_of_paths(relation.paths(found))
+        cursor.execute(f"INSERT INTO {table} SELECT {text(name)}, * FROM ({rows})")
+        cursor.execute("COMMIT")
+
+
+def save_hierarchy(connection: Any, name: str, path: str | Path) -> None:
+    """Writes a stored hierarchy of the current database to an ARX file, in place of one that is there.
+
+    Raises UnknownHierarchy, TargetNotLocal, NotWritten, and TargetInUse for a file that the connection reads.
+    """
+    target = writing.local("save_hierarchy", path)
+    writing.apart("save_hierarchy", [target], writing.read_by(connection))
+    listed, here = partial(catalog.stored_hierarchies, connection), catalog.SearchPath.here(connection).database
+    stored = catalog.hierarchy_table(name, [here], listed)
+    if stored is None:
+        raise errors.UnknownHierarchy("save_hierarchy", name, "stored", listed(here))
+    rows = relation.rows(storage.Stored(*stored))
+    lines = connection.execute(bound(template.fill("hierarchy/arx.sql", rows=rows))).fetchall()
+    with writing.draft("save_hierarchy", target) as draft:
+        draft.write_text("".join(line + "\n" for (line,) in lines), encoding="utf-8")
