@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from dbanon import session
-from dbanon.engine import called
+from dbanon.engine import registry
 from dbanon.functions import arguments, scalar_functions
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
@@ -60,8 +60,8 @@ def _cache_of(connection: Any) -> session.LabelCache:
         instance = _instance(connection)
         if instance is None:
             instance = next(_NUMBERS)
-            connection.create_function("dbanon_plan", called.dbanon_plan, _PLANNED, _TEXT, null_handling="special")
-            for function, gives in _ARROW:
+            connection.create_function("dbanon_plan", registry.PLAN, [_TEXT] * 3, _TEXT, null_handling="special")
+            for function, gives in registry.ARROW_FUNCTIONS:
                 connection.create_function(
                     function.__name__, function, None, gives, type="arrow", null_handling="special"
                 )
@@ -99,66 +99,6 @@ _TELLING: list[Callable[[], int]] = []
 
 _TEXT: Any = "VARCHAR"  # by its name: DuckDB complains at exit of a type that a module still holds
 _NUMBER: Any = "BIGINT"
-_PLANNED = [_TEXT] * 3
-
-_COMPARISON = (
-    "STRUCT(rows STRUCT(place INTEGER, run INTEGER, algorithm VARCHAR, k INTEGER, n BIGINT, "
-    "metric VARCHAR, mean DOUBLE, stddev DOUBLE, seconds DOUBLE, runs INTEGER, problem VARCHAR)[], error VARCHAR)"
-)
-_ARROW = (
-    (
-        called.dbanon_cluster,
-        "STRUCT(parts STRUCT(gid BIGINT, cluster INTEGER, first INTEGER, last INTEGER)[], "
-        "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[], raised INTEGER[])[], "
-        "drawn STRUCT(cluster INTEGER, seat INTEGER, code INTEGER[], position DOUBLE[])[], error VARCHAR)",
-    ),
-    (called.dbanon_diversify, "STRUCT(people STRUCT(rid BIGINT, cluster INTEGER)[], error VARCHAR)"),
-    (
-        called.dbanon_trees,
-        "STRUCT(nodes STRUCT(tree INTEGER, node INTEGER, parent INTEGER, depth INTEGER, height INTEGER, "
-        "leaves INTEGER, is_leaf BOOLEAN, label VARCHAR, published VARCHAR, line INTEGER[])[], "
-        "codes STRUCT(tree INTEGER, value VARCHAR, code INTEGER, node INTEGER, own INTEGER)[], "
-        "domains STRUCT(parents INTEGER[], places INTEGER[], names VARCHAR[])[], "
-        "facts STRUCT(tree INTEGER, roots INTEGER, stored INTEGER, reached INTEGER, same_labels BOOLEAN, "
-        "inner_nodes INTEGER, inner_names INTEGER, inner_stars INTEGER, reserved INTEGER, uncovered INTEGER, "
-        "ambiguous INTEGER, "
-        "several_nodes INTEGER)[])",
-    ),
-    (
-        called.dbanon_influence,
-        "STRUCT(scores STRUCT(sensitive VARCHAR, place INTEGER, attribute VARCHAR, influence DOUBLE, "
-        "rank INTEGER, zeta DOUBLE, sigma DOUBLE, accuracy DOUBLE, test_accuracy DOUBLE)[], error VARCHAR)",
-    ),
-    (called.dbanon_compare, _COMPARISON),
-    (called.dbanon_compare_streams, _COMPARISON),
-    (
-        called.dbanon_attack,
-        "STRUCT(rows STRUCT(id BIGINT, place BIGINT, confidence DOUBLE)[], error VARCHAR)",
-    ),
-    (
-        called.dbanon_refine,
-        "STRUCT(rows STRUCT(id BIGINT, place BIGINT, low DOUBLE, high DOUBLE, most BIGINT)[], "
-        "losses STRUCT(id BIGINT, own DOUBLE, freed DOUBLE)[], examined BIGINT, error VARCHAR)",
-    ),
-    (
-        called.dbanon_utility,
-        "STRUCT(rows STRUCT(trained_on VARCHAR, accuracy DOUBLE, balanced_accuracy DOUBLE, kept DOUBLE, "
-        "learned BIGINT, tested BIGINT)[], error VARCHAR)",
-    ),
-    (
-        called.dbanon_stream,
-        "STRUCT(records STRUCT(rid BIGINT, cluster INTEGER, step BIGINT, again BIGINT)[], "
-        "wide STRUCT(cluster INTEGER, low INTEGER[], high INTEGER[], raised INTEGER[])[], error VARCHAR)",
-    ),
-    (called.dbanon_pseudonym, "VARCHAR"),
-    (called.dbanon_pseudonym_again, "VARCHAR"),
-    (called.dbanon_pseudonym_length, "INTEGER"),
-    (called.dbanon_together, "BIGINT[][]"),
-    (called.dbanon_shift, "INTEGER"),
-    (called.dbanon_shift_again, "INTEGER"),
-)
-"""The functions that are given Arrow, and the type of what each gives."""
-
 # --- macros belong to the connection ---------------------------------------------------------------------
 
 

@@ -1,13 +1,9 @@
-"""The scalar functions that DuckDB calls: text or Arrow in, text or labels out. No thinking is done here.
-
-They are module-level functions because DuckDB may call them after the connection that registered them is gone.
-"""
+"""The function that clusters: Arrow tables of records in, clusters out."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +13,8 @@ from dbanon import __version__, cluster, errors, session
 from dbanon.cluster.runs import met
 from dbanon.engine import tables
 from dbanon.engine.arrow import packed
+from dbanon.engine.influence import influenced
 from dbanon.engine.tables import one, whole
-from dbanon.functions.answer import answer
-from dbanon.learn import forest
 from dbanon.models import constraint
 from dbanon.models.demand import Demand
 from dbanon.space import space
@@ -33,28 +28,6 @@ DRAWN = pa.list_(
                ("code", pa.list_(pa.int32())), ("position", pa.list_(pa.float64()))])
 )  # fmt: skip
 ANSWER = pa.struct([("parts", PARTS), ("wide", WIDE), ("drawn", DRAWN), ("error", pa.string())])
-SCORES = pa.list_(
-    pa.struct(
-        [("sensitive", pa.string()), ("place", pa.int32()), ("attribute", pa.string()), ("influence", pa.float64()),
-         ("rank", pa.int32()), *((n, pa.float64()) for n in ("zeta", "sigma", "accuracy", "test_accuracy"))]
-    )
-)  # fmt: skip
-INFLUENCE = pa.struct([("scores", SCORES), ("error", pa.string())])
-
-
-def dbanon_plan(token: str, call: str, places: str) -> str:
-    """The SQL of one call, or `!` and the text of an error.
-
-    `call`: JSON of the function, the slots and the named arguments; `places`: JSON of current_database(),
-    current_schema() and the search path.
-    """
-    try:
-        session.watch_ctrl_c()
-        return answer(session.get(token), json.loads(call), json.loads(places))
-    except errors.DbanonError as error:
-        return f"!{error}"
-    except RuntimeError as error:
-        return f"!{error}"
 
 
 def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
@@ -68,11 +41,6 @@ def dbanon_cluster(request: Any, rows: Any, *domains: Any) -> Any:
     several equal ones where the call stands in a correlated subquery.
     """
     return tables.each(request, rows, domains, _clusters, ANSWER)
-
-
-def dbanon_influence(request: Any, rows: Any, *domains: Any) -> Any:
-    """STRUCT(scores STRUCT(...)[], error VARCHAR) of each table of groups: what attributes tell of sensitive values."""
-    return tables.each(request, rows, domains, _influences, INFLUENCE)
 
 
 def _clusters(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
@@ -138,48 +106,6 @@ def _wide(table: space.Space, clusters: space.Ints, ends: cluster.PublishedEnds)
     raised = np.where((ends.low < nulls) & (ends.high == nulls), -2, ends.raised_nodes)
     rows = zip(clusters.tolist(), ends.low.tolist(), ends.high.tolist(), raised.tolist(), strict=True)
     return [{"cluster": c, "low": low, "high": high, "raised": node} for c, low, high, node in rows]
-
-
-def _influences(asked: dict[str, Any], records: Any, domains: list[Any]) -> Any:
-    """The influences of one table's attributes, as an array of one."""
-    table, _ = tables.table(asked, records, domains)
-    rows = []
-    for place, (column, found) in enumerate(zip(asked["sensitive"], _forests(table, asked), strict=True)):
-        scores = found.scores(asked["forest"]["score"]).tolist()
-        accuracies = {n: None if np.isnan(v) else v for n, v in vars(found).items() if n.endswith("accuracy")}
-        rows += [
-            accuracies | {"sensitive": column, "place": place, "attribute": attribute["name"], "influence": scores[j],
-                     "rank": rank, "zeta": found.zeta[j], "sigma": found.sigma[j]}
-            for j, (attribute, rank) in enumerate(zip(asked["attributes"], forest.ranks(scores), strict=True))
-        ]  # fmt: skip
-    return pa.array([{"scores": rows}], INFLUENCE)
-
-
-def _forests(table: space.Space, asked: dict[str, Any]) -> list[forest.Influence]:
-    """The influences on each sensitive column, from the cache where they are known."""
-    current = session.get(asked["session"])
-    settings = forest.Settings(**asked["forest"]["settings"])
-    found = []
-    with session.interruptible(current, lambda: errors.Interrupted(asked["function"])) as check:
-        step = session.stepped(current, check, settings.trees * len(table.sensitive))
-        for sensitive in table.sensitive:
-            packed = current.cache.get(
-                forest.key(table, sensitive, settings),
-                lambda of=sensitive: forest.influence(table, of, settings, step).packed(),  # type: ignore[misc]
-            )
-            found.append(forest.Influence.unpacked(packed))
-    return found
-
-
-def influenced(table: space.Space, asked: dict[str, Any]) -> space.Space:
-    """The space with the attributes' influence, and weights by it where that is asked for."""
-    scores = forest.combined([f.scores(asked["forest"]["score"]) for f in _forests(table, asked)])
-    factors = forest.weights(scores) if asked["forest"]["weigh"] else [1.0] * len(scores)
-    attributes = tuple(
-        replace(a, influence=float(score), weight=a.weight * factor)
-        for a, score, factor in zip(table.attributes, scores, factors, strict=True)
-    )
-    return replace(table, attributes=attributes)
 
 
 def _parts(gid: space.Ints, sizes: space.Ints, runs: cluster.Runs) -> Any:

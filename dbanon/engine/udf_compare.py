@@ -12,8 +12,9 @@ import numpy as np
 from dbanon import cluster, errors, session
 from dbanon.cluster.figures import FIGURES, OF_STREAMS
 from dbanon.engine import measured, tables
+from dbanon.engine.influence import influenced
 from dbanon.engine.measured import COMPARISON, FEW, Check, Encoded, Told
-from dbanon.engine.udf import content, influenced
+from dbanon.engine.udf import content
 from dbanon.models.constraint import AtLeast
 from dbanon.models.demand import Demand
 from dbanon.space.space import Attribute, Ints, Number, Space

@@ -1,0 +1,23 @@
+"""The function that plans a call: DuckDB calls it when it binds a table function."""
+
+from __future__ import annotations
+
+import json
+
+from dbanon import errors, session
+from dbanon.functions.answer import answer
+
+
+def dbanon_plan(token: str, call: str, places: str) -> str:
+    """Return the SQL of one call, or `!` and the text of an error.
+
+    Args:
+        token: The session of the connection.
+        call: JSON of the function, the slots and the named arguments.
+        places: JSON of current_database(), current_schema() and the search path.
+    """
+    try:
+        session.watch_ctrl_c()
+        return answer(session.get(token), json.loads(call), json.loads(places))
+    except (errors.DbanonError, RuntimeError) as error:
+        return f"!{error}"
