@@ -29,6 +29,7 @@ from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import Declared, Policy, Settings
 from dbanon.sqltext.quote import Sql, identifier, literal, text
 from dbanon.sqltext.template import fill, message
+from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 _COMMON = {p.name: p for p in COMMON}
 _PERSON = Parameter(
@@ -143,7 +144,7 @@ def _columns(function: str, source: Source, declared: Iterable[Declared], option
     if persons and asked.get(persons[0], "person") != "person":
         raise errors.TwoRoles(function, source.shown, persons[0], (asked[persons[0]], "person"))
     if not qi:
-        raise errors.NoPolicy(function, source.shown, source.columns)
+        raise errors.NoPolicy(function, source.shown, suggested_quasi_identifier(source.columns))
     if judges and not sensitive and function != _ALL:
         raise errors.NoSensitive(function, source.shown, function)
     return _Columns(qi, sensitive, persons[0] if persons else None)

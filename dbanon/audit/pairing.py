@@ -17,6 +17,7 @@ from dbanon.source.column_types import family, is_category, label_text
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, identifier, text
 from dbanon.sqltext.template import later, message
+from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 
 def stands(function: str, source: Source) -> dict[str, object]:
@@ -46,7 +47,7 @@ def columns(
     else:
         names = list(given)
     if not names:
-        raise errors.NoPolicy(function, source.shown, source.columns)
+        raise errors.NoPolicy(function, source.shown, suggested_quasi_identifier(source.columns))
     shared: dict[str, Sql] = {}
     for name in names:
         column = source.column(function, name, where)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, listed, near
 from dbanon.sqltext.quote import text
-from dbanon.vocabulary.column_names import named
 
 
 class UnknownColumn(DbanonError):
@@ -100,14 +99,14 @@ class ViewOverPolicy(DbanonError):
 class NoPolicy(DbanonError):
     """Neither the policy nor the call names a quasi-identifier."""
 
-    def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
-        found = next((c for c in columns if (said := named(c)).quasi and not (said.direct or said.number)), None)
-        column = found or "..."
+    def __init__(self, function: str, table: str, suggested: str | None) -> None:
+        """`suggested`: a column that the message shows as a quasi-identifier."""
+        column = suggested or "..."
         super().__init__(
             f"{function}: no quasi-identifier is declared for {table}. Hint: declare its policy, "
             "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES "
             f"({text(table)}, {text(column)}, 'quasi'), ... (FROM profile({text(table)}) proposes one); or name the "
-            f"columns in the call, qi = [{text(column) + ', ...' if found else '...'}]."
+            f"columns in the call, qi = [{text(column) + ', ...' if suggested else '...'}]."
         )
 
 

@@ -14,6 +14,7 @@ from dbanon.models import demand
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import Declared, Settings, tellers
+from dbanon.vocabulary.column_names import suggested_quasi_identifier
 
 ROLES = ("identifier", "person", "quasi", "sensitive", "other", *KNOWN)
 """Roles of dbanon.policy. identifier and person are withheld; person also tells data subjects apart, and so does
@@ -115,7 +116,7 @@ def resolve(
     if options["qi"] is None:
         order = [name for name in source.columns if roles[name] == "quasi"]
     if not order and (alone or not policy):
-        raise errors.NoPolicy(function, source.shown, source.columns)
+        raise errors.NoPolicy(function, source.shown, suggested_quasi_identifier(source.columns))
     quasi = tuple(Quasi(name, source.columns[name], _settings(asked, name, policy.get(name))) for name in order)
     sensitive = {name: policy.get(name) for name, role in roles.items() if role == "sensitive"}
     orders = {} if ontology is None and not demand.ordered(options) else _orders(asked, sensitive, ontology or {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cache
 
@@ -105,6 +106,16 @@ def named(name: str) -> Named:
         neutral=first("neutral") if only("neutral", "name", "key", "count", "generic", "category") else None,
         ambiguous=next((part for part in meant if is_ambiguous(part)), None),
     )
+
+
+def suggested_quasi_identifier(columns: Iterable[str]) -> str | None:
+    """Return the first column that is a quasi-identifier by its name and identifies no one directly, or None.
+
+    >>> suggested_quasi_identifier(["patient_number", "zip", "sex"])
+    'zip'
+    """
+    hints = ((column, named(column)) for column in columns)
+    return next((column for column, hint in hints if hint.quasi and not (hint.direct or hint.number)), None)
 
 
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"})

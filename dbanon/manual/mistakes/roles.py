@@ -87,7 +87,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "INSERT INTO dbanon.policy (table_name, column_name, role) "
         "VALUES ('fwe', 'name', 'identifier'), ('fwe', 'zip', 'quasi');",
     ),
-    sql(errors.NoPolicy("kacpc", "few", _PATIENTS), "FROM kacpc('few', k = 10);", FEW),
+    sql(errors.NoPolicy("kacpc", "few", "birth_date"), "FROM kacpc('few', k = 10);", FEW),
     sql(
         errors.UnsupportedType("kacpc", "shapes", "zips", "VARCHAR[]"),
         "FROM kacpc('shapes', k = 10, qi = ['zips']);",
