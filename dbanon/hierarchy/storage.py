@@ -1,4 +1,4 @@
-"""Generalization hierarchies: where one is kept, and ARX's text form in and out.
+"""Generalization hierarchies: where one is kept, and reading of ARX's text form.
 
 A hierarchy is a set of rows (name, node, parent, label, ord) in `dbanon.hierarchy`. ARX's form is one line a leaf,
 `value;level1;...;*`, from the leaf to the root. Rows may be ragged; a label repeated on the next level is the same

@@ -14,13 +14,11 @@ MOST_DAYS = 36_500
 
 @dataclass(frozen=True)
 class Pseudonym:
-    """A pseudonym: its form, where the key is, the scope that several releases share (None: each has its own), and
-    whether it says of itself that it is the person."""
+    """A pseudonym: its form, where the key is, and the scope that several releases share (None: each has its own)."""
 
     form: Form
     key: str
     scope: str | None
-    is_person: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def made(column: str, role: str, given: Mapping[str, str]) -> Made:
         of = form.form(column, given.get("format"), given.get("length"), given.get("prefix"))
         if given.get("person", "true").lower() != "true":
             raise errors.InvalidForm(column, "person", given["person"][:40], "true, or left out")
-        return Pseudonym(of, reference, scope, "person" in given)
+        return Pseudonym(of, reference, scope)
     if "days" not in given:
         raise errors.InvalidForm(column, "days", None, f"an integer from 1 to {MOST_DAYS} (form = {{'days': 30}})")
     return Shift(_whole(column, "days", given["days"], 1, MOST_DAYS), reference, scope)

@@ -116,11 +116,10 @@ class Columns:
 
 @dataclass(frozen=True)
 class Names:
-    """Names of columns that are no column of the source; `class_name` and `size_name` unquoted."""
+    """Names of columns that are no column of the source; `class_name` unquoted."""
 
     class_id: Sql
     class_name: str
-    size_name: str
     names: Mapping[str, Sql]
     copies: Sql
     place: Sql
@@ -131,7 +130,7 @@ class Names:
         """Those of a schema, as the templates have them."""
         names = {n: identifier(getattr(schema, n)) for n in ("size", "persons", "loss", "suppressed")}
         of_rows = (identifier(n) for n in (schema.copies, schema.place, schema.copy))
-        return cls(identifier(schema.class_id), schema.class_id, schema.size, names, *of_rows)
+        return cls(identifier(schema.class_id), schema.class_id, names, *of_rows)
 
 
 @dataclass(frozen=True)

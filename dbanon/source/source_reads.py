@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbanon import errors
-from dbanon.source import beneath, catalog, foreign
+from dbanon.source import beneath, foreign
 from dbanon.source.bound_scans import Scan, bound_scans
 from dbanon.source.catalog import Source
 from dbanon.source.governed_tables import FOREIGN_SCANS, TEMPORARY
@@ -174,14 +174,3 @@ def matched_files(pattern: str, cursor: Any) -> list[str]:
     except Exception as error:
         raise errors.UnreadableFile("materialize", pattern, str(error).split("\n")[0]) from None
     return [file for (file,) in rows]
-
-
-def existing_tables(cursor: Any) -> set[Place]:
-    """Return the folded places of all tables and views of the attached DuckDB databases."""
-    rows = cursor.execute("SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal").fetchall()
-    kinds = {database: foreign.kind(cursor, database) for (database,) in rows}
-    found = set[Place]()
-    for database in (database for database, kind in kinds.items() if kind is None):
-        for place in catalog.relations(cursor, database):
-            found.add((place[0].lower(), place[1].lower(), place[2].lower()))
-    return found

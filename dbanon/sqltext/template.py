@@ -183,8 +183,3 @@ def message(error: Exception) -> Sql:
     return Sql(
         "(" + " || ".join(f"({p})::VARCHAR" if i % 2 else text(p) for i, p in enumerate(pieces) if i % 2 or p) + ")"
     )
-
-
-def raises(error: Exception) -> Sql:
-    """A statement that fails with the error's text when it runs."""
-    return Sql(f"SELECT error({message(error)})")
