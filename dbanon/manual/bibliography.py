@@ -3,15 +3,51 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
 
 from dbanon.manual.function_page import prose
-from dbanon.manual.works import clustering, privacy, reviewed, standards, tools
-from dbanon.manual.works.work import Work
 
-PAPERS = (*clustering.WORKS, *reviewed.WORKS, *privacy.WORKS)
-"""What the pages link wherever they name it."""
 
-WORKS = tuple(sorted((*PAPERS, *standards.WORKS, *tools.WORKS), key=lambda work: work.cited.lower()))
+@dataclass(frozen=True)
+class Work:
+    """A paper, a standard, a data set or a tool: one entry of `references.toml`, which says what the fields are."""
+
+    cited: str
+    authors: str = ""
+    title: str = ""
+    venue: str = ""
+    doi: str = ""
+    also: str = ""
+    note: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names by which it is cited."""
+        return (self.cited, self.also) if self.also else (self.cited,)
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of its entry, as of any heading: lower case, no punctuation, dashes for blanks.
+
+        >>> Work("Lin and Wei 2008").anchor
+        'lin-and-wei-2008'
+        """
+        return re.sub(r"[^\w\- ]", "", self.cited.lower()).replace(" ", "-")
+
+
+_REFERENCES = tomllib.loads(Path(__file__).with_name("references.toml").read_text(encoding="utf-8"))
+
+PAPERS = tuple(Work(**paper) for paper in _REFERENCES["papers"])
+"""The entries that the pages link wherever they name them."""
+
+WORKS = tuple(
+    sorted(
+        (*PAPERS, *(Work(**work) for kind in ("standards", "tools") for work in _REFERENCES[kind])),
+        key=lambda work: work.cited.lower(),
+    )
+)
 """All entries in the order of the page."""
 
 _FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)

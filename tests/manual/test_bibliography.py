@@ -22,12 +22,11 @@ SOURCES = {
     **{f"metric {m.name}": m.source for m in measures.all_metrics() if m.source != "-"},
 }
 
-WORKS = documents.ROOT / "dbanon" / "manual" / "works"
 READ = [
     path
     for folder, ending in (("dbanon", "py"), ("sql", "sql"), ("docs", "md"))
     for path in sorted((documents.ROOT / folder).rglob(f"*.{ending}"))
-    if WORKS not in path.parents and path.name != "bibliography.md"
+    if path.name != "bibliography.md"
 ]
 """Everything that may cite."""
 
