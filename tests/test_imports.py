@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 pytestmark = pytest.mark.whole
 
 PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
+TEMPLATES = PACKAGE.parent / "sql"
 
 RULES = {
     "session": "", "vocabulary": "", "sqltext": "jinja2", "errors": "", "files": "", "pseudonym": "", "source": "",
@@ -26,6 +28,33 @@ RULES = {
     "cli": "click duckdb rich", "__main__": "",
 }  # fmt: skip
 """A folder imports from itself and from those before it, and of the libraries below only those that it names."""
+
+GATE = [
+    *(f"release/gate_{name}.py" for name in ("codes", "made", "messages", "request", "rules", "statement")),
+    "release/related_gate_messages.py",
+    *(f"pseudonym/{name}.py" for name in ("gate_key", "recomputed", "together")),
+]
+"""The files of the release gate."""
+
+GATE_IMPORTS = ("sqltext", "errors", "source.stored_policy", "functions.options")
+"""What the gate imports of the package besides itself."""
+
+GATE_TEMPLATES = {
+    "release/noise/gate.sql",
+    *(
+        f"release/part/{name}.sql"
+        for name in (
+            "ancestors", "apart", "checks", "covered", "gate", "judged", "keeps", "linked", "original", "own_loss",
+            "parsed", "second", "stated_classes", "stated_metrics",
+        )
+    ),
+    *(f"release/related/{name}.sql" for name in ("gate", "held", "judged", "regrouped")),
+    *(f"stream/{name}.sql" for name in ("beyond", "checks", "gate", "stated_metrics")),
+}  # fmt: skip
+"""The templates of the release gate."""
+
+SHARED_TEMPLATES = {f"shared/{name}.sql" for name in ("hierarchies", "record_assignment", "small_relation_hint")}
+"""The templates that the gate shares with the plan."""
 
 LIBRARIES = {library for libraries in RULES.values() for library in libraries.split()}
 FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
@@ -63,6 +92,31 @@ def test_a_file_imports_what_its_folder_may(path: Path) -> None:
             assert parts[1] in before or parts[1] not in RULES, f"{path} imports {name}"
         elif parts[0] in LIBRARIES:
             assert parts[0] in RULES[folder(path)].split(), f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("path", GATE)
+def test_gate_imports_nothing_of_plan(path: str) -> None:
+    own = {path.removesuffix(".py").replace("/", ".") for path in GATE}
+    for name in imported(Path(path)):
+        if name.startswith("dbanon."):
+            module = name.removeprefix("dbanon.")
+            assert module.startswith(GATE_IMPORTS) or {module, module.rpartition(".")[0]} & own, (
+                f"{path} imports {name}"
+            )
+
+
+@pytest.mark.parametrize("path", sorted(GATE_TEMPLATES | SHARED_TEMPLATES))
+def test_gate_templates_include_no_template_of_plan(path: str) -> None:
+    text = (TEMPLATES / path).read_text(encoding="utf-8")
+    for statement in re.findall(r"{%-?\s*((?:include|import|from|extends)\b[^%]*)%}", text):
+        if path == "release/part/judged.sql" and statement.startswith("import m.file "):  # the file of a privacy model
+            continue
+        (name,) = re.findall(r"'([^']+)'", statement)
+        assert name in GATE_TEMPLATES | SHARED_TEMPLATES or name.startswith("models/"), f"{path} includes {name}"
+
+
+def test_only_three_templates_are_shared() -> None:
+    assert {f"shared/{path.name}" for path in (TEMPLATES / "shared").iterdir()} == SHARED_TEMPLATES
 
 
 def test_importing_the_package_imports_no_library() -> None:

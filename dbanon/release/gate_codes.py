@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dbanon.release.publication import Publication
+from dbanon.release.gate_request import GateRequest
 from dbanon.source.stored_policy import Declared
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
@@ -23,31 +23,31 @@ _ENDLESS = ("infinity", "-infinity")
 _DECIMALS = {"TIMESTAMP_S": 0, "TIMESTAMP_MS": 3, "TIMESTAMP_NS": 9}
 
 
-def column(call: Publication, name: str) -> Sql:
+def column(request: GateRequest, name: str) -> Sql:
     """A column as the gate reads it: NULL where its text is that of a code of the policy or the call."""
-    plain, type_ = identifier(name), call.source.columns[name]
-    texts = [told for code in _codes(call, name) if (told := _code_text(code, type_)) is not None]
+    plain, type_ = identifier(name), request.columns[name]
+    texts = [told for code in _codes(request, name) if (told := _code_text(code, type_)) is not None]
     if not texts:
         return plain
     codes = joined(Sql(f"encode({told})") for told in texts)
     return Sql(f"(CASE WHEN encode({_told(plain, type_)}) IN ({codes}) THEN NULL ELSE {plain} END)")
 
 
-def _codes(call: Publication, name: str) -> list[str]:
+def _codes(request: GateRequest, name: str) -> list[str]:
     """What is declared of a column, then what the call says of it, or of all columns but the person."""
-    declared = [row.settings.missing for row in call.policy.declared if row.column.lower() == name.lower()]
+    declared = [row.settings.missing for row in request.declared if row.column.lower() == name.lower()]
     found = [code for codes in declared for code in codes]
-    asked = call.options.get("missing")
-    if any(row.column.lower() == name.lower() and _is_coarse(row, call) for row in call.policy.declared):
+    asked = request.options.get("missing")
+    if any(row.column.lower() == name.lower() and _is_coarse(row, request) for row in request.declared):
         return found  # a code of the call would tell which records have that very value
     if isinstance(asked, Mapping):
         return found + [code for key, codes in asked.items() if key.lower() == name.lower() for code in codes]
-    return found if name == call.roles.person else [*found, *(asked or ())]
+    return found if name == request.roles.person else [*found, *(asked or ())]
 
 
-def _is_coarse(row: Declared, call: Publication) -> bool:
+def _is_coarse(row: Declared, request: GateRequest) -> bool:
     """Whether the policy lets single values of a quasi-identifier not be seen; dates have a grid where it is silent."""
-    settings, type_ = row.settings, next(t for c, t in call.source.columns.items() if c.lower() == row.column.lower())
+    settings, type_ = row.settings, next(t for c, t in request.columns.items() if c.lower() == row.column.lower())
     grid = settings.grid if settings.grid or type_ not in DAYS else "month"
     ends = settings.top is not None or settings.bottom is not None
     return row.role.lower() == "quasi" and bool(settings.min_level or ends or (grid or "none").lower() != "none")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from dbanon.pseudonym import gate_key
 from dbanon.release.gate_codes import FLOATS, column
-from dbanon.release.publication import Publication
+from dbanon.release.gate_request import GateRequest
 from dbanon.sqltext.quote import Sql, text
 
 ROLES = ("pseudonym", "mask", "shift")
@@ -19,20 +19,20 @@ ROLES = ("pseudonym", "mask", "shift")
 _LENGTHS = {"hex": 32, "base32": 26, "digits": 30, "uuid": 36}
 
 
-def read(call: Publication, name: str) -> Sql:
+def read(request: GateRequest, name: str) -> Sql:
     """What must leave in a column of one of these roles."""
-    role, form = _declared(call, name)
+    role, form = declared(request, name)
     if role == "mask":
-        return _masked(told(call, name), form)
+        return _masked(told(request, name), form)
     if role == "pseudonym":
-        return Sql(f"dbanon_pseudonym_again({told(call, name)}, {text(json.dumps(_written(call, name, form)))})")
-    days = Sql(f"dbanon_shift_again({told(call, str(call.roles.person))}, {_days(call, form)})")
-    return _shifted(column(call, name), call.source.columns[name], days)
+        return Sql(f"dbanon_pseudonym_again({told(request, name)}, {text(json.dumps(_written(request, name, form)))})")
+    days = Sql(f"dbanon_shift_again({told(request, str(request.roles.person))}, {_days(request, form)})")
+    return _shifted(column(request, name), request.columns[name], days)
 
 
-def told(call: Publication, name: str) -> Sql:
+def told(request: GateRequest, name: str) -> Sql:
     """The text of a column, by which equal values are equal."""
-    value, type_ = column(call, name), call.source.columns[name]
+    value, type_ = column(request, name), request.columns[name]
     if type_ in FLOATS:
         value = Sql(f"CASE WHEN {value} = 0 THEN 0::{type_} ELSE {value} END")
     elif type_ == "TIMESTAMP WITH TIME ZONE":
@@ -40,39 +40,50 @@ def told(call: Publication, name: str) -> Sql:
     return Sql(f"({value})::VARCHAR")
 
 
-def links(call: Publication) -> list[str]:
+def links(request: GateRequest) -> list[str]:
     """The columns whose pseudonyms leave, in the table's order."""
-    lowered = {n.lower() for p in ("withhold", "identifier") for n in call.options.columns(p)}
-    lowered.add((call.options.text("person") or "").lower())
-    return [n for n in call.source.columns if n.lower() not in lowered and _declared(call, n)[0] == "pseudonym"]
+    lowered = {n.lower() for p in ("withhold", "identifier") for n in request.options.columns(p)}
+    lowered.add((request.options.text("person") or "").lower())
+    return [n for n in request.columns if n.lower() not in lowered and declared(request, n)[0] == "pseudonym"]
 
 
-def are_alike(call: Publication, names: Sequence[str]) -> bool:
+def are_alike(request: GateRequest, names: Sequence[str]) -> bool:
     """Whether pseudonyms that are equal where values are equal are also written alike: readers see that they are."""
     forms: dict[tuple[bytes, object], set[str]] = {}
     for name in names:
-        how = _written(call, name, _declared(call, name)[1])
+        how = _written(request, name, declared(request, name)[1])
         whose = gate_key.fingerprint(str(how["key"])), how["scope"]
         forms.setdefault(whose, set()).add(json.dumps([how["format"], how["length"], how["prefix"]]))
     return all(len(of) == 1 for of in forms.values())
 
 
-def _written(call: Publication, name: str, form: Mapping[str, str]) -> dict[str, object]:
+def _written(request: GateRequest, name: str, form: Mapping[str, str]) -> dict[str, object]:
     """How the pseudonyms of a column are made. Of several of a table only those of the person have the scope of the
     release as it is."""
-    kind = form.get("format", "hex").lower()
-    length = int(form.get("length", _LENGTHS[kind]))
-    how = _keyed(call, form) | {"format": kind, "length": length, "prefix": form.get("prefix", "")}
-    several = [row.role.lower() for row in call.policy.declared].count("pseudonym") > 1
-    if several and name.lower() != person(call) and "scope" not in form:
-        how["scope"] = "column " + json.dumps([_scope(call), name.lower()])
+    how = _keyed(request, form) | {
+        "format": _format(form),
+        "length": pseudonym_length(form),
+        "prefix": form.get("prefix", ""),
+    }
+    several = [row.role.lower() for row in request.declared].count("pseudonym") > 1
+    if several and name.lower() != person(request) and "scope" not in form:
+        how["scope"] = "column " + json.dumps([_scope(request), name.lower()])
     return how
 
 
-def person(call: Publication) -> str | None:
+def _format(form: Mapping[str, str]) -> str:
+    return form.get("format", "hex").lower()
+
+
+def pseudonym_length(form: Mapping[str, str]) -> int:
+    """Return how many characters a pseudonym with these settings has, without its prefix."""
+    return int(form.get("length", _LENGTHS[_format(form)]))
+
+
+def person(request: GateRequest) -> str | None:
     """The column by which persons must be counted, in lower case; None where the policy and the call say nothing."""
-    declared = {row.column.lower(): (row.role.lower(), dict(row.settings.form)) for row in call.policy.declared}
-    asked = call.options.text("person")
+    declared = {row.column.lower(): (row.role.lower(), dict(row.settings.form)) for row in request.declared}
+    asked = request.options.text("person")
     if asked is not None:
         return asked.lower()
     named = [name for name, (role, _) in declared.items() if role == "person"]
@@ -81,28 +92,29 @@ def person(call: Publication) -> str | None:
     return named[0] if named else None
 
 
-def _declared(call: Publication, name: str) -> tuple[str, Mapping[str, str]]:
-    rows = [row for row in call.policy.declared if row.column.lower() == name.lower()]
+def declared(request: GateRequest, name: str) -> tuple[str, Mapping[str, str]]:
+    """Return the role of a column in the policy and its settings; an empty role where the policy has no row."""
+    rows = [row for row in request.declared if row.column.lower() == name.lower()]
     return (rows[0].role.lower(), dict(rows[0].settings.form)) if rows else ("", {})
 
 
-def _keyed(call: Publication, form: Mapping[str, str]) -> dict[str, object]:
-    scope = f"scope {form['scope']}" if "scope" in form else _scope(call)
+def _keyed(request: GateRequest, form: Mapping[str, str]) -> dict[str, object]:
+    scope = f"scope {form['scope']}" if "scope" in form else _scope(request)
     return {"key": form.get("key", "env:DBANON_KEY"), "scope": scope}
 
 
-def _scope(call: Publication) -> str:
+def _scope(request: GateRequest) -> str:
     """The scope where the policy names none: that of all versions of a view, or of calls with these options."""
-    if call.view is not None:
-        schema, name = (json.dumps(part.lower()) for part in call.view)
+    if request.context.view is not None:
+        schema, name = (json.dumps(part.lower()) for part in request.context.view)
         return f"release [{schema}, {name}]"
-    options = {name: call.options[name] for name in call.options}
-    parts = [json.dumps(part, default=str) for part in (call.algorithm, call.source.shown.lower(), options)]
+    options = {name: request.options[name] for name in request.options}
+    parts = [json.dumps(part, default=str) for part in (request.algorithm, request.table.lower(), options)]
     return f"call [{', '.join(parts)}]"
 
 
-def _days(call: Publication, form: Mapping[str, str]) -> Sql:
-    return text(json.dumps(_keyed(call, form) | {"days": int(form["days"])}))
+def _days(request: GateRequest, form: Mapping[str, str]) -> Sql:
+    return text(json.dumps(_keyed(request, form) | {"days": int(form["days"])}))
 
 
 def _masked(value: Sql, form: Mapping[str, str]) -> Sql:

@@ -14,7 +14,7 @@ from typing import ClassVar
 from dbanon import errors
 from dbanon.release import gate_made
 from dbanon.release.gate_codes import DAYS, DECIMAL, FLOATS, LARGE, WHOLE, column
-from dbanon.release.publication import Publication
+from dbanon.release.gate_request import GateRequest
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.quote import Sql, identifier, joined, text
 
@@ -132,32 +132,35 @@ class GateRules:
     source_columns: tuple[Sql, ...]
 
 
-def rules(call: Publication) -> GateRules:
+def rules(request: GateRequest) -> GateRules:
     """What the gate holds a release against."""
-    roles = {name: role(call, name) for name in call.source.columns}
-    quasi = [attribute.quasi.column for attribute in call.attributes]
-    pairs = _pairs(call, roles)
-    found = tuple(_rule(call, i, name, pairs) for i, name in enumerate(quasi))
-    exact = call.run.noise is None and all(r.is_exact for r in found if isinstance(r, NumberRule))
-    shown = {*call.roles.sensitive, *call.roles.other, *(n for n, of in roles.items() if of in gate_made.ROLES)}
-    read = _read(call, roles)
+    roles = {name: role(request, name) for name in request.columns}
+    pairs = _pairs(request, roles)
+    found = tuple(_rule(request, i, name, pairs) for i, name in enumerate(request.quasi_columns))
+    exact = not request.context.has_noise and all(r.is_exact for r in found if isinstance(r, NumberRule))
+    shown = {
+        *request.roles.sensitive,
+        *request.roles.insensitive,
+        *(n for n, of in roles.items() if of in gate_made.ROLES),
+    }
+    read = _read(request, roles)
     return GateRules(
         rules=found,
-        loses=exact and call.options["eloss_height"] != "sub",
+        loses=exact and request.options["eloss_height"] != "sub",
         varies=exact,
         leave=Sql(f"[{joined(text(name) for name in _names(roles, pairs))}]"),
-        read_unchanged=tuple(_as_it_is(call, name) for name in call.source.columns if name in shown),
-        read_person=_person(call),
-        read_links=_links(call),
-        source_twice=call.source.is_table and not call.continuity.leaves_out,
-        source_columns=tuple(identifier(name) for name in call.source.columns if name.lower() in read),
+        read_unchanged=tuple(_as_it_is(request, name) for name in request.columns if name in shown),
+        read_person=_person(request),
+        read_links=_links(request),
+        source_twice=request.context.is_table and not request.context.has_withheld_records,
+        source_columns=tuple(identifier(name) for name in request.columns if name.lower() in read),
     )
 
 
-def leaving(call: Publication) -> list[str]:
+def leaving(request: GateRequest) -> list[str]:
     """The names of the columns that may leave, and the class."""
-    roles = {name: role(call, name) for name in call.source.columns}
-    return _names(roles, _pairs(call, roles))
+    roles = {name: role(request, name) for name in request.columns}
+    return _names(roles, _pairs(request, roles))
 
 
 def unlike(taken: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -168,15 +171,15 @@ def unlike(taken: Sequence[str], names: Sequence[str]) -> list[str]:
     return found
 
 
-def role(call: Publication, name: str) -> str | None:
+def role(request: GateRequest, name: str) -> str | None:
     """How a column leaves: quasi, sensitive or other; None where it must not."""
-    declared = {row.column.lower(): row.role.lower() for row in call.policy.declared}
+    declared = {row.column.lower(): row.role.lower() for row in request.declared}
     asked = {
-        role_: [n.lower() for n in call.options.columns(parameter)]
+        role_: [n.lower() for n in request.options.columns(parameter)]
         for role_, parameter in (*_PUBLISHED.items(), ("identifier", "identifier"), ("withheld", "withhold"))
     }
     lowered = name.lower()
-    person = (call.options.text("person") or "").lower()
+    person = (request.options.text("person") or "").lower()
     if lowered in asked["identifier"] or lowered in asked["withheld"] or lowered == person:
         return None
     was = declared.get(lowered)
@@ -187,24 +190,27 @@ def role(call: Publication, name: str) -> str | None:
     wanted = next((role_ for role_ in _PUBLISHED if lowered in asked[role_]), None)
     if wanted is not None:
         return wanted if was in (None, "other", wanted) else None
-    return was if was is not None and call.options[_PUBLISHED[was]] is None else None
+    return was if was is not None and request.options[_PUBLISHED[was]] is None else None
 
 
-def _read(call: Publication, roles: Mapping[str, str | None]) -> set[str]:
+def _read(request: GateRequest, roles: Mapping[str, str | None]) -> set[str]:
     """The columns that are read of the source, in lower case."""
-    person = {call.roles.person} if call.roles.person is not None else set()
-    own = {a.quasi.column for a in call.attributes} | set(call.roles.sensitive) | set(call.roles.other)
+    person = {request.roles.person} if request.roles.person is not None else set()
+    own = {*request.quasi_columns} | set(request.roles.sensitive) | set(request.roles.insensitive)
     shown = {name for name, of in roles.items() if of is not None}
-    return {name.lower() for name in own | person | set(call.continuity.key) | set(call.order) | shown}
+    return {
+        name.lower()
+        for name in own | person | set(request.context.person_key) | set(request.context.input_order) | shown
+    }
 
 
-def _pairs(call: Publication, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
+def _pairs(request: GateRequest, roles: Mapping[str, str | None]) -> dict[str, list[str]]:
     """The names of the two bounds of each number, where they are columns of their own."""
-    typed = call.options["intervals"] == "bounds"
-    numbers = {name for name, of in roles.items() if of == "quasi" and typed and _is_number(call, name)}
+    typed = request.options["intervals"] == "bounds"
+    numbers = {name for name, of in roles.items() if of == "quasi" and typed and _is_number(request, name)}
     taken = {name.lower() for name, of in roles.items() if of is not None and name not in numbers}
     pairs: dict[str, list[str]] = {}
-    for name in [a.quasi.column for a in call.attributes if a.quasi.column in numbers]:
+    for name in [name for name in request.quasi_columns if name in numbers]:
         pairs[name] = [_unlike(f"{name}{end}", taken) for end in ("_min", "_max")]
         taken.update(n.lower() for n in pairs[name])
     return pairs
@@ -216,9 +222,9 @@ def _names(roles: Mapping[str, str | None], pairs: Mapping[str, Sequence[str]]) 
     return [*names, _unlike("class_id", {n.lower() for n in names})]
 
 
-def _typed(call: Publication, name: str, pairs: Mapping[str, Sequence[str]]) -> tuple[Sql | None, Sql | None]:
+def _typed(request: GateRequest, name: str, pairs: Mapping[str, Sequence[str]]) -> tuple[Sql | None, Sql | None]:
     """Where the ends of typed intervals stand."""
-    form = call.options["intervals"]
+    form = request.options["intervals"]
     if form == "bounds" and name in pairs:
         low, high = (identifier(n) for n in pairs[name])
         return low, high
@@ -233,19 +239,19 @@ def _unlike(name: str, taken: set[str]) -> str:
     return name
 
 
-def _setting(call: Publication, name: str, parameter: str) -> str | None:
+def _setting(request: GateRequest, name: str, parameter: str) -> str | None:
     """What the call says of a column, else what is declared."""
-    asked = _asked(call, name, parameter)
-    return _declared(call, name, parameter) if asked is None else asked
+    asked = _asked(request, name, parameter)
+    return _declared(request, name, parameter) if asked is None else asked
 
 
-def _asked(call: Publication, name: str, parameter: str) -> str | None:
-    given = call.options.of_column(parameter, name)
+def _asked(request: GateRequest, name: str, parameter: str) -> str | None:
+    given = request.options.of_column(parameter, name)
     return None if given is None else str(given)
 
 
-def _declared(call: Publication, name: str, parameter: str) -> str | None:
-    settings = next((row.settings for row in call.policy.declared if row.column.lower() == name.lower()), Settings())
+def _declared(request: GateRequest, name: str, parameter: str) -> str | None:
+    settings = next((row.settings for row in request.declared if row.column.lower() == name.lower()), Settings())
     value = getattr(settings, {"hierarchies": "hierarchy"}.get(parameter, parameter), None)
     return None if value is None else str(value)
 
@@ -256,44 +262,46 @@ def _grid(given: str | None, type_: str) -> str | None:
     return None if grid is not None and grid.lower() == "none" else grid
 
 
-def _is_number(call: Publication, name: str) -> bool:
-    type_ = call.source.columns[name]
+def _is_number(request: GateRequest, name: str) -> bool:
+    type_ = request.columns[name]
     plain = type_ in (*DAYS, *WHOLE, *LARGE, *FLOATS, "TIME") or DECIMAL.match(type_) is not None
-    return plain and _setting(call, name, "hierarchies") is None
+    return plain and _setting(request, name, "hierarchies") is None
 
 
-def _rule(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> Rule:
+def _rule(request: GateRequest, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> Rule:
     """How the gate reads one quasi-identifier, and what its published values keep to."""
-    return _number(call, i, name, pairs) if _is_number(call, name) else _category(call, i, name)
+    return _number(request, i, name, pairs) if _is_number(request, name) else _category(request, i, name)
 
 
-def _category(call: Publication, i: int, name: str) -> CategoryRule:
-    highest, value = _setting(call, name, "max_level"), column(call, name)
-    if call.source.columns[name] == "TIMESTAMP WITH TIME ZONE":  # hierarchies know instants by their text in UTC
+def _category(request: GateRequest, i: int, name: str) -> CategoryRule:
+    highest, value = _setting(request, name, "max_level"), column(request, name)
+    if request.columns[name] == "TIMESTAMP WITH TIME ZONE":  # hierarchies know instants by their text in UTC
         zone = f"CASE WHEN isfinite({value}) THEN '+00' ELSE '' END"
         value = Sql(f"(({value} AT TIME ZONE 'UTC')::VARCHAR || {zone})")
     return CategoryRule(
         i,
         name,
         own=Sql(f"{value}::VARCHAR COLLATE POSIX"),
-        min_level=max(int(of(call, name, "min_level") or 0) for of in (_asked, _declared)),
+        min_level=max(int(of(request, name, "min_level") or 0) for of in (_asked, _declared)),
         max_level=None if highest is None else int(highest),
-        round=int(float(_setting(call, name, "round") or 1)),
+        round=int(float(_setting(request, name, "round") or 1)),
     )
 
 
-def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> NumberRule:
-    type_ = call.source.columns[name]
+def _number(request: GateRequest, i: int, name: str, pairs: Mapping[str, Sequence[str]]) -> NumberRule:
+    type_ = request.columns[name]
     is_day = type_ in DAYS
-    grid = _grid(_setting(call, name, "round") or _setting(call, name, "grid"), type_)
-    quasi = any(row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in call.policy.declared)
-    held = _grid(_declared(call, name, "grid"), type_) if quasi else None
+    grid = _grid(_setting(request, name, "round") or _setting(request, name, "grid"), type_)
+    quasi = any(row.column.lower() == name.lower() and row.role.lower() == "quasi" for row in request.declared)
+    held = _grid(_declared(request, name, "grid"), type_) if quasi else None
     compared = "TIMESTAMP" if type_ in DAYS[1:] and (type_ != "TIMESTAMP_NS" or grid is not None) else type_
     scale = _scale(type_, [of for of in (grid, held) if of is not None])
     ends = _ends(type_, compared, grid, scale)
 
+    both_ends = {e: (_declared(request, name, e), _asked(request, name, e)) for e in ("top", "bottom")}
+
     def coded(setting: str, tighter: str) -> Sql | None:
-        both = [_declared(call, name, setting), _asked(call, name, setting)]
+        both = both_ends[setting]
         given = joined(Sql(f"CAST(CAST({text(one)} AS {compared}) AS {ends})") for one in both if one is not None)
         return Sql(f"{tighter}({given})") if given else None
 
@@ -301,12 +309,12 @@ def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[s
         return Cells(unit=of.lower()) if is_day else Cells(step=_step(ends, of))
 
     own = Cells() if grid is None else cells(grid)
-    low, high = _typed(call, name, pairs)
+    low, high = _typed(request, name, pairs)
     least, greatest = _limits(ends, scale)
     return NumberRule(
         i,
         name,
-        own=_read_number(column(call, name), type_, grid),
+        own=_read_number(column(request, name), type_, grid),
         low=low,
         high=high,
         least=least,
@@ -321,7 +329,9 @@ def _number(call: Publication, i: int, name: str, pairs: Mapping[str, Sequence[s
         step=own.step,
         grids=tuple(cells(of) for of in sorted({of for of in (grid, held) if of is not None})),
         held=None if held is None else cells(held),
-        own_ends=tuple(e for e in ("top", "bottom") if _asked(call, name, e) not in (None, _declared(call, name, e))),
+        own_ends=tuple(
+            e for e in ("top", "bottom") if _asked(request, name, e) not in (None, _declared(request, name, e))
+        ),
         is_whole=type_ in (*WHOLE, *LARGE),
         is_float=type_ in FLOATS,
         is_exact=type_ in WHOLE or compared in ("DATE", "TIMESTAMP", "TIME"),
@@ -384,38 +394,40 @@ def _limits(ends: str, scale: int) -> tuple[Sql | None, Sql | None]:
     return None, None
 
 
-def _as_it_is(call: Publication, name: str) -> Sql:
+def _as_it_is(request: GateRequest, name: str) -> Sql:
     """The gate's own reading of a column: of a text, byte by byte. From DuckDB 2.0.1 on hash() goes by collations, that
     of a session too. What is made of a column is made again."""
-    if role(call, name) in gate_made.ROLES:
-        made = gate_made.read(call, name)
-        return made if role(call, name) == "shift" else Sql(f"({made}) COLLATE POSIX")
-    return _plain(call, name)
+    if role(request, name) in gate_made.ROLES:
+        made = gate_made.read(request, name)
+        return made if role(request, name) == "shift" else Sql(f"({made}) COLLATE POSIX")
+    return _plain(request, name)
 
 
-def _plain(call: Publication, name: str) -> Sql:
-    return Sql(f"{column(call, name)} COLLATE POSIX") if call.source.columns[name] == "VARCHAR" else column(call, name)
+def _plain(request: GateRequest, name: str) -> Sql:
+    return (
+        Sql(f"{column(request, name)} COLLATE POSIX") if request.columns[name] == "VARCHAR" else column(request, name)
+    )
 
 
-def _person(call: Publication) -> Sql | None:
+def _person(request: GateRequest) -> Sql | None:
     """The gate's own reading of the person."""
-    leaves = call.alone and call.kind in ("release", "classes", "metrics", "membership")
-    wanted = gate_made.person(call) if leaves else None
-    if wanted is not None and wanted != (call.roles.person or "").lower():
-        raise errors.GateRefused(call.function, "columns of persons that are not counted by", 1)
-    if call.roles.person is None:
+    leaves = request.context.is_single_table and request.kind in ("release", "classes", "metrics", "membership")
+    wanted = gate_made.person(request) if leaves else None
+    if wanted is not None and wanted != (request.roles.person or "").lower():
+        raise errors.GateRefused(request.function, "columns of persons that are not counted by", 1)
+    if request.roles.person is None:
         return None
-    name, type_ = _plain(call, call.roles.person), call.source.columns[call.roles.person]
+    name, type_ = _plain(request, request.roles.person), request.columns[request.roles.person]
     return Sql(f"CASE WHEN {name} = 0 THEN 0::{type_} ELSE {name} END") if type_ in FLOATS else name
 
 
-def _links(call: Publication) -> tuple[LinkRule, ...]:
+def _links(request: GateRequest) -> tuple[LinkRule, ...]:
     """How the gate reads the pseudonyms that leave; UnlikeForms where two that are equal are written differently."""
-    names = [name for name in gate_made.links(call) if name in call.made]  # not made where nothing is released
-    if not gate_made.are_alike(call, names):
-        raise errors.UnlikeForms(call.function, call.source.shown, names)
-    at = {name: i for i, name in enumerate(call.unchanged)}
+    made = request.transformed  # none where nothing is released
+    names = [name for name in gate_made.links(request) if name in made]
+    if not gate_made.are_alike(request, names):
+        raise errors.UnlikeForms(request.function, request.table, names)
+    at = {name: i for i, name in enumerate(request.unchanged)}
     return tuple(
-        LinkRule(at[name], gate_made.told(call, name), gate_made.read(call, name), call.made[name].told)
-        for name in names
+        LinkRule(at[name], gate_made.told(request, name), gate_made.read(request, name), made[name]) for name in names
     )

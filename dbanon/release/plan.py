@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.release import column_views, gate_statement, measures, messages
+from dbanon.release import column_views, gate_messages, gate_statement, measures, messages
 from dbanon.release.cluster_request import cluster_request
 from dbanon.release.column_views import QuasiColumn, SensitiveColumn, TreeColumn
+from dbanon.release.gate_request import CheckedModel, GateRequest, ReleaseContext, StatedRoles
 from dbanon.release.gate_rules import GateRules, rules
 from dbanon.release.named_column import NamedColumn
 from dbanon.release.number_column import NumberColumn
@@ -176,14 +177,44 @@ class Plan:
 def plan(call: Publication) -> Plan:
     """The plan of a publication."""
     columns, names = _columns(call)
+    asked = gate_request(call)
+    gate = rules(asked)
+    models = [CheckedModel(m.number, m.parameter, m.plain) for column in columns.tested for m in column.models]
     return Plan(
         reading=_reading(call, columns),
         columns=columns,
         names=names,
         choices=_choices(call),
-        gate=rules(call),
+        gate=gate,
         say=messages.problems(call, columns.unchanged),
-        gate_say=messages.refusals(call, columns.quasi, columns.tested),
+        gate_say=gate_messages.refusals(asked, gate.rules, models),
+    )
+
+
+def gate_request(call: Publication) -> GateRequest:
+    """Return what the release gate is told of a publication."""
+    continuity = call.continuity
+    return GateRequest(
+        function=call.function,
+        algorithm=call.algorithm,
+        kind=call.kind,
+        table=call.source.shown,
+        columns=call.source.columns,
+        declared=call.policy.declared,
+        options=call.options,
+        quasi_columns=tuple(attribute.quasi.column for attribute in call.attributes),
+        roles=StatedRoles(call.roles.person, call.roles.sensitive, call.roles.other),
+        unchanged=call.unchanged,
+        transformed={name: column.told for name, column in call.made.items()},
+        context=ReleaseContext(
+            is_table=call.source.is_table,
+            input_order=call.order,
+            person_key=continuity.key,
+            has_withheld_records=continuity.leaves_out,
+            has_noise=call.run.noise is not None,
+            is_single_table=call.alone,
+            view=call.view,
+        ),
     )
 
 

@@ -9,13 +9,14 @@ from dbanon import errors, stream
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.functions.call import Call
 from dbanon.functions.options import Options
-from dbanon.release import gate_rules, gate_statement, messages, plan, prepare
+from dbanon.release import gate_messages, gate_rules, gate_statement, plan, prepare
 from dbanon.release.cluster_request import request
+from dbanon.release.gate_request import CheckedModel
 from dbanon.release.publication import Publication
 from dbanon.release.published_schema import free, published_schema
 from dbanon.release.stream_measures import MEASURES, Measure
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, text
-from dbanon.sqltext.template import fill, later, message
+from dbanon.sqltext.template import fill, message
 from dbanon.stream import Stream
 
 OWN = ("arrived", "published", "delay", "suppressed")
@@ -204,7 +205,7 @@ def _names(publication: Publication) -> dict[str, str]:
 
 def _leave(publication: Publication) -> list[str]:
     """The names of the columns that leave, as the gate reads the policy."""
-    names = gate_rules.leaving(publication)
+    names = gate_rules.leaving(plan.gate_request(publication))
     return [*names, *gate_rules.unlike(names, OWN)]
 
 
@@ -218,35 +219,11 @@ def stream_request(publication: Publication, options: Options, system: Stream, *
     return {**asked, "stream": system.name, "options": own, **more}
 
 
-GATE = {
-    "late": ("records that left too late, or before they arrived", "counted.late"),
-    "arrival": ("records that arrived before the one that came before them", "earlier.records"),
-    "beyond": ("intervals that reach beyond what had arrived when they were first published", "reached.classes"),
-    "shown": ("records that are left out and not hidden", "shown.records"),
-}
-"""What the gate refuses of a stream beside what it refuses of a release."""
-
-_COUNTED = {
-    **dict.fromkeys(("lost", "columns"), "counted.records"),
-    "stated": "(SELECT count(*) FROM leaving)",
-    "untrue": "counted.untrue",
-    "unknown": "counted.unknown",
-    "uncovered": "covered.uncovered",
-}
-"""What is counted where the words are those of a release."""
-
-
 def _refusals(publication: Publication) -> dict[str, Sql]:
     """What the gate says."""
-    refused = {**GATE, **{name: (messages.GATE[name][0], count) for name, count in _COUNTED.items()}}
-    for number, demand in enumerate(publication.demands):
-        column = publication.roles.sensitive[demand.sensitive]
-        what = f"classes that do not meet {demand.parameter} on {column} when they are first seen"
-        refused[f"model{number}"] = what, f"judged.values{number}"
-    return {
-        name: message(errors.GateRefused(publication.function, what, later(count)))
-        for name, (what, count) in refused.items()
-    }
+    sensitive = publication.roles.sensitive
+    models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(publication.demands)]
+    return gate_messages.stream_refusals(publication.function, models)
 
 
 def _measures(of: plan.Plan, drops: bool) -> Iterator[Measure]:

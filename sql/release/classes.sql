@@ -1,5 +1,5 @@
 {#- NAME_classes('table', ...): one row an equivalence class, and one a reason why records were left out. -#}
-{%- from 'release/part/assignment.sql' import reasons with context -%}
+{%- from 'shared/record_assignment.sql' import reasons with context -%}
 {% include 'release/part/path.sql' %},
 {% include 'release/part/measured.sql' %},
 -- A row an equivalence class, and one a reason why records were left out.

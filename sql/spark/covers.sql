@@ -3,7 +3,7 @@
     than the policy allows. It is read as the gate reads, and shares no step with the code that made them. -#}
 {%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
 {%- from 'release/part/keeps.sql' import keeps_typed with context -%}
-{%- from 'release/part/tree.sql' import hierarchies with context -%}
+{%- from 'shared/hierarchies.sql' import hierarchies with context -%}
 {% set stored = trees|rejectattr('is_sensitive')|selectattr('rows')|list %}
 WITH RECURSIVE
 {% if stored %}

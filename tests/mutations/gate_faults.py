@@ -127,16 +127,16 @@ GATE_FAULTS: dict[str, Fault] = {
         ("tests/release/test_recomputed_rows.py",),
     ),
     "a group in several classes is in each (shared with the gate)": Fault(
-        "sql/release/part/assignment.sql", "coalesce(l.size, s.size)", "s.size", ("tests/release/test_order.py",)
+        "sql/shared/record_assignment.sql", "coalesce(l.size, s.size)", "s.size", ("tests/release/test_order.py",)
     ),
     "outliers are released (shared with the gate)": Fault(
-        "sql/release/part/assignment.sql",
+        "sql/shared/record_assignment.sql",
         "l.class_id IS DISTINCT FROM -1{% endif %}\n{%- endmacro %}\n{#- How many",
         "true{% endif %}\n{%- endmacro %}\n{#- How many",
         ("tests/release/test_recomputed_rows.py",),
     ),
     "dropped NULLs are counted as outliers": Fault(
-        "sql/release/part/assignment.sql",
+        "sql/shared/record_assignment.sql",
         "THEN 'outlier' ELSE 'null' END",
         "THEN 'null' ELSE 'outlier' END",
         ("tests/release/test_recomputed_rows.py",),

@@ -22,7 +22,7 @@ from dbanon.client import connection
 from dbanon.cluster import registry
 from dbanon.engine import udf
 from dbanon.functions import registry as functions
-from dbanon.release import messages, plan
+from dbanon.release import gate_messages, plan
 
 Parts = list[dict[str, Any]]
 
@@ -376,7 +376,7 @@ def publish(column: str, values: str, where: str = "true") -> tuple[str, str]:
     return f"g.{column}", f"CASE WHEN {where} THEN {values} ELSE g.{column} END AS {column}"
 
 
-UNCOVERED, SMALL, CONFUSED = (messages.GATE[name][0] for name in ("uncovered", "small", "confused"))
+UNCOVERED, SMALL, CONFUSED = (gate_messages.GATE[name][0] for name in ("uncovered", "small", "confused"))
 FIRST = "(SELECT min(p0) FROM generalized WHERE p0 LIKE '[21%')"
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dbanon.functions.call import Call
-from dbanon.release import gate_statement, plan, prepare
+from dbanon.release import gate_statement, plan, prepare, related_gate_messages
 from dbanon.release.cluster_request import cluster_request, request
 from dbanon.release.column_views import TreeColumn
 from dbanon.release.plan import Plan
-from dbanon.release.related import features, refusals, table_view
+from dbanon.release.related import features, table_view
 from dbanon.release.related.features import Feature
 from dbanon.release.related.relation import Relation, relation
 from dbanon.release.related.table_view import Own, TableView
@@ -48,7 +48,7 @@ def of(found: Relation, kind: str) -> Sql:
         ],
         "k": found.entity.publication.k,
         "clustered": _clustered(found, plans[0], [feature for of in of_children for feature in of], tables),
-        "gate_say": refusals.of_gate(function, refusals.TOGETHER, found.entity.shown),
+        "gate_say": related_gate_messages.refusals(function, related_gate_messages.TOGETHER, found.entity.shown),
     }
     made = fill(f"release/related/{kind}.sql", **values)
     if kind == "release":

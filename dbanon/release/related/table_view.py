@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dbanon.release import gate_rules
+from dbanon.release import gate_rules, related_gate_messages
 from dbanon.release.column_views import QuasiColumn, TreeColumn
 from dbanon.release.gate_rules import GateRules
 from dbanon.release.named_column import NamedColumn
 from dbanon.release.passthrough_column import PassthroughColumn
-from dbanon.release.plan import Plan, PublishedColumn
+from dbanon.release.plan import Plan, PublishedColumn, gate_request
 from dbanon.release.published_schema import free
 from dbanon.release.related import refusals
 from dbanon.release.related.features import Feature
@@ -120,7 +120,7 @@ def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feat
     source, shown = table.publication.source, table.shown
     plain, twice = f"{i} {shown}", of.reading.has_rowid
     read = [u.plain for u in of.columns.unchanged] + [q.plain for q in of.columns.quasi] + list(table.key)
-    leave = gate_rules.leaving(table.publication)
+    leave = gate_rules.leaving(gate_request(table.publication))
     key_name = free(table.key[0] if len(table.key) == 1 else COMPOSITE, leave)
     return TableView(
         i,
@@ -145,7 +145,7 @@ def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feat
         gate=of.gate,
         leave=Sql(f"[{joined(text(name) for name in [key_name, *leave])}]"),
         say=refusals.of_keys(table, found.entity),
-        gate_say=refusals.of_gate(table.publication.function, refusals.OF_A_TABLE, shown, i),
+        gate_say=related_gate_messages.refusals(table.publication.function, related_gate_messages.OF_A_TABLE, shown, i),
     )
 
 
@@ -157,7 +157,7 @@ def _sensitive(table: Related, column: str) -> SensitiveView:
         column,
         text=Sql(f"CAST({value} AS VARCHAR)"),
         metric=text(f"l_diversity:{table.shown}.{column}"),
-        say=refusals.of_diversity(table.publication.function, table.shown, column),
+        say=related_gate_messages.diversity_refusal(table.publication.function, table.shown, column),
     )
 
 

@@ -1,6 +1,6 @@
 {#- NAME_classes('table', ...) of noise: one row a class, with how often each value is published in it, and one a reason why
     records were left out. -#}
-{%- from 'release/part/assignment.sql' import reasons with context -%}
+{%- from 'shared/record_assignment.sql' import reasons with context -%}
 {% include 'release/noise/path.sql' %},
 {% include 'release/part/measured.sql' %},
 {% macro counted(column) -%}

@@ -2,7 +2,7 @@
     source -> kept -> tuples -> encoded -> grouped -> parts -> placed -> drawn, seated -> hidden -> alike -> leaving -> gate.
     A class is a cluster: its records are not alike. -#}
 {%- from 'release/part/number.sql' import coded, low_end, value_at with context -%}
-{%- from 'release/part/assignment.sql' import dealt, records with context -%}
+{%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'release/part/tree.sql' import published_nodes with context -%}
 {% include 'release/part/clustered.sql' %}
 {% if ranged %}

@@ -1,6 +1,6 @@
 {#- What a category may be published as, climbed from the stored hierarchy as far as the policy says: ancestors (tree, value,
     published). `*` may always stand for it, since NULL may be in the class. -#}
-{%- from 'release/part/tree.sql' import setting with context -%}
+{%- from 'shared/hierarchies.sql' import setting with context -%}
 {% set climbing = rules|rejectattr('is_number')|list %}
 {% if climbing %}
 {% set own_rows = [] %}

@@ -1,5 +1,5 @@
 {#- What the gate checks of every release, whatever it publishes; from leaving, original, released, placed and what the models measure. -#}
-{%- from 'release/part/assignment.sql' import dealt, records with context -%}
+{%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'models/satisfied.sql' import met -%}
 {# A sum that tells which unchanged values there are. #}
 {% macro checksum() -%}

@@ -3,7 +3,7 @@
     together: the records that do not have the mode. A group of NULLs has none, one that mixes NULL and values counts each record as 1. Values are those that
     are clustered: after top and bottom coding and min_level. Sums are exact integers, so they do not depend on order.
     Only records of classes in which something varies are read. -#}
-{%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
+{%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {%- from 'release/part/number.sql' import gap with context -%}
 {% for q in quasi if q.is_number %}
 {% if suppress %}

@@ -1,5 +1,5 @@
 {#- From the source to codes: source -> kept -> tuples -> encoded -> grouped. -#}
-{%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
+{%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {%- from 'release/part/number.sql' import gap, coded with context -%}
 {%- from 'release/part/row.sql' import tie with context -%}
 {%- from 'release/part/tree.sql' import all_trees with context -%}

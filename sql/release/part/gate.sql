@@ -3,7 +3,7 @@
     interval texts are parsed back, and every category is climbed from the stored hierarchy. What it takes from the plan
     is which record is in which class; that the records are those of the source, and that each may be in its class, it
     checks. `passed` is read where rows leave, so none does before all have been checked. -#}
-{%- from 'release/part/assignment.sql' import records with context -%}
+{%- from 'shared/record_assignment.sql' import records with context -%}
 {%- from 'release/part/checks.sql' import left_out_and_judged, out_of_order, records_due, refuse_left_out, refuse_links, refuse_models, refuse_rows, sizes, untrue with context -%}
 {%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
 {%- from 'release/part/keeps.sql' import keeps_typed with context -%}

@@ -1,6 +1,6 @@
 {#- What the privacy models say of every class as it is published: "disease: measured l" (class_id, value) for each model asked for.
     Part of the gate: computed from what is released and from the source, not from what the clustering counted. -#}
-{%- from 'release/part/assignment.sql' import records with context -%}
+{%- from 'shared/record_assignment.sql' import records with context -%}
 {% for s in tested if s.models %}
 {# In the joint form a class is judged within equal values of the other sensitive columns. #}
 {% macro part(from) -%}

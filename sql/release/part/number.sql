@@ -1,5 +1,5 @@
 {#- Numbers, dates and times: how far apart two values are, where interval ends snap to, and their text. -#}
-{%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
+{%- from 'shared/small_relation_hint.sql' import few, end_few -%}
 {#- Distance of two values of a column, the greater one first, as DOUBLE, in the smallest step of its type. -#}
 {% macro gap(q, high, low) -%} {{ q.family.gap|filled(high=high, low=low, wide=q.wide, scale=q.scale) }} {%- endmacro %}
 

@@ -1,5 +1,5 @@
 {#- What the gate holds the release against: the records of each class as they were. -#}
-{%- from 'release/part/assignment.sql' import dealt, records with context -%}
+{%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'release/part/checks.sql' import checksum with context -%}
 {%- from 'release/part/second.sql' import seal with context -%}
 -- The gate reads: a row a combination of original values in a class, how many records have it, a checksum of their

@@ -1,7 +1,7 @@
 {#- The path of a published query, shared by NAME, NAME_classes and NAME_metrics:
     source -> kept -> tuples -> encoded -> grouped -> parts -> extent -> generalized -> placed -> alike -> leaving -> gate.
     None has a row a record: all count records that are alike. -#}
-{%- from 'release/part/assignment.sql' import dealt, records with context -%}
+{%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {% include 'release/part/clustered.sql' %}
 {% include 'release/part/spanned.sql' %}
 -- A row a span and its class: those that publish the same are one equivalence class, as that is what a reader sees.

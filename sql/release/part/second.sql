@@ -1,6 +1,6 @@
 {#- A second reading of the source, by the gate's own words: `second` tells it from the first by counts and sums of
     hashes. The first is counted as it was dealt out to classes, so no record is in two or in none. What can be read twice alike, a table, is read again; the rows of anything else are kept as they came. -#}
-{%- from 'release/part/assignment.sql' import dealt, unreleased with context -%}
+{%- from 'shared/record_assignment.sql' import dealt, unreleased with context -%}
 {% macro seal(own) -%}
     hash(
         {%- for r in rules %}{{ r.own if own else sql('q', r.i) }}, {% endfor -%}

@@ -1,7 +1,7 @@
 {#- The gate of metrics: those that leave (metric_rows) beside the same by the gate's own formulas, from the rows of the
     release and the source. -#}
 {%- from 'release/part/apart.sql' import apart with context -%}
-{%- from 'release/part/assignment.sql' import dealt, records with context -%}
+{%- from 'shared/record_assignment.sql' import dealt, records with context -%}
 {%- from 'release/part/checks.sql' import sizes with context -%}
 {%- set plain = unchanged|rejectattr('is_link')|list -%}
 {% include 'release/part/own_loss.sql' %}

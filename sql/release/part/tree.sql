@@ -1,22 +1,7 @@
 {#- Categorical attributes: their trees, which node a value is, and the published text of a node. Each relation holds those of
     all columns; `tree` says whose they are. -#}
-{%- from 'release/part/cardinality_hint.sql' import few, end_few -%}
-{#- A setting of trees (columns or rules of the gate) as a number, by the column that says whose tree it is. -#}
-{% macro setting(trees, name, otherwise, tree) -%}
-    {%- for q in trees if q[name] is not none and q[name] != otherwise -%}
-        {%- if loop.first -%} CASE {{ tree }} {%- endif %} WHEN {{ q.tree }} THEN {{ q[name] }}{% if loop.last %} ELSE {{ otherwise }} END{% endif -%}
-    {%- else -%} {{ otherwise }}
-    {%- endfor -%}
-{%- endmacro %}
-{% macro hierarchies(stored) -%}
--- A row a node of a hierarchy, as it is stored.
-hierarchy AS MATERIALIZED (
-    {% for q in stored %}
-    SELECT {{ q.tree }} AS tree, node, parent, label, ord FROM ({{ q.rows }})
-    {% if not loop.last %}UNION ALL{% endif %}
-    {% endfor %}
-),
-{%- endmacro %}
+{%- from 'shared/small_relation_hint.sql' import few, end_few -%}
+{%- from 'shared/hierarchies.sql' import hierarchies, setting -%}
 {% macro all_trees(trees, from, larger=none) %}
 {% set stored = trees|selectattr('rows')|list %}
 {% set flat = trees|rejectattr('rows')|list %}

@@ -1,7 +1,7 @@
 {#- Whether each row of a related table that leaves stands for the row of the source that it is said to stand for: one row of
     counts. The gate parses texts of numbers back and climbs the stored hierarchies, as in a release of one table. -#}
 {%- from 'release/part/covered.sql' import is_covered, published_texts with context -%}
-{%- from 'release/part/tree.sql' import hierarchies with context -%}
+{%- from 'shared/hierarchies.sql' import hierarchies with context -%}
 WITH RECURSIVE
 {% set stored = trees|rejectattr('is_sensitive')|selectattr('rows')|list %}
 {% if stored %}
