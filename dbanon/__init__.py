@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from dbanon.files.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dbanon.client.about import attack, profile, risk
@@ -21,37 +21,36 @@ if TYPE_CHECKING:
     from dbanon.client.explain import explain
     from dbanon.client.frame import Anonymized, anonymize
     from dbanon.client.pipe import anonymize_stream
+    from dbanon.client.publish import publish
     from dbanon.client.scanner import load_extension
     from dbanon.client.warmup import Warmed, warmup
     from dbanon.client.with_metrics import with_metrics
     from dbanon.engine.install import attach
     from dbanon.errors import DbanonError
+    from dbanon.errors.warnings import DisclosureWarning, PersonSpellingsWarning, PolicyWarning, UtilityWarning
     from dbanon.hierarchy.store import load_hierarchy, save_hierarchy
     from dbanon.notebook.progress import ProgressBar
     from dbanon.plots.plot import plot
     from dbanon.policy.declare import declare
     from dbanon.policy.relate import relate
     from dbanon.reports.report import report
-    from dbanon.source.unmatched_policy import PolicyWarning
     from dbanon.views.certificate import certificate
     from dbanon.views.materialized import Release, drop, forget_release, materialize, refresh
-    from dbanon.views.publish import publish
     from dbanon.views.streaming import create_stream, drop_stream, refresh_stream
     from dbanon.views.stretch import Grown
     from dbanon.views.verify import verify
-    from dbanon.views.warned import DisclosureWarning, PersonSpellingsWarning, UtilityWarning
 
 _HOMES = {
     "Anonymized": "client.frame",
     "Connection": "client.connection",
     "DbanonError": "errors",
-    "DisclosureWarning": "views.warned",
+    "DisclosureWarning": "errors.warnings",
     "Grown": "views.stretch",
-    "PersonSpellingsWarning": "views.warned",
-    "PolicyWarning": "source.unmatched_policy",
+    "PersonSpellingsWarning": "errors.warnings",
+    "PolicyWarning": "errors.warnings",
     "ProgressBar": "notebook.progress",
     "Release": "views.version",
-    "UtilityWarning": "views.warned",
+    "UtilityWarning": "errors.warnings",
     "Warmed": "client.warmup",
     "anonymize": "client.frame",
     "anonymize_stream": "client.pipe",
@@ -73,7 +72,7 @@ _HOMES = {
     "materialize": "views.materialized",
     "plot": "plots.plot",
     "profile": "client.about",
-    "publish": "views.publish",
+    "publish": "client.publish",
     "refresh": "views.materialized",
     "refresh_stream": "views.streaming",
     "relate": "policy.relate",

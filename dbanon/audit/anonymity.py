@@ -10,12 +10,11 @@ from dbanon import errors
 from dbanon.audit import ledgered
 from dbanon.audit.parameters import QI
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Columns, PerColumn, Text
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy.relation import rows
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.models import demand, registry

@@ -12,12 +12,11 @@ from dbanon.audit.attack_kinds import KINDS, Attack
 from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
 from dbanon.audit.released import Tables
-from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import SEEDS, Choice, Integer, Real, Text
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import relation
 from dbanon.release import prepare
 from dbanon.release.hierarchy_messages import tree_messages

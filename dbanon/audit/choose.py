@@ -13,12 +13,11 @@ from dbanon.audit.runs import Run
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.registry import LARGE, MODE, SEED
 from dbanon.functions import registry
-from dbanon.functions.call import Call
 from dbanon.functions.example import Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Choice, Integers, Names, Reals, Words
 from dbanon.functions.parameters import Parameter, validated
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import registry as models
 from dbanon.release import plan
 from dbanon.release.publication import Publication

@@ -11,13 +11,12 @@ from dbanon.audit import runs, stream_runs
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.figures import FIGURES, OF_STREAMS
 from dbanon.cluster.registry import LARGE, MODE, SEED
-from dbanon.functions.call import Call
 from dbanon.functions.example import Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Integer, Integers, Names
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.registry import check_algorithm
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import registry
 from dbanon.release.publication import Publication
 from dbanon.source.catalog import Source

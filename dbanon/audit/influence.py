@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.call import Call
 from dbanon.functions.example import Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import SEEDS, Integer
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.learn import forest
 from dbanon.release import plan, prepare
 from dbanon.release.publication import Run

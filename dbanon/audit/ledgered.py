@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dbanon import errors
 from dbanon.audit import pairing
-from dbanon.functions.call import Call
+from dbanon.functions.table_function import Call
 from dbanon.hierarchy import lookup
 from dbanon.models import demand
 from dbanon.policy.column_roles import ROLES

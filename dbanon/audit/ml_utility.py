@@ -7,11 +7,10 @@ from dbanon.audit import pairing, released
 from dbanon.audit.pairing import Pair
 from dbanon.audit.parameters import HIERARCHIES, QI, SOURCE
 from dbanon.audit.released import Tables
-from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import SEEDS, Integer, Real, Text
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import label_text
 from dbanon.sqltext.quote import Sql, as_json, identifier

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.functions.call import Call
 from dbanon.functions.options import Options
+from dbanon.functions.table_function import Call
 from dbanon.hierarchy import relation
 from dbanon.policy.column_roles import ROLES
 from dbanon.release import prepare

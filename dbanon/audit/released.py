@@ -9,7 +9,7 @@ from functools import partial
 from dbanon import errors
 from dbanon.audit import anonymity, ledgered, pairing
 from dbanon.audit.pairing import Pair, PairedColumn
-from dbanon.functions.call import Call
+from dbanon.functions.table_function import Call
 from dbanon.policy.column_roles import ROLES
 from dbanon.source import catalog, missing, stored_policy
 from dbanon.source.catalog import Source

@@ -11,11 +11,10 @@ from dbanon.audit import anonymity, pairing, released, risk_numbers
 from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE, SOURCE
 from dbanon.audit.released import Tables
-from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import SEEDS, Choice, Flag, Integer, PerColumn, Real, Text
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import person_value
 from dbanon.sqltext.quote import Sql, identifier, literal

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from dbanon import cluster, errors
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.call import Call
 from dbanon.functions.options import Options
+from dbanon.functions.table_function import Call
 from dbanon.models import demand
 from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import request

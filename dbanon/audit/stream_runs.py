@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from dbanon import errors, stream
 from dbanon.audit import runs as runs_on_one
-from dbanon.functions.call import Call
 from dbanon.functions.options import Options
 from dbanon.functions.parameters import Parameter
+from dbanon.functions.table_function import Call
 from dbanon.models import demand, registry
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import Publication

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from dbanon import __version__
 from dbanon.cli.anonymize import anonymize
 from dbanon.cli.browse import algorithms, hierarchy, policy
 from dbanon.cli.compare import choose, compare
@@ -17,6 +16,7 @@ from dbanon.cli.releases import certificate, doctor, drop, materialize, publish,
 from dbanon.cli.serve import client, serve, token
 from dbanon.cli.stream import stream
 from dbanon.cli.warmup import warmup
+from dbanon.files.version import __version__
 from dbanon.shell.command import shell
 
 

@@ -76,6 +76,7 @@ def anonymize(
     all. Columns without a role are withheld. INPUT is only read.
     """
     from dbanon.client.connection import connect
+    from dbanon.client.publish import publish
     from dbanon.views import publish as handouts
     from dbanon.views.materialized import materialize
 
@@ -101,7 +102,7 @@ def anonymize(
         how: dict[str, Any] = {
             "storage_version": storage_version, "overwrite": force, "csv_formulas": csv_formulas,
         }  # fmt: skip
-        files = handouts.publish(con, identifier(name), output, classes=True, **how)
+        files = publish(con, identifier(name), output, classes=True, **how)
         measured = rows(con, f"SELECT metric, value, description FROM {identifier(name + '_metrics')}")
         unnamed = _unnamed(con, asked)
     if as_json or not quiet:

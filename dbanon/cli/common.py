@@ -23,8 +23,8 @@ from dbanon.shell.attaching import attach, attaching
 from dbanon.shell.bounds import bounded
 from dbanon.shell.compiling import COMPILING
 from dbanon.shell.failure import failure
+from dbanon.shell.said import one_line
 from dbanon.shell.values import as_json as json_text
-from dbanon.shell.values import one_line
 
 DATABASE = click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 

@@ -246,10 +246,10 @@ def publish(
     as_json: bool,
 ) -> None:
     """Write a release to a file of its own, to hand out."""
-    from dbanon.views import publish as handouts
+    from dbanon.client import publish as publishing
 
     with errors_as_messages():
-        made = handouts.publish(
+        made = publishing.publish(
             database,
             release,
             to,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon.cluster.registry import algorithms
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
-from dbanon.functions.table_function import TableFunction
-from dbanon.sqltext.quote import Sql
+from dbanon.functions.table_function import Call, TableFunction
+from dbanon.sqltext.quote import Sql, literal_rows
 
 
 def statement(call: Call) -> Sql:

@@ -10,16 +10,13 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from dbanon.cluster.extent import published_nodes
+from dbanon.cluster.published_clusters import Interval, Published
 from dbanon.space.space import Ints, Number, Space, Tree
-
-if TYPE_CHECKING:
-    from dbanon.cluster.figures import Interval, Published
 
 Floats = npt.NDArray[np.float64]
 

@@ -12,14 +12,14 @@ from dbanon import errors, session
 from dbanon.client.connection import Connection
 from dbanon.dbt.model import FIRST, NEXT, Model
 from dbanon.engine import cells
-from dbanon.functions.call import Call
+from dbanon.errors.warnings import DisclosureWarning, UtilityWarning
+from dbanon.functions.answer import make_call
 from dbanon.functions.registry import table_functions
 from dbanon.release import timed_search
 from dbanon.release.related import parameters as related
 from dbanon.sqltext.quote import qualified
 from dbanon.views import ledger, materialized, place, statement
 from dbanon.views.ledger import Entry
-from dbanon.views.warned import DisclosureWarning, UtilityWarning
 
 
 def released(connection: Connection, model: Model) -> list[str]:
@@ -74,7 +74,7 @@ def _check_same(connection: Connection, entry: Entry, model: Model, called: tupl
     current = session.of_connection(connection.raw)
     with current.cursor() as cursor:
         untimed = timed_search.untimed(function, now)
-        call = Call.of(current, cursor, function, {"tbl": source}, untimed, place.current(connection.raw))
+        call = make_call(current, cursor, function, {"tbl": source}, untimed, place.current(connection.raw))
         table = place.durable(call.source(), source)
     if timed_search.seconds(function, now) is not None:  # the ledger has the moves that were made in that time
         now, then = _without_improve(now), _without_improve(then)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from dbanon import errors, session
 from dbanon.cluster import PublishedEnds, Runs
-from dbanon.cluster.figures import Gaps, Interval, Published
+from dbanon.cluster.published_clusters import Gaps, Interval, Published
 from dbanon.cluster.queries import Questions
 from dbanon.engine import tables
 from dbanon.space.space import Ints, Space

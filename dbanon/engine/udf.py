@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import __version__, cluster, errors, session
+from dbanon import cluster, errors, session
 from dbanon.cluster.runs import met
 from dbanon.engine import tables
 from dbanon.engine.arrow import packed
 from dbanon.engine.influence import influenced
 from dbanon.engine.tables import one, whole
+from dbanon.files.version import __version__
 from dbanon.models import constraint
 from dbanon.models.demand import Demand
 from dbanon.space import space

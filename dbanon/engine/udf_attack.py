@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import __version__, errors, session
+from dbanon import errors, session
 from dbanon.engine.tables import array, features, one, whole
+from dbanon.files.version import __version__
 from dbanon.learn import posterior, prediction
 from dbanon.space import space
 

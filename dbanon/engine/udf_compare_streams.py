@@ -12,7 +12,7 @@ import numpy as np
 from dbanon import stream
 from dbanon.cluster import PublishedEnds, Runs
 from dbanon.cluster.extent import Extents
-from dbanon.cluster.figures import Published
+from dbanon.cluster.published_clusters import Published
 from dbanon.engine import arriving, measured, tables
 from dbanon.engine.measured import COMPARISON, FEW, Check, Encoded, Told
 from dbanon.space.space import Ints

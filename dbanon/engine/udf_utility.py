@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dbanon import __version__, errors, session
+from dbanon import errors, session
 from dbanon.engine.tables import array, features, whole
+from dbanon.files.version import __version__
 from dbanon.learn import utility
 
 ROWS = pa.list_(

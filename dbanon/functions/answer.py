@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dbanon.functions import arguments, literals
-from dbanon.functions.call import Call
+from dbanon.functions import arguments, literals, parameters, registry
+from dbanon.functions.options import Options
 from dbanon.functions.registry import table_functions
+from dbanon.functions.table_function import Call
 from dbanon.session import Session
+from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.builtin import bound
 
 
@@ -23,8 +25,34 @@ def answer(session: Session, call: Mapping[str, Any], places: Sequence[str]) -> 
     with session.cursor() as cursor:
         if call["positional"] or call["named"]:
             literals.refuse(name, cursor)
-        read = Call.of(session, cursor, name, call["positional"] or {}, given, places)
+        read = make_call(session, cursor, name, call["positional"] or {}, given, places)
         query = str(read.function.handler(read))
         if session.explained is not None:
             session.explained.append((name, query))
         return bound(query)
+
+
+def make_call(
+    session: Session,
+    cursor: Any,
+    function: str,
+    positional: Mapping[str, object],
+    given: Mapping[str, object],
+    places: Sequence[str],
+) -> Call:
+    """Return a call with its parameters validated.
+
+    Args:
+        session: The session of the caller.
+        cursor: A cursor that sees committed data.
+        function: Name of the table function.
+        positional: Arguments by name, such as `tbl`.
+        given: Parameters by name, as they were given.
+        places: Current database, current schema and search path.
+
+    Raises:
+        UnknownAlgorithm, UnknownParameter, MissingArgument, InvalidArgument: The call is not one of the function.
+    """
+    called = registry.called(function, {**positional, **given})
+    options = Options(parameters.validated(called.name, called.parameters, given))
+    return Call(called, positional, options, session, cursor, SearchPath.of(*places))

@@ -9,11 +9,10 @@ from functools import partial
 from itertools import pairwise
 
 from dbanon import errors
-from dbanon.functions.call import Call
 from dbanon.functions.example import Example
 from dbanon.functions.parameter_types import Integers, Words
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import relation
 from dbanon.source import missing, stored_policy
 from dbanon.source.column_types import INTEGERS, family, is_zoned, label_text

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.files import reading
-from dbanon.functions.call import Call
 from dbanon.functions.example import Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup, relation, storage
 from dbanon.sqltext import resources
 from dbanon.sqltext.quote import Sql

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dbanon import errors
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
 from dbanon.functions.parameter_types import Text
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup, relation
 from dbanon.source import catalog, missing, stored_policy
 from dbanon.source.column_types import label_text
 from dbanon.sqltext import resources
-from dbanon.sqltext.quote import Sql, identifier, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified, text
 from dbanon.sqltext.template import fill
 
 

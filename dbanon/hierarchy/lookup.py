@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbanon.functions.call import Call
+from dbanon.functions.table_function import Call
 from dbanon.hierarchy import storage
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.source import catalog

@@ -11,7 +11,7 @@ from dbanon import errors
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.policy.column_roles import Quasi
 from dbanon.source.column_types import family, is_category, is_nested
-from dbanon.sqltext.quote import text
+from dbanon.sqltext.quote import Sql, text
 
 _UNITS = ("day", "week", "month", "quarter", "year", "decade", "century")
 _ENDLESS = ("float", "date", "timestamp", "nanos")
@@ -227,3 +227,8 @@ def _coarser(grid: str, than: str) -> bool:
         return Decimal(grid) > 0 and _EXACT.remainder(Decimal(grid), Decimal(than)) == 0
     except (InvalidOperation, ZeroDivisionError):
         return False
+
+
+def value_type(attribute: Attribute) -> Sql:
+    """Return the type in which a number or a time is compared."""
+    return Sql("TIMESTAMP") if attribute.family == "timestamp" else Sql(attribute.quasi.type)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dbanon import errors
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source import foreign
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.quote import Sql, literal_rows
 
 
 def statement(call: Call) -> Sql:

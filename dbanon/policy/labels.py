@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 
 from dbanon import errors
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source import postgres, stored_policy
-from dbanon.sqltext.quote import Sql
+from dbanon.sqltext.quote import Sql, literal_rows
 
 _QUASI = re.compile(r"\s*(quasi|indirect)\s+identifier\s*", re.IGNORECASE)
 _MASKED = re.compile(r"\s*masked\s+with\s+(function|value)\s+(.*)", re.IGNORECASE | re.DOTALL)

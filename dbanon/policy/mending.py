@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from dbanon.functions.call import literal_rows
 from dbanon.source import catalog
 from dbanon.source.catalog import Source
 from dbanon.source.stored_policy import PolicyRow
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, identifier, joined, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, joined, literal_rows, qualified, text
 
 _WORDS = (
     "na", "n/a", "n.a.", "n.a", "#n/a", "<na>", "nan", "null", "\\n", "nil", "n/k", "unk", "unknown", "not available",

@@ -9,9 +9,8 @@ from dataclasses import replace
 from functools import partial
 
 from dbanon import errors
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.policy import (
@@ -29,7 +28,7 @@ from dbanon.pseudonym.settings import KNOWN
 from dbanon.source import catalog, foreign, missing, steady, stored_policy
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext import names, template
-from dbanon.sqltext.quote import Sql, identifier, qualified
+from dbanon.sqltext.quote import Sql, identifier, literal_rows, qualified
 
 _COLUMNS = ("database_name", "schema_name", "table_name", "column_name", "problem", "statement")
 

@@ -19,9 +19,8 @@ from __future__ import annotations
 from itertools import combinations
 
 from dbanon import errors
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import storage
 from dbanon.policy import mending, person_spellings, proposal
 from dbanon.policy.column_roles import WITHHELD
@@ -29,7 +28,7 @@ from dbanon.source import catalog, missing, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, is_category, person_value
 from dbanon.sqltext import resources
-from dbanon.sqltext.quote import Sql, identifier, literal, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, literal, literal_rows, qualified, text
 from dbanon.sqltext.template import fill, message
 from dbanon.vocabulary import column_names
 

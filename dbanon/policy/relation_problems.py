@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.functions.call import Call
+from dbanon.functions.table_function import Call
 from dbanon.policy.repeated_identifiers import binds
 from dbanon.source import catalog, foreign, stored_policy, stored_relation
 from dbanon.source.column_types import alike_as_keys, person_value

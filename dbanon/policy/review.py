@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup
 from dbanon.hierarchy.storage import Stored
 from dbanon.policy import problems
@@ -20,7 +19,7 @@ from dbanon.source import catalog, missing, stored_policy
 from dbanon.source.catalog import Source
 from dbanon.source.column_types import family, person_value
 from dbanon.source.stored_policy import PolicyRow, Settings
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, one_line, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text
 from dbanon.sqltext.template import fill
 
 TOPICS = ("as it is", "generalized", "withheld", "unique", "flat", "problem")

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.functions.call import literal_rows
 from dbanon.hierarchy.storage import Hierarchy, Inline
 from dbanon.policy.attribute import DEFAULT_DATE_GRID
 from dbanon.policy.repeated_identifiers import Declared, Relation, binds
@@ -22,7 +21,7 @@ from dbanon.source.catalog import Cursor
 from dbanon.source.column_types import family, label_text
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.names import folded
-from dbanon.sqltext.quote import Sql, identifier, one_line, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, literal_rows, one_line, qualified, text
 from dbanon.sqltext.template import fill, later, message
 
 SAMPLE = 20_000

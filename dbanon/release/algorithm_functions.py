@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from dbanon.cluster import algorithms, find
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.call import Call
 from dbanon.functions.example import Example
 from dbanon.functions.parameter_types import Flag, Integer, Text
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import ENDINGS, TableFunction
+from dbanon.functions.table_function import ENDINGS, Call, TableFunction
 from dbanon.release import plan, prepare
 from dbanon.release.related import parameters
 from dbanon.release.related import statement as related_tables

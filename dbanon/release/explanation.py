@@ -11,13 +11,12 @@ from functools import partial
 
 from dbanon import errors
 from dbanon.functions import registry
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import Example
 from dbanon.functions.parameter_types import Integer, Integers
 from dbanon.functions.parameters import Parameter, shown
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.release import algorithm_functions
-from dbanon.sqltext.quote import Sql, identifier, joined, text
+from dbanon.sqltext.quote import Sql, identifier, joined, literal_rows, text
 from dbanon.sqltext.steps import Steps, steps
 
 RESULT = "result"

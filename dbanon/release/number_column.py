@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
 
-from dbanon.policy.attribute import Attribute
+from dbanon.policy.attribute import Attribute, value_type
 from dbanon.release.named_column import HashedColumn
 from dbanon.source.type_families import FAMILIES, Family
 from dbanon.sqltext.quote import Sql, text
@@ -155,11 +155,6 @@ def _fraction(attribute: Attribute) -> tuple[Sql, Sql]:
     if parts > 10**_EXACT_POWER or units > 2**53:
         return Sql(f"{text(attribute.grid)}::DOUBLE"), Sql("1::DOUBLE")
     return Sql(f"{units}::DOUBLE"), Sql(f"{parts}::DOUBLE")
-
-
-def value_type(attribute: Attribute) -> Sql:
-    """The type in which a number or a time is compared."""
-    return Sql("TIMESTAMP") if attribute.family == "timestamp" else Sql(attribute.quasi.type)
 
 
 def _end_type(attribute: Attribute) -> Sql:

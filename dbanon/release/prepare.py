@@ -12,17 +12,15 @@ from typing import Any
 from dbanon import cluster, errors
 from dbanon.cluster.abilities import Exclusion, Influence, NoiseRelease, OwnSearch, Suppression, Widening
 from dbanon.functions import parameters
-from dbanon.functions.call import Call
 from dbanon.functions.options import Options
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup, relation
 from dbanon.hierarchy.storage import Hierarchy
 from dbanon.learn.forest import ForestRequest
 from dbanon.models import demand
 from dbanon.policy import attribute, column_roles, missing_codes
-from dbanon.policy.attribute import Attribute
+from dbanon.policy.attribute import Attribute, value_type
 from dbanon.release import made_columns
-from dbanon.release.number_column import value_type
 from dbanon.release.publication import Cleaning, Publication, Run
 from dbanon.release.related import parameters as related
 from dbanon.source import catalog, collations, column_types

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from dbanon import errors, stream
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.call import Call
 from dbanon.functions.options import Options
+from dbanon.functions.table_function import Call
 from dbanon.release import gate_messages, gate_rules, gate_statement, plan, prepare
 from dbanon.release.cluster_request import request
 from dbanon.release.gate_request import CheckedModel

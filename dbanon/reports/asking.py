@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dbanon.functions.call import Call
+from dbanon.functions.answer import make_call
 from dbanon.reports.parts import Query, Table
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, text
@@ -39,7 +39,9 @@ class Asking:
         """The rows of a table function about the release; raises what the function raises."""
         entry = self.entry
         places = (entry.database, "main", "")
-        call = Call.of(self.certificate.session, self.cursor, name, {"release": str(self.full.release)}, given, places)
+        call = make_call(
+            self.certificate.session, self.cursor, name, {"release": str(self.full.release)}, given, places
+        )
         own = Sql(
             f"{name}({joined([text(str(self.at.release)), *(f'{n} := {argument(v)}' for n, v in given.items())])})"
         )

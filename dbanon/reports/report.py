@@ -12,11 +12,10 @@ import duckdb
 
 from dbanon import errors, session
 from dbanon.files import writing
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import Flag, Text
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.plots.drawing import library
 from dbanon.reports import attacks, classes, columns, opening, page, risks
 from dbanon.reports.asking import Asking
@@ -26,7 +25,7 @@ from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SearchPath, Source
 from dbanon.sqltext import names
-from dbanon.sqltext.quote import Sql, qualified
+from dbanon.sqltext.quote import Sql, literal_rows, qualified
 from dbanon.views import certificate, changes, ledger
 from dbanon.views.ledger import Entry
 

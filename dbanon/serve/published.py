@@ -17,9 +17,11 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from dbanon import __version__, errors, session
+from dbanon import errors, session
+from dbanon.client.publish import publish
 from dbanon.errors import DbanonError
 from dbanon.files import drafts, storage
+from dbanon.files.version import __version__
 from dbanon.functions import scalar_functions
 from dbanon.source import catalog
 from dbanon.sqltext.quote import Sql, argument, identifier, joined, literal, qualified, text
@@ -28,7 +30,7 @@ from dbanon.views import asked, ledger, permissions
 from dbanon.views.asked import Outcome
 from dbanon.views.ledger import Entry
 from dbanon.views.permissions import Permission
-from dbanon.views.publish import publish, write_database
+from dbanon.views.publish import write_database
 
 LAYOUT = 3
 """Changes whenever files are made in another way."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbanon import __version__
 from dbanon.engine.outcomes import EXIT_CODES, outcome
 from dbanon.errors import DbanonError, MissingExtra
 from dbanon.files.csv_formulas import CHOICES
+from dbanon.files.version import __version__
 from dbanon.shell.attaching import attach, attaching
 from dbanon.shell.bounds import bounded, bounds
 from dbanon.shell.failure import failure
@@ -48,7 +48,7 @@ def shell(
 
     With -c or piped input there is no prompt, and a statement that fails ends the run with the exit code of its error.
     """
-    from dbanon.shell.commands import Leave
+    from dbanon.shell.commands import Leave, command
     from dbanon.shell.shell import Shell
 
     typed = not texts and sys.stdin.isatty() and sys.stdout.isatty()
@@ -61,6 +61,7 @@ def shell(
             sys.stderr,
             mode=mode or ("table" if sys.stdout.isatty() else "csv"),
             watched=sys.stdout.isatty(),
+            dot_command=command,
         )
         run.csv_formulas = csv_formulas
         try:

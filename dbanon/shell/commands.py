@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dbanon import errors
 from dbanon.files import csv_formulas
@@ -15,10 +14,8 @@ from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page, metric_page
 from dbanon.release.headline import brief, headline
 from dbanon.shell.render import MODES
+from dbanon.shell.shell import Shell
 from dbanon.sqltext.builtin import bound
-
-if TYPE_CHECKING:
-    from dbanon.shell.shell import Shell
 
 DEEPEST = 16
 """Most `.read` within each other."""

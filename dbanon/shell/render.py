@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dbanon.files import csv_formulas
-from dbanon.shell.values import as_json, harmless, one_line, short, shown, unlike
+from dbanon.shell.said import harmless, one_line
+from dbanon.shell.values import as_json, short, shown, unlike
 
 MODES = ("table", "csv", "json", "markdown", "line")
 

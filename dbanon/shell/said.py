@@ -1,10 +1,13 @@
-"""Errors and warnings as people read them."""
+"""Texts that are safe to show on a terminal: errors, warnings and values without control characters."""
 
 from __future__ import annotations
 
 import re
 
-from dbanon.shell.values import harmless
+_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160))} | {9: "\\t", 10: "\\n", 13: "\\r"}
+"""What moves the cursor or colours a terminal must not come out of a table's cell."""
+
+_BREAKS = {c: shown for c, shown in _CONTROLS.items() if c not in (9, 10, 13)}
 
 _OURS = re.compile(r"^(?:Invalid Input|Binder) Error: (?=[a-z_]+: )")
 """DuckDB's name for the kind of an error that is ours says nothing."""
@@ -20,3 +23,13 @@ def for_people(message: str) -> str:
     message = re.sub(r" Hint: ", "\nHint: ", message.strip())
     lines = [line for line in harmless(message).split("\n") if line.strip()]
     return "\n".join(lines if len(lines) <= 20 else [*lines[:20], "…"])
+
+
+def one_line(text: str) -> str:
+    """A text with its line breaks and control characters spelled out."""
+    return text.translate(_CONTROLS)
+
+
+def harmless(text: str) -> str:
+    """A text of several lines that cannot command a terminal."""
+    return text.translate(_BREAKS)

@@ -19,11 +19,9 @@ from dbanon.errors import DbanonError
 from dbanon.errors.base import Outcome
 from dbanon.files import csv_formulas
 from dbanon.shell import scan
-from dbanon.shell.commands import command
 from dbanon.shell.compiling import COMPILING
 from dbanon.shell.render import Page, Result, Row, render
-from dbanon.shell.said import for_people
-from dbanon.shell.values import harmless
+from dbanon.shell.said import for_people, harmless
 from dbanon.shell.work import Worker
 
 CHUNK = 10_000
@@ -33,6 +31,10 @@ PLAIN_WIDTH = 100
 """Width of texts where there is no terminal."""
 
 
+DotCommand = Callable[["Shell", str], bool]
+"""Runs a line such as `.mode csv`; False where it failed and the error was shown."""
+
+
 class Shell:
     """A connection, how results are written, and what runs a statement.
 
@@ -40,9 +42,19 @@ class Shell:
     and errors stand where the results do.
     """
 
-    def __init__(self, connection: Connection, out: TextIO, err: TextIO, *, mode: str, watched: bool) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        out: TextIO,
+        err: TextIO,
+        *,
+        mode: str,
+        watched: bool,
+        dot_command: DotCommand,
+    ) -> None:
         self.connection = connection
         self.mode = mode
+        self._dot_command = dot_command
         self.csv_formulas = csv_formulas.CHOICES[0]
         self.timer = False
         self.rows: int | None = None
@@ -92,7 +104,7 @@ class Shell:
         try:
             with session.compiling(self._compiled.append):
                 if step.startswith("."):
-                    return command(self, step)
+                    return self._dot_command(self, step)
                 self._statement(step)
         except (DbanonError, duckdb.Error, RuntimeError, OSError) as error:
             if isinstance(error, BrokenPipeError):

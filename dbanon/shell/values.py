@@ -11,21 +11,6 @@ from typing import Any
 
 from dbanon.release.glance import short as short
 
-_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160))} | {9: "\\t", 10: "\\n", 13: "\\r"}
-"""What moves the cursor or colours a terminal must not come out of a table's cell."""
-
-_BREAKS = {c: shown for c, shown in _CONTROLS.items() if c not in (9, 10, 13)}
-
-
-def one_line(text: str) -> str:
-    """A text with its line breaks and control characters spelled out."""
-    return text.translate(_CONTROLS)
-
-
-def harmless(text: str) -> str:
-    """A text of several lines that cannot command a terminal."""
-    return text.translate(_BREAKS)
-
 
 def shown(value: object, number: Callable[[float], str] = str) -> str:
     """A value as SQL shows it; `number` writes fractions.

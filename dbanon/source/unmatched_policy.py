@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors.warnings import PolicyWarning
 from dbanon.source import catalog, foreign, stored_policy
 from dbanon.sqltext import names
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import qualified
-
-
-class PolicyWarning(UserWarning):
-    """Policy rows that match no table, in a database whose tables are anonymized without a policy."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from dbanon import errors, session
 from dbanon.client.connection import connect
 from dbanon.engine import cells
-from dbanon.functions.call import Call
+from dbanon.functions.answer import make_call
 from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import cluster_request
 from dbanon.release.publication import Larger, Publication
@@ -88,7 +88,7 @@ class Planned:
         with current.cursor() as cursor:
             source, place = {"tbl": spelled(self.asked.name)}, (_HOME, "main", f"{_HOME}.main")
             made = prepare.publication(
-                Call.of(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
+                make_call(current, cursor, self.asked.function, source, dict(self.asked.parameters), place)
             )
         if made.roles.made:
             raise errors.NoKeyedColumns(self.asked.function, self.asked.name, made.roles.made, "Spark")

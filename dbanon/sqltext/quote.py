@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -107,3 +107,9 @@ def as_json(value: object) -> Sql:
 def joined(parts: Iterable[str], separator: str = ", ") -> Sql:
     """Several pieces of SQL as one."""
     return Sql(separator.join(parts))
+
+
+def literal_rows(columns: Mapping[str, object], rows: Sequence[Sequence[object]]) -> Sql:
+    """A statement that gives literal rows; `columns` are their types by name."""
+    document = [dict(zip(columns, row, strict=True)) for row in rows]
+    return Sql(f"SELECT unnest(from_json({as_json(document)}, {as_json([dict(columns)])}), max_depth := 2)")

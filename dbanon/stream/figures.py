@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from dbanon.cluster import figures
-from dbanon.cluster.figures import Published
+from dbanon.cluster.published_clusters import Published
 from dbanon.space.space import Ints
 
 

@@ -11,9 +11,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from dbanon import errors, session
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import SAFE, Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import demand, registry
 from dbanon.models.demand import Demand
 from dbanon.pseudonym.settings import KNOWN
@@ -22,7 +21,7 @@ from dbanon.release.publication import Publication
 from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, SearchPath
-from dbanon.sqltext.quote import Sql, identifier, joined, literal, one_line, qualified, text
+from dbanon.sqltext.quote import Sql, identifier, joined, literal, literal_rows, one_line, qualified, text
 from dbanon.views import ledger, recompute, seal
 from dbanon.views.ledger import Entry
 from dbanon.views.recompute import Place, Recompute, Shape

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.release import plan, prepare
 from dbanon.release.publication import Publication
 from dbanon.source.canonical_text import FORMAT

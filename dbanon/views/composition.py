@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dbanon import errors
 from dbanon.functions import registry
-from dbanon.functions.call import Call
 from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.sqltext import template
 from dbanon.sqltext.quote import Sql
 from dbanon.views import ledger

@@ -3,7 +3,7 @@ out. Who wants to see it is told on the session; see `Session.reviewed`."""
 
 from __future__ import annotations
 
-from dbanon.functions.call import Call
+from dbanon.functions.table_function import Call
 from dbanon.policy import review
 from dbanon.policy.review import Reviewed
 from dbanon.release import plan

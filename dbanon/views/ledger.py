@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.call import Call, literal_rows
+from dbanon.functions.answer import make_call
 from dbanon.functions.example import SAFE, Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
 from dbanon.release.publication import Publication
@@ -18,7 +18,7 @@ from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
-from dbanon.sqltext.quote import Sql, qualified, text
+from dbanon.sqltext.quote import Sql, literal_rows, qualified, text
 from dbanon.views import delivered, related_ledger, stream_ledger
 
 TABLES = ("", "_classes", "_metrics")
@@ -225,7 +225,7 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
 
 def publication(entry: Entry, session: Session, cursor: Any, kind: str = "release") -> Publication:
     """What a release would publish now: its call, planned again. Errors are those of the call."""
-    call = Call.of(
+    call = make_call(
         session,
         cursor,
         entry.call["function"],

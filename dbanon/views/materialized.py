@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from dbanon import errors, session
-from dbanon.functions.call import Call
+from dbanon.functions.answer import make_call
 from dbanon.functions.registry import check_algorithm
 from dbanon.release import made_columns, plan, prepare, timed_search
 from dbanon.release.publication import Publication
@@ -85,11 +85,11 @@ def materialize(
         here = place.current(connection)
         name, there = delivered.here_and_there(name, cursor, here[0])
         asked = (current, cursor, algorithm, {"tbl": source}, timed_search.untimed("materialize", given), here)
-        target = place.target("materialize", name, Call.of(*asked).source(), here, cursor)
+        target = place.target("materialize", name, make_call(*asked).source(), here, cursor)
         making = Making("materialize", allow_delta, composition)
         # Before planning: a policy table that is new is a change.
         with publishing_turn.publishing_turn(current, "materialize", name, target[0]):
-            publication = prepare.publication(Call.of(*asked))
+            publication = prepare.publication(make_call(*asked))
             if publication.run.noise is not None:
                 raise errors.NoiseNotKept("materialize", publication.function, publication.run.noise.asked)
             place.check_writable(cursor, "materialize", target[0])
@@ -101,9 +101,9 @@ def materialize(
             if (taken := place.taken(cursor, target, TABLES)) and not (replace and published):
                 raise errors.ReleaseExists("materialize", name, taken, bool(published))
             if not earlier and current.reviewed is not None:
-                current.reviewed(first_release.lines(Call.of(*asked), publication, name))
+                current.reviewed(first_release.lines(make_call(*asked), publication, name))
             given = timed_search.counted("materialize", current, cursor, publication, given)
-            again = Call.of(current, cursor, algorithm, {"tbl": source}, given, here)
+            again = make_call(current, cursor, algorithm, {"tbl": source}, given, here)
             publication = prepare.with_made(prepare.publication(again), (target[1], target[2]))
             of, kept = publication.source, place.durable(publication.source, source)
             call = {"function": algorithm, "source": kept, "schema": place.home_schema(of), "parameters": given}

@@ -17,8 +17,7 @@ from typing import Any
 
 import duckdb
 
-from dbanon import errors, session
-from dbanon.engine import install
+from dbanon import errors
 from dbanon.files import csv_formulas as csv_cells
 from dbanon.files import drafts, storage, writing
 from dbanon.session import Session
@@ -35,51 +34,31 @@ from dbanon.views.written_columns import CsvColumns
 FORMATS = (".duckdb", ".parquet", ".csv")
 
 
-def publish(
-    source: Any,
-    release: str,
-    to: str | Path,
-    *,
-    classes: bool = False,
-    storage_version: str | None = None,
-    overwrite: bool = False,
-    csv_formulas: str = "escape",
-) -> list[Path]:
-    """Writes a published release to files of its own; gives their paths, the release first.
+@dataclass(frozen=True)
+class OutputOptions:
+    """What a caller of `publish` wants of the files."""
 
-    `source` is the path of a database, or an attached connection. `to` ends in .duckdb (tables NAME, NAME_metrics and
-    NAME_certificate), in .parquet or .csv (the release there, `_metrics` and `_certificate` beside it), or is a folder
-    (the same by the release's name, in Parquet). `classes` adds NAME_classes; `storage_version` is the oldest DuckDB
-    that shall read a .duckdb file: v1.0.0, unless a column has a type that needs a newer one (NewerType). Each file
-    appears whole or not at all, the release last, and a folder that is new with all of its files at once; the
-    certificate names the SHA-256 of the others, which `verify` compares. Existing files are refused unless `overwrite`.
-    So is a release that is not what it was when it was made. Every file is read back and compared with the release
-    before it appears (OutputDiffersError).
+    classes: bool = False
+    storage_version: str | None = None
+    overwrite: bool = False
+    csv_formulas: str = "escape"
 
-    `csv_formulas="escape"` puts an apostrophe before text cells and column names of a .csv file that a spreadsheet
-    would execute: those that begin with `=`, `+`, `-` or `@`. Numbers are never changed. "keep" changes nothing.
 
-    A recipient sees the published columns with their roles, the algorithm and the version of dbanon, the model and its
-    parameters, what was achieved, how many records were left out and why (with the released ones that is the size of
-    the source), how many columns are withheld, and whether composition was checked. He does not see the name or path
-    of the source, fingerprints, names of withheld columns and keys, hierarchies, other parameters, or what was found
-    between this release and others.
-    """
-    with _opened(source) as (current, cursor, path):
-        entry = certificates.published("publish", release, cursor, path)
-        files = _Files.of(str(to), entry.name, classes)
-        is_escaped = csv_cells.check("publish", csv_formulas)
-        if storage_version is not None and files.form != ".duckdb":
-            raise errors.InvalidArgument("publish", "storage_version", "left out where to is no .duckdb file", to)
-        made_of = str(entry.call["source"])
-        files.check(cursor, overwrite, [Path(made_of)] if names.is_file(made_of) else [])
-        handout = _Handout(current, cursor, entry, files, is_escaped)
-        with writing.written("publish", to), files.drafts() as written:
-            if files.form == ".duckdb":
-                handout.database(written[""], storage_version or storage.WIDEST)
-            else:
-                handout.tables(written)
-        return [files.final[kind] for kind in files.final if kind != "_classes" or classes]
+def write_release(session: Session, cursor: Any, entry: Entry, to: str | Path, options: OutputOptions) -> list[Path]:
+    """Write the files of a release and return their paths, the release first; see `dbanon.publish`."""
+    files = _Files.of(str(to), entry.name, options.classes)
+    is_escaped = csv_cells.check("publish", options.csv_formulas)
+    if options.storage_version is not None and files.form != ".duckdb":
+        raise errors.InvalidArgument("publish", "storage_version", "left out where to is no .duckdb file", to)
+    made_of = str(entry.call["source"])
+    files.check(cursor, options.overwrite, [Path(made_of)] if names.is_file(made_of) else [])
+    handout = _Handout(session, cursor, entry, files, is_escaped)
+    with writing.written("publish", to), files.drafts() as written:
+        if files.form == ".duckdb":
+            handout.database(written[""], options.storage_version or storage.WIDEST)
+        else:
+            handout.tables(written)
+    return [files.final[kind] for kind in files.final if kind != "_classes" or options.classes]
 
 
 def files_of(to: str | Path, name: str) -> list[Path]:
@@ -355,21 +334,3 @@ def write_database(draft: Path, shown: str, storage_version: str, statements: Se
     if ended.returncode:
         said = ended.stderr.strip().split("\n")
         raise errors.NotWritten(shown, said[-1])
-
-
-@contextlib.contextmanager
-def _opened(source: Any) -> Iterator[tuple[Session, Any, catalog.SearchPath]]:
-    """The session, a cursor and the search path of a connection, or of a database file that is opened to be read."""
-    own = None
-    if isinstance(source, (str, Path)):
-        with storage.opening(source):
-            own = duckdb.connect(str(source), read_only=True)
-    try:
-        connection = install.attach(own) if own is not None else source
-        current = session.of_connection(getattr(connection, "raw", connection))
-        path = catalog.SearchPath.here(connection)
-        with current.cursor() as cursor:
-            yield current, cursor, path
-    finally:
-        if own is not None:
-            own.close()

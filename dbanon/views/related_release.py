@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dbanon import errors, session
-from dbanon.functions.call import Call
+from dbanon.functions.answer import make_call
 from dbanon.functions.parameters import shown
 from dbanon.release import plan, prepare
 from dbanon.release.related import statement
@@ -55,11 +55,11 @@ def materialize(
         if there is not None:
             why, hint = "a copy in another system is of one table", "CREATE TABLE there AS FROM each table of a release"
             raise errors.OneTableOnly(_FUNCTION, "a release that is given back to PostgreSQL", why, hint)
-        call = Call.of(current, cursor, algorithm, {"tbl": source}, parameters, here)
+        call = make_call(current, cursor, algorithm, {"tbl": source}, parameters, here)
         target = _target(name, relation(call), here, cursor)
         # Before planning: a table of the policy that is new is a change.
         with publishing_turn.publishing_turn(current, _FUNCTION, name, target[0]):
-            found = relation(Call.of(current, cursor, algorithm, {"tbl": source}, parameters, here))
+            found = relation(make_call(current, cursor, algorithm, {"tbl": source}, parameters, here))
             place.check_writable(cursor, _FUNCTION, target[0])
             of = _release(cursor, target, found, source, {"function": algorithm, "parameters": parameters})
             _check_free(cursor, name, of)

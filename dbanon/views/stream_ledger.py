@@ -8,12 +8,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.call import Call, literal_rows
 from dbanon.functions.example import SAFE, Example
-from dbanon.functions.table_function import TableFunction
+from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, Cursor
-from dbanon.sqltext.quote import Sql, qualified, text
+from dbanon.sqltext.quote import Sql, literal_rows, qualified, text
 from dbanon.views.stream_marks import Mark
 
 TABLES = ("", "_classes")

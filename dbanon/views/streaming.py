@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from dbanon import errors, session, stream
-from dbanon.functions.call import Call
+from dbanon.errors.warnings import DisclosureWarning, warn
+from dbanon.functions.answer import make_call
 from dbanon.functions.registry import table_functions
 from dbanon.release import plan, prepare, stream_plan
 from dbanon.release.publication import Publication
@@ -28,7 +29,6 @@ from dbanon.views import (
     stretch,
     transactions,
     unknown_sources,
-    warned,
 )
 from dbanon.views.stream_ledger import TABLES, Grows
 from dbanon.views.stretch import Grown
@@ -52,7 +52,7 @@ def create_stream(connection: Any, name: str, system: str, source: str, **parame
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         here = place.current(connection)
-        call = Call.of(current, cursor, system, {"tbl": source}, given, here)
+        call = make_call(current, cursor, system, {"tbl": source}, given, here)
         at = place.target("create_stream", name, call.source(), here, cursor)
         # Before planning: a table of the policy that is new is a change.
         with publishing_turn.publishing_turn(current, "create_stream", name, at[0]):
@@ -127,7 +127,7 @@ def _refreshed(connection: Any, name: str, *, flush: bool, pruned: bool, is_kept
             found = stream_ledger.find("refresh_stream", name, cursor, path)
             cursor.execute(f"UPDATE {found.ledger} SET refreshes = refreshes + 1 WHERE {found.row}")
             (grows,) = stream_ledger.entries(cursor, found.database, found.row)
-            call = Call.of(
+            call = make_call(
                 current,
                 cursor,
                 grows.call["function"],
@@ -207,9 +207,9 @@ def _warn_of_others(cursor: Any, grows: Grows) -> None:
     others = [e.named for e in releases]
     others += [e.shown for e in related.streams_beside(grows, cursor)]
     if others:
-        warned.warn(
+        warn(
             f"{grows.shown}: {', '.join(dict.fromkeys(others))} published the same table. Classes of a stream are not "
             "held against others: who has both can intersect them.",
-            warned.DisclosureWarning,
+            DisclosureWarning,
         )
     unknown_sources.warn_of_unknown(grows, unknown_sources.unknown_relations(cursor, grows, "warn"))

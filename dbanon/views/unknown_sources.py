@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.source import catalog, foreign
 from dbanon.source.file_identity import CONTENT
 from dbanon.sqltext import names
-from dbanon.views import ledger, related, related_ledger, stream_ledger, warned
+from dbanon.views import ledger, related, related_ledger, stream_ledger
 from dbanon.views.disjoint_sources import without_disjoint
 from dbanon.views.ledger import Entry
 from dbanon.views.related import Base
@@ -67,7 +68,7 @@ def _is_disjoint(new: Published, other: Entry) -> bool:
 def warn_of_unknown(new: Published, unknown: Mapping[str, str]) -> None:
     """Issue one DisclosureWarning where the relation of a release to others is unknown."""
     if unknown:
-        warned.warn(str(errors.UnknownRelationError(new.shown, unknown)), warned.DisclosureWarning)
+        warn(str(errors.UnknownRelationError(new.shown, unknown)), DisclosureWarning)
 
 
 def _all_published(cursor: Any) -> Iterator[Published]:

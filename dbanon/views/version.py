@@ -15,7 +15,9 @@ from typing import Any
 
 import duckdb
 
-from dbanon import __version__, errors
+from dbanon import errors
+from dbanon.errors.warnings import DisclosureWarning, warn
+from dbanon.files.version import __version__
 from dbanon.models import registry
 from dbanon.release import plan, prepare
 from dbanon.release.glance import ROWS, Glance
@@ -341,7 +343,7 @@ def _measured(cursor: Any, entry: Entry, publication: Publication) -> dict[str, 
 
 
 def _warn(message: str) -> None:
-    warned.warn(message, warned.DisclosureWarning)
+    warn(message, DisclosureWarning)
 
 
 def _one_table(cursor: Any, entry: Entry, publication: Publication) -> None:

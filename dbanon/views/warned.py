@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors.warnings import PersonSpellingsWarning, UtilityWarning, warn
 from dbanon.policy.person_spellings import count, is_spelled
 from dbanon.source.catalog import Source
 from dbanon.sqltext.builtin import bound
@@ -17,24 +15,7 @@ from dbanon.sqltext.quote import Sql
 MOST = 0.5
 """Share of the records from which on a column counts as one that tells nothing."""
 
-_PACKAGE = Path(__file__).parents[1]
 _METRIC = "fully_generalized:"
-
-
-class DisclosureWarning(UserWarning):
-    """Releases that can be held against each other: see composition() and delta_problems()."""
-
-
-class UtilityWarning(UserWarning):
-    """A release that is valid and tells nothing: all records are in one class."""
-
-
-def warn(message: str, kind: type[Warning]) -> None:
-    """Warns at the line that called the package, from Python or by a statement."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and Path(frame.f_code.co_filename).is_relative_to(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, kind, stacklevel=level)
 
 
 def one_class(release: str, metrics: Mapping[str, float]) -> None:
@@ -47,10 +28,6 @@ def one_class(release: str, metrics: Mapping[str, float]) -> None:
             "greater t), fewer quasi-identifiers or suppress keep something.",
             UtilityWarning,
         )
-
-
-class PersonSpellingsWarning(UserWarning):
-    """Ids of persons that differ only by blanks, case or leading zeros, and count as different people."""
 
 
 def person_spellings(cursor: Any, rows: Sql, source: Source, person: str | None) -> None:

@@ -27,12 +27,14 @@ from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page
 from dbanon.shell import known as known_names
 from dbanon.shell.commands import COMMANDS, Leave
+from dbanon.shell.commands import command as run_dot_command
 from dbanon.shell.compiling import COMPILING
 from dbanon.shell.completion import complete
 from dbanon.shell.render import MODES, Page, Result, cut, fitted, led, render
+from dbanon.shell.said import one_line
 from dbanon.shell.scan import pieces, script, statements
 from dbanon.shell.shell import Shell
-from dbanon.shell.values import as_json, one_line, shown, unlike
+from dbanon.shell.values import as_json, shown, unlike
 
 MAIN = "import sys; from dbanon.cli import main; main()"
 
@@ -213,7 +215,7 @@ def written(
 def on_screen(con: Any, query: str, mode: str = "table") -> list[str]:
     """What a person sees of a statement on a terminal of 80 columns."""
     screen = io.StringIO()
-    shell = Shell(con, screen, io.StringIO(), mode=mode, watched=True)
+    shell = Shell(con, screen, io.StringIO(), mode=mode, watched=True, dot_command=run_dot_command)
     shell.console.width = 80
     try:
         assert shell.run(query)
@@ -333,7 +335,7 @@ def test_values_are_shown_as_sql_shows_them() -> None:
 
 def made(con: Any, *, mode: str = "csv", watched: bool = False) -> Any:
     """A shell that writes into memory."""
-    return Shell(con, io.StringIO(), io.StringIO(), mode=mode, watched=watched)
+    return Shell(con, io.StringIO(), io.StringIO(), mode=mode, watched=watched, dot_command=run_dot_command)
 
 
 @pytest.fixture
@@ -723,7 +725,7 @@ def test_a_long_statement_says_how_far_it_has_come() -> None:
 
     with dbanon.connect() as con:
         screen = Screen()
-        shell = Shell(con, screen, io.StringIO(), mode="table", watched=True)
+        shell = Shell(con, screen, io.StringIO(), mode="table", watched=True, dot_command=run_dot_command)
         assert con.progress is not None
         shell._running(2.0)
         con.progress(0.4, 0.0)

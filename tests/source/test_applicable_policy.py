@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 import dbanon
+from dbanon.errors.warnings import PolicyWarning
 from dbanon.source.governed_tables import governed_tables
-from dbanon.source.unmatched_policy import PolicyWarning
 
 ASK = "k=5, qi=['age'], sensitive=['name']"
 

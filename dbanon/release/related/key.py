@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.functions.call import Call
 from dbanon.functions.parameters import shown
+from dbanon.functions.table_function import Call
 from dbanon.source import stored_relation
 from dbanon.source.catalog import Source
 from dbanon.source.stored_relation import Pairs, Stored

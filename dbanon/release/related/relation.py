@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from dbanon import cluster, errors
 from dbanon.cluster.abilities import Exclusion, NoiseRelease, Suppression, Widening
-from dbanon.functions.call import Call
 from dbanon.functions.options import Options
+from dbanon.functions.table_function import Call
 from dbanon.models import registry
 from dbanon.release import prepare
 from dbanon.release.publication import Publication

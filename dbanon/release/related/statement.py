@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbanon.functions.call import Call
+from dbanon.functions.table_function import Call
 from dbanon.release import gate_statement, plan, prepare, related_gate_messages
 from dbanon.release.cluster_request import cluster_request, request
 from dbanon.release.column_views import TreeColumn
