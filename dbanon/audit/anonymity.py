@@ -10,7 +10,7 @@ from dbanon import errors
 from dbanon.audit import ledgered
 from dbanon.audit.parameters import QI
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.example import SAFE, Example
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Columns, PerColumn, Text
 from dbanon.functions.parameters import Parameter

@@ -12,7 +12,7 @@ from dbanon.audit.attack_kinds import KINDS, Attack
 from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.audit.parameters import HIERARCHIES, QI, SENSITIVE
 from dbanon.audit.released import Tables
-from dbanon.functions.example import SAFE, Example
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import SEEDS, Choice, Integer, Real, Text
 from dbanon.functions.parameters import Parameter

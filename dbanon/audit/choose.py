@@ -12,8 +12,8 @@ from dbanon.audit.compare import QUERIES, algorithms
 from dbanon.audit.runs import Run
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.registry import LARGE, MODE, SEED
+from dbanon.errors.example import Example
 from dbanon.functions import registry
-from dbanon.functions.example import Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Choice, Integers, Names, Reals, Words
 from dbanon.functions.parameters import Parameter, validated

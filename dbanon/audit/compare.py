@@ -11,7 +11,7 @@ from dbanon.audit import runs, stream_runs
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.figures import FIGURES, OF_STREAMS
 from dbanon.cluster.registry import LARGE, MODE, SEED
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Integer, Integers, Names
 from dbanon.functions.parameters import Parameter

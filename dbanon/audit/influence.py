@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dbanon import errors
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import SEEDS, Integer
 from dbanon.functions.parameters import Parameter

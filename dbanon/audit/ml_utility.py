@@ -7,7 +7,7 @@ from dbanon.audit import pairing, released
 from dbanon.audit.pairing import Pair
 from dbanon.audit.parameters import HIERARCHIES, QI, SOURCE
 from dbanon.audit.released import Tables
-from dbanon.functions.example import SAFE, Example
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions.parameter_types import SEEDS, Integer, Real, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call, TableFunction

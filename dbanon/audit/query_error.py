@@ -6,7 +6,7 @@ from dbanon import errors
 from dbanon.audit import pairing, released
 from dbanon.audit.pairing import Pair
 from dbanon.audit.parameters import SOURCE
-from dbanon.functions.example import SAFE, Example
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions.parameter_types import SEEDS, Columns, Integer, PerColumn, Real, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call, TableFunction

@@ -11,7 +11,7 @@ from dbanon.audit import anonymity, pairing, released, risk_numbers
 from dbanon.audit.pairing import Pair, PairedColumn
 from dbanon.audit.parameters import CLASSES, HIERARCHIES, PERSON, QI, SENSITIVE, SOURCE
 from dbanon.audit.released import Tables
-from dbanon.functions.example import SAFE, Example
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions.parameter_types import SEEDS, Choice, Flag, Integer, PerColumn, Real, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call, TableFunction

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon.cluster.registry import algorithms
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.sqltext.quote import Sql, literal_rows
 

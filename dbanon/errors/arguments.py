@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, near
+from dbanon.errors.example import SAFE, Example
 
 
 class InvalidArgument(DbanonError):
@@ -12,6 +13,7 @@ class InvalidArgument(DbanonError):
 
     outcome = "usage"
     words = r": [\w ]+ must be .+, got "
+    example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'hodl');", SAFE)
 
     def __init__(self, function: str, name: str, accepts: str, got: object) -> None:
         super().__init__(f"{function}: {name} must be {accepts}, got {got}.")
@@ -22,6 +24,7 @@ class MissingArgument(DbanonError):
 
     outcome = "usage"
     words = " is missing; it must be "
+    example = Example("FROM kacpc('patients');")
 
     def __init__(self, function: str, name: str, accepts: str, example: str) -> None:
         super().__init__(f"{function}: {name} is missing; it must be {accepts}. Hint: {example}.")
@@ -32,6 +35,7 @@ class UnknownParameter(DbanonError):
 
     outcome = "usage"
     words = ": there is no parameter '"
+    example = Example("FROM k_anonymity('patients', persn = 'patient_number');")
 
     def __init__(self, function: str, name: str, known: Iterable[str]) -> None:
         known = list(known)
@@ -45,6 +49,7 @@ class UnreadableArgument(DbanonError):
 
     outcome = "usage"
     words = ": cannot read the argument "
+    example = Example("FROM kacpc('patients', 10);")
 
     def __init__(self, function: str, text: str) -> None:
         super().__init__(
@@ -58,6 +63,10 @@ class RepeatedArgument(DbanonError):
 
     outcome = "usage"
     words = r" is given twice\. Hint: give it once"
+    example = Example(
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe WITH (composition = 'warn', composition = 'refuse')\n"
+        "AS SELECT * FROM kacpc('patients', k = 10);"
+    )
 
     def __init__(self, function: str, name: str) -> None:
         super().__init__(f"{function}: {name} is given twice. Hint: give it once.")
@@ -68,6 +77,7 @@ class UnknownAlgorithm(DbanonError):
 
     outcome = "usage"
     words = "there is no algorithm '"
+    example = Example("FROM inference('patients', k = 10, algorithm = 'mondrain');")
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         known = list(known)

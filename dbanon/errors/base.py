@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from typing import ClassVar, Literal
 
+from dbanon.errors.example import Example, Situation
+
 Outcome = Literal["failed", "usage", "refused", "busy", "interrupted"]
 """What an error means to whoever called: something failed; the call was not understood; privacy would suffer; another
 connection or process is in the way, and later may do; Ctrl-C."""
@@ -31,3 +33,6 @@ class DbanonError(Exception):
 
     words: ClassVar[str] = ""
     """A pattern by which the message is known where DuckDB hands it on as text; "" where nothing follows from it."""
+
+    example: ClassVar[Example | Situation | None] = None
+    """What raises it: the manual shows it."""

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, listed
+from dbanon.errors.example import FEW, SHAPES, Example, Situation
+
+_WIDE = """CREATE TABLE wide AS
+SELECT patient_number % 4 AS a, a AS b, a AS c, a AS d, a AS e, a AS f, a AS g, a AS h, a AS i, a AS j, a AS m, sex
+FROM patients;"""
+"""Eleven numbers of four values each: three levels."""
 
 
 class NotStored(DbanonError):
     """A hierarchy that has no rows in the current database."""
+
+    example = Example("SELECT covers('Boston', '02138', 'zip55');")
 
     def __init__(self, function: str, name: str) -> None:
         super().__init__(
@@ -20,6 +28,10 @@ class NotStored(DbanonError):
 class NothingShared(DbanonError):
     """A release without any quasi-identifier of its source."""
 
+    example = Example(
+        "FROM query_error('diseases', 'patients');", ("CREATE TABLE diseases AS SELECT disease FROM patients;",)
+    )
+
     def __init__(self, function: str, release: str, table: str, columns: Iterable[str]) -> None:
         super().__init__(
             f"{function}: {release} has none of the quasi-identifiers of {table}: {listed(columns)}. "
@@ -29,6 +41,14 @@ class NothingShared(DbanonError):
 
 class ManyValues(DbanonError):
     """A column with more values than a model can be asked to tell apart."""
+
+    example = Example(
+        "FROM ml_utility('numbered', 'few', qi = ['sex'], target = 'patient_number');",
+        (
+            "CREATE TABLE few AS FROM patients LIMIT 150;",
+            "CREATE TABLE numbered AS SELECT sex, patient_number FROM few;",
+        ),
+    )
 
     def __init__(self, function: str, table: str, column: str, count: object, most: int) -> None:
         super().__init__(
@@ -40,6 +60,8 @@ class ManyValues(DbanonError):
 class FewRecords(DbanonError):
     """A column that is known of too few records for a model to learn and be tested."""
 
+    example = Example("FROM ml_utility('shapes', 'shapes', qi = ['gender'], target = 'nothing');", (SHAPES,))
+
     def __init__(self, function: str, table: str, column: str) -> None:
         super().__init__(
             f"{function}: {table}.{column} is known of fewer than two records of the source, or of none of the "
@@ -49,6 +71,11 @@ class FewRecords(DbanonError):
 
 class NotAPublishedForm(DbanonError):
     """Values of a release that cannot be read back as values of the source's column."""
+
+    example = Example(
+        "FROM query_error('vague', 'patients', qi = ['birth_date']);",
+        ("CREATE TABLE vague AS SELECT 'about 1950' AS birth_date FROM patients;",),
+    )
 
     def __init__(self, function: str, release: str, column: str, count: object, forms: str) -> None:
         super().__init__(
@@ -62,6 +89,7 @@ class KOutOfRange(DbanonError):
 
     outcome = "refused"
     words = r": k must be between 2 and \d+ \("
+    example = Example("FROM kacpc('few', k = 500, qi = ['sex']);", (FEW,))
 
     def __init__(self, function: str, table: str, k: int, count: object, unit: str) -> None:
         super().__init__(
@@ -75,6 +103,11 @@ class OtherComparison(DbanonError):
 
     outcome = "usage"
     words = " and not this comparison"
+    example = Example(
+        'dbanon.compare(con, "few", into="visits", k=[5], qi=["sex"])',
+        (FEW, "CREATE TABLE visits (day DATE);"),
+        "python",
+    )
 
     def __init__(self, table: str, holds: str) -> None:
         super().__init__(
@@ -88,6 +121,7 @@ class TooFew(DbanonError):
 
     outcome = "refused"
     words = "nobody can hide in a group of one"
+    example = Example("FROM kacpc('one', k = 2, qi = ['sex']);", ("CREATE TABLE one AS FROM patients LIMIT 1;",))
 
     def __init__(self, function: str, table: str, count: object, unit: str) -> None:
         super().__init__(
@@ -101,6 +135,10 @@ class TooSmallBlock(DbanonError):
 
     outcome = "refused"
     words = "into groups that cannot meet "
+    example = Example(
+        "FROM kacpc('shapes', k = 60, qi = ['gender'], hierarchies = {'gender': 'sex'}, max_level = {'gender': 0});",
+        (SHAPES,),
+    )
 
     def __init__(self, function: str, model: str, rows: object, columns: Iterable[str]) -> None:
         super().__init__(
@@ -112,6 +150,12 @@ class TooSmallBlock(DbanonError):
 class RoundAboveLevel(DbanonError):
     """max_level forbids the nodes that round asks for."""
 
+    example = Example(
+        "FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip5'}, max_level = {'zip': 1}, "
+        "round = {'zip': 3});",
+        (FEW,),
+    )
+
     def __init__(self, function: str, column: str, round_: int) -> None:
         super().__init__(
             f"{function}: round of {column} asks for nodes above max_level: the highest that max_level allows some of "
@@ -121,6 +165,12 @@ class RoundAboveLevel(DbanonError):
 
 class TooLarge(DbanonError):
     """A table on which an algorithm would take very long."""
+
+    example = Situation(
+        "It comes from algorithms whose time can grow with the square of the table, where that is more than a "
+        "minute or two. The first clusters tell.",
+        ("kmember", 1_000_000, 100_000, "some 40 minutes"),
+    )
 
     def __init__(self, function: str, tuples: int, clusters: int, time: str) -> None:
         super().__init__(
@@ -132,6 +182,12 @@ class TooLarge(DbanonError):
 
 class TooManyLevels(DbanonError):
     """Attributes with more combinations of levels than are searched."""
+
+    example = Example(
+        "FROM ldiversity_mondrian('wide', k = 2, qi = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'm'], "
+        "sensitive = ['sex'], base := 'incognito');",
+        (_WIDE,),
+    )
 
     def __init__(self, function: str, nodes: int, most: int) -> None:
         super().__init__(
@@ -146,6 +202,7 @@ class ModelNotMet(DbanonError):
 
     outcome = "refused"
     words = ": all records together do not meet "
+    example = Example("FROM kacpc('shapes', k = 10, qi = ['gender'], sensitive = ['star'], l = 5);", (SHAPES,))
 
     def __init__(self, function: str, model: str, column: str, best: str) -> None:
         super().__init__(
@@ -157,6 +214,8 @@ class ModelNotMet(DbanonError):
 class NoSensitive(DbanonError):
     """A model of sensitive values, and no sensitive column."""
 
+    example = Example("FROM kacpc('few', k = 10, qi = ['zip'], l = 2);", (FEW,))
+
     def __init__(self, function: str, table: str, parameter: str) -> None:
         super().__init__(
             f"{function}: {parameter} is about sensitive values, and no column of {table} is sensitive. "
@@ -166,6 +225,8 @@ class NoSensitive(DbanonError):
 
 class NoSensitiveHierarchy(DbanonError):
     """A distance or an attack that goes by a hierarchy, for a column without one."""
+
+    example = Example("FROM kacpc('patients', k = 10, t = 0.3, emd = 'hierarchical');")
 
     def __init__(self, function: str, table: str, column: str, what: str = "emd = 'hierarchical'") -> None:
         super().__init__(
@@ -179,6 +240,7 @@ class UnusedArgument(DbanonError):
 
     outcome = "usage"
     words = " has no effect, because "
+    example = Example("FROM kacpc('patients', k = 10, emd = 'ordered');")
 
     def __init__(self, function: str, parameter: str, why: str) -> None:
         super().__init__(f"{function}: {parameter} has no effect, because {why}. Hint: leave it out.")
@@ -186,6 +248,8 @@ class UnusedArgument(DbanonError):
 
 class NoValues(DbanonError):
     """A quasi-identifier that is NULL in every row."""
+
+    example = Example("FROM kacpc('shapes', k = 10, qi = ['nothing']);", (SHAPES,))
 
     def __init__(self, function: str, table: str, column: str) -> None:
         super().__init__(
@@ -195,6 +259,10 @@ class NoValues(DbanonError):
 
 class NullsRefused(DbanonError):
     """nulls := 'error' met a NULL. Streams cannot drop rows with a NULL (`is_stream`)."""
+
+    example = Example(
+        "FROM fads('shapes', k = 10, delta = 100, order_by = 'star', qi = ['sex'], nulls = 'error');", (SHAPES,)
+    )
 
     def __init__(self, function: str, table: str, column: str, count: object, is_stream: bool = False) -> None:
         other = "a view without these rows" if is_stream else "nulls = 'drop'"
@@ -206,6 +274,8 @@ class NullsRefused(DbanonError):
 
 class NotFinite(DbanonError):
     """NaN or an infinity in a quasi-identifier."""
+
+    example = Example("FROM kacpc('shapes', k = 10, qi = ['weight']);", (SHAPES,))
 
     def __init__(self, function: str, table: str, column: str, count: object) -> None:
         super().__init__(
@@ -219,6 +289,10 @@ class Interrupted(DbanonError):
 
     outcome = "interrupted"
     words = r": interrupted\. Nothing was released"
+    example = Situation(
+        "It comes when Ctrl-C is pressed, or con.interrupt() is called from another thread, during clustering.",
+        ("kacpc",),
+    )
 
     def __init__(self, function: str) -> None:
         super().__init__(f"{function}: interrupted. Nothing was released.")
@@ -229,6 +303,10 @@ class GateRefused(DbanonError):
 
     outcome = "refused"
     words = ": the release gate refused the result: "
+    example = Situation(
+        "It comes when an algorithm has a defect: the gate checks every result anew and lets no row leave.",
+        ("kacpc", "records are in classes below k", 3),
+    )
 
     def __init__(self, function: str, what: str, count: object) -> None:
         super().__init__(
@@ -239,6 +317,8 @@ class GateRefused(DbanonError):
 
 class NullArrival(DbanonError):
     """A record of a stream without a place in it."""
+
+    example = Example("FROM fads('shapes', k = 10, delta = 100, order_by = 'sex', qi = ['gender']);", (SHAPES,))
 
     def __init__(self, function: str, table: str, column: str) -> None:
         super().__init__(

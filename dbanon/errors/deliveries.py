@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from dbanon.errors.base import DbanonError
+from dbanon.errors.example import Situation
+
+_SHOWN = "It comes from a materialized anonymized view that is shown in PostgreSQL, "
+
+_SERVER = "postgres:7411264587391234567"
 
 
 class TargetRefused(DbanonError):
     """A place in PostgreSQL, or a release, of which no copy can be put there; known before anything is made."""
+
+    example = Situation(
+        _SHOWN + "where a table of that name is there already, where the role may make none, where "
+        "`READ_ONLY` was said when it was attached, or where PostgreSQL cannot have a name or a value.",
+        (
+            "materialize",
+            '"pg"."public"."safe"',
+            "safe is there, and dbanon did not put it there for this release",
+            "choose another name, or drop it in PostgreSQL",
+        ),
+    )
 
     def __init__(self, function: str, target: str, why: str, hint: str) -> None:
         super().__init__(f"{function}: no release can be put into {target}: {why}. Nothing was changed. Hint: {hint}.")
@@ -14,6 +30,17 @@ class TargetRefused(DbanonError):
 
 class OtherTarget(DbanonError):
     """A release whose copy is in another place than a statement says, or in a database that is not attached."""
+
+    example = Situation(
+        _SHOWN + "where the database that has the tables is not attached, or another one by its name.",
+        (
+            "refresh",
+            "safe",
+            f'"public"."safe" in {_SERVER}/16384',
+            f"pg is {_SERVER}/5",
+            "attach the other one, and write the name that it then has",
+        ),
+    )
 
     def __init__(self, function: str, release: str, target: str, why: str, hint: str) -> None:
         super().__init__(
@@ -24,6 +51,11 @@ class OtherTarget(DbanonError):
 
 class NotDelivered(DbanonError):
     """A version that is in the ledger and could not be copied to PostgreSQL, or a copy that could not be dropped."""
+
+    example = Situation(
+        _SHOWN + "where PostgreSQL did not take the tables after the version was made and recorded.",
+        ("refresh", "safe version 2", f'"public"."safe" in {_SERVER}/16384', "permission denied for table safe"),
+    )
 
     def __init__(self, function: str, release: str, target: str, why: str) -> None:
         said = why.rstrip(".")

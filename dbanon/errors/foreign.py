@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError
+from dbanon.errors.example import Example, Situation
 from dbanon.sqltext.quote import text
+
+_SOURCE = "It comes from a call whose source is in another system, "
+
+_MYSQL = "It comes from a call whose source is in MySQL or MariaDB, "
 
 _RECORD = "INSERT INTO {table} FROM foreign_databases() WHERE name = '{name}'"
 
 
 class NoScanner(DbanonError):
     """DuckDB's extension that reads another system is missing, or is of another DuckDB."""
+
+    example = Situation(
+        "It comes from `dbanon.load_extension` where DuckDB's extension is missing, or is made for another "
+        "version of DuckDB than the one that is installed.",
+        ("load_extension", "postgres", "1.5.5", "it is not installed"),
+    )
 
     def __init__(self, function: str, extension: str, duckdb: str, why: str) -> None:
         super().__init__(
@@ -24,6 +35,12 @@ class NoScanner(DbanonError):
 class UnknownDatabase(DbanonError):
     """A policy that names an attached database without saying which one it means by that."""
 
+    example = Situation(
+        _SOURCE + "where rows of `dbanon.policy` name its database, and `dbanon.foreign_database` does not say "
+        "which one that is. `dbanon.declare` writes both.",
+        ("kacpc", "pg", "clinic", '"clinic"."dbanon"."foreign_database"'),
+    )
+
     def __init__(self, function: str, name: str, home: str, table: str) -> None:
         super().__init__(
             f"{function}: the policy in {home} is about tables of {name}, and does not say which database that is: "
@@ -35,6 +52,11 @@ class UnknownDatabase(DbanonError):
 class DatabaseAway(DbanonError):
     """A source in a database that the policy knows by name, and that is not attached now."""
 
+    example = Situation(
+        _SOURCE + "where the database is not attached. `dbanon.foreign_database` says which one it is.",
+        ("kacpc", "pg.public.patients", "pg"),
+    )
+
     def __init__(self, function: str, source: str, name: str) -> None:
         super().__init__(
             f"{function}: {source} is in {name}, which is a database of another system by the policy, and is not "
@@ -44,6 +66,11 @@ class DatabaseAway(DbanonError):
 
 class OtherDatabase(DbanonError):
     """Another database than the policy means is attached by its name."""
+
+    example = Situation(
+        _SOURCE + "where another database is attached by the name that the policy has for one.",
+        ("kacpc", "pg", "clinic", "postgres:7411264587391234567/16384", "postgres:7411264587391234567/5"),
+    )
 
     def __init__(self, function: str, name: str, home: str, meant: str, found: str) -> None:
         super().__init__(
@@ -55,6 +82,11 @@ class OtherDatabase(DbanonError):
 
 class NoIdentity(DbanonError):
     """An attached database that does not tell which one it is."""
+
+    example = Situation(
+        _SOURCE + "where that is in memory, or where a role may not ask which server it is on.",
+        ("kacpc", "passing", "sqlite", "it is in memory"),
+    )
 
     def __init__(self, function: str, name: str, kind: str, why: str) -> None:
         hint = {
@@ -70,6 +102,11 @@ class NoIdentity(DbanonError):
 class PolicyInSeveral(DbanonError):
     """Two databases have a policy of one source."""
 
+    example = Situation(
+        _SOURCE + "where two of the attached DuckDB databases have rows about it.",
+        ("kacpc", '"pg"."public"."patients"', ["clinic", "second"]),
+    )
+
     def __init__(self, function: str, source: str, homes: Sequence[str]) -> None:
         super().__init__(
             f"{function}: {' and '.join(homes)} both have a policy of {source}, and only one can count. Hint: DELETE "
@@ -80,6 +117,11 @@ class PolicyInSeveral(DbanonError):
 class AlikeNames(DbanonError):
     """Tables of another system whose names differ by capitals alone."""
 
+    example = Situation(
+        _SOURCE + "where another table there has the same name but for capitals.",
+        ("kacpc", ['"pg"."public"."Patients"', '"pg"."public"."patients"']),
+    )
+
     def __init__(self, function: str, alike: Sequence[str]) -> None:
         super().__init__(
             f"{function}: {' and '.join(alike)} differ by capitals alone, and a policy does not tell them apart. Hint: "
@@ -89,6 +131,12 @@ class AlikeNames(DbanonError):
 
 class NoPolicyPlace(DbanonError):
     """A source in another system, and no DuckDB database that its policy and releases would be in."""
+
+    example = Situation(
+        _SOURCE + "in a session that uses that database (`USE pg`), where several DuckDB databases are attached and "
+        "none has rows about it.",
+        ("kacpc", '"pg"."public"."patients"', ["clinic", "second"]),
+    )
 
     def __init__(self, function: str, source: str, databases: Iterable[str]) -> None:
         known = ", ".join(databases)
@@ -102,6 +150,8 @@ class NoPolicyPlace(DbanonError):
 class NotPostgres(DbanonError):
     """Labels are asked for of a table that has none."""
 
+    example = Example("FROM policy_from_labels('patients');")
+
     def __init__(self, function: str, source: str) -> None:
         super().__init__(
             f"{function}: {source} is no table of PostgreSQL, and only those have security labels. Hint: ATTACH "
@@ -113,6 +163,11 @@ class NotPostgres(DbanonError):
 class NotAttached(DbanonError):
     """A database that a command was told to attach, and could not."""
 
+    example = Situation(
+        "It comes from a command with `--attach` whose database is not there, or does not let the user in.",
+        ("pg", "postgres", "IO Error: Unable to connect to Postgres"),
+    )
+
     def __init__(self, name: str, system: str, why: str) -> None:
         super().__init__(
             f"{name} could not be attached as a database of {system}: {why.rstrip('. ')}. Hint: see what follows "
@@ -122,6 +177,11 @@ class NotAttached(DbanonError):
 
 class NoSchemaNamed(DbanonError):
     """A row of the policy whose name means a table of whichever database of MySQL is connected to."""
+
+    example = Situation(
+        _MYSQL + "where a row of the policy names the server and the table, and not the database between them.",
+        ("kacpc", "clinic", "my.patients", "my.clinic.patients"),
+    )
 
     def __init__(self, function: str, home: str, named: str, whole: str) -> None:
         super().__init__(
@@ -134,6 +194,10 @@ class NoSchemaNamed(DbanonError):
 class NotSeenYet(DbanonError):
     """A table of MySQL that was made after DuckDB looked at what there is."""
 
+    example = Situation(
+        _MYSQL + "where the table was made after it was attached and read.", ("kacpc", '"my"."clinic"."later"')
+    )
+
     def __init__(self, function: str, source: str) -> None:
         super().__init__(
             f"{function}: {source} is in MySQL, and DuckDB does not know it: it keeps a list of the tables that were "
@@ -144,6 +208,10 @@ class NotSeenYet(DbanonError):
 class UnsafeName(DbanonError):
     """A table of MySQL with a name that DuckDB's extension does not quote as MySQL does."""
 
+    example = Situation(
+        _MYSQL + "where the table or one of its columns has such a name.", ("kacpc", '"my"."clinic"."odd"', ["a`b"])
+    )
+
     def __init__(self, function: str, source: str, unsafe: Sequence[str]) -> None:
         super().__init__(
             f"{function}: {source} has a name with ` or \\ in it ({', '.join(unsafe)}), which DuckDB writes in "
@@ -153,6 +221,12 @@ class UnsafeName(DbanonError):
 
 class PushedDown(DbanonError):
     """A table of MySQL that DuckDB would not filter, count or sort itself."""
+
+    example = Situation(
+        _MYSQL + "also under a view, where DuckDB would not filter, count and sort itself. "
+        "`dbanon.load_extension(con, 'mysql')` sees to it.",
+        ("my.clinic.patients", ["mysql_aggregate_pushdown_enabled"]),
+    )
 
     def __init__(self, source: str, settings: Sequence[str]) -> None:
         off = "; ".join(f"SET GLOBAL {setting} = false" for setting in settings)
@@ -166,6 +240,10 @@ class PushedDown(DbanonError):
 class ReadUncommitted(DbanonError):
     """A server of MySQL that shows changes while they are made."""
 
+    example = Situation(
+        _MYSQL + "where the server shows what others have not committed.", ("kacpc", "my.clinic.patients", "my")
+    )
+
     def __init__(self, function: str, source: str, database: str) -> None:
         super().__init__(
             f"{function}: {source} is read from {database}, whose transactions are READ UNCOMMITTED: while "
@@ -176,6 +254,11 @@ class ReadUncommitted(DbanonError):
 
 class ManyThreads(DbanonError):
     """A table of SQLite that several threads would read, each as it is at another moment."""
+
+    example = Situation(
+        "It comes from a call whose source is in SQLite, where DuckDB would read that on several threads.",
+        ("ward.patients",),
+    )
 
     def __init__(self, source: str) -> None:
         super().__init__(

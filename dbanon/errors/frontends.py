@@ -5,10 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, listed, near
+from dbanon.errors.example import Example, Situation
+
+_MODEL = (
+    "import sqlalchemy as sa\n"
+    "from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column\n"
+    "from dbanon.alchemy import AnonymizedView, install, quasi\n\n\n"
+    "class Base(DeclarativeBase):\n    pass\n\n\n"
+    "class Patient(Base):\n"
+    '    __tablename__ = "patients"\n'
+    "    patient_number: Mapped[int] = mapped_column(primary_key=True)\n"
+    '    zip: Mapped[str] = mapped_column(info=quasi("zip5"))\n\n\n'
+)
+
+_DECLARED = (
+    "import sqlalchemy as sa\n"
+    "from dbanon.alchemy import anonymized, declare_models, install, quasi\n\n"
+    'people = sa.Table("people", sa.MetaData(), sa.Column("zip", sa.String, info=quasi()))\n'
+    'engine = install(sa.create_engine("duckdb:///:memory:"))\n'
+    "people.metadata.create_all(engine)\n"
+    "declare_models(people.metadata, engine)\n"
+    "with engine.connect() as connection:\n"
+)
 
 
 class MissingExtra(DbanonError):
     """A library that an extra brings is not installed."""
+
+    example = Situation(
+        "It comes when something is used that needs a library which is not installed.",
+        ("dbanon.alchemy", "sqlalchemy", "sqlalchemy"),
+    )
 
     def __init__(self, what: str, library: str, extra: str) -> None:
         super().__init__(f"{what} needs {library}, which is not installed. Hint: pip install 'dbanon[{extra}]'.")
@@ -16,6 +43,8 @@ class MissingExtra(DbanonError):
 
 class UnknownCommand(DbanonError):
     """A dot command, or a name for .help, that the shell does not have."""
+
+    example = Example('dbanon shell -c ".halp"', language="sh")
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         known = list(known)
@@ -27,6 +56,8 @@ class UnknownCommand(DbanonError):
 class UnreadableCommand(DbanonError):
     """A dot command with words that it does not accept."""
 
+    example = Example('dbanon shell -c ".timer maybe"', language="sh")
+
     def __init__(self, line: str, accepts: str) -> None:
         super().__init__(f"{line}: cannot be read. Accepted: {accepts}.")
 
@@ -34,12 +65,19 @@ class UnreadableCommand(DbanonError):
 class UnreadableScript(DbanonError):
     """A file of .read that cannot be read."""
 
+    example = Example('dbanon shell -c ".read missing.sql"', language="sh")
+
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f".read {path}: {why}.")
 
 
 class NotDuckDB(DbanonError):
     """An engine or a connection of another database."""
+
+    example = Example(
+        'import sqlalchemy as sa\nfrom dbanon.alchemy import install\n\ninstall(sa.create_engine("sqlite://"))',
+        language="python",
+    )
 
     def __init__(self, function: str, got: str) -> None:
         super().__init__(
@@ -49,6 +87,19 @@ class NotDuckDB(DbanonError):
 
 class PolicyDrift(DbanonError):
     """The model and the database say different things about columns of a query."""
+
+    example = Example(
+        "import sqlalchemy as sa\n"
+        "from dbanon.alchemy import anonymized, install, quasi\n\n"
+        'people = sa.Table("people", sa.MetaData(), sa.Column("zip", sa.String, info=quasi()))\n'
+        'with install(sa.create_engine("duckdb:///:memory:")).connect() as connection:\n'
+        "    people.create(connection)\n"
+        '    row = {"t": "people", "c": "zip", "r": "identifier"}\n'
+        '    insert = "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES (:t, :c, :r)"\n'
+        "    connection.execute(sa.text(insert), row)\n"
+        "    connection.execute(sa.select(anonymized(sa.select(people), k=10)))",
+        language="python",
+    )
 
     def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
         super().__init__(
@@ -62,6 +113,14 @@ class PersonLeftOut(DbanonError):
 
     outcome = "refused"
     words = "so k would count records"
+    example = Example(
+        "import sqlalchemy as sa\n"
+        "from dbanon.alchemy import anonymized, person, quasi\n\n"
+        'number = sa.Column("patient_number", sa.Integer, info=person())\n'
+        'patients = sa.Table("patients", sa.MetaData(), number, sa.Column("zip", sa.String, info=quasi()))\n'
+        "anonymized(sa.select(patients.c.zip), k=10)",
+        language="python",
+    )
 
     def __init__(self, function: str, table: str, column: str) -> None:
         super().__init__(
@@ -75,6 +134,11 @@ class UnmappedTableError(DbanonError):
 
     outcome = "refused"
     words = "and is no mapped table of the query"
+    example = Example(
+        _DECLARED + '    query = sa.select(sa.table("people", sa.column("zip")))\n'
+        '    connection.execute(sa.select(anonymized(query, k=10, qi=["zip"])))',
+        language="python",
+    )
 
     def __init__(self, function: str, table: str) -> None:
         super().__init__(
@@ -89,6 +153,11 @@ class RepeatedRecordsError(DbanonError):
 
     outcome = "refused"
     words = "so k would count it several times"
+    example = Example(
+        _DECLARED + "    query = sa.union_all(sa.select(people), sa.select(people))\n"
+        "    connection.execute(sa.select(anonymized(query, k=10)))",
+        language="python",
+    )
 
     def __init__(self, function: str, table: str) -> None:
         super().__init__(
@@ -101,6 +170,13 @@ class RepeatedRecordsError(DbanonError):
 class ReadOnlyView(DbanonError):
     """A write to an anonymized view."""
 
+    example = Example(
+        _MODEL + "class SafePatient(AnonymizedView, Base):\n    __source__ = Patient\n    __k__ = 10\n\n\n"
+        'with Session(install(sa.create_engine("duckdb:///:memory:"))) as session:\n'
+        '    session.add(SafePatient(row_number=1, zip="02138"))\n    session.flush()',
+        language="python",
+    )
+
     def __init__(self, name: str) -> None:
         super().__init__(
             f"{name} is an anonymized view and cannot be written. Hint: write to its source; a materialized one is "
@@ -111,6 +187,8 @@ class ReadOnlyView(DbanonError):
 class UnmappableView(DbanonError):
     """A class that cannot be mapped onto an anonymized view."""
 
+    example = Example(_MODEL + "class SafePatient(AnonymizedView, Base):\n    __k__ = 10", language="python")
+
     def __init__(self, name: str, why: str) -> None:
         super().__init__(
             f"{name}: {why} Hint: class {name}(AnonymizedView, Base): __source__ = Patient; __algorithm__ = 'kacpc'; "
@@ -120,6 +198,11 @@ class UnmappableView(DbanonError):
 
 class ChangedModel(DbanonError):
     """A dbt model whose call is not the one that its release was made by."""
+
+    example = Situation(
+        "It comes in dbt, when a model that is materialized as `anonymized` was changed since its last run.",
+        ("safe_patients", ["k"]),
+    )
 
     def __init__(self, name: str, differs: Iterable[str]) -> None:
         super().__init__(
@@ -132,6 +215,8 @@ class ChangedModel(DbanonError):
 class NoConnection(DbanonError):
     """`%dbanon` with a statement, before there is a connection."""
 
+    example = Situation("It comes when a notebook runs %dbanon FROM patients before it has a connection.", ("%dbanon",))
+
     def __init__(self, magic: str) -> None:
         super().__init__(
             f"{magic}: there is no connection. Hint: {magic} clinic.duckdb opens a database, and {magic} con takes a "
@@ -141,6 +226,8 @@ class NoConnection(DbanonError):
 
 class UnknownConnection(DbanonError):
     """`%dbanon` with a word that names no connection, no database and no statement."""
+
+    example = Situation("It comes when a notebook runs %dbanon clinic and has no variable of that name.", ("clinic",))
 
     def __init__(self, text: str) -> None:
         super().__init__(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, near
+from dbanon.errors.example import FEW, SHAPES, Example
 from dbanon.sqltext.quote import text
 
 
 class UnknownHierarchy(DbanonError):
     """A hierarchy that is neither stored nor shipped."""
+
+    example = Example("FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip55'});", (FEW,))
 
     def __init__(self, function: str, name: str, where: str, known: Iterable[str]) -> None:
         super().__init__(
@@ -20,6 +23,8 @@ class UnknownHierarchy(DbanonError):
 
 class MalformedHierarchy(DbanonError):
     """A hierarchy that is not one tree."""
+
+    example = Example("FROM kacpc('few', k = 10, qi = ['sex'], hierarchies = {'sex': E'F;f\\nM;m'});", (FEW,))
 
     def __init__(self, name: str, why: str, stored: bool = True) -> None:
         """`stored`: it is in `dbanon.hierarchy`, not a file or text that is read."""
@@ -33,6 +38,8 @@ class MalformedHierarchy(DbanonError):
 
 class Uncovered(DbanonError):
     """Values that the hierarchy does not know."""
+
+    example = Example("FROM kacpc('few', k = 10, qi = ['sex'], hierarchies = {'sex': 'us_state'});", (FEW,))
 
     def __init__(
         self, table: str, column: str, count: object, hierarchy: str, asked: str | None, is_of_zone: bool = False
@@ -55,6 +62,8 @@ class Uncovered(DbanonError):
 class ReservedValue(DbanonError):
     """Values that a reader could not tell from generalized ones."""
 
+    example = Example("FROM kacpc('shapes', k = 10, qi = ['star']);", (SHAPES,))
+
     def __init__(self, table: str, column: str, count: object) -> None:
         super().__init__(
             f"{table}.{column}: {count} distinct values are '*' or equal the label of an inner node, so a reader "
@@ -65,6 +74,12 @@ class ReservedValue(DbanonError):
 
 class AmbiguousValue(DbanonError):
     """Values that could be one or another inner node."""
+
+    example = Example(
+        "FROM kacpc('wards', k = 2, qi = ['ward'], escape = true, "
+        "hierarchies = {'ward': E'3A;other;north;*\\n3B;other;south;*'});",
+        ("CREATE TABLE wards AS SELECT IF(i = 1, 'other', '3A') AS ward FROM range(9) AS r (i);",),
+    )
 
     def __init__(self, table: str, column: str, count: object) -> None:
         super().__init__(

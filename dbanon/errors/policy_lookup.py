@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, listed
+from dbanon.errors.example import FEW, Example, Situation
 from dbanon.sqltext.quote import text
 
 
@@ -13,6 +14,13 @@ class SourceNotResolvedError(DbanonError):
 
     outcome = "refused"
     words = "so which policy applies cannot be determined"
+    example = Example(
+        "FROM kacpc('women', k = 10, qi = ['zip']);",
+        (
+            FEW.replace("TABLE few", "TEMP TABLE copied"),
+            "CREATE VIEW women AS SELECT zip, disease FROM copied WHERE sex = 'F';",
+        ),
+    )
 
     def __init__(self, function: str, source: str, why: str, hint: str) -> None:
         super().__init__(
@@ -26,6 +34,14 @@ class SourceChangedError(DbanonError):
 
     outcome = "refused"
     words = "are not those that are committed"
+    example = Example(
+        "FROM kacpc('women', k = 10, qi = ['zip']);",
+        (
+            FEW,
+            "CREATE VIEW women AS SELECT zip, disease FROM few WHERE sex = 'F';",
+            "CREATE TEMP VIEW few AS FROM patients;",
+        ),
+    )
 
     def __init__(self, function: str, source: str) -> None:
         super().__init__(
@@ -40,6 +56,14 @@ class UnmatchedPolicyError(DbanonError):
 
     outcome = "refused"
     words = "match no table, and most of their columns are columns of"
+    example = Example(
+        "FROM kacpc('few', k = 10, qi = ['zip']);",
+        (
+            FEW,
+            "INSERT INTO dbanon.policy (table_name, column_name, role) "
+            "VALUES ('fwe', 'name', 'identifier'), ('fwe', 'zip', 'quasi');",
+        ),
+    )
 
     def __init__(self, function: str, source: str, database: str, rows: tuple[str, str], key: tuple[str, str]) -> None:
         schema, table = rows
@@ -57,6 +81,10 @@ class DatabaseReadAsFileError(DbanonError):
 
     outcome = "refused"
     words = "reads a DuckDB database as a file"
+    example = Situation(
+        "A view calls DuckDB's function read_duckdb, which DuckDB has from version 2 on.",
+        ("kacpc", "women", ["read_duckdb"]),
+    )
 
     def __init__(self, function: str, source: str, readers: Iterable[str]) -> None:
         super().__init__(
@@ -70,6 +98,7 @@ class RelationOverPolicyError(DbanonError):
 
     outcome = "refused"
     words = "what is given as data would be published without it"
+    example = Example('dbanon.anonymize(con.table("patients"), k=10, qi=["zip"])', language="python")
 
     def __init__(self, function: str, table: str) -> None:
         super().__init__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, listed
+from dbanon.errors.example import Situation
 
 _MAKE = "make one with `openssl rand -hex 32`"
 
@@ -13,6 +14,10 @@ class KeyMissing(DbanonError):
     """The key of pseudonyms is not where it is looked for."""
 
     words = "the key of pseudonyms was looked for in"
+    example = Situation(
+        "It comes where a pseudonym is published and its key is not where the policy says.",
+        ("the environment variable DBANON_KEY", "is not set"),
+    )
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(
@@ -27,6 +32,10 @@ class WeakKey(DbanonError):
 
     outcome = "refused"
     words = "cannot be the key of pseudonyms"
+    example = Situation(
+        "It comes where the key of pseudonyms is too short or was made up by somebody.",
+        ("the file /etc/clinic/key", "it has 16 bytes"),
+    )
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(
@@ -37,6 +46,8 @@ class WeakKey(DbanonError):
 
 class UnreadableKeyReference(DbanonError):
     """A reference to a key that says neither an environment variable nor a file."""
+
+    example = Situation("It comes where the policy or a call gives something other than where the key is.", ("key",))
 
     def __init__(self, setting: str) -> None:
         super().__init__(
@@ -50,6 +61,10 @@ class NoDataSubject(DbanonError):
 
     outcome = "refused"
     words = "have the role pseudonym, and"
+    example = Situation(
+        "It comes where columns of a table have the role pseudonym, none is the person, and none says it is.",
+        ("kacpc", "visits", ["patient", "visit"]),
+    )
 
     def __init__(self, function: str, table: str, columns: Iterable[str], several: bool = False) -> None:
         columns = list(columns)
@@ -65,6 +80,10 @@ class UnlikeForms(DbanonError):
     """Pseudonyms of one key and scope in two columns that are written in different forms."""
 
     words = "share a key and a scope, and not"
+    example = Situation(
+        "It comes where two columns name one scope, so that equal values have one pseudonym, and differ in form.",
+        ("kacpc", "visits", ["patient", "mother"]),
+    )
 
     def __init__(self, function: str, table: str, columns: Iterable[str]) -> None:
         super().__init__(
@@ -77,12 +96,22 @@ class UnlikeForms(DbanonError):
 class NotMade(DbanonError):
     """A column of which no pseudonym, mask or shifted date can be made."""
 
+    example = Situation(
+        "It comes where a column has a type that cannot be made so, or dates have no person to be shifted by.",
+        ("kacpc", "visits.notes", "pseudonym", "it has the type VARCHAR[]", "numbers, text or UUIDs"),
+    )
+
     def __init__(self, function: str, column: str, role: str, why: str, accepted: str) -> None:
         super().__init__(f"{function}: {column} cannot have the role {role}: {why}. Accepted: {accepted}.")
 
 
 class NoKeyedColumns(DbanonError):
     """Pseudonyms, masks and shifted dates where they are not published."""
+
+    example = Situation(
+        "It comes where a stream, a release with noise or Spark would have to publish such a column.",
+        ("castle", "visits", ["patient"], "a stream"),
+    )
 
     def __init__(self, function: str, table: str, columns: Iterable[str], where: str, hint: str | None = None) -> None:
         columns = list(columns)
@@ -97,6 +126,10 @@ class ShiftedTooFar(DbanonError):
     """A date at the end of its type, which cannot be shifted."""
 
     words = "at the end of its type"
+    example = Situation(
+        "It comes where a date is so close to the end of its type that it cannot be shifted.",
+        ("kacpc", "visits.day", "DATE", 30),
+    )
 
     def __init__(self, function: str, column: str, type_: str, days: int) -> None:
         super().__init__(
@@ -110,6 +143,10 @@ class SharedPseudonym(DbanonError):
 
     outcome = "refused"
     words = "would have a pseudonym that another"
+    example = Situation(
+        "It comes where pseudonyms are so short that two values would share one.",
+        ("kacpc", "visits.patient", 363, 4, 7),
+    )
 
     def __init__(self, function: str, column: str, count: object, length: int, least: object) -> None:
         super().__init__(
@@ -135,6 +172,10 @@ class LinkedAlone(DbanonError):
 
     outcome = "refused"
     words = "alone by their linked rows"
+    example = Situation(
+        "It comes where a pseudonym links the rows of persons, and too few persons have rows in the same classes.",
+        ("kacpc", "visits", ["patient"], 3, 10),
+    )
 
     def __init__(self, function: str, table: str, columns: Sequence[str], count: object, k: int) -> None:
         super().__init__(
@@ -150,6 +191,10 @@ class LinkedModel(DbanonError):
 
     outcome = "refused"
     words = "do not meet .* by the linked rows of their persons"
+    example = Situation(
+        "It comes where a class meets a model, and the persons of it whose rows are in the same classes do not.",
+        ("kacpc", "visits", ["patient"], "l", "disease", 2),
+    )
 
     def __init__(
         self, function: str, table: str, columns: Sequence[str], parameter: str, sensitive: str, count: object
@@ -165,6 +210,10 @@ class LinkedRare(DbanonError):
 
     outcome = "refused"
     words = "values that their linked rows have together"
+    example = Situation(
+        "It comes where each value is common, and those that the linked rows of a person have together are not.",
+        ("kacpc", "visits", ["patient"], ["ward"], 3, 10),
+    )
 
     def __init__(
         self, function: str, table: str, columns: Sequence[str], values: Iterable[str], count: object, k: int
@@ -182,6 +231,10 @@ class InvalidForm(DbanonError):
 
     outcome = "usage"
     words = r": [\w ]+ must be .+, got "
+    example = Situation(
+        "It comes where a setting of a pseudonym, mask or shift is none.",
+        ("visits.patient", "length", 2, "an integer from 4 to 64 for the format hex"),
+    )
 
     def __init__(self, column: str, setting: str, given: object, accepted: str) -> None:
         super().__init__(f"{column}: {setting} must be {accepted}, got {given!r}.")

@@ -5,6 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbanon.errors.base import DbanonError
+from dbanon.errors.example import Example
+
+_TABLES = (
+    "CREATE TABLE people AS SELECT patient_number, sex FROM patients WHERE patient_number <= 100200;",
+    "CREATE TABLE visits AS SELECT patient_number, zip, disease FROM people JOIN patients USING (patient_number);",
+    "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('people', 'patient_number', 'person'), "
+    "('people', 'sex', 'quasi'), ('visits', 'patient_number', 'person'), ('visits', 'zip', 'quasi');",
+)
+"""Two hundred people with one visit each, and their policy."""
+
+_CALL = "FROM kacpc('visits', k = 10, entity = 'people', key = 'patient_number');"
+
+_RELATION = (
+    "INSERT INTO dbanon.relation (table_name, entity_name, key) VALUES ('visits', 'people', ['patient_number']);"
+)
 
 
 class OneTableOnly(DbanonError):
@@ -12,6 +27,7 @@ class OneTableOnly(DbanonError):
 
     outcome = "usage"
     words = " goes with one table only: "
+    example = Example("FROM kacpc('visits', k = 10, qi = ['zip'], entity = 'people', key = 'patient_number');", _TABLES)
 
     def __init__(self, function: str, what: str, why: str, hint: str) -> None:
         super().__init__(f"{function}: {what} goes with one table only: {why}. Hint: {hint}.")
@@ -22,6 +38,9 @@ class OtherRelation(DbanonError):
 
     outcome = "usage"
     words = " dbanon.relation says that key = "
+    example = Example(
+        "FROM kacpc('visits', k = 10, entity = 'people', key = {'patient_number': 'sex'});", (*_TABLES, _RELATION)
+    )
 
     def __init__(self, function: str, table: str, entity: str, stored: str) -> None:
         super().__init__(
@@ -35,6 +54,10 @@ class TwoRelations(DbanonError):
 
     outcome = "usage"
     words = " has several keys of "
+    example = Example(
+        "FROM kacpc('visits', k = 10, entity = 'people');",
+        (*_TABLES, _RELATION, _RELATION.replace("'visits'", "'main.visits'").replace("['patient_number']", "['zip']")),
+    )
 
     def __init__(self, function: str, table: str, entity: str) -> None:
         super().__init__(
@@ -48,6 +71,14 @@ class RelationRole(DbanonError):
 
     outcome = "refused"
     words = " says who a row is about, "
+    example = Example(
+        "SELECT problem FROM policy_problems() WHERE column_name = 'zip';",
+        (
+            *_TABLES,
+            _RELATION.replace("['patient_number']", "['patient_number', 'zip']"),
+            "ALTER TABLE people ADD COLUMN zip VARCHAR DEFAULT '02138';",
+        ),
+    )
 
     def __init__(self, table: str, column: str, role: str | None) -> None:
         why = (
@@ -66,6 +97,14 @@ class SamePeople(DbanonError):
 
     outcome = "refused"
     words = "the same people are in "
+    example = Example(
+        "CREATE MATERIALIZED ANONYMIZED VIEW visits_again AS SELECT * FROM kacpc('visits', k = 10);",
+        (
+            *_TABLES,
+            "CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * "
+            "FROM kacpc('people', k = 10, children = 'visits', key = 'patient_number');",
+        ),
+    )
 
     def __init__(self, name: str, others: Sequence[str], is_several: bool) -> None:
         why = (
@@ -84,6 +123,14 @@ class KeyTypes(DbanonError):
 
     outcome = "usage"
     words = " and cannot be compared as keys"
+    example = Example(
+        "FROM kacpc('visits', k = 10, entity = 'people', key = {'zip': 'patient_number'});",
+        (
+            *_TABLES,
+            "UPDATE dbanon.policy SET role = 'quasi' WHERE table_name = 'visits' AND column_name = 'patient_number';",
+            "DELETE FROM dbanon.policy WHERE table_name = 'visits' AND column_name = 'zip';",
+        ),
+    )
 
     def __init__(self, function: str, own: str, type_: str, entity: str, key: str, key_type: str) -> None:
         super().__init__(
@@ -97,6 +144,7 @@ class KeyRole(DbanonError):
 
     outcome = "refused"
     words = " cannot be the key: "
+    example = Example("FROM kacpc('visits', k = 10, entity = 'people', key = {'patient_number': 'sex'});", _TABLES)
 
     def __init__(self, function: str, table: str, column: str, why: str, hint: str) -> None:
         super().__init__(f"{function}: {table}.{column} cannot be the key: {why}. Hint: {hint}.")
@@ -107,6 +155,10 @@ class RowsTellApart(DbanonError):
 
     outcome = "refused"
     words = r" is declared other: values of several rows "
+    example = Example(
+        _CALL,
+        (*_TABLES, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('visits', 'disease', 'other');"),
+    )
 
     def __init__(self, function: str, table: str, column: str) -> None:
         super().__init__(
@@ -120,6 +172,7 @@ class MissingKeys(DbanonError):
     """Rows of the table of people without a key."""
 
     words = " without a key"
+    example = Example(_CALL, (*_TABLES, "INSERT INTO people VALUES (NULL, 'F');"))
 
     def __init__(self, function: str, table: str, key: Sequence[str], count: object) -> None:
         super().__init__(
@@ -132,6 +185,7 @@ class RepeatedKeys(DbanonError):
     """Several rows of one person in the table of people."""
 
     words = " has keys of several rows "
+    example = Example(_CALL, (*_TABLES, "INSERT INTO people FROM people LIMIT 1;"))
 
     def __init__(self, function: str, table: str, key: Sequence[str], count: object) -> None:
         super().__init__(
@@ -144,6 +198,7 @@ class Orphans(DbanonError):
     """Rows that are about nobody in the table of people."""
 
     words = " about nobody in "
+    example = Example(_CALL, (*_TABLES, "INSERT INTO visits VALUES (1, '02138', 'Asthma');"))
 
     def __init__(self, function: str, table: str, entity: str, key: Sequence[str], count: object) -> None:
         super().__init__(

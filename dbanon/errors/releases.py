@@ -6,11 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from dbanon.errors.base import DbanonError, listed, near
+from dbanon.errors.example import FEW, SAFE, Example, Situation
 from dbanon.sqltext.quote import text
+
+_CALL = "SELECT * FROM kacpc('patients', k = 10)"
+
+_VISITS = (
+    FEW,
+    "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'sex', 'quasi'), "
+    "('few', 'disease', 'sensitive');",
+    "CREATE MATERIALIZED ANONYMIZED VIEW safe_few AS SELECT * FROM kacpc('few', k = 10);",
+)
+"""A release of few people, without a key."""
+
+_MAKE = "CREATE MATERIALIZED ANONYMIZED VIEW"
 
 
 class UnreadableStatement(DbanonError):
     """A statement about a materialized anonymized view with a word in the wrong place."""
+
+    example = Example(f"{_MAKE} safe FROM kacpc('patients', k = 10);")
 
     def __init__(self, statement: str, expected: str, got: str | None, form: str) -> None:
         shown = "the end" if got is None else got
@@ -19,6 +34,8 @@ class UnreadableStatement(DbanonError):
 
 class NotOneCall(DbanonError):
     """An anonymized view over another query than one call."""
+
+    example = Example(f"{_MAKE} safe AS SELECT zip FROM kacpc('patients', k = 10);")
 
     def __init__(
         self, why: str, functions: Iterable[str], statement: str = "CREATE MATERIALIZED ANONYMIZED VIEW"
@@ -34,6 +51,8 @@ class NotOneCall(DbanonError):
 
 class UnknownRelease(DbanonError):
     """No published release of that name."""
+
+    example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW saef;", SAFE)
 
     def __init__(
         self, function: str, name: str, known: Iterable[str], grows: bool = False, is_several: bool = False
@@ -56,6 +75,8 @@ class UnknownRelease(DbanonError):
 class UnknownVersion(DbanonError):
     """A version that the ledger does not have, or that is published."""
 
+    example = Example('dbanon.forget_release(con, "safe", version=7)', SAFE, "python")
+
     def __init__(
         self, name: str, version: int, versions: Iterable[tuple[int, str]], function: str = "forget_release"
     ) -> None:
@@ -69,6 +90,8 @@ class UnknownVersion(DbanonError):
 
 class ReleaseExists(DbanonError):
     """Tables that a release would overwrite."""
+
+    example = Example(f"{_MAKE} safe AS {_CALL};", SAFE)
 
     def __init__(
         self,
@@ -95,6 +118,8 @@ class ReleaseExists(DbanonError):
 class ForeignRelease(DbanonError):
     """A release beside another database than its source's."""
 
+    example = Example(f"{_MAKE} elsewhere.main.safe AS {_CALL};", ("ATTACH ':memory:' AS elsewhere;",))
+
     def __init__(self, function: str, name: str, database: str) -> None:
         super().__init__(
             f"{function}: {name} would stand outside of {database}, where its source is, or the policy of that. "
@@ -106,6 +131,14 @@ class ForeignRelease(DbanonError):
 class UnstableSource(DbanonError):
     """A source that is another table each time it is read, or is gone with the connection."""
 
+    example = Example(
+        f"{_MAKE} safe AS SELECT * FROM kacpc('sampled', k = 5, qi = ['sex']);",
+        (
+            "CREATE VIEW sampled AS FROM patients WHERE random() < 0.7;",
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('sampled', 'sex', 'quasi');",
+        ),
+    )
+
     def __init__(self, name: str, source: str, function: str = "materialize") -> None:
         super().__init__(
             f"{function}: {source} gave other rows while {name} was made, or is temporary. Nothing was changed. "
@@ -116,6 +149,8 @@ class UnstableSource(DbanonError):
 class OpenTransaction(DbanonError):
     """Work that has a transaction of its own, asked for inside one."""
 
+    example = Example(f"{_MAKE} safe AS {_CALL};", ("BEGIN;",))
+
     def __init__(self, function: str) -> None:
         super().__init__(f"{function}: a transaction is open on this connection. Hint: COMMIT or ROLLBACK it first.")
 
@@ -125,6 +160,7 @@ class NoiseNotKept(DbanonError):
 
     outcome = "refused"
     words = r"cannot be kept\. Each refresh would draw other noise"
+    example = Example(f"{_MAKE} noisy AS SELECT * FROM rka('patients', k = 10, release = 'noise');")
 
     def __init__(self, function: str, call: str, asked: str) -> None:
         super().__init__(
@@ -139,6 +175,10 @@ class Busy(DbanonError):
 
     outcome = "busy"
     words = " while another connection works on releases "
+    example = Situation(
+        "It comes when two connections refresh, replace or drop one release at the same time.",
+        ("refresh", "safe", "version 1 is not the published one any more"),
+    )
 
     def __init__(self, function: str, name: str, why: str) -> None:
         super().__init__(
@@ -152,6 +192,9 @@ class DeltaRefused(DbanonError):
 
     outcome = "refused"
     words = "could subtract them"
+    example = Example(
+        "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few;", (*_VISITS, "DELETE FROM few WHERE patient_number = 100007;")
+    )
 
     def __init__(self, function: str, name: str, sets: int, beside: Sequence[str]) -> None:
         kept = "The old version stays" if function == "refresh" else "Nothing was changed"
@@ -171,6 +214,10 @@ class NothingLeftToErase(DbanonError):
 
     outcome = "refused"
     words = "nothing would be left with erase = true"
+    example = Example(
+        "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few WITH (erase = true);",
+        (*_VISITS, "DELETE FROM few WHERE patient_number % 2 = 0;"),
+    )
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -184,6 +231,10 @@ class KeepRefused(DbanonError):
 
     outcome = "refused"
     words = ": the classes of .* cannot be kept: "
+    example = Example(
+        "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few;",
+        (*_VISITS, "DELETE FROM dbanon.policy WHERE table_name = 'few' AND column_name = 'disease';"),
+    )
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(
@@ -198,6 +249,14 @@ class CompositionRefused(DbanonError):
 
     outcome = "refused"
     words = "candidate sets fall below k or l"
+    example = Example(
+        f"{_MAKE} by_size WITH (composition = 'refuse') AS SELECT * FROM kacpc('people', k = 5, qi = ['size']);",
+        (
+            "CREATE TABLE people (id INTEGER PRIMARY KEY, age INTEGER, size INTEGER);",
+            "INSERT INTO people SELECT i, 20 + i, 150 + i * 7 % 20 FROM range(20) AS r (i);",
+            f"{_MAKE} by_age AS SELECT * FROM kacpc('people', k = 5, qi = ['age']);",
+        ),
+    )
 
     def __init__(self, name: str, people: Mapping[str, int]) -> None:
         counts = ", ".join(f"{count} with {other}" for other, count in people.items())
@@ -213,6 +272,10 @@ class LinkedVersions(DbanonError):
 
     outcome = "refused"
     words = "by the same pseudonyms readers follow people through"
+    example = Situation(
+        "It comes where a refresh would let readers follow people by their pseudonyms to sets of too few.",
+        ("safe", ["safe version 1"], "12 persons miss k then"),
+    )
 
     def __init__(self, release: str, others: Iterable[str], why: str) -> None:
         super().__init__(
@@ -227,6 +290,7 @@ class CompositionUnchecked(DbanonError):
 
     outcome = "refused"
     words = "composition = 'refuse', but nobody knows"
+    example = Example(f"{_MAKE} by_sex WITH (composition = 'refuse') AS SELECT * FROM kacpc('few', k = 5);", _VISITS)
 
     def __init__(self, name: str, key: Sequence[str] | None, others: Mapping[str, Sequence[str] | None]) -> None:
         def told(of: Sequence[str] | None) -> str:
@@ -245,6 +309,14 @@ class UnknownRelationError(DbanonError):
 
     outcome = "refused"
     words = "it is not known whether the same people are in "
+    example = Example(
+        f"{_MAKE} others WITH (composition = 'refuse') AS SELECT * FROM kacpc('renamed', k = 5);",
+        (
+            *_VISITS,
+            "ALTER TABLE few RENAME TO renamed;",
+            "UPDATE dbanon.policy SET table_name = 'renamed' WHERE table_name = 'few';",
+        ),
+    )
 
     def __init__(self, name: str, others: Mapping[str, str]) -> None:
         shown = "; ".join(f"{other} ({why})" for other, why in list(others.items())[:5])
@@ -283,6 +355,15 @@ class PeopleNotRecognizedError(DbanonError):
 
     outcome = "refused"
     words = "are recognised by their keys"
+    example = Example(
+        f"{_MAKE} by_size WITH (composition = 'refuse') AS FROM mondrian('staff', k = 5, qi = ['age', 'size']);",
+        (
+            "CREATE TABLE staff (id INTEGER PRIMARY KEY, age INTEGER, size INTEGER);",
+            "INSERT INTO staff SELECT i, 20 + i * 13 % 40, 150 + i * 7 % 20 FROM range(40) AS r (i);",
+            f"{_MAKE} by_age AS SELECT * FROM kacpc('staff', k = 5, qi = ['age', 'size']);",
+            "UPDATE staff SET id = id + 1000;",
+        ),
+    )
 
     def __init__(self, name: str, other: str, recognition: Recognition) -> None:
         by_key = f"{recognition.by_key} of {recognition.people} people are recognised by their keys"
@@ -309,6 +390,11 @@ class PeopleNotRecognizedError(DbanonError):
 class EarlierHashesError(DbanonError):
     """A release of which the ledger has hashes of an earlier format."""
 
+    example = Situation(
+        "It comes for a release that an earlier version of dbanon made, until it is refreshed.",
+        ("release_status", "safe"),
+    )
+
     def __init__(self, function: str, name: str) -> None:
         super().__init__(
             f"{function}: an earlier version of dbanon made {name}, and its hashes of records cannot be compared "
@@ -319,6 +405,8 @@ class EarlierHashesError(DbanonError):
 
 class CompositionUnknown(DbanonError):
     """A release whose people cannot be told apart."""
+
+    example = Example("FROM composition('safe_few', 'safe_few');", _VISITS)
 
     def __init__(self, function: str, name: str) -> None:
         super().__init__(
@@ -332,6 +420,7 @@ class ReleaseChanged(DbanonError):
 
     outcome = "refused"
     words = " is not what was released: "
+    example = Example("FROM certificate('safe');", (*SAFE, "DROP TABLE safe_metrics;"))
 
     def __init__(self, function: str, name: str, what: str) -> None:
         super().__init__(
@@ -345,6 +434,9 @@ class ReleaseUnsealed(DbanonError):
 
     outcome = "refused"
     words = " is what was released: an earlier version"
+    example = Example(
+        'dbanon.publish(con, "safe", "unsealed.duckdb")', (*SAFE, "UPDATE dbanon.release SET hashes = NULL;"), "python"
+    )
 
     def __init__(self, function: str, name: str) -> None:
         super().__init__(
@@ -355,6 +447,8 @@ class ReleaseUnsealed(DbanonError):
 
 class NotTheRelease(DbanonError):
     """A table of the name and the columns of a release, which has other rows."""
+
+    example = Example("FROM risk('safe');", (*SAFE, "DELETE FROM safe WHERE class_id = 1;"))
 
     def __init__(self, function: str, name: str, what: str) -> None:
         super().__init__(
@@ -367,6 +461,8 @@ class NotTheRelease(DbanonError):
 class SourceGone(DbanonError):
     """A release whose source is not there, and a call that needs it."""
 
+    example = Example("FROM query_error('safe_few');", (*_VISITS, "DROP TABLE few;"))
+
     def __init__(self, function: str, name: str, source: str) -> None:
         super().__init__(
             f"{function}: {name} was released from {source}, which is not there any more, or lacks columns that were "
@@ -376,6 +472,8 @@ class SourceGone(DbanonError):
 
 class ContradictsLedger(DbanonError):
     """A call about a release that says something else of it than the ledger."""
+
+    example = Example("FROM risk('safe_few', source = 'patients');", _VISITS)
 
     def __init__(self, function: str, name: str, parameter: str, known: str, given: str) -> None:
         super().__init__(
@@ -388,6 +486,10 @@ class ContradictsLedger(DbanonError):
 class HierarchiesChanged(DbanonError):
     """A release whose hierarchies are not those of its making any more."""
 
+    example = Example(
+        "FROM distortion('safe');", (*SAFE, "UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip';")
+    )
+
     def __init__(self, function: str, name: str) -> None:
         super().__init__(
             f"{function}: the hierarchies that are declared or stored now are not those that {name} was released with, "
@@ -399,6 +501,10 @@ class HierarchiesChanged(DbanonError):
 class TargetExists(DbanonError):
     """Files that would be overwritten."""
 
+    example = Example(
+        'dbanon.publish(con, "safe", "out.duckdb")\ndbanon.publish(con, "safe", "out.duckdb")', SAFE, "python"
+    )
+
     def __init__(self, target: str, files: Iterable[str], function: str = "publish") -> None:
         super().__init__(
             f"{function}: {listed(files)} exists already. Hint: overwrite = True, or another name than {target}."
@@ -407,6 +513,10 @@ class TargetExists(DbanonError):
 
 class DemoExists(DbanonError):
     """A file where `dbanon demo` would make its database."""
+
+    example = Situation(
+        "It comes when `dbanon demo` finds a file where it would make its database.", ("dbanon_demo.duckdb", True)
+    )
 
     def __init__(self, path: str, is_demo: bool) -> None:
         hint = (
@@ -420,6 +530,8 @@ class DemoExists(DbanonError):
 class TargetInUse(DbanonError):
     """A file to be written that is read: the source, a database that is open, or the same by a link."""
 
+    example = Example('dbanon.publish(con, "safe", "dbanon_demo.duckdb")', SAFE, "python")
+
     def __init__(self, target: str, function: str = "publish") -> None:
         super().__init__(
             f"{function}: {target} is a file that this reads: the source, an attached database, or a link to one. "
@@ -430,6 +542,8 @@ class TargetInUse(DbanonError):
 class TargetNotLocal(DbanonError):
     """A place to write to that is no path on this machine."""
 
+    example = Example('dbanon.publish(con, "safe", "s3://bucket/safe.csv")', SAFE, "python")
+
     def __init__(self, function: str, target: str) -> None:
         super().__init__(
             f"{function}: {target} is no path on this machine, and only such are written. "
@@ -439,6 +553,15 @@ class TargetNotLocal(DbanonError):
 
 class NewerType(DbanonError):
     """A column that DuckDBs which shall read the file do not know the type of."""
+
+    example = Example(
+        "with dbanon.connect() as ward:\n"
+        '    ward.execute("CREATE TABLE visits AS SELECT i % 9 AS age, (i % 2)::VARIANT AS note FROM range(99) r(i)")\n'
+        '    dbanon.declare(ward, "visits", age="quasi", note="other")\n'
+        '    dbanon.materialize(ward, "safe_visits", "kacpc", "visits", k=10)\n'
+        '    dbanon.publish(ward, "safe_visits", "visits.duckdb")',
+        language="python",
+    )
 
     def __init__(self, function: str, column: str, type_: str, needed: str, version: str) -> None:
         super().__init__(
@@ -451,6 +574,10 @@ class NewerType(DbanonError):
 class NotWritten(DbanonError):
     """A file or a database that could not be written: a full disk, a missing right, too long a name."""
 
+    example = Situation(
+        "It comes when the disk is full, or the folder cannot be written.", ("out.duckdb", "the disk is full")
+    )
+
     def __init__(self, target: str, why: str, function: str = "publish") -> None:
         super().__init__(f"{function}: {target} could not be written: {why.rstrip('.')}. Nothing was changed.")
 
@@ -459,6 +586,10 @@ class OutputDiffersError(DbanonError):
     """A table, file or DataFrame that does not contain the rows that the release gate passed."""
 
     outcome = "refused"
+    example = Situation(
+        "It comes when a file, table or DataFrame that was written does not contain the released rows.",
+        ("publish", "out.csv", "it has 600 rows, and the release has 300"),
+    )
 
     def __init__(self, function: str, target: str, difference: str) -> None:
         super().__init__(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, listed, near
+from dbanon.errors.example import FEW, SHAPES, Example
 from dbanon.sqltext.quote import text
 
 
 class UnknownColumn(DbanonError):
     """A column that the table does not have."""
+
+    example = Example("FROM kacpc('patients', k = 10, qi = ['zipp']);")
 
     def __init__(self, function: str, table: str, column: str, where: str, known: Iterable[str]) -> None:
         known = list(known)
@@ -22,6 +25,11 @@ class UnknownColumn(DbanonError):
 class UnknownRole(DbanonError):
     """A role in dbanon.policy that does not exist."""
 
+    example = Example(
+        "FROM kacpc('few', k = 10);",
+        (FEW, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'zip', 'qausi');"),
+    )
+
     def __init__(self, table: str, column: str, role: str, known: Iterable[str]) -> None:
         known = list(known)
         super().__init__(
@@ -31,6 +39,8 @@ class UnknownRole(DbanonError):
 
 class TwoRoles(DbanonError):
     """One column in two roles of one call or of the policy."""
+
+    example = Example("FROM kacpc('few', k = 10, qi = ['zip'], sensitive = ['zip']);", (FEW,))
 
     def __init__(self, function: str, table: str, column: str, roles: Iterable[str]) -> None:
         super().__init__(
@@ -43,6 +53,7 @@ class LoosensPolicy(DbanonError):
 
     outcome = "refused"
     words = "which would loosen the policy"
+    example = Example("FROM kacpc('patients', k = 10, sensitive = ['name']);")
 
     def __init__(self, function: str, table: str, column: str, declared: str, asked: str) -> None:
         super().__init__(
@@ -56,6 +67,13 @@ class CutsGrid(DbanonError):
 
     outcome = "refused"
     words = "lies within a cell of it, whose values would be told apart"
+    example = Example(
+        "FROM kacpc('few', k = 10, top = {'born': '1980-05-17'});",
+        (
+            "CREATE TABLE few AS SELECT DATE '1980-01-01' + i::INTEGER AS born FROM range(200) AS r (i);",
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'born', 'quasi');",
+        ),
+    )
 
     def __init__(self, function: str, table: str, column: str, grid: str, setting: str, value: str) -> None:
         super().__init__(
@@ -71,6 +89,10 @@ class Undeclared(DbanonError):
 
     outcome = "refused"
     words = "has no role, so it is withheld, and the call asks"
+    example = Example(
+        "FROM kacpc('few', k = 10, other = ['zip']);",
+        (FEW, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'sex', 'quasi');"),
+    )
 
     def __init__(self, function: str, table: str, column: str, asked: str) -> None:
         super().__init__(
@@ -86,6 +108,10 @@ class ViewOverPolicy(DbanonError):
 
     outcome = "refused"
     words = "a call must not publish through a view"
+    example = Example(
+        "FROM kacpc('women', k = 10, qi = ['zip']);",
+        ("CREATE VIEW women AS SELECT zip, disease FROM patients WHERE sex = 'F';",),
+    )
 
     def __init__(self, function: str, view: str, table: str, column: str) -> None:
         super().__init__(
@@ -98,6 +124,8 @@ class ViewOverPolicy(DbanonError):
 
 class NoPolicy(DbanonError):
     """Neither the policy nor the call names a quasi-identifier."""
+
+    example = Example("FROM kacpc('few', k = 10);", (FEW,))
 
     def __init__(self, function: str, table: str, suggested: str | None) -> None:
         """`suggested`: a column that the message shows as a quasi-identifier."""
@@ -113,6 +141,8 @@ class NoPolicy(DbanonError):
 class UnsupportedType(DbanonError):
     """A column type that cannot be generalized."""
 
+    example = Example("FROM kacpc('shapes', k = 10, qi = ['zips']);", (SHAPES,))
+
     def __init__(self, function: str, table: str, column: str, type_: str) -> None:
         super().__init__(
             f"{function}: {table}.{column} has the type {type_}, which cannot be a quasi-identifier. Hint: "
@@ -124,6 +154,8 @@ class UnsupportedType(DbanonError):
 class UnsupportedPerson(DbanonError):
     """A column type whose values cannot tell people apart reliably."""
 
+    example = Example("FROM kacpc('shapes', k = 10, qi = ['gender'], person = 'zips');", (SHAPES,))
+
     def __init__(self, function: str, table: str, column: str, type_: str) -> None:
         super().__init__(
             f"{function}: {table}.{column} has the type {type_}, which cannot tell people apart. Hint: use a column "
@@ -133,6 +165,11 @@ class UnsupportedPerson(DbanonError):
 
 class CollatedColumnError(DbanonError):
     """Columns of persons or sensitive values with a collation that takes several texts for one value."""
+
+    example = Example(
+        "FROM kacpc('notes', k = 3, qi = ['age'], sensitive = ['disease']);",
+        ("CREATE TABLE notes AS SELECT 40 + i AS age, 'flu' COLLATE NOCASE AS disease FROM range(9) AS r (i);",),
+    )
 
     def __init__(self, function: str, table: str, columns: Sequence[str]) -> None:
         repaired = ", ".join(f"{column} COLLATE POSIX AS {column}" for column in columns)
@@ -145,6 +182,16 @@ class CollatedColumnError(DbanonError):
 
 class RepeatedIdentifier(DbanonError):
     """An identifier that may be the key of people who occur more than once; policy_problems reports it."""
+
+    example = Example(
+        "SELECT problem, statement FROM policy_problems();",
+        (
+            "CREATE TABLE visits AS FROM patients WHERE patient_number <= 100200 "
+            "UNION ALL FROM patients WHERE patient_number <= 100200;",
+            "INSERT INTO dbanon.policy (table_name, column_name, role) "
+            "VALUES ('visits', 'patient_number', 'identifier');",
+        ),
+    )
 
     def __init__(self, table: str, column: str, count: object, tells_people_apart: bool) -> None:
         declare = (
@@ -162,6 +209,14 @@ class RepeatedIdentifier(DbanonError):
 class UniqueUnchanged(DbanonError):
     """Sensitive and other columns by whose values people are found, whatever k is; policy_problems reports it."""
 
+    example = Example(
+        "SELECT problem FROM policy_problems();",
+        (
+            "CREATE TABLE incomes AS SELECT 20 + i % 3 AS age, 1000 + i AS income FROM range(50) AS r (i);",
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('incomes', 'income', 'sensitive');",
+        ),
+    )
+
     def __init__(self, table: str, columns: Iterable[str], count: object, persons: bool) -> None:
         super().__init__(
             f"{table}: {count} records share all values of {', '.join(columns)} with no other "
@@ -173,6 +228,16 @@ class UniqueUnchanged(DbanonError):
 class PersonSpellingsError(DbanonError):
     """Persons whose ids are written in several ways; policy_problems reports it, and calls warn of it."""
 
+    example = Example(
+        "SELECT problem FROM policy_problems();",
+        (
+            "CREATE TABLE stays AS SELECT ['p', 'P'][i % 2 + 1] || i // 2 AS patient,\n"
+            "20 + i % 9 AS age FROM range(80) AS r (i);",
+            "INSERT INTO dbanon.policy (table_name, column_name, role)\n"
+            "VALUES ('stays', 'patient', 'person'), ('stays', 'age', 'quasi');",
+        ),
+    )
+
     def __init__(self, table: str, column: str, count: object) -> None:
         super().__init__(
             f"{table}.{column}: {count} ids of persons differ from another one only by blanks, case or leading zeros, "
@@ -183,6 +248,15 @@ class PersonSpellingsError(DbanonError):
 
 class UndoneLimitError(DbanonError):
     """A limit of the policy that another published column undoes; policy_problems reports it."""
+
+    example = Example(
+        "SELECT problem FROM policy_problems();",
+        (
+            "CREATE TABLE elderly AS SELECT 20 + i % 80 AS age, 2004 - i % 80 AS birth_year FROM range(800) AS r (i);",
+            "INSERT INTO dbanon.policy (table_name, column_name, role, top)\n"
+            "VALUES ('elderly', 'age', 'quasi', '90'), ('elderly', 'birth_year', 'quasi', NULL);",
+        ),
+    )
 
     def __init__(self, table: str, column: str, limit: str, other: str, how: str) -> None:
         super().__init__(
@@ -197,6 +271,13 @@ class RareTogether(DbanonError):
 
     outcome = "refused"
     words = r"have the role other \(published unchanged\)( or are made of columns)?, and "
+    example = Example(
+        "FROM kacpc('goods', k = 10, qi = ['age'], other = ['product', 'shop']);",
+        (
+            "CREATE TABLE goods AS\n"
+            "SELECT 20 + i % 3 AS age, i % 10 AS product, i // 10 % 10 AS shop FROM range(200) AS r (i);",
+        ),
+    )
 
     def __init__(
         self, function: str, table: str, columns: Iterable[str], count: object, k: int, made: bool = False
@@ -213,6 +294,8 @@ class RareTogether(DbanonError):
 class UnsupportedSetting(DbanonError):
     """A generalization setting that does not fit the column."""
 
+    example = Example("FROM kacpc('few', k = 10, qi = ['zip'], top = {'zip': 90});", (FEW,))
+
     def __init__(self, function: str, table: str, column: str, setting: str, why: str) -> None:
         super().__init__(f"{function}: {setting} does not fit {table}.{column}: {why}")
 
@@ -222,6 +305,7 @@ class RareOther(DbanonError):
 
     outcome = "refused"
     words = r"has the role (other \(published unchanged\)|mask|shift) and "
+    example = Example("FROM kacpc('few', k = 10, qi = ['sex'], other = ['patient_number']);", (FEW,))
 
     def __init__(self, function: str, table: str, column: str, count: object, k: int, role: str = "other") -> None:
         known = "other (published unchanged)" if role == "other" else role
@@ -238,6 +322,14 @@ class RareLeft(DbanonError):
 
     outcome = "refused"
     words = "would be published unchanged, and without the outliers "
+    example = Example(
+        "FROM kacpc('towns', k = 4, qi = ['age'], other = ['town'], suppress = 0.15);",
+        (
+            "CREATE TABLE towns AS\n"
+            "SELECT 20 + i % 3 AS age, IF(i = 1, 'Salem', 'Boston') AS town FROM range(40) AS r (i)\n"
+            "UNION ALL SELECT 90 * i, 'Salem' FROM range(1, 5) AS r (i);",
+        ),
+    )
 
     def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
         super().__init__(
@@ -252,6 +344,9 @@ class PolicyChanged(DbanonError):
 
     outcome = "busy"
     words = "changed after this statement was planned"
+    example = Example(
+        "FROM kacpc('patients', k = 10);", ("BEGIN;", "DELETE FROM dbanon.policy WHERE column_name = 'zip';")
+    )
 
     def __init__(self, function: str, table: str) -> None:
         super().__init__(

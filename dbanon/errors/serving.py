@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, near
+from dbanon.errors.example import Example, Situation
+
+_READER = "It comes to a reader who asks a server of `dbanon serve`, "
 
 
 class NoQuack(DbanonError):
     """The extension that speaks DuckDB's protocol is missing, or is of another DuckDB."""
+
+    example = Situation(
+        "It comes from `dbanon serve` and `dbanon client` where DuckDB's extensions are missing, or are made for "
+        "another version of DuckDB than the one that is installed.",
+        ("serve", "quack", "1.5.5", "it is not installed"),
+    )
 
     def __init__(self, function: str, extension: str, duckdb: str, why: str) -> None:
         super().__init__(
@@ -22,6 +31,7 @@ class NotLoopback(DbanonError):
     """An address that other machines reach."""
 
     outcome = "usage"
+    example = Example("dbanon serve dbanon_demo.duckdb --role reader --listen 0.0.0.0:9494", language="sh")
 
     def __init__(self, function: str, listen: str) -> None:
         super().__init__(
@@ -33,6 +43,11 @@ class NotLoopback(DbanonError):
 class NotListening(DbanonError):
     """An address that cannot be listened on."""
 
+    example = Situation(
+        "It comes from `dbanon serve` where another server has the port.",
+        ("serve", "127.0.0.1:9494", "another process listens there, or the address is not of this machine"),
+    )
+
     def __init__(self, function: str, listen: str, why: str) -> None:
         super().__init__(f"{function}: {listen} cannot be listened on: {why}. Hint: --listen 127.0.0.1:PORT.")
 
@@ -41,6 +56,11 @@ class NothingToServe(DbanonError):
     """Another process has the database, and nothing of it was copied before."""
 
     outcome = "busy"
+    example = Situation(
+        "It comes from `dbanon serve --role reader` where another process has the database open and nothing was "
+        "copied from it before.",
+        ("serve", "clinic.duckdb", "IO Error: Could not set lock on file"),
+    )
 
     def __init__(self, function: str, database: str, why: str) -> None:
         super().__init__(
@@ -54,6 +74,7 @@ class NotForReaders(DbanonError):
 
     outcome = "refused"
     words = "readers may ask one SELECT"
+    example = Situation(_READER + "for anything but one SELECT over what was published.", ("The table", "'patients'"))
 
     def __init__(self, what: str, name: str = "") -> None:
         self.what = what
@@ -69,6 +90,10 @@ class NotPermitted(DbanonError):
     """A release that a reader may not ask for."""
 
     outcome = "refused"
+    example = Situation(
+        _READER + "for a release that no row of `dbanon.permission` lets him ask for.",
+        ("kacpc('patients', k=5)", ["kacpc of 'patients' from k = 20 on"], ["bob"]),
+    )
 
     def __init__(self, what: str, permitted: Sequence[str], whom: Sequence[str] = ()) -> None:
         may = "; ".join(permitted[:12]) or "nothing"
@@ -83,6 +108,11 @@ class NotReleased(DbanonError):
     """A release that a reader may ask for, and that there cannot be."""
 
     outcome = "refused"
+    example = Situation(
+        _READER + "for a release that he is permitted, and that is refused beside what was released before, or "
+        "cannot be made. `dbanon.asked` has the reason.",
+        ("kacpc('patients', k=25)", ["kacpc('patients', k=20)"]),
+    )
 
     def __init__(self, asked: str, released: Sequence[str]) -> None:
         there = f" There are: {'; '.join(released[:12])}." if released else ""
@@ -96,6 +126,9 @@ class StillMade(DbanonError):
     """A release that a reader asked for and that is not there yet."""
 
     outcome = "busy"
+    example = Situation(
+        _READER + "for a release that is being made and takes longer than `--seconds`.", ("kacpc('patients', k=20)",)
+    )
 
     def __init__(self, asked: str, why: str = "is being made") -> None:
         super().__init__(f"{asked} {why}. Hint: ask again in a while.")
@@ -103,6 +136,12 @@ class StillMade(DbanonError):
 
 class BeyondLimit(DbanonError):
     """A statement that takes longer, or gives more, than a session may."""
+
+    example = Situation(
+        _READER + "where a statement takes longer, or needs or gives more, than `--seconds`, `--memory` and `--rows` "
+        "let it.",
+        ("The statement took longer than 30 seconds",),
+    )
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what}. Hint: ask for less, or ask the custodian of the data for a greater limit.")
@@ -112,6 +151,10 @@ class ServerStops(DbanonError):
     """A statement that came after the server was told to stop."""
 
     outcome = "busy"
+    example = Situation(
+        "It comes to a client that asks a server which was told to stop and still finishes what runs.",
+        ("quack:127.0.0.1:9494",),
+    )
 
     def __init__(self, server: str) -> None:
         super().__init__(f"{server} is being stopped and takes no more statements. Hint: try again later.")
@@ -119,6 +162,8 @@ class ServerStops(DbanonError):
 
 class TokenExists(DbanonError):
     """A second token of one name."""
+
+    example = Situation("It comes from `dbanon token add` where the name has a token, of either role.", ("alice",))
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -130,12 +175,20 @@ class TokenExists(DbanonError):
 class UnknownToken(DbanonError):
     """A token that there is not."""
 
+    example = Example("dbanon token revoke dbanon_demo.duckdb alise", language="sh")
+
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(f"token revoke: there is no token named '{name}'.{near(name, known)} Hint: token list.")
 
 
 class NotServed(DbanonError):
     """What the process that answers clients said when it could not begin."""
+
+    example = Situation(
+        "It comes from `dbanon serve --role reader` where the process that answers cannot begin, with what that "
+        "process said.",
+        ("exit code 1",),
+    )
 
     def __init__(self, said: str) -> None:
         super().__init__(said if said.endswith((".", "?")) else f"serve: the process that answers ended: {said}.")

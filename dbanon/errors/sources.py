@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, near
+from dbanon.errors.example import SHAPES, Example, Situation
 
 
 class NotATable(DbanonError):
     """The source argument is not the name of a table, view or file."""
+
+    example = Example("FROM kacpc('SELECT 1', k = 10);")
 
     def __init__(self, function: str, text: str) -> None:
         super().__init__(
@@ -22,6 +25,8 @@ class NotATable(DbanonError):
 class NotData(DbanonError):
     """What `dbanon.anonymize` was given is neither rows nor a file of them."""
 
+    example = Example('dbanon.anonymize("patients", k=10, qi=["age"])', language="python")
+
     def __init__(self, function: str, got: str) -> None:
         super().__init__(
             f"{function}: {got} is no DataFrame (pandas, polars, Arrow), relation of DuckDB or file of rows. Hint: "
@@ -33,6 +38,13 @@ class NotData(DbanonError):
 class RepeatedColumns(DbanonError):
     """Two columns of a frame have a name that is one for DuckDB."""
 
+    example = Example(
+        "import pandas as pd\n\n"
+        'twice = pd.DataFrame([[21, 30], [23, 70]], columns=["Age", "age"])\n'
+        'dbanon.anonymize(twice, k=2, qi=["age"])',
+        language="python",
+    )
+
     def __init__(self, function: str, first: str, second: str) -> None:
         super().__init__(
             f"{function}: the frame has the columns {first!r} and {second!r}, which DuckDB, for which upper and lower "
@@ -42,6 +54,8 @@ class RepeatedColumns(DbanonError):
 
 class UnknownTable(DbanonError):
     """No such table, view or file that the planner can see."""
+
+    example = Example("FROM kacpc('patient', k = 10);")
 
     def __init__(self, function: str, text: str, known: Iterable[str]) -> None:
         super().__init__(
@@ -56,6 +70,16 @@ class UnknownTable(DbanonError):
 class AmbiguousTable(DbanonError):
     """Two tables answer to the name."""
 
+    example = Example(
+        "FROM kacpc('ward.few', k = 10);",
+        (
+            "CREATE SCHEMA ward;",
+            "CREATE TABLE ward.few AS FROM patients LIMIT 5;",
+            "ATTACH ':memory:' AS ward;",
+            "CREATE TABLE ward.main.few AS FROM patients LIMIT 5;",
+        ),
+    )
+
     def __init__(self, function: str, text: str, found: Iterable[str]) -> None:
         super().__init__(
             f"{function}: '{text}' can be {' or '.join(found)}. Hint: write the whole name, database.schema.table."
@@ -64,6 +88,13 @@ class AmbiguousTable(DbanonError):
 
 class ShadowedTable(DbanonError):
     """A temporary object of the same name stands before the table that was resolved."""
+
+    example = Example(
+        'import duckdb\n\nplain = dbanon.attach(duckdb.connect("dbanon_demo.duckdb"))\n'
+        'plain.execute("CREATE TEMP TABLE patients AS FROM patients LIMIT 100")\n'
+        "plain.execute(\"FROM kacpc('patients', k = 10)\")",
+        language="python",
+    )
 
     def __init__(self, function: str, text: str, resolved: str) -> None:
         super().__init__(
@@ -75,6 +106,8 @@ class ShadowedTable(DbanonError):
 
 class UnreadableFile(DbanonError):
     """DuckDB cannot read a file, or the settings of the connection forbid it."""
+
+    example = Example("FROM kacpc('missing.csv', k = 10);")
 
     def __init__(self, function: str, path: str, why: str) -> None:
         hint = (
@@ -88,6 +121,8 @@ class UnreadableFile(DbanonError):
 class RemoteFile(DbanonError):
     """A file on a network, and the extension of DuckDB that reads such files is not loaded."""
 
+    example = Example("FROM kacpc('https://example.org/patients.csv', k = 10);")
+
     def __init__(self, function: str, path: str, extension: str) -> None:
         super().__init__(
             f"{function}: '{path}' is on a network, and DuckDB's extension {extension}, which reads such files, is not "
@@ -97,6 +132,10 @@ class RemoteFile(DbanonError):
 
 class NewerDatabase(DbanonError):
     """A database file that a newer DuckDB than the one that is installed wrote."""
+
+    example = Situation(
+        "It comes when a database is opened that a newer DuckDB made.", ("clinic.duckdb", "1.5.6", "69", "64 and 68")
+    )
 
     def __init__(self, path: str, installed: str, version: str, reads: str) -> None:
         super().__init__(
@@ -110,6 +149,10 @@ class NewerDatabase(DbanonError):
 class NewerSchemaError(DbanonError):
     """A database whose schema `dbanon` a later version of this package wrote."""
 
+    example = Situation(
+        "It comes when a database is opened in which a later dbanon wrote the schema dbanon.", ("clinic", 2, 1)
+    )
+
     def __init__(self, database: str, version: int, known: int) -> None:
         super().__init__(
             f"{database}: the schema dbanon has version {version}, and this dbanon knows versions up to {known}: it "
@@ -119,6 +162,14 @@ class NewerSchemaError(DbanonError):
 
 class ReadOnly(DbanonError):
     """The policy and the hierarchies of a read-only database cannot be written."""
+
+    example = Example(
+        'import duckdb\n\nwith duckdb.connect("clinic.duckdb") as clinic:\n'
+        '    clinic.execute("CREATE TABLE IF NOT EXISTS people AS SELECT 30 AS age")\n'
+        'with dbanon.connect("clinic.duckdb", read_only=True) as clinic:\n'
+        '    dbanon.declare(clinic, "people", age="quasi")',
+        language="python",
+    )
 
     def __init__(self, function: str, database: str) -> None:
         super().__init__(
@@ -130,12 +181,16 @@ class ReadOnly(DbanonError):
 class EmptySource(DbanonError):
     """A table without rows has no classes."""
 
+    example = Example("FROM kacpc('nobody', k = 10, qi = ['zip']);", ("CREATE TABLE nobody AS FROM patients LIMIT 0;",))
+
     def __init__(self, function: str, table: str) -> None:
         super().__init__(f"{function}: {table} has no rows. Hint: there is nothing to anonymize yet.")
 
 
 class NothingLeft(DbanonError):
     """nulls := 'drop' leaves no row."""
+
+    example = Example("FROM kacpc('shapes', k = 10, qi = ['sex', 'zip'], nulls = 'drop');", (SHAPES,))
 
     def __init__(self, function: str, table: str) -> None:
         super().__init__(
@@ -146,6 +201,15 @@ class NothingLeft(DbanonError):
 
 class UnreadableValue(DbanonError):
     """A value of the source that DuckDB could not read, convert or store; its own message quotes the value."""
+
+    example = Example(
+        "con.execute(\"FROM kacpc('typed', k = 10, qi = ['disease'])\").fetchall()",
+        (
+            "CREATE TABLE diagnoses AS SELECT disease FROM patients;",
+            "CREATE VIEW typed AS SELECT disease::DATE AS disease FROM diagnoses;",
+        ),
+        "python",
+    )
 
     def __init__(self, function: str, sources: Iterable[str], kind: str) -> None:
         shown = ", ".join(dict.fromkeys(sources))
@@ -158,6 +222,8 @@ class UnreadableValue(DbanonError):
 class CallsItself(DbanonError):
     """A view as source that calls the function that is to read it."""
 
+    example = Example("FROM kacpc('safe', k = 20);", ("CREATE VIEW safe AS SELECT * FROM kacpc('patients', k = 10);",))
+
     def __init__(self, function: str, view: str) -> None:
         super().__init__(
             f"{function}: the view {view} calls {function}, itself or through what it reads, and DuckDB cannot expand "
@@ -167,6 +233,11 @@ class CallsItself(DbanonError):
 
 class ShadowedLiterals(DbanonError):
     """A macro of a database takes the place of a function that [...] or {...} in a call is made with."""
+
+    example = Example(
+        "FROM kacpc('patients', k = 10, withhold = ['zip']);",
+        ("CREATE MACRO list_value(a) AS system.main.list_value('sex');",),
+    )
 
     def __init__(self, function: str, macros: Iterable[str]) -> None:
         named = list(macros)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbanon.errors.base import DbanonError, listed
+from dbanon.errors.example import Situation
+
+_ON = "It comes from `dbanon.spark.anonymize` and from statements of a session of Spark, "
 
 
 class NotPolicy(DbanonError):
     """What was given as the policy of a DataFrame is none."""
+
+    example = Situation(
+        _ON + "where `policy` names no file, or a file or a DataFrame that is no policy.",
+        ("anonymize", "'policy.ini', which is no file"),
+    )
 
     def __init__(self, function: str, got: str) -> None:
         super().__init__(
@@ -22,6 +30,10 @@ class PolicyNameMissingError(DbanonError):
     """A policy that names tables is given for a DataFrame, and the call does not say which table that is."""
 
     outcome = "usage"
+    example = Situation(
+        "It comes from `dbanon.spark.anonymize(df, policy='clinic.duckdb')` without `name`.",
+        ("anonymize", "clinic.duckdb"),
+    )
 
     def __init__(self, function: str, policy: str) -> None:
         super().__init__(
@@ -34,6 +46,10 @@ class TableNotInPolicyError(DbanonError):
     """A policy is given that does not name the table."""
 
     outcome = "refused"
+    example = Situation(
+        _ON + "for `name='visits'`, or a view of the session, where the policy declares `patients` alone.",
+        ("anonymize", "visits", "clinic.duckdb", [("main", "patients")]),
+    )
 
     def __init__(self, function: str, table: str, policy: str, known: Iterable[tuple[str, str]]) -> None:
         shown = [name if place == "main" else f"{place}.{name}" for place, name in dict.fromkeys(known)]
@@ -49,6 +65,10 @@ class HierarchyOfPolicyError(DbanonError):
     """A call gives a hierarchy in place of one that comes with the database of the policy."""
 
     outcome = "refused"
+    example = Situation(
+        _ON + "for `hierarchies={'zip5': ...}` with a database as the policy, which has a hierarchy of that name.",
+        ("anonymize", "zip5"),
+    )
 
     def __init__(self, function: str, hierarchy: str) -> None:
         super().__init__(
@@ -62,6 +82,10 @@ class ComputedColumnError(DbanonError):
     """A published column of a DataFrame is computed from another column of the table that the policy is about."""
 
     outcome = "refused"
+    example = Situation(
+        _ON + "for `df.withColumnRenamed('name', 'disease')` with the policy of the table that `df` is.",
+        ("anonymize", "patients", "disease", ["name"]),
+    )
 
     def __init__(self, function: str, table: str, column: str, sources: Iterable[str]) -> None:
         found = listed(sorted(sources))
@@ -76,6 +100,11 @@ class ComputedColumnError(DbanonError):
 class NotSpark(DbanonError):
     """What was given is no DataFrame of Spark."""
 
+    example = Situation(
+        "It comes from `dbanon.spark.anonymize(df)` where `df` is a DataFrame of pandas, or of Spark Connect.",
+        ("anonymize", "a pandas.core.frame.DataFrame"),
+    )
+
     def __init__(self, function: str, got: str) -> None:
         super().__init__(
             f"{function}: {got} is no DataFrame of Spark, as SparkSession makes them. Hint: dbanon.anonymize takes "
@@ -85,6 +114,11 @@ class NotSpark(DbanonError):
 
 class NoModuleThere(DbanonError):
     """The processes of Spark run a Python that lacks a module."""
+
+    example = Situation(
+        _ON + "where the processes of a cluster run another Python than the one that dbanon is installed for.",
+        ("kacpc", "pyarrow"),
+    )
 
     def __init__(self, function: str, module: str) -> None:
         super().__init__(
@@ -96,6 +130,10 @@ class NoModuleThere(DbanonError):
 class TwoColumns(DbanonError):
     """Columns of a DataFrame that differ by case at most."""
 
+    example = Situation(
+        _ON + "for a DataFrame with the columns `zip` and `ZIP`, which DuckDB cannot tell apart.", ("anonymize", "zip")
+    )
+
     def __init__(self, function: str, name: str) -> None:
         super().__init__(
             f"{function}: the DataFrame has several columns '{name}', upper and lower case alike. Hint: rename them, "
@@ -105,6 +143,11 @@ class TwoColumns(DbanonError):
 
 class NotInParts(DbanonError):
     """What a call asks of a table can only be done where it is clustered as one."""
+
+    example = Situation(
+        _ON + "where a table is too large to be clustered as one, and the call asks for what needs that.",
+        ("kacpc", "multi = 'joint'", 80_000, 50_000),
+    )
 
     def __init__(self, function: str, what: str, tuples: int, cell: int) -> None:
         super().__init__(
@@ -117,12 +160,22 @@ class NotInParts(DbanonError):
 class NotOnSpark(DbanonError):
     """What a call asks for is not made from DataFrames of Spark."""
 
+    example = Situation(
+        _ON + "for releases of noise, and for `improve='5s'`, which two machines would not end alike.",
+        ("rka", "release = 'noise'"),
+    )
+
     def __init__(self, function: str, what: str) -> None:
         super().__init__(f"{function}: {what} is not made from DataFrames of Spark. Hint: in DuckDB it is.")
 
 
 class InAPart(DbanonError):
     """What a process of Spark that anonymized or judged a part was told by DuckDB."""
+
+    example = Situation(
+        _ON + "where a process finds what the table function would say of its rows: here `k=5000`.",
+        ("kacpc: k must be between 2 and 400 (data has 400 rows), got 5000. Hint: lower k.",),
+    )
 
     def __init__(self, said: str) -> None:
         super().__init__(said if said.endswith((".", "?")) else f"{said}.")

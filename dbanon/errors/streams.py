@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dbanon.errors.base import DbanonError, listed, near
+from dbanon.errors.example import FEW, Example, Situation
+
+_CALL = "fads('few', k = 5, delta = 50, order_by = 'patient_number', qi = ['sex', 'zip'], sensitive = ['disease'])"
+
+_GROWS = (FEW, f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL};")
+
+_REFRESH = "REFRESH STREAMING ANONYMIZED VIEW visits;"
 
 
 class IsStream(DbanonError):
@@ -12,6 +19,7 @@ class IsStream(DbanonError):
 
     outcome = "usage"
     words = " is a stream system, which "
+    example = Example("FROM choose('patients', k = [10], algorithms = ['kacpc', 'fads']);")
 
     def __init__(self, function: str, name: str) -> None:
         super().__init__(
@@ -23,6 +31,12 @@ class IsStream(DbanonError):
 
 class NodeGone(DbanonError):
     """A hierarchy without a node that a stream has put records into."""
+
+    example = Situation(
+        "It comes where a hierarchy was loaded anew without a node that classes which may be published again, or "
+        "records that wait, stand at.",
+        ("fads", "Boston"),
+    )
 
     def __init__(self, function: str, node: str) -> None:
         super().__init__(
@@ -37,6 +51,7 @@ class NotAppended(DbanonError):
 
     outcome = "refused"
     words = "were only to be added to it"
+    example = Example(_REFRESH, (*_GROWS, "DELETE FROM few WHERE patient_number = 100007;"))
 
     def __init__(self, view: str, source: str, why: str) -> None:
         super().__init__(
@@ -50,6 +65,11 @@ class NotAppended(DbanonError):
 class NoTableToGrow(DbanonError):
     """A streaming view over what is not a table."""
 
+    example = Example(
+        f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL.replace('few', 'some_of_them')};",
+        (FEW, "CREATE VIEW some_of_them AS FROM few;"),
+    )
+
     def __init__(self, view: str, source: str, why: str) -> None:
         super().__init__(
             f"CREATE STREAMING ANONYMIZED VIEW {view}: {source} {why}, and what came since is known by the numbers of "
@@ -62,6 +82,10 @@ class PrunedWithoutOrderError(DbanonError):
 
     outcome = "refused"
     words = "pruned = true reads the rows that come after"
+    example = Example(
+        "REFRESH STREAMING ANONYMIZED VIEW visits WITH (pruned = true);",
+        (*_GROWS, "INSERT INTO few SELECT * REPLACE (100000 AS patient_number) FROM few LIMIT 1;"),
+    )
 
     def __init__(self, view: str, source: str, order_by: Iterable[str], why: str) -> None:
         super().__init__(
@@ -76,6 +100,10 @@ class PrunedWithoutOrderError(DbanonError):
 class RareInStream(DbanonError):
     """A column that a streaming view would publish as it is, though nobody knows which values stay rare."""
 
+    example = Example(
+        f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL[:-1]}, other = ['occupation']);", (FEW,)
+    )
+
     def __init__(self, view: str, source: str, columns: Iterable[str]) -> None:
         names = list(columns)
         super().__init__(
@@ -89,6 +117,18 @@ class RareInStream(DbanonError):
 class StreamChanged(DbanonError):
     """A streaming view whose call would publish other columns now."""
 
+    example = Example(
+        _REFRESH,
+        (
+            FEW,
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'sex', 'quasi'), "
+            "('few', 'zip', 'quasi');",
+            "CREATE STREAMING ANONYMIZED VIEW visits AS "
+            "SELECT * FROM fads('few', k = 5, delta = 50, order_by = 'patient_number');",
+            "DELETE FROM dbanon.policy WHERE (table_name, column_name) = ('few', 'sex');",
+        ),
+    )
+
     def __init__(self, view: str, changes: Iterable[str]) -> None:
         super().__init__(
             f"refresh: {view} publishes its columns as they were when it was created, and roles have changed since: "
@@ -99,6 +139,12 @@ class StreamChanged(DbanonError):
 
 class UnreadableLines(DbanonError):
     """Lines of a pipe that are not like the first ones."""
+
+    example = Situation(
+        "It comes from `dbanon stream --from` where lines are no NDJSON or CSV, or where a column has values "
+        "unlike those of the first lines: `30.5` where these had whole numbers.",
+        ("ndjson", 101, {"age": "int64", "city": "string"}),
+    )
 
     def __init__(self, format_: str, line: int, types: Mapping[str, object] | None) -> None:
         known = "" if types is None else f" with the columns {', '.join(f'{n} ({t})' for n, t in types.items())}"
@@ -111,6 +157,11 @@ class StreamBeside(DbanonError):
 
     outcome = "refused"
     words = "composition = 'refuse', but a stream"
+    example = Example(
+        "CREATE MATERIALIZED ANONYMIZED VIEW safe_few WITH (composition = 'refuse') AS "
+        "SELECT * FROM kacpc('few', k = 5, qi = ['sex']);",
+        _GROWS,
+    )
 
     def __init__(self, name: str, streams: Iterable[str]) -> None:
         super().__init__(
@@ -124,6 +175,16 @@ class StreamRefusedError(DbanonError):
 
     outcome = "refused"
     words = "with composition = 'refuse', and a stream"
+    example = Example(
+        "CREATE STREAMING ANONYMIZED VIEW arrivals AS "
+        "SELECT * FROM fads('few', k = 5, delta = 50, order_by = 'patient_number');",
+        (
+            FEW,
+            "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'sex', 'quasi');",
+            "CREATE MATERIALIZED ANONYMIZED VIEW safe_few WITH (composition = 'refuse') AS "
+            "SELECT * FROM kacpc('few', k = 5, qi = ['sex']);",
+        ),
+    )
 
     def __init__(self, name: str, releases: Iterable[str]) -> None:
         super().__init__(
@@ -135,6 +196,8 @@ class StreamRefusedError(DbanonError):
 
 class UnknownStream(DbanonError):
     """No streaming view of that name."""
+
+    example = Example("REFRESH STREAMING ANONYMIZED VIEW vists;", _GROWS)
 
     def __init__(self, function: str, name: str, known: Iterable[str]) -> None:
         super().__init__(f"{function}: there is no streaming view {name}.{near(name, known)}")

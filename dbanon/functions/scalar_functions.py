@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from dbanon import errors
-from dbanon.functions.example import SAFE, Example
+from dbanon.errors.example import SAFE, Example
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, identifier
 from dbanon.sqltext.template import fill, later, message

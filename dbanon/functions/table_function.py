@@ -12,8 +12,8 @@ from functools import cache, cached_property, partial
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors.example import Example
 from dbanon.functions import arguments, parameters
-from dbanon.functions.example import Example
 from dbanon.functions.options import Options
 from dbanon.functions.parameter_types import Choice, Text
 from dbanon.functions.parameters import Parameter

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from dbanon import errors
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.parameter_types import Integers, Words
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call, TableFunction

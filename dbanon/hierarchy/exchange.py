@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dbanon import errors
+from dbanon.errors.example import Example
 from dbanon.files import reading
-from dbanon.functions.example import Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup, relation, storage
 from dbanon.sqltext import resources

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dbanon.cluster import find
 from dbanon.cluster.common_parameters import COMMON
 from dbanon.cluster.registry import Algorithm
+from dbanon.errors.example import Example
 from dbanon.functions import scalar_functions
-from dbanon.functions.example import Example
 from dbanon.functions.parameters import Parameter, shown
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import ENDINGS, TableFunction

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from dbanon import errors
-from dbanon.errors import DbanonError
 from dbanon.files import writing
 from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import TableFunction
-from dbanon.manual import bibliography, command_page, function_page, metric_page
+from dbanon.manual import bibliography, command_page, error_page, function_page, metric_page
 from dbanon.manual.command_page import Commands
-from dbanon.manual.function_page import SCALARS, block, prose, table
-from dbanon.manual.mistakes import Mistake, documented, mistakes
+from dbanon.manual.function_page import SCALARS, prose, table
 
 
 def pages(commands: Commands) -> dict[str, str]:
@@ -24,7 +22,7 @@ def pages(commands: Commands) -> dict[str, str]:
         "parameters.md": function_page.common(),
         "metrics.md": metric_page.page(),
         "commands.md": command_page.page(commands),
-        "errors.md": _errors(),
+        "errors.md": error_page.page(),
         **{f"functions/{name}.md": function_page.page(name) for name in function_page.names()},
     }
     linked = {
@@ -101,23 +99,3 @@ def _publishing(function: TableFunction) -> Iterator[str]:
 
 def _linked(name: str, text: str) -> str:
     return f"[{text}](functions/{name}.md)"
-
-
-def _errors() -> str:
-    parts = [
-        "# Errors",
-        "Each is an exception class of `dbanon.errors` and a `dbanon.DbanonError`. What a SQL function finds reaches "
-        "Python as an error of DuckDB with the same message. After an error nothing was released and nothing was "
-        "changed.",
-    ]
-    for name, kind in documented().items():
-        parts += _error(kind, mistakes().get(name))
-    return _page(*parts)
-
-
-def _error(kind: type[DbanonError], mistake: Mistake | None) -> Iterator[str]:
-    yield f"## {kind.__name__}"
-    yield prose((kind.__doc__ or "").strip())
-    if mistake is not None:
-        yield block(mistake.example) if mistake.example else mistake.when
-        yield f"```text\n{mistake.error}\n```"

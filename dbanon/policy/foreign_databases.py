@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbanon import errors
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source import foreign
 from dbanon.sqltext.quote import Sql, literal_rows

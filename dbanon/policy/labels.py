@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from dbanon import errors
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source import postgres, stored_policy
 from dbanon.sqltext.quote import Sql, literal_rows

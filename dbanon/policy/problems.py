@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from dbanon import errors
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup
 from dbanon.hierarchy.storage import Hierarchy

@@ -19,7 +19,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from dbanon import errors
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import storage
 from dbanon.policy import mending, person_spellings, proposal

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.hierarchy import lookup
 from dbanon.hierarchy.storage import Stored

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from dbanon.cluster import algorithms, find
 from dbanon.cluster.common_parameters import COMMON
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.parameter_types import Flag, Integer, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import ENDINGS, Call, TableFunction

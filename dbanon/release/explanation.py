@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from dbanon import errors
+from dbanon.errors.example import Example
 from dbanon.functions import registry
-from dbanon.functions.example import Example
 from dbanon.functions.parameter_types import Integer, Integers
 from dbanon.functions.parameters import Parameter, shown
 from dbanon.functions.table_function import Call, TableFunction

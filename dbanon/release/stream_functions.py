@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.table_function import ENDINGS, TableFunction
 from dbanon.release import stream_plan
 from dbanon.stream import Stream, streams

@@ -11,8 +11,8 @@ from typing import Any, overload
 import duckdb
 
 from dbanon import errors, session
+from dbanon.errors.example import SAFE, Example
 from dbanon.files import writing
-from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import Flag, Text
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call, TableFunction

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from dbanon import errors, session
-from dbanon.functions.example import SAFE, Example
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import demand, registry
 from dbanon.models.demand import Demand

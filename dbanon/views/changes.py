@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.example import SAFE, Example
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.release import plan, prepare
 from dbanon.release.publication import Publication

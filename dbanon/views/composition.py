@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dbanon import errors
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions import registry
-from dbanon.functions.example import SAFE, Example
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call, TableFunction

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbanon import errors
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions.answer import make_call
-from dbanon.functions.example import SAFE, Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare

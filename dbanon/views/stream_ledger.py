@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dbanon import errors
-from dbanon.functions.example import SAFE, Example
+from dbanon.errors.example import SAFE, Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, Cursor

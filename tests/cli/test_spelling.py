@@ -23,7 +23,7 @@ from dbanon.cli.spelling import spelled
 from dbanon.client import connection
 from dbanon.engine import udf
 from dbanon.functions.registry import table_functions
-from dbanon.manual.mistakes import mistakes
+from dbanon.manual.error_page import messages
 from dbanon.release import prepare
 from dbanon.shell.commands import COMMANDS
 from dbanon.sqltext import resources
@@ -113,7 +113,7 @@ def pointers(text: str) -> list[str]:
     return lost
 
 
-@pytest.mark.parametrize("name", mistakes())
+@pytest.mark.parametrize("name", messages())
 def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
     allowed = {
         "UnknownCommand": [".halp"],
@@ -122,7 +122,7 @@ def test_every_pointer_in_a_message_leads_somewhere(name: str) -> None:
         "UnknownConnection": [".ddb", ".db"],
         "NewerSchemaError": ["dbanon has version ", "dbanon knows versions up to "],
     }
-    text = str(mistakes()[name].error)
+    text = messages()[name]
     assert [p for p in pointers(text) if p not in allowed.get(name, [])] == []
 
 
@@ -213,4 +213,4 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_one_line() -> None:
 def test_no_error_class_speaks_of_one_front_end_only() -> None:
     for name in ("TargetExists", "ReleaseExists", "DeltaRefused", "KeepRefused"):
         assert hasattr(errors, name)
-        assert "--" not in str(mistakes()[name].error)
+        assert "--" not in messages()[name]

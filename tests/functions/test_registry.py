@@ -19,7 +19,7 @@ from dbanon.manual import function_page
 
 MODULE = '''"""How often a number is in a column."""
 
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import TableFunction

@@ -7,7 +7,6 @@ import doctest
 import importlib
 import posixpath
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,81 +14,23 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from support.examples import Demo, ran, words
 
 import dbanon
 from dbanon.cli import main
 from dbanon.cli.docs import described
-from dbanon.client import demo
 from dbanon.cluster import algorithms
-from dbanon.functions.example import Example
+from dbanon.errors.example import Example
 from dbanon.functions.parameters import shown
 from dbanon.functions.registry import table_functions
 from dbanon.functions.scalar_functions import FUNCTIONS
 from dbanon.manual import function_page, pages
-from dbanon.manual.mistakes import documented, mistakes
+from dbanon.manual.error_page import documented, messages
 from dbanon.release import measures
 from dbanon.shell.commands import COMMANDS
-from dbanon.sqltext.quote import identifier
 
-ROWS = 200
 SCALARS = [f.name for f in FUNCTIONS]
 EXAMPLES = {f.name: f.example for f in (*table_functions().values(), *FUNCTIONS)}
-
-
-class Demo:
-    """The demo database with fewer patients, made once; statements that ran are undone before others run."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(demo, "patients", lambda real=demo.patients: real(ROWS))
-            self.con = demo.build(path)
-        self.con.execute("ATTACH ':memory:' AS kept; CREATE TABLE kept.policy AS FROM dbanon.policy")
-        self.con.execute("CREATE TABLE kept.hierarchy AS FROM dbanon.hierarchy")
-        self.con.execute("SET threads = 1")
-        self.tables = self._tables()
-        self.before: tuple[str, ...] | None = ()
-
-    def ready(self, before: tuple[str, ...]) -> Any:
-        """The connection after some statements and no others."""
-        if self.before != before:
-            self._undo()
-            self.before = None
-            for statement in before:
-                self.con.execute(statement)
-            self.before = before
-        return self.con
-
-    def _tables(self) -> set[tuple[str, str, str]]:
-        return set(
-            self.con.execute(
-                "SELECT database_name, schema_name, table_name, 'TABLE' FROM duckdb_tables() UNION ALL "
-                "SELECT database_name, schema_name, view_name, 'VIEW' FROM duckdb_views() WHERE NOT internal"
-            ).fetchall()
-        )
-
-    def _undo(self) -> None:
-        with contextlib.suppress(Exception):
-            self.con.execute("ROLLBACK")
-        for name in ("elsewhere", "ward"):
-            self.con.execute(f"DETACH DATABASE IF EXISTS {name}")
-        for database, schema, name, kind in self._tables() - self.tables:
-            if schema != "dbanon" or name.startswith("waiting "):
-                place = f"{identifier(database)}.{identifier(schema)}.{identifier(name)}"
-                self.con.execute(f"DROP {kind} IF EXISTS {place}")
-        macros = (
-            "SELECT function_name FROM duckdb_functions() WHERE database_name = 'dbanon_demo' AND schema_name = 'main'"
-        )
-        for (name,) in self.con.execute(f"{macros} AND NOT internal AND function_type = 'macro'").fetchall():
-            self.con.execute(f"DROP MACRO {identifier(name)}")
-        self.con.execute("DROP SCHEMA IF EXISTS ward")
-        for name in ("policy", "hierarchy"):
-            self.con.execute(f"DELETE FROM dbanon.{name}; INSERT INTO dbanon.{name} BY NAME FROM kept.{name}")
-        for name in ("membership", "release", "stream", "related_release", "relation"):
-            if self.con.execute(
-                "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'dbanon' AND table_name = ?", [name]
-            ).fetchall():
-                self.con.execute(f"DELETE FROM dbanon.{name}")
 
 
 @pytest.fixture(scope="module")
@@ -99,23 +40,6 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         made = Demo(Path("dbanon_demo.duckdb"))
         yield made
         made.con.close()
-
-
-def ran(database: Demo, shown: Example) -> str:
-    """What an example gives or says."""
-    con = database.ready(shown.before)
-    if shown.language == "sh":
-        return CliRunner().invoke(main, shlex.split(shown.code.removeprefix("dbanon "))).output
-    try:
-        if shown.language == "python":
-            exec(
-                compile(shown.code, "example", "exec", dont_inherit=True),
-                {"con": con, "dbanon": dbanon, "__name__": "example"},
-            )
-            return ""
-        return str(con.execute(shown.code).fetchall())
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +52,6 @@ def made(linked: dict[str, str]) -> dict[str, str]:
     """The pages without the links to the bibliography."""
     link = r"\[([^\]]*)\]\((?:\.\./)?bibliography\.md#[^)]*\)"
     return {path: re.sub(link, r"\1", page) for path, page in linked.items()}
-
-
-def words(shown: object) -> str:
-    """Text on one line, so that it is found however it was wrapped."""
-    return " ".join(str(shown).split())
 
 
 # --- nothing is missing -----------------------------------------------------------------------------------------
@@ -203,15 +122,13 @@ def test_every_command_and_option_is_described(made: dict[str, str]) -> None:
 
 
 def test_every_error_is_described_and_has_an_example_or_a_reason_for_none(made: dict[str, str]) -> None:
-    assert documented().keys() == mistakes().keys()
     for name, kind in documented().items():
         section = made["errors.md"].split(f"\n## {name}\n")[1].split("\n## ")[0]
-        mistake = mistakes()[name]
         assert kind.__doc__
-        assert (mistake.example is None) == bool(mistake.when)
-        shown = mistake.example.code if mistake.example else mistake.when
+        assert kind.example is not None
+        shown = kind.example.code if isinstance(kind.example, Example) else kind.example.text
         assert shown in section
-        assert str(mistake.error) in section
+        assert messages()[name] in section
 
 
 def test_links_lead_somewhere(linked: dict[str, str]) -> None:
@@ -234,7 +151,7 @@ def test_the_example_of_a_function_runs(database: Demo, name: str) -> None:
     con.execute(EXAMPLES[name].code).fetchall()
 
 
-SHOWN = {name: m.example for name, m in mistakes().items() if m.example is not None}
+SHOWN = {name: kind.example for name, kind in documented().items() if isinstance(kind.example, Example)}
 
 
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning", "ignore::ResourceWarning")
@@ -242,7 +159,7 @@ SHOWN = {name: m.example for name, m in mistakes().items() if m.example is not N
 def test_the_example_of_an_error_gives_its_message(database: Demo, name: str) -> None:
     if "sqlalchemy" in SHOWN[name].code:
         pytest.importorskip("duckdb_sqlalchemy")
-    assert words(mistakes()[name].error) in words(ran(database, SHOWN[name]))
+    assert words(messages()[name]) in words(ran(database, SHOWN[name]))
 
 
 # --- the command -------------------------------------------------------------------------------------------------

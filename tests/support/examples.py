@@ -1,0 +1,152 @@
+"""Runs the examples of the manual. `python -m tests.support.examples NAME ...` records the messages of these errors.
+
+Without names it records the messages of all. Look at what changes in `dbanon/manual/error_messages.toml`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shlex
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import dbanon
+from dbanon.cli import main
+from dbanon.client import demo
+from dbanon.errors import DbanonError
+from dbanon.errors.example import Example
+from dbanon.manual import error_page
+from dbanon.manual.error_page import documented
+from dbanon.sqltext import template
+from dbanon.sqltext.quote import identifier
+
+ROWS = 200
+
+
+class Demo:
+    """The demo database with fewer patients, made once; statements that ran are undone before others run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(demo, "patients", lambda real=demo.patients: real(ROWS))
+            self.con = demo.build(path)
+        self.con.execute("ATTACH ':memory:' AS kept; CREATE TABLE kept.policy AS FROM dbanon.policy")
+        self.con.execute("CREATE TABLE kept.hierarchy AS FROM dbanon.hierarchy")
+        self.con.execute("SET threads = 1")
+        self.tables = self._tables()
+        self.before: tuple[str, ...] | None = ()
+
+    def ready(self, before: tuple[str, ...]) -> Any:
+        """The connection after some statements and no others."""
+        if self.before != before:
+            self._undo()
+            self.before = None
+            for statement in before:
+                self.con.execute(statement)
+            self.before = before
+        return self.con
+
+    def _tables(self) -> set[tuple[str, str, str]]:
+        return set(
+            self.con.execute(
+                "SELECT database_name, schema_name, table_name, 'TABLE' FROM duckdb_tables() UNION ALL "
+                "SELECT database_name, schema_name, view_name, 'VIEW' FROM duckdb_views() WHERE NOT internal"
+            ).fetchall()
+        )
+
+    def _undo(self) -> None:
+        with contextlib.suppress(Exception):
+            self.con.execute("ROLLBACK")
+        for name in ("elsewhere", "ward"):
+            self.con.execute(f"DETACH DATABASE IF EXISTS {name}")
+        for database, schema, name, kind in self._tables() - self.tables:
+            if schema != "dbanon" or name.startswith("waiting "):
+                place = f"{identifier(database)}.{identifier(schema)}.{identifier(name)}"
+                self.con.execute(f"DROP {kind} IF EXISTS {place}")
+        macros = (
+            "SELECT function_name FROM duckdb_functions() WHERE database_name = 'dbanon_demo' AND schema_name = 'main'"
+        )
+        for (name,) in self.con.execute(f"{macros} AND NOT internal AND function_type = 'macro'").fetchall():
+            self.con.execute(f"DROP MACRO {identifier(name)}")
+        self.con.execute("DROP SCHEMA IF EXISTS ward")
+        for name in ("policy", "hierarchy"):
+            self.con.execute(f"DELETE FROM dbanon.{name}; INSERT INTO dbanon.{name} BY NAME FROM kept.{name}")
+        for name in ("membership", "release", "stream", "related_release", "relation"):
+            if self.con.execute(
+                "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'dbanon' AND table_name = ?", [name]
+            ).fetchall():
+                self.con.execute(f"DELETE FROM dbanon.{name}")
+
+
+def ran(database: Demo, shown: Example) -> str:
+    """What an example gives or says."""
+    con = database.ready(shown.before)
+    if shown.language == "sh":
+        return CliRunner().invoke(main, shlex.split(shown.code.removeprefix("dbanon "))).output
+    try:
+        if shown.language == "python":
+            exec(
+                compile(shown.code, "example", "exec", dont_inherit=True),
+                {"con": con, "dbanon": dbanon, "__name__": "example"},
+            )
+            return ""
+        return "\n".join(str(cell) for row in con.execute(shown.code).fetchall() for cell in row)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def words(shown: object) -> str:
+    """Text on one line, so that it is found however it was wrapped."""
+    return " ".join(str(shown).split())
+
+
+@contextlib.contextmanager
+def noted() -> Iterator[dict[str, list[str]]]:
+    """The texts of the errors that are built meanwhile, by the names of their classes, the latest first."""
+    texts: dict[str, list[str]] = {}
+    real = DbanonError.__init__
+
+    def note(self: DbanonError, *arguments: object) -> None:
+        real(self, *arguments)
+        texts.setdefault(type(self).__name__, []).insert(0, str(self))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DbanonError, "__init__", note)
+        yield texts
+
+
+def message(output: str, texts: list[str]) -> str:
+    """The message in the output of an example that is one of these texts, with what the query filled in."""
+    for text in texts:
+        parts = template._LATER.split(text)[::2]
+        if found := re.search(".*?".join(re.escape(re.sub(r"\s+", " ", part)) for part in parts), output):
+            return found[0]
+    raise ValueError(f"the example does not raise its error: {output}")
+
+
+def record(names: list[str]) -> None:
+    """Write the messages of errors to the file that the page is made from; those of `names`, or of all."""
+    shown = {name: kind.example for name, kind in documented().items() if isinstance(kind.example, Example)}
+    recorded = tomllib.loads(error_page.MESSAGES.read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), noted() as texts:
+        database = Demo(Path("dbanon_demo.duckdb"))
+        for name in sorted(names or shown, key=lambda name: shown[name].before):
+            output = words(ran(database, shown[name]))
+            recorded[name] = message(output, texts.get(name, []))
+        database.con.close()
+    lines = (f"{name} = {json.dumps(recorded[name], ensure_ascii=False)}\n" for name in shown)
+    error_page.MESSAGES.write_text("".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    record(sys.argv[1:])
