@@ -32,6 +32,34 @@ class Cells:
 
 
 @dataclass(frozen=True)
+class GridRule(Cells):
+    """The grid that published ends lie on: its cells, neither unit nor step where there is none.
+
+    `checked` are the grids that ends must lie on: this one and the declared one. `declared` is the declared one.
+    """
+
+    checked: tuple[Cells, ...] = ()
+    declared: Cells | None = None
+
+
+@dataclass(frozen=True)
+class EndRule:
+    """The ends of published intervals: their type, and its least and greatest value.
+
+    `low` and `high` are the published columns of typed intervals. `is_day`: ends are days; `whole_days`: of values that
+    are not.
+    """
+
+    type: Sql
+    low: Sql | None
+    high: Sql | None
+    least: Sql | None
+    greatest: Sql | None
+    is_day: bool
+    whole_days: bool
+
+
+@dataclass(frozen=True)
 class CategoryRule:
     """What the gate holds a column with a hierarchy against, or one of texts; `own` is how it reads it."""
 
@@ -57,32 +85,21 @@ class CategoryRule:
 
 @dataclass(frozen=True)
 class NumberRule:
-    """What the gate holds a number, a date or a time against.
+    """What the gate checks a number, a date or a time against.
 
-    `own` is how it reads it, `compared` the type in which, `ends` that of published ends, which typed intervals have in
-    `low` and `high`; `least` and `greatest` are the ends of that type. `unit` and `step` are the grid that holds,
-    `grids` this one and the declared one, `held` the declared one; `own_ends` those of top and bottom that the call
-    gives. `fine` is how far a floating number may be off; where `is_exact`, losses and square errors are those of the
+    `own` is how the gate reads it, `compared` the type in which. `own_ends` are those of top and bottom that the call
+    gives. `fine` is how far a floating number may be off. Where it is exact, losses and square errors are those of the
     metrics.
     """
 
     i: int
     plain: str
     own: Sql
-    low: Sql | None
-    high: Sql | None
-    least: Sql | None
-    greatest: Sql | None
-    ends: Sql
     compared: Sql
-    whole_days: bool
-    is_day: bool
+    ends: EndRule
+    grid: GridRule
     top: Sql | None
     bottom: Sql | None
-    unit: str | None
-    step: Sql | None
-    grids: tuple[Cells, ...]
-    held: Cells | None
     own_ends: tuple[str, ...]
     is_whole: bool
     is_float: bool
@@ -315,20 +332,24 @@ def _number(request: GateRequest, i: int, name: str, pairs: Mapping[str, Sequenc
         i,
         name,
         own=_read_number(column(request, name), type_, grid),
-        low=low,
-        high=high,
-        least=least,
-        greatest=greatest,
-        ends=Sql(ends),
         compared=Sql(compared),
-        whole_days=ends == "DATE" and type_ != "DATE",
-        is_day=ends == "DATE",
+        ends=EndRule(
+            type=Sql(ends),
+            low=low,
+            high=high,
+            least=least,
+            greatest=greatest,
+            is_day=ends == "DATE",
+            whole_days=ends == "DATE" and type_ != "DATE",
+        ),
+        grid=GridRule(
+            own.unit,
+            own.step,
+            checked=tuple(cells(of) for of in sorted({of for of in (grid, held) if of is not None})),
+            declared=None if held is None else cells(held),
+        ),
         top=coded("top", "least"),
         bottom=coded("bottom", "greatest"),
-        unit=own.unit,
-        step=own.step,
-        grids=tuple(cells(of) for of in sorted({of for of in (grid, held) if of is not None})),
-        held=None if held is None else cells(held),
         own_ends=tuple(
             e for e in ("top", "bottom") if _asked(request, name, e) not in (None, _declared(request, name, e))
         ),

@@ -14,14 +14,39 @@ from dbanon.sqltext.quote import Sql, text
 
 
 @dataclass(frozen=True)
+class Grid:
+    """What the ends of intervals snap to.
+
+    `step` is a number or a calendar unit, None where there is no grid. The step of floating numbers is also given as
+    `units` / `parts`. `months` is the length of a calendar grid, and `unit` what its texts name: a month, a quarter or
+    a year (None: days).
+    """
+
+    step: Sql | None
+    units: Sql
+    parts: Sql
+    months: int | None
+    unit: str | None
+    is_week: bool
+
+
+@dataclass(frozen=True)
+class IntervalEnds:
+    """The type of published interval ends, its least and greatest value, and whether they are days."""
+
+    type: Sql
+    least: Sql
+    greatest: Sql
+    is_day: bool
+
+
+@dataclass(frozen=True)
 class NumberColumn(HashedColumn):
     """A quasi-identifier of numbers, dates or times, which is published as intervals.
 
     `value` reads it and `type` is what it is compared in; `scale` and `wide` are the step and the widest type of
-    decimals. A `grid` of floating numbers is `units` / `parts`. Interval ends have the type `end_type` and lie between
-    its two limits; `months` is the length of a calendar grid, and `unit` what its texts name: a month, a quarter or a
-    year (None: days). `magnitude` is the value that the algorithm computes with, and `drawn` says that values are
-    published, not intervals.
+    decimals. `magnitude` is the value that the algorithm computes with, and `drawn` says that values are published, not
+    intervals.
     """
 
     i: int
@@ -35,16 +60,8 @@ class NumberColumn(HashedColumn):
     is_finite: Sql
     top: Sql | None
     bottom: Sql | None
-    grid: Sql | None
-    units: Sql
-    parts: Sql
-    months: int | None
-    unit: str | None
-    is_week: bool
-    end_type: Sql
-    low_limit: Sql
-    high_limit: Sql
-    end_is_day: bool
+    grid: Grid
+    ends: IntervalEnds
     magnitude: Sql
     drawn: bool
 
@@ -67,7 +84,7 @@ class NumberColumn(HashedColumn):
     @property
     def is_snapped(self) -> bool:
         """Whether ends are multiples of a number: then losses go by them, not by the values."""
-        return self.grid is not None and self.family.is_plain
+        return self.grid.step is not None and self.family.is_plain
 
 
 _EXACT_POWER = 15
@@ -84,17 +101,17 @@ def number_column(
     codes for missing values, `say` what is said about it."""
     settings, type_ = attribute.quasi.settings, value_type(attribute)
     calendar = family.is_calendar
-    grid = _grid(attribute, calendar)
-    fraction = _fraction(attribute)
+    step = _step(attribute, calendar)
+    units, parts = _fraction(attribute)
+    least, greatest = _limits(attribute)
 
     def coded(given: str | None) -> Sql | None:
         """top or bottom; on a calendar grid they are whole days."""
         if given is None:
             return None
         end = Sql(f"CAST({text(given)} AS {type_})")
-        return Sql(f"CAST({end} AS DATE)") if calendar and grid else end
+        return Sql(f"CAST({end} AS DATE)") if calendar and step else end
 
-    low_limit, high_limit = _limits(attribute)
     return NumberColumn(
         i,
         attribute.quasi.column,
@@ -107,16 +124,15 @@ def number_column(
         is_finite=Sql(f" AND isfinite(q{i})") if family.has_infinity else Sql(""),
         top=coded(settings.top),
         bottom=coded(settings.bottom),
-        grid=grid,
-        units=fraction[0],
-        parts=fraction[1],
-        months=_MONTHS.get(attribute.grid or "") if calendar else None,
-        unit=_UNITS.get(attribute.grid or "") if calendar else None,
-        is_week=attribute.grid == "week",
-        end_type=_end_type(attribute),
-        low_limit=low_limit,
-        high_limit=high_limit,
-        end_is_day=calendar and grid is not None,
+        grid=Grid(
+            step,
+            units,
+            parts,
+            months=_MONTHS.get(attribute.grid or "") if calendar else None,
+            unit=_UNITS.get(attribute.grid or "") if calendar else None,
+            is_week=attribute.grid == "week",
+        ),
+        ends=IntervalEnds(_end_type(attribute), least, greatest, is_day=calendar and step is not None),
         magnitude=Sql("value::DOUBLE") if family.is_plain else Sql("position"),
         drawn=drawn,
     )
@@ -137,7 +153,7 @@ def _number_value(attribute: Attribute, read: Sql) -> Sql:
     return Sql(f"CASE WHEN isfinite({value}) THEN make_timestamp({whole}) ELSE ({value})::TIMESTAMP END")
 
 
-def _grid(attribute: Attribute, calendar: bool) -> Sql | None:
+def _step(attribute: Attribute, calendar: bool) -> Sql | None:
     """The grid that interval ends snap to: a calendar unit, or a number, exact where its type is."""
     if attribute.grid is None:
         return None

@@ -9,7 +9,7 @@
 {% if q.is_number %}
 -- A row a value of the number: its rank, and the key that interval ends compare with.
 , {{ 'order'|of(q) }} AS MATERIALIZED (
-    SELECT value, value::{{ q.end_type }} AS key, row_number() OVER (ORDER BY value ASC) AS place
+    SELECT value, value::{{ q.ends.type }} AS key, row_number() OVER (ORDER BY value ASC) AS place
     FROM (SELECT DISTINCT q{{ q.i }} AS value FROM kept WHERE q{{ q.i }} IS NOT NULL)
 )
 -- A row a class: the ranks of the first and the last value that its interval covers. One without an interval covers

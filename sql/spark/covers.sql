@@ -17,7 +17,7 @@ visible AS MATERIALIZED (
     SELECT
         rowid AS class_id
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.low }} AS low{{ r.i }}, {{ r.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
         {% endfor %}
     FROM {{ shown }}
 ),

@@ -9,31 +9,31 @@
 {%- endmacro %}
 {#- A value as its end is published: not beyond top and bottom. -#}
 {% macro limited(r, value) -%}
-    {%- set day -%} {{ value }}{% if r.whole_days %}::DATE{% endif %} {%- endset -%}
+    {%- set day -%} {{ value }}{% if r.ends.whole_days %}::DATE{% endif %} {%- endset -%}
     {%- set low -%} {% if r.bottom %}greatest({{ day }}, {{ r.bottom }}){% else %}{{ day }}{% endif %} {%- endset -%}
     {%- if r.top %}least({{ low }}, {{ r.top }}){% else %}{{ low }}{% endif -%}
 {%- endmacro %}
 {#- Whether a lower end lies below the cell of a value. -#}
 {% macro is_below(r, low, value) -%}
-    {%- if r.unit and r.unit != 'day' -%} TRY({{ low }} + {{ length(r) }}) <= {{ value }}
-    {%- elif r.step and r.is_float -%} {{ low }}::DOUBLE + {{ r.step }} * (1 + 1e-9) + {{ r.fine }} * abs({{ low }}::DOUBLE) < {{ value }}::DOUBLE
-    {%- elif r.step -%} TRY({{ low }} + {{ r.step }}) <= {{ value }}
+    {%- if r.grid.unit and r.grid.unit != 'day' -%} TRY({{ low }} + {{ length(r) }}) <= {{ value }}
+    {%- elif r.grid.step and r.is_float -%} {{ low }}::DOUBLE + {{ r.grid.step }} * (1 + 1e-9) + {{ r.fine }} * abs({{ low }}::DOUBLE) < {{ value }}::DOUBLE
+    {%- elif r.grid.step -%} TRY({{ low }} + {{ r.grid.step }}) <= {{ value }}
     {%- else -%} {{ low }} < {{ value }} {%- endif -%}
 {%- endmacro %}
 {#- Whether an upper end lies above the cell of a value. That of a decimal number begins the next cell. -#}
 {% macro is_above(r, high, value) -%}
-    {%- if r.unit and r.unit != 'day' -%} TRY({{ high }} + 1 - {{ length(r) }}) > {{ value }}
-    {%- elif r.step and r.is_float -%} {{ high }}::DOUBLE - {{ r.step }} * (1 + 1e-9) - {{ r.fine }} * abs({{ high }}::DOUBLE) > {{ value }}::DOUBLE
-    {%- elif r.step and r.is_whole -%} TRY({{ high }} - {{ r.step }}) >= {{ value }}
-    {%- elif r.step -%} TRY({{ high }} - {{ r.step }}) > {{ value }}
+    {%- if r.grid.unit and r.grid.unit != 'day' -%} TRY({{ high }} + 1 - {{ length(r) }}) > {{ value }}
+    {%- elif r.grid.step and r.is_float -%} {{ high }}::DOUBLE - {{ r.grid.step }} * (1 + 1e-9) - {{ r.fine }} * abs({{ high }}::DOUBLE) > {{ value }}::DOUBLE
+    {%- elif r.grid.step and r.is_whole -%} TRY({{ high }} - {{ r.grid.step }}) >= {{ value }}
+    {%- elif r.grid.step -%} TRY({{ high }} - {{ r.grid.step }}) > {{ value }}
     {%- else -%} {{ high }} > {{ value }} {%- endif -%}
 {%- endmacro %}
 {#- How long a cell of the calendar is. -#}
 {% macro length(r) -%}
-    {%- if r.unit == 'week' -%} to_days(7)
-    {%- elif r.unit == 'month' -%} to_months(1)
-    {%- elif r.unit == 'quarter' -%} to_months(3)
-    {%- elif r.unit == 'year' -%} to_months(12)
-    {%- elif r.unit == 'decade' -%} to_months(120)
+    {%- if r.grid.unit == 'week' -%} to_days(7)
+    {%- elif r.grid.unit == 'month' -%} to_months(1)
+    {%- elif r.grid.unit == 'quarter' -%} to_months(3)
+    {%- elif r.grid.unit == 'year' -%} to_months(12)
+    {%- elif r.grid.unit == 'decade' -%} to_months(120)
     {%- else -%} to_months(1200) {%- endif -%}
 {%- endmacro %}

@@ -39,7 +39,7 @@ parts AS MATERIALIZED (
 -- A row a class that was published before, as readers have it.
 known AS MATERIALIZED (
     {% if grown.classes %}
-    SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.low }} AS low{{ r.i }}, {{ r.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}{% endfor +%}
+    SELECT {{ class_id }} AS class_id{% for r in rules %}{% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}{% endfor +%}
     FROM {{ grown.classes }}
     {% else %}
     SELECT 0::BIGINT AS class_id{% for q in quasi %}{% if q.is_number and typed %}, low{{ q.i }}, high{{ q.i }}{% else %}, p{{ q.i }}{% endif %}{% endfor %} FROM values_of WHERE false

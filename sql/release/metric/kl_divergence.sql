@@ -13,7 +13,7 @@
 {%- from 'release/part/number.sql' import width with context -%}
 {% set numbers = quasi|selectattr('is_number')|list %}
 {% set categories = quasi|rejectattr('is_number')|list %}
-{% macro end_of(q, value) %}{{ value }}{% if q.end_is_day %}::DATE{% endif %}{% endmacro %}
+{% macro end_of(q, value) %}{{ value }}{% if q.ends.is_day %}::DATE{% endif %}{% endmacro %}
 {% macro empty(q) %}(SELECT count(*) > count(q{{ q.i }}) FROM original){% endmacro %}
 -- A row a combination of original values: how many records have it.
 WITH tuple AS MATERIALIZED (

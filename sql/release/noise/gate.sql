@@ -52,13 +52,13 @@ gate AS MATERIALIZED (
                 t.class_id, sum(t.size) FILTER (WHERE t.value IS NULL) AS nulls,
                 count(*) FILTER (WHERE t.value IS NOT NULL AND NOT (true
                     {% if r.top %}AND t.value <= {{ r.top }}{% endif %} {% if r.bottom %}AND t.value >= {{ r.bottom }}{% endif %}
-                    {% if not by_column %}AND t.value <= e.high{% if not (r.unit or r.step) %} AND t.value >= e.low{% endif %}{% endif %}
-                    {% if r.unit or r.step %}
-                    AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.least %}t.value = {{ r.least }} OR {% endif %}{{ at_edge(r, r, sql('t.value'), true) }})
+                    {% if not by_column %}AND t.value <= e.high{% if not (r.grid.unit or r.grid.step) %} AND t.value >= e.low{% endif %}{% endif %}
+                    {% if r.grid.unit or r.grid.step %}
+                    AND ({% if r.top %}t.value = {{ r.top }} OR {% endif %}{% if r.bottom %}t.value = {{ r.bottom }} OR {% endif %}{% if r.ends.least %}t.value = {{ r.ends.least }} OR {% endif %}{{ at_edge(r, r.grid, sql('t.value'), true) }})
                     {% endif %}
                 )) AS beyond
             FROM {{ 'published values'|of(q) }} AS t
-            CROSS JOIN (SELECT min(q{{ q.i }}){% if q.end_is_day %}::DATE{% endif %} AS low, max(q{{ q.i }}){% if q.end_is_day %}::DATE{% endif %} AS high FROM source) AS e
+            CROSS JOIN (SELECT min(q{{ q.i }}){% if q.ends.is_day %}::DATE{% endif %} AS low, max(q{{ q.i }}){% if q.ends.is_day %}::DATE{% endif %} AS high FROM source) AS e
             GROUP BY t.class_id
         ) AS t
         FULL JOIN (

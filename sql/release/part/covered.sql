@@ -6,15 +6,15 @@ true
         AND CASE
             WHEN c.low{{ q.i }} IS NULL AND c.high{{ q.i }} IS NULL THEN true
             WHEN r.q{{ q.i }} IS NULL THEN {% if maybe %}true{% else %}false{% endif %}
-            ELSE (r.q{{ q.i }}{% if q.whole_days %}::DATE{% endif %} >= c.low{{ q.i }}{% if q.bottom %} OR c.low{{ q.i }} <= {{ q.bottom }}{% endif %})
-                AND (r.q{{ q.i }}{% if q.whole_days %}::DATE{% endif %} <= c.high{{ q.i }}{% if q.top %} OR c.high{{ q.i }} >= {{ q.top }}{% endif %})
+            ELSE (r.q{{ q.i }}{% if q.ends.whole_days %}::DATE{% endif %} >= c.low{{ q.i }}{% if q.bottom %} OR c.low{{ q.i }} <= {{ q.bottom }}{% endif %})
+                AND (r.q{{ q.i }}{% if q.ends.whole_days %}::DATE{% endif %} <= c.high{{ q.i }}{% if q.top %} OR c.high{{ q.i }} >= {{ q.top }}{% endif %})
             END
         {% elif q.is_number %}
         AND CASE
             WHEN c.p{{ q.i }} IS NULL{% if maybe %} OR r.q{{ q.i }} IS NULL{% endif %} THEN r.q{{ q.i }} IS NULL
             WHEN c.p{{ q.i }} = '*' THEN true
-            ELSE (r.q{{ q.i }}{% if q.whole_days %}::DATE{% endif %} >= t{{ q.i }}.low OR t{{ q.i }}.unbounded_low)
-                AND (r.q{{ q.i }}{% if q.whole_days %}::DATE{% endif %} <= t{{ q.i }}.high OR t{{ q.i }}.unbounded_high)
+            ELSE (r.q{{ q.i }}{% if q.ends.whole_days %}::DATE{% endif %} >= t{{ q.i }}.low OR t{{ q.i }}.unbounded_low)
+                AND (r.q{{ q.i }}{% if q.ends.whole_days %}::DATE{% endif %} <= t{{ q.i }}.high OR t{{ q.i }}.unbounded_high)
             END
         {% else %}
         AND CASE

@@ -75,7 +75,7 @@ struct_pack(
 {% macro code_ends(q) -%}
 SELECT
                 code,
-                {{ width(q, sql('value::DATE') if q.end_is_day else sql('value'), sql('least_low')) }} AS place,
+                {{ width(q, sql('value::DATE') if q.ends.is_day else sql('value'), sql('least_low')) }} AS place,
                 dense_rank() OVER (ORDER BY low ASC)::INTEGER - 1 AS low,
                 dense_rank() OVER (ORDER BY high ASC)::INTEGER - 1 AS high,
                 {{ width(q, sql('low'), sql('least_low')) }} AS below,
@@ -88,11 +88,11 @@ SELECT
 {#- One row per code: how far the value is above the one before it, as a position (step) and as a place (place_step), and
     how far the published ends are from the value. Sums of these are exact where all positions are far from the least. -#}
 {% macro code_gaps(q) -%}
-{%- set place = sql('value::DATE') if q.end_is_day else sql('value') -%}
+{%- set place = sql('value::DATE') if q.ends.is_day else sql('value') -%}
 SELECT
                 code,
                 coalesce({{ gap(q, sql('value'), sql('value_before')) }}, 0) AS step,
-                coalesce({{ width(q, place, sql('value_before::DATE') if q.end_is_day else sql('value_before')) }}, 0) AS place_step,
+                coalesce({{ width(q, place, sql('value_before::DATE') if q.ends.is_day else sql('value_before')) }}, 0) AS place_step,
                 {{ width(q, place, low_end(q, sql('value'))) }} AS below_gap,
                 {{ width(q, high_end(q, sql('value')), place) }} AS above_gap
             FROM (SELECT code, value, lag(value) OVER (ORDER BY code ASC) AS value_before FROM {{ 'domain'|of(q) }})

@@ -15,7 +15,7 @@ visible AS MATERIALIZED (
     SELECT
         {{ class_id }} AS class_id, sum(len({{ copies }})) AS size
         {% for r in rules %}
-        {% if r.is_number and typed %}, {{ r.low }} AS low{{ r.i }}, {{ r.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
+        {% if r.is_number and typed %}, {{ r.ends.low }} AS low{{ r.i }}, {{ r.ends.high }} AS high{{ r.i }}{% else %}, {{ r.text }} AS p{{ r.i }}{% endif %}
         {% endfor %}
     FROM leaving
     GROUP BY ALL

@@ -6,12 +6,12 @@
     (true
     {%- if r.bottom %} AND {{ end }} > {{ r.bottom }}{% endif %}
     {%- if r.top %} AND {{ end }} < {{ r.top }}{% endif %}
-    {%- for grid in r.grids %} AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.least, r.greatest) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
+    {%- for grid in r.grid.checked %} AND ({{ at_edge(r, grid, end, is_low) }}{% for limit in (r.ends.least, r.ends.greatest) if limit %} OR {{ end }} = {{ limit }}{% endfor %}){% endfor -%}
     )
 {%- endmacro %}
 {#- Whether the top and bottom of the call cut no cell of the declared grid. -#}
 {% macro keeps_cells(r) -%}
-    {%- if r.held %}{% for end in r.own_ends %} AND ({{ at_edge(r, r.held, r[end], end == 'top') }}){% endfor %}{% endif -%}
+    {%- if r.grid.declared %}{% for end in r.own_ends %} AND ({{ at_edge(r, r.grid.declared, r[end], end == 'top') }}){% endfor %}{% endif -%}
 {%- endmacro %}
 {#- Whether a cell of a grid begins, or ends, with a value. -#}
 {% macro at_edge(r, grid, end, is_low) -%}

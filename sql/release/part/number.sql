@@ -10,7 +10,7 @@
 
 {#- The same for two published ends. -#}
 {% macro width(q, high, low) -%}
-    {%- if q.end_is_day -%} ({{ high }} - {{ low }})::DOUBLE {%- else -%} {{ gap(q, high, low) }} {%- endif -%}
+    {%- if q.ends.is_day -%} ({{ high }} - {{ low }})::DOUBLE {%- else -%} {{ gap(q, high, low) }} {%- endif -%}
 {%- endmacro %}
 
 {#- The value that lies a distance (see gap) from the least value of the column; one that its type does not have is the
@@ -34,57 +34,57 @@
     A value that is coded stays there, wherever the grid has its multiples: [<=10, 19] would be read as up to 19. -#}
 {% macro low_end(q, value) -%}
     {%- set low -%} {%- if q.bottom -%} greatest({{ snapped_low(q, value) }}, {{ q.bottom }}) {%- else -%} {{ snapped_low(q, value) }} {%- endif -%} {%- endset -%}
-    {%- if q.top and q.grid -%} CASE WHEN {{ value }}{% if q.end_is_day %}::DATE{% endif %} >= {{ q.top }} THEN {{ q.top }} ELSE {{ low }} END {%- else -%} {{ low }} {%- endif -%}
+    {%- if q.top and q.grid.step -%} CASE WHEN {{ value }}{% if q.ends.is_day %}::DATE{% endif %} >= {{ q.top }} THEN {{ q.top }} ELSE {{ low }} END {%- else -%} {{ low }} {%- endif -%}
 {%- endmacro %}
 
 {% macro high_end(q, value) -%}
     {%- set high -%} {%- if q.top -%} least({{ snapped_high(q, value) }}, {{ q.top }}) {%- else -%} {{ snapped_high(q, value) }} {%- endif -%} {%- endset -%}
-    {%- if q.bottom and q.grid -%} CASE WHEN {{ value }}{% if q.end_is_day %}::DATE{% endif %} <= {{ q.bottom }} THEN {{ q.bottom }} ELSE {{ high }} END {%- else -%} {{ high }} {%- endif -%}
+    {%- if q.bottom and q.grid.step -%} CASE WHEN {{ value }}{% if q.ends.is_day %}::DATE{% endif %} <= {{ q.bottom }} THEN {{ q.bottom }} ELSE {{ high }} END {%- else -%} {{ high }} {%- endif -%}
 {%- endmacro %}
 
 {#- An end that lies beyond its type is the limit of the type. -#}
 {% macro snapped_low(q, value) -%}
-    {%- if q.grid -%}
+    {%- if q.grid.step -%}
     {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }} {%- endif -%} {%- endset -%}
-    {{ q.family.low_end|filled(value=value, end_type=q.end_type, grid=q.grid, units=q.units, parts=q.parts, least=q.low_limit, greatest=q.high_limit, rest=rest(q, value), first_day=day) }}
+    {{ q.family.low_end|filled(value=value, end_type=q.ends.type, grid=q.grid.step, units=q.grid.units, parts=q.grid.parts, least=q.ends.least, greatest=q.ends.greatest, rest=rest(q, value), first_day=day) }}
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
 
 {% macro snapped_high(q, value) -%}
-    {%- if q.grid -%}
+    {%- if q.grid.step -%}
     {%- set day -%} {%- if q.family.is_calendar -%} {{ last_day(q, value) }} {%- endif -%} {%- endset -%}
-    {{ q.family.high_end|filled(value=value, end_type=q.end_type, grid=q.grid, units=q.units, parts=q.parts, least=q.low_limit, greatest=q.high_limit, rest=rest(q, value), last_day=day) }}
+    {{ q.family.high_end|filled(value=value, end_type=q.ends.type, grid=q.grid.step, units=q.grid.units, parts=q.grid.parts, least=q.ends.least, greatest=q.ends.greatest, rest=rest(q, value), last_day=day) }}
     {%- else -%} {{ value }} {%- endif -%}
 {%- endmacro %}
 
 {#- How far an exact number is above the greatest multiple of the grid that is not above it. -#}
 {% macro rest(q, value) -%}
-    {%- set over -%} (({{ value }})::{{ q.end_type }} % {{ q.grid }}) {%- endset -%}
-    {%- if q.type.startswith('U') -%} {{ over }} {%- else -%} CASE WHEN {{ over }} < 0 THEN {{ over }} + {{ q.grid }} ELSE {{ over }} END {%- endif -%}
+    {%- set over -%} (({{ value }})::{{ q.ends.type }} % {{ q.grid.step }}) {%- endset -%}
+    {%- if q.type.startswith('U') -%} {{ over }} {%- else -%} CASE WHEN {{ over }} < 0 THEN {{ over }} + {{ q.grid.step }} ELSE {{ over }} END {%- endif -%}
 {%- endmacro %}
 
 {#- First and last day of the week, or of the months, that a day is in. Months are counted from a year so early that
     none has a negative number. -#}
 {% macro day(value) -%} ({{ value }})::DATE {%- endmacro %}
 {% macro first_day(q, value) -%}
-    {%- if q.months -%} {{ month_start(block(q, value)) }}
-    {%- elif q.is_week -%} {{ day(value) }} - {{ weekday(value) }}
+    {%- if q.grid.months -%} {{ month_start(block(q, value)) }}
+    {%- elif q.grid.is_week -%} {{ day(value) }} - {{ weekday(value) }}
     {%- else -%} {{ day(value) }} {%- endif -%}
 {%- endmacro %}
 {% macro last_day(q, value) -%}
-    {%- if q.months -%} {{ month_start(sql('(', block(q, value), ' + ', q.months, ')')) }} - 1
-    {%- elif q.is_week -%} {{ day(value) }} + (6 - {{ weekday(value) }})
+    {%- if q.grid.months -%} {{ month_start(sql('(', block(q, value), ' + ', q.grid.months, ')')) }} - 1
+    {%- elif q.grid.is_week -%} {{ day(value) }} + (6 - {{ weekday(value) }})
     {%- else -%} {{ day(value) }} {%- endif -%}
 {%- endmacro %}
 {% macro weekday(value) -%} ((({{ day(value) }} - DATE '1970-01-01') + 7000000003) % 7)::INTEGER {%- endmacro %}
 {% macro month_of(value) -%} (year({{ day(value) }}) * 12 + month({{ day(value) }}) + 95999999) {%- endmacro %}
-{% macro block(q, value) -%} ({{ month_of(value) }} - {{ month_of(value) }} % {{ q.months }}) {%- endmacro %}
+{% macro block(q, value) -%} ({{ month_of(value) }} - {{ month_of(value) }} % {{ q.grid.months }}) {%- endmacro %}
 {% macro month_start(month) -%} make_date({{ month }} // 12 - 8000000, {{ month }} % 12 + 1, 1) {%- endmacro %}
 
 {#- The published text of an interval: `25`, `[25, 29]`, `[85, >=90]`, `<=18`. Of whole months, quarters or years it says
     these: `2020-03`, `[1926, 1934]`, `[1985, >=1990]`. -#}
 {% macro interval_text(q, low, high) -%}
-    {%- if q.unit -%}
+    {%- if q.grid.unit -%}
     CASE WHEN {{ is_whole(q, low, high) }} THEN {{ ends_text(q, low, high, true) }} ELSE {{ ends_text(q, low, high, false) }} END
     {%- else -%} {{ ends_text(q, low, high, false) }} {%- endif -%}
 {%- endmacro %}
@@ -107,8 +107,8 @@
 {#- The text of an end: of a day, or of the unit that it is in. -#}
 {% macro said(q, end, in_units) -%}
     {%- if not in_units -%} {{ end }}::VARCHAR
-    {%- elif q.unit == 'year' -%} left({{ end }}::VARCHAR, 4)
-    {%- elif q.unit == 'quarter' -%} left({{ end }}::VARCHAR, 5) || 'Q' || quarter({{ end }})::VARCHAR
+    {%- elif q.grid.unit == 'year' -%} left({{ end }}::VARCHAR, 4)
+    {%- elif q.grid.unit == 'quarter' -%} left({{ end }}::VARCHAR, 5) || 'Q' || quarter({{ end }})::VARCHAR
     {%- else -%} left({{ end }}::VARCHAR, 7) {%- endif -%}
 {%- endmacro %}
 {#- Whether both ends are those of units, in years of four digits. Of a coded end that is what lies beyond it, and at it
@@ -119,7 +119,7 @@
     ({{ low }} >= DATE '0001-01-01' AND {{ high }} <= DATE '9999-12-31' AND {{ begins_unit(q, from_day) }} AND {{ begins_unit(q, to_day) }})
 {%- endmacro %}
 {% macro begins_unit(q, day) -%}
-    day({{ day }}) = 1{% if q.unit == 'year' %} AND month({{ day }}) = 1{% elif q.unit == 'quarter' %} AND month({{ day }}) % 3 = 1{% endif %}
+    day({{ day }}) = 1{% if q.grid.unit == 'year' %} AND month({{ day }}) = 1{% elif q.grid.unit == 'quarter' %} AND month({{ day }}) % 3 = 1{% endif %}
 {%- endmacro %}
 
 {#- Whether a cluster is published with its values: none of them is NULL, or NULL may stand among them. -#}

@@ -11,7 +11,7 @@ own_loss AS MATERIALIZED (
             {% if r.is_number %}
             WHEN {% if typed %}v.low{{ r.i }} IS NULL{% else %}v.p{{ r.i }} = '*'{% endif %} THEN 1.0
             {% if not typed %}WHEN v.p{{ r.i }} IS NULL THEN 0.0{% endif %}
-            ELSE coalesce({{ apart(r.ends, ends(r, 'high'), ends(r, 'low')) }} / nullif({{ apart(r.ends, sql('max(', ends(r, 'high'), ') OVER ()'), sql('min(', ends(r, 'low'), ') OVER ()')) }}, 0), 0.0)
+            ELSE coalesce({{ apart(r.ends.type, ends(r, 'high'), ends(r, 'low')) }} / nullif({{ apart(r.ends.type, sql('max(', ends(r, 'high'), ') OVER ()'), sql('min(', ends(r, 'low'), ') OVER ()')) }}, 0), 0.0)
             {% else %}
             WHEN v.p{{ r.i }} IS NULL THEN 0.0
             ELSE coalesce(t{{ r.i }}.loss, 1.0)

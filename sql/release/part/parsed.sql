@@ -2,15 +2,15 @@
 {%- from 'release/part/keeps.sql' import keeps_text with context -%}
 {#- Months, quarters and years, of the grid that holds: 2020-03, 2020-Q1, 2020. Decades and centuries are told by years. -#}
 {% macro unit_form(r) -%}
-    {%- if r.unit == 'month' -%} '(?:[<>]=)?[0-9]{4}-(?:0[1-9]|1[0-2])' {%- elif r.unit == 'quarter' -%} '(?:[<>]=)?[0-9]{4}-Q[1-4]' {%- else -%} '(?:[<>]=)?[0-9]{4}' {%- endif -%}
+    {%- if r.grid.unit == 'month' -%} '(?:[<>]=)?[0-9]{4}-(?:0[1-9]|1[0-2])' {%- elif r.grid.unit == 'quarter' -%} '(?:[<>]=)?[0-9]{4}-Q[1-4]' {%- else -%} '(?:[<>]=)?[0-9]{4}' {%- endif -%}
 {%- endmacro %}
 {#- The day that such an end is: a lower one, and one from which on values lie, begins its unit; the others end it. -#}
 {% macro day_of_unit(r, end) -%}
     {%- set token -%} ltrim({{ end }}, '<>=') {%- endset -%}
     {%- set month -%}
-        (left({{ token }}, 4)::INTEGER * 12 {%- if r.unit == 'month' %} + right({{ token }}, 2)::INTEGER - 1 {%- elif r.unit == 'quarter' %} + right({{ token }}, 1)::INTEGER * 3 - 3 {%- endif -%})
+        (left({{ token }}, 4)::INTEGER * 12 {%- if r.grid.unit == 'month' %} + right({{ token }}, 2)::INTEGER - 1 {%- elif r.grid.unit == 'quarter' %} + right({{ token }}, 1)::INTEGER * 3 - 3 {%- endif -%})
     {%- endset -%}
-    {%- set next -%} ({{ month }} + {% if r.unit == 'month' %}1{% elif r.unit == 'quarter' %}3{% else %}12{% endif %}) {%- endset -%}
+    {%- set next -%} ({{ month }} + {% if r.grid.unit == 'month' %}1{% elif r.grid.unit == 'quarter' %}3{% else %}12{% endif %}) {%- endset -%}
     CASE
         WHEN {% if end == 'low' %}NOT starts_with({{ end }}, '<='){% else %}starts_with({{ end }}, '>='){% endif %} THEN make_date({{ month }} // 12, {{ month }} % 12 + 1, 1)
         ELSE make_date({{ next }} // 12, {{ next }} % 12 + 1, 1) - 1
@@ -31,9 +31,9 @@
             starts_with(high, '>=') AS unbounded_high,
             {% for end in ('low', 'high') %}
             {# A day is a day, not an instant that is cut to one. #}
-            {% if r.is_day %}CASE {% if r.unit in ('month', 'quarter', 'year', 'decade', 'century') %}WHEN regexp_full_match({{ sql(end) }}, {{ unit_form(r) }}) THEN {{ day_of_unit(r, sql(end)) }} {% endif %}WHEN NOT contains({{ sql(end) }}, ':') THEN {% endif -%}
-            TRY_CAST(regexp_replace({{ sql(end) }}, '^[<>]=', '') AS {{ r.ends }})
-            {%- if r.is_day %} END{% endif %} AS {{ sql(end) }}{% if not loop.last %},{% endif %}
+            {% if r.ends.is_day %}CASE {% if r.grid.unit in ('month', 'quarter', 'year', 'decade', 'century') %}WHEN regexp_full_match({{ sql(end) }}, {{ unit_form(r) }}) THEN {{ day_of_unit(r, sql(end)) }} {% endif %}WHEN NOT contains({{ sql(end) }}, ':') THEN {% endif -%}
+            TRY_CAST(regexp_replace({{ sql(end) }}, '^[<>]=', '') AS {{ r.ends.type }})
+            {%- if r.ends.is_day %} END{% endif %} AS {{ sql(end) }}{% if not loop.last %},{% endif %}
             {% endfor %}
         FROM (
             SELECT
