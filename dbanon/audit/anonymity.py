@@ -298,7 +298,7 @@ def _shown(m: _Measure, judged: _Judged, options: Options, within: bool) -> dict
     form, listed = m.form, m.form.listed
     settings = {name: options.number(name) or default for name, default in form.settings.items()}
     what = listed.what.format(**settings) + (" Within equal values of the other sensitive columns." if within else "")
-    better = listed.better or form.better
+    better = listed.better or form.bound.better
     return {
         "label": text(m.name),
         "file": m.model.file,
@@ -309,7 +309,7 @@ def _shown(m: _Measure, judged: _Judged, options: Options, within: bool) -> dict
         "sensitive_label": text(judged.column),
         "better": text(better),
         "higher": better == "higher",
-        "most": Sql(f"'{form.most}'::DOUBLE"),
+        "most": Sql(f"'{form.bound.most}'::DOUBLE"),
         "what": text(what),
     }
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dbanon.functions.parameter_types import Real
 from dbanon.functions.parameters import Parameter
-from dbanon.models.model import Floats, Form, Listed, Metric, Model, Rules, Settings
+from dbanon.models.model import Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings
 from dbanon.space.space import Sensitive
 
 
@@ -31,9 +31,7 @@ MODEL = Model(
     forms=(
         Form(
             name="share",
-            bound="alpha",
-            better="lower",
-            most=1.0,
+            bound=ModelBound("alpha", "lower", most=1.0),
             measure=_share,
             metric=Metric("alpha", "Achieved alpha of a sensitive column: greatest share of a value in a class."),
             listed=Listed("alpha", "Greatest share of one value in a class."),

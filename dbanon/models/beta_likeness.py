@@ -7,7 +7,7 @@ import numpy as np
 
 from dbanon.functions.parameter_types import Choice, Real
 from dbanon.functions.parameters import Parameter
-from dbanon.models.model import SLACK, Floats, Form, Listed, Metric, Model, Rules, Settings, shares
+from dbanon.models.model import SLACK, Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
 from dbanon.space.space import Sensitive
 
 
@@ -69,8 +69,7 @@ MODEL = Model(
     forms=(
         Form(
             name="basic",
-            bound="beta",
-            better="lower",
+            bound=ModelBound("beta", "lower"),
             measure=_basic,
             metric=_METRIC,
             listed=Listed("beta_basic", f"{_WHAT}."),
@@ -80,8 +79,7 @@ MODEL = Model(
         ),
         Form(
             name="enhanced",
-            bound="beta",
-            better="lower",
+            bound=ModelBound("beta", "lower"),
             measure=_enhanced,
             metric=_METRIC,
             listed=Listed("beta_enhanced", f"{_WHAT}; infinite where it is above -ln of the share in the table."),

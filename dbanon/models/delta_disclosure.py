@@ -7,7 +7,7 @@ import numpy as np
 
 from dbanon.functions.parameter_types import Real
 from dbanon.functions.parameters import Parameter
-from dbanon.models.model import Floats, Form, Listed, Metric, Model, Rules, Settings, shares
+from dbanon.models.model import Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
 from dbanon.space.space import Sensitive
 
 MOST = 50.0
@@ -47,9 +47,7 @@ MODEL = Model(
     forms=(
         Form(
             name="shift",
-            bound="delta_disclosure",
-            better="lower",
-            strict=True,
+            bound=ModelBound("delta_disclosure", "lower", strict=True),
             measure=_shift,
             metric=Metric(
                 "delta_disclosure",

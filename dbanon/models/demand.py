@@ -42,7 +42,7 @@ class Demand:
     @property
     def bound(self) -> float:
         """What bounds the measure."""
-        return float(self.settings[self.rule.bound])
+        return float(self.settings[self.rule.bound.parameter])
 
     @property
     def least(self) -> int:
@@ -68,13 +68,13 @@ class Demand:
 
     def best(self, measured: float) -> str:
         """A measure of the whole table as the most that a call may ask for; asking for that works."""
-        bound = self.rule.bound
+        bound = self.rule.bound.parameter
         if self.rule.is_higher:
             whole = int(measured + SLACK)
             return f"{bound} = {whole}" if whole > 1 else f"no {bound} above 1"
         if not np.isfinite(measured):
-            return self.rule.unreachable or f"no {self.parameter} in this form"
-        return f"{bound} {'above' if self.rule.strict else '='} {_rounded_up(measured)}"
+            return self.rule.bound.unreachable or f"no {self.parameter} in this form"
+        return f"{bound} {'above' if self.rule.bound.strict else '='} {_rounded_up(measured)}"
 
     def measure(self, sensitive: Sensitive, counts: Ints, sizes: Ints) -> Floats:
         """The measure of each class: counts (classes, values + 1), sizes (classes,)."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from dbanon.functions.parameter_types import Choice, Integer, Real
 from dbanon.functions.parameters import Parameter
-from dbanon.models.model import SLACK, Floats, Form, Listed, Metric, Model, Rules, Settings
+from dbanon.models.model import SLACK, Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings
 from dbanon.space.space import Sensitive
 
 
@@ -69,8 +69,7 @@ MODEL = Model(
     forms=(
         Form(
             name="distinct",
-            bound="l",
-            better="higher",
+            bound=ModelBound("l", "higher"),
             measure=distinct,
             metric=_ACHIEVED_L,
             listed=Listed("distinct_l", "Least number of different values in a class."),
@@ -81,8 +80,7 @@ MODEL = Model(
         ),
         Form(
             name="entropy",
-            bound="l",
-            better="higher",
+            bound=ModelBound("l", "higher"),
             measure=_entropy,
             metric=_ACHIEVED_L,
             listed=Listed("entropy_l", "Least exp of the entropy of the values of a class."),
@@ -94,10 +92,8 @@ MODEL = Model(
         ),
         Form(
             name="recursive",
-            bound="c",
-            better="lower",
-            strict=True,
-            slack=0.0,  # one division of whole numbers, which SQL makes as exactly
+            # no slack: one division of whole numbers, which SQL makes as exactly
+            bound=ModelBound("c", "lower", strict=True, slack=0.0, unreachable="a smaller l"),
             settings={"c": 2.0},
             measure=_recursive,
             metric=Metric(
@@ -112,7 +108,6 @@ MODEL = Model(
             sentence="at least {l} well-represented (recursive, c = {c:g}) sensitive values in every class",
             least=lambda settings: int(settings["l"]),
             rules=_rules_of_recursive,
-            unreachable="a smaller l",
         ),
     ),
 )

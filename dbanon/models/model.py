@@ -69,15 +69,29 @@ class Listed:
 
 
 @dataclass(frozen=True)
+class ModelBound:
+    """How the measure of a class is compared with a parameter.
+
+    parameter: the one that bounds the measure; better: 'higher' or 'lower'; strict: the bound itself is not enough;
+    slack: how far the algorithms stay from the bound on the safe side where it is strict. most: the most there can be,
+    where less is better. unreachable: what else to ask for where no bound is high enough.
+    """
+
+    parameter: str
+    better: str
+    strict: bool = False
+    slack: float = SLACK
+    most: float = math.inf
+    unreachable: str = ""
+
+
+@dataclass(frozen=True)
 class Form:
     """One form of a model: a measure of every class, and what of it is enough.
 
-    name: what the parameter that chooses the form is given, and what the SQL file calls the measure. bound: the
-    parameter that bounds the measure; better: 'higher' or 'lower'; strict: the bound itself is not enough; slack: how
-    far the algorithms stay from the bound on the safe side where it is strict. settings: parameters that only this form
-    has, with their defaults. most: the most there can be, where less is better. least: no class of fewer records can
-    meet the model. sentence: what the certificate says, with {form} and the settings. unreachable: what
-    else to ask for where no bound is high enough.
+    name: what the parameter that chooses the form is given, and what the SQL file calls the measure. settings:
+    parameters that only this form has, with their defaults. least: no class of fewer records can meet the model.
+    sentence: what the certificate says, with {form} and the settings.
 
     compares: whether classes are compared with the whole table. counts_values: whether a number of different values is
     asked for and nothing else, which a union of classes has wherever one of them has it. kept_by_union: whether a union
@@ -89,16 +103,12 @@ class Form:
     """
 
     name: str
-    bound: str
-    better: str
+    bound: ModelBound
     measure: Measure
     metric: Metric
     listed: Listed
     sentence: str
-    strict: bool = False
-    slack: float = SLACK
     settings: Settings = field(default_factory=dict)
-    most: float = math.inf
     least: Callable[[Settings], int] = lambda settings: 0
     rules: Callable[[Settings, Sensitive], Rules] = lambda settings, sensitive: Rules(exact=False)
     compares: bool = False
@@ -107,18 +117,17 @@ class Form:
     order: str = ""
     places: tuple[str, ...] = ()
     instead: str = ""
-    unreachable: str = ""
 
     @property
     def is_higher(self) -> bool:
-        return self.better == "higher"
+        return self.bound.better == "higher"
 
     def holds(self, measured: Floats | np.float64, bound: float) -> npt.NDArray[np.bool_]:
         """Whether measures are enough."""
         if self.is_higher:
             return np.asarray(measured >= bound - SLACK)
-        if self.strict:
-            return np.asarray(measured < bound - self.slack)
+        if self.bound.strict:
+            return np.asarray(measured < bound - self.bound.slack)
         return np.asarray(measured <= bound + SLACK)
 
 

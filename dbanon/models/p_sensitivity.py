@@ -6,7 +6,7 @@ from __future__ import annotations
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.models.l_diversity import distinct
-from dbanon.models.model import Form, Listed, Metric, Model, Rules
+from dbanon.models.model import Form, Listed, Metric, Model, ModelBound, Rules
 
 MODEL = Model(
     name="p_sensitivity",
@@ -23,8 +23,7 @@ MODEL = Model(
     forms=(
         Form(
             name="distinct",
-            bound="p",
-            better="higher",
+            bound=ModelBound("p", "higher"),
             measure=distinct,
             metric=Metric(
                 "p_sensitivity", "Achieved p of a sensitive column: least number of different values in a class."

@@ -7,7 +7,7 @@ import numpy as np
 
 from dbanon.functions.parameter_types import Choice, Real
 from dbanon.functions.parameters import Parameter
-from dbanon.models.model import Floats, Form, Listed, Metric, Model, Rules, Settings, shares
+from dbanon.models.model import Floats, Form, Listed, Metric, Model, ModelBound, Rules, Settings, shares
 from dbanon.space.space import Sensitive
 
 
@@ -63,9 +63,7 @@ MODEL = Model(
     forms=(
         Form(
             name="equal",
-            bound="t",
-            better="lower",
-            most=1.0,
+            bound=ModelBound("t", "lower", most=1.0),
             measure=_equal,
             metric=_METRIC,
             listed=Listed("t_closeness_equal", f"{_WHAT}, all values equally far apart."),
@@ -75,9 +73,7 @@ MODEL = Model(
         ),
         Form(
             name="ordered",
-            bound="t",
-            better="lower",
-            most=1.0,
+            bound=ModelBound("t", "lower", most=1.0),
             measure=_ordered,
             metric=_METRIC,
             listed=Listed("t_closeness_ordered", f"{_WHAT}, values as far apart as their ranks."),
@@ -89,9 +85,7 @@ MODEL = Model(
         ),
         Form(
             name="hierarchical",
-            bound="t",
-            better="lower",
-            most=1.0,
+            bound=ModelBound("t", "lower", most=1.0),
             measure=_hierarchical,
             metric=_METRIC,
             listed=Listed(

@@ -121,7 +121,7 @@ class ModelView:
 
     @property
     def strict(self) -> bool:
-        return self.demand.rule.strict
+        return self.demand.rule.bound.strict
 
     @property
     def compares(self) -> bool:

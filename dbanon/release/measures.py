@@ -50,7 +50,7 @@ def _of_models() -> list[Metric]:
         Metric(
             name=metric.name,
             what=metric.what,
-            better=form.better,
+            better=form.bound.better,
             source=model.source,
             place=_MODELS + number / 100,
             needs=model.parameter,

@@ -48,32 +48,46 @@ class Bound:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read: `source`, or `origin` where that can be read only once, and who its records are about
-    (`person_text` is the canonical text of a person). Rows of a
-    table that can be read twice have a number of their own, unless a column has its name (`has_rowid`).
+    """What is read: `source`, or `origin` where that can be read only once.
 
-    `whole` is the source with those that `left_out` holds back; `keep` are records that stay in their classes, `coded`
-    columns with codes for missing values, `order` those by which the records of a stream arrive, `weight` the one that
-    says how many records a row stands for; `larger` is the table that the source is a part of. `bare` is the name
-    that a temporary table could take, the fingerprint that of the policy when the call was planned.
+    `person` and `key` say who a record is about, `person_text` is the canonical text of a person. Rows of a table that
+    can be read twice have a number of their own, unless a column has its name (`has_rowid`).
+
+    `whole` is the source with the records that are withheld; `coded` are columns with codes for missing values, `order`
+    those by which the records of a stream arrive, `weight` the one that says how many records a row stands for;
+    `larger` is the table that the source is a part of.
     """
 
     source: Sql
     origin: Sql
     has_rowid: bool
     whole: Sql
-    left_out: Continuity
-    keep: Sql | None
     person: Sql | None
     person_text: Sql | None
     key: Sql | None
     coded: tuple[CodedColumn, ...]
-    bounds: tuple[Bound, ...]
-    distinct: bool
-    nulls: str
     order: tuple[Sql, ...]
     weight: Sql | None
     larger: Larger | None
+
+
+@dataclass(frozen=True)
+class RecordSelection:
+    """Which records are published: all but those that `left_out` withholds, beyond `bounds`, duplicates where
+    `distinct`, or with NULL as `nulls` says. `keep` are records that stay in their classes."""
+
+    left_out: Continuity
+    keep: Sql | None
+    bounds: tuple[Bound, ...]
+    distinct: bool
+    nulls: str
+
+
+@dataclass(frozen=True)
+class PlannedPolicy:
+    """What the policy was when the call was planned, as a fingerprint, and SQL of what it is; `bare` is the name that a
+    temporary table could take."""
+
     bare: Sql | None
     fingerprint_sql: Sql
     fingerprint: Sql
@@ -159,6 +173,8 @@ class Plan:
     """All that the statements about one publication are filled with."""
 
     reading: Reading
+    selection: RecordSelection
+    policy: PlannedPolicy
     columns: Columns
     names: Names
     choices: Choices
@@ -169,7 +185,7 @@ class Plan:
     @property
     def values(self) -> dict[str, object]:
         """By the names that the templates have for it."""
-        parts = (self.reading, self.columns, self.names, self.choices, self.gate)
+        parts = (self.reading, self.selection, self.policy, self.columns, self.names, self.choices, self.gate)
         said: dict[str, object] = {"say": self.say, "gate_say": self.gate_say}
         return said | {name: value for part in parts for name, value in template.values(part).items()}
 
@@ -182,6 +198,12 @@ def plan(call: Publication) -> Plan:
     models = [CheckedModel(m.number, m.parameter, m.plain) for column in columns.tested for m in column.models]
     return Plan(
         reading=_reading(call, columns),
+        selection=_selection(call, columns),
+        policy=PlannedPolicy(
+            bare=text(call.source.table.lower()) if call.source.bare else None,
+            fingerprint_sql=call.policy.fingerprint_sql,
+            fingerprint=text(call.policy.fingerprint),
+        ),
         columns=columns,
         names=names,
         choices=_choices(call),
@@ -310,7 +332,7 @@ def _published(parts: Sequence[Part], of: str, q: QuasiColumn) -> list[Published
 
 def _reading(call: Publication, columns: Columns) -> Reading:
     person, key, source = column_views.person(call), column_views.key(call), call.source.read
-    continuity, cleaning = call.continuity, call.run.cleaning
+    continuity = call.continuity
     if continuity.leaves_out:
         who = {
             "person": person,
@@ -326,21 +348,24 @@ def _reading(call: Publication, columns: Columns) -> Reading:
         origin=source if twice else Sql("as_it_came"),
         has_rowid=twice and "rowid" not in map(str.lower, call.source.columns),
         whole=call.source.read,
-        left_out=continuity,
-        keep=continuity.keep,
         person=person,
         person_text=column_views.person_text(call),
         key=key,
         coded=tuple(CodedColumn(name, call.read(name)) for name in call.source.columns if call.missing.get(name)),
-        bounds=tuple(Bound(q.i, *cleaning.bounds[q.plain]) for q in columns.quasi if q.plain in cleaning.bounds),
-        distinct=cleaning.distinct,
-        nulls=str(call.options["nulls"]),
         order=tuple(identifier(name) for name in call.order),
         weight=call.weight,
         larger=call.larger,
-        bare=text(call.source.table.lower()) if call.source.bare else None,
-        fingerprint_sql=call.policy.fingerprint_sql,
-        fingerprint=text(call.policy.fingerprint),
+    )
+
+
+def _selection(call: Publication, columns: Columns) -> RecordSelection:
+    cleaning = call.run.cleaning
+    return RecordSelection(
+        left_out=call.continuity,
+        keep=call.continuity.keep,
+        bounds=tuple(Bound(q.i, *cleaning.bounds[q.plain]) for q in columns.quasi if q.plain in cleaning.bounds),
+        distinct=cleaning.distinct,
+        nulls=str(call.options["nulls"]),
     )
 
 
@@ -385,7 +410,7 @@ def _metrics(of: Plan, values: Mapping[str, object], divergence: bool) -> list[M
         "link": bool(columns.links),
         "divergence": divergence,
         "missing": bool(of.reading.coded),
-        "prepared": bool(of.reading.bounds or of.reading.distinct),
+        "prepared": bool(of.selection.bounds or of.selection.distinct),
         "levels": columns.built_count > 0,
         "": True,
     }

@@ -258,7 +258,7 @@ def test_the_certificate_says_it_and_computes_it_anew(model: Model, form: Form, 
     lines = {(section, item): (value, sql) for section, item, value, sql in rows}
     assert ("model", f"{model.parameter} of disease") in lines
     value, sql = lines["achieved", f"{form.metric.name} of disease"]
-    assert (f"{form.metric.name}:disease", pytest.approx(float(value)), form.better) in measured
+    assert (f"{form.metric.name}:disease", pytest.approx(float(value)), form.bound.better) in measured
     assert "as it was measured" not in sql
     with duckdb.connect(path, read_only=True) as plain:
         assert plain.execute(sql).fetchall()[0][0] == pytest.approx(float(value), abs=1e-9)
@@ -295,7 +295,7 @@ def test_any_table_is_measured_by_it(model: Model, form: Form) -> None:
                     continue
                 (shown,) = listed
                 assert shown[2] == value
-                assert shown[3] == (form.listed.better or form.better)
+                assert shown[3] == (form.listed.better or form.bound.better)
                 if not form.listed.measure:
                     expected = float(defined(made, of, made.classes(groups)).table)
                     assert shown[2] == pytest.approx(expected, abs=1e-9), (seed, made.sensitive)

@@ -383,7 +383,7 @@ _FAULTS = {
     ),
     "nobody counts how many hold a sensitive value of their rows": Fault(
         "sql/release/related/held.sql",
-        "count(DISTINCT {{ t.key_name }}) AS holders",
+        "count(DISTINCT {{ t.names.key }}) AS holders",
         "1 AS holders",
         ("tests/release/related/test_related_mutants.py",),
     ),

@@ -68,8 +68,8 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "months end two days early": Fault(
         "sql/release/part/number.sql",
-        "' + ', q.months, ')')) }} - 1",
-        "' + ', q.months, ')')) }} - 2",
+        "' + ', q.grid.months, ')')) }} - 1",
+        "' + ', q.grid.months, ')')) }} - 2",
         ("tests/release/test_recomputed_rows.py",),
     ),
     "a month is named as the next": Fault(

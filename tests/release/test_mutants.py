@@ -177,7 +177,7 @@ POLICY = {
     ),
     "the grid is not snapped to": (
         "release/part/number.sql",
-        "{%- if q.grid -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
+        "{%- if q.grid.step -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
         "{%- if false -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
     ),
 }
@@ -213,10 +213,10 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "bottom": ("age", {"bottom": None}),
     "top and bottom": ("age", {"top": None, "bottom": None}),
     "another top": ("age", {"top": Sql("CAST('64' AS INTEGER)")}),
-    "grid": ("age", {"grid": None}),
-    "a finer grid": ("age", {"grid": Sql("2")}),
-    "the grid of dates": ("born", {"grid": None, "end_is_day": False}),
-    "days": ("born", {"months": None, "is_week": False}),
+    "grid": ("age", {"grid.step": None}),
+    "a finer grid": ("age", {"grid.step": Sql("2")}),
+    "the grid of dates": ("born", {"grid.step": None, "ends.is_day": False}),
+    "days": ("born", {"grid.months": None, "grid.is_week": False}),
     "min_level": ("zip", {"min_level": 0}),
     "another column": ("zip", {"value": Sql("CAST(pid AS VARCHAR)"), "rows": None}),
     "another number": ("weight", {"value": Sql("pid::INTEGER")}),
@@ -224,7 +224,10 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def spoiled(column: column_views.QuasiColumn, **changed: Any) -> Any:
-    """A column that reads, or is published, otherwise."""
+    """A column that reads, or is published, otherwise; `grid.step` is a field of a field."""
+    for name in [name for name in changed if "." in name]:
+        outer, inner = name.split(".")
+        changed[outer] = replace(changed.get(outer, getattr(column, outer)), **{inner: changed.pop(name)})
     own = {f.name for f in fields(column)}
     of = type("Spoiled", (type(column),), {name: value for name, value in changed.items() if name not in own})
     given = {name: getattr(column, name) for name in own}
@@ -251,11 +254,13 @@ def test_a_setting_that_is_forgotten_is_noticed(
 
 def test_a_round_that_is_forgotten_is_noticed(people: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = column_views.quasi
-    forgotten = {"round": 1, "grid": None, "end_is_day": False}
+    forgotten = {"round": 1, "grid.step": None, "ends.is_day": False}
 
     def forgetful(*given: Any) -> column_views.QuasiColumn:
         found = real(*given)
-        return spoiled(found, **{name: value for name, value in forgotten.items() if hasattr(found, name)})
+        return spoiled(
+            found, **{name: value for name, value in forgotten.items() if hasattr(found, name.split(".")[0])}
+        )
 
     monkeypatch.setattr(column_views, "quasi", forgetful)
     refused(people, "kacpc", "('people', k := 3, qi := ['zip'], round := {'zip': 3})")

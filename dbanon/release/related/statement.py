@@ -65,7 +65,7 @@ def _filled(view: TableView, of: Plan, own: Own) -> TableView:
     made = fill("release/related/made.sql", **(of.values | read), assigned=view.step("assigned"))
     names = {"row": own.row, "second": view.step("second"), "leaving": view.step("leaving")}
     judged = fill("release/related/judged.sql", **of.values, **names)
-    return replace(view, made=Sql(made), judged=Sql(judged))
+    return replace(view, made=Sql(made), gate=replace(view.gate, judged=Sql(judged)))
 
 
 @dataclass(frozen=True)

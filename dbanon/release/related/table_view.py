@@ -47,51 +47,71 @@ class SensitiveView(NamedColumn):
 
 
 @dataclass(frozen=True)
-class TableView(NamedColumn):
-    """One table. `plain` tells it from the others in names of steps.
+class TableSource:
+    """What is read of a table: `table` names it, `origin` is what is read, twice where `read_twice`; `row_number`
+    distinguishes its rows there."""
 
-    `source` names it, `origin` is what is read, twice where `read_twice`; `number_of_row` tells its rows apart there.
-    `key` is how the key is read for the release, `own_keys` how the gate reads it, `key_name` where the pseudonym
-    leaves, `size_name` what counts its rows in NAME_classes. `ordered` are quasi-identifiers in the order by which rows
-    of a person stand: dates, numbers, categories. `made` is the statement of what its rows publish, `judged` that of
-    how the gate judges them.
+    table: Sql
+    origin: Sql
+    read_twice: bool
+    columns: Sql
+    row_number: Sql
+
+
+@dataclass(frozen=True)
+class OutputNames:
+    """Names of published columns: the pseudonym of the key, the class, and what counts the rows in NAME_classes."""
+
+    key: Sql
+    class_id: Sql
+    size: Sql
+
+
+@dataclass(frozen=True)
+class TableGate:
+    """How the gate checks a table: its `rules`, the columns of the `key` as it reads them, the names that `leave`, its
+    messages, and the statement of how it judges the rows."""
+
+    rules: GateRules
+    key: tuple[Sql, ...]
+    leave: Sql
+    say: Mapping[str, Sql]
+    judged: Sql | None = None
+
+
+@dataclass(frozen=True)
+class TableView(NamedColumn):
+    """One table. `plain` distinguishes it from the others in names of steps.
+
+    `key` is how the key is read for the release. `ordered` are quasi-identifiers in the order by which rows of a person
+    are sorted: dates, numbers, categories. `made` is the statement of what its rows publish.
     """
 
     i: int
     plain: str
     shown: str
-    source: Sql
-    origin: Sql
-    read_twice: bool
-    columns: Sql
-    number_of_row: Sql
+    source: TableSource
     key: Sql
-    own_keys: tuple[Sql, ...]
-    key_name: Sql
-    class_id: Sql
-    size_name: Sql
+    names: OutputNames
     quasi: tuple[QuasiColumn, ...]
     ordered: tuple[QuasiColumn, ...]
     unchanged: tuple[PassthroughColumn, ...]
     sensitive: tuple[SensitiveView, ...]
     output: tuple[PublishedColumn, ...]
     features: tuple[Feature, ...]
-    gate: GateRules
-    leave: Sql
+    gate: TableGate
     say: Mapping[str, Sql]
-    gate_say: Mapping[str, Sql]
     made: Sql | None = None
-    judged: Sql | None = None
 
     @property
     def rules(self) -> Sequence[gate_rules.Rule]:
         """What the gate holds its quasi-identifiers against."""
-        return self.gate.rules
+        return self.gate.rules.rules
 
     @property
     def read_unchanged(self) -> Sequence[Sql]:
         """How the gate reads what is published unchanged."""
-        return self.gate.read_unchanged
+        return self.gate.rules.read_unchanged
 
     @property
     def measures(self) -> dict[str, Sql]:
@@ -126,26 +146,28 @@ def _view(found: Relation, i: int, of: Plan, own: Own, more: tuple[Sequence[Feat
         i,
         plain,
         shown,
-        source=source.read,
-        origin=source.read if twice else identifier(f"{plain}: as it came"),
-        read_twice=twice,
-        columns=joined(identifier(name) for name in source.columns if name in read),
-        number_of_row=Sql("rowid") if twice else own.row,
+        source=TableSource(
+            table=source.read,
+            origin=source.read if twice else identifier(f"{plain}: as it came"),
+            read_twice=twice,
+            columns=joined(identifier(name) for name in source.columns if name in read),
+            row_number=Sql("rowid") if twice else own.row,
+        ),
         key=table.key_values[0] if len(table.key) == 1 else _row(table.key_values),
-        own_keys=tuple(_own_key(name, source.columns[name]) for name in table.key),
-        key_name=identifier(key_name),
-        class_id=of.names.class_id,
-        size_name=identifier(more[1]),
+        names=OutputNames(identifier(key_name), of.names.class_id, identifier(more[1])),
         quasi=of.columns.quasi,
         ordered=tuple(sorted(of.columns.quasi, key=_rank)),
         unchanged=of.columns.unchanged,
         sensitive=tuple(_sensitive(table, name) for name in table.publication.roles.sensitive),
         output=of.columns.output,
         features=tuple(more[0]),
-        gate=of.gate,
-        leave=Sql(f"[{joined(text(name) for name in [key_name, *leave])}]"),
+        gate=TableGate(
+            of.gate,
+            key=tuple(_own_key(name, source.columns[name]) for name in table.key),
+            leave=Sql(f"[{joined(text(name) for name in [key_name, *leave])}]"),
+            say=related_gate_messages.refusals(table.publication.function, related_gate_messages.OF_A_TABLE, shown, i),
+        ),
         say=refusals.of_keys(table, found.entity),
-        gate_say=related_gate_messages.refusals(table.publication.function, related_gate_messages.OF_A_TABLE, shown, i),
     )
 
 

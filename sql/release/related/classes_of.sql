@@ -1,10 +1,10 @@
 {#- One row a class of people of whom the same is published in all tables. -#}
 SELECT
-    l.{{ parent.class_id }} AS {{ parent.class_id }}, count(*) AS {{ parent.size_name }}
+    l.{{ parent.names.class_id }} AS {{ parent.names.class_id }}, count(*) AS {{ parent.names.size }}
     {% for q in parent.quasi %}, l.{{ q.name }} AS {{ q.name }}{% endfor %}
-    {% for t in children %}, r.size{{ t.i }} AS {{ t.size_name }}{% endfor +%}
+    {% for t in children %}, r.size{{ t.i }} AS {{ t.names.size }}{% endfor +%}
 FROM {{ 'leaving'|of(parent) }} AS l
-JOIN reader AS r ON r.pseudonym = l.{{ parent.key_name }}
+JOIN reader AS r ON r.pseudonym = l.{{ parent.names.key }}
 WHERE (SELECT passed FROM gate)
 GROUP BY ALL
-ORDER BY l.{{ parent.class_id }} ASC
+ORDER BY l.{{ parent.names.class_id }} ASC

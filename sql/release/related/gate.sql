@@ -8,20 +8,20 @@
 -- A second reading, by the gate's own words: a row a row of the table, with its key as it is stored.
 {{ 'second'|of(t) }} AS MATERIALIZED (
     SELECT
-        {{ t.number_of_row }} AS number
-        {% for key in t.own_keys %}, {{ key }} AS k{{ loop.index0 }}{% endfor %}
+        {{ t.source.row_number }} AS number
+        {% for key in t.gate.key %}, {{ key }} AS k{{ loop.index0 }}{% endfor %}
         {% for r in t.rules %}, {{ r.own }} AS q{{ r.i }}{% endfor %}
         {% for own in t.read_unchanged %}, {{ own }} AS u{{ loop.index0 }}{% endfor +%}
-    FROM {{ t.origin }}
+    FROM {{ t.source.origin }}
 ),
 -- One row: how many of the rows that leave do not stand for the row that they are said to stand for.
 {{ 'judged'|of(t) }} AS MATERIALIZED (
-{{ t.judged }}
+{{ t.gate.judged }}
 ),
 -- A row a row that leaves: whose it is, what it says of quasi-identifiers (seen) and of everything (told).
 {{ 'shown'|of(t) }} AS MATERIALIZED (
     SELECT
-        {{ t.key_name }} AS pseudonym, {{ t.class_id }} AS class_id, {{ row }} AS number, {{ place }} AS place,
+        {{ t.names.key }} AS pseudonym, {{ t.names.class_id }} AS class_id, {{ row }} AS number, {{ place }} AS place,
         {{ bytes(t) }} AS seen, {{ texts(t) }} AS told
     FROM {{ 'leaving'|of(t) }}
 ),
@@ -37,7 +37,7 @@
 {{ 'held'|of(t) }} AS MATERIALIZED (
     SELECT p.number, count(c.number) AS size
     FROM {{ 'second'|of(parent) }} AS p
-    LEFT JOIN {{ 'second'|of(t) }} AS c ON {% for key in t.own_keys %}{% if not loop.first %} AND {% endif %}c.k{{ loop.index0 }} = p.k{{ loop.index0 }}{% endfor +%}
+    LEFT JOIN {{ 'second'|of(t) }} AS c ON {% for key in t.gate.key %}{% if not loop.first %} AND {% endif %}c.k{{ loop.index0 }} = p.k{{ loop.index0 }}{% endfor +%}
     GROUP BY p.number
 ),
 {% endfor %}
@@ -68,17 +68,17 @@ alike AS MATERIALIZED (
 gate AS MATERIALIZED (
     SELECT CASE
         {% for t in tables %}
-        WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'leaving'|of(t) }} LIMIT 1) AS "dbanon row") <> {{ t.leave }} THEN error({{ t.gate_say.columns }})
-        WHEN judged{{ t.i }}.unknown > 0 THEN error({{ t.gate_say.unknown }})
-        WHEN judged{{ t.i }}.untrue > 0 THEN error({{ t.gate_say.untrue }})
-        WHEN judged{{ t.i }}.uncovered > 0 THEN error({{ t.gate_say.uncovered }})
-        WHEN judged{{ t.i }}.finer > 0 THEN error({{ t.gate_say.finer }})
-        WHEN ordered{{ t.i }}.rows > 0 THEN error({{ t.gate_say.order }})
+        WHEN (SELECT struct_keys("dbanon row") FROM (SELECT * EXCLUDE ({{ row }}, {{ place }}) FROM {{ 'leaving'|of(t) }} LIMIT 1) AS "dbanon row") <> {{ t.gate.leave }} THEN error({{ t.gate.say.columns }})
+        WHEN judged{{ t.i }}.unknown > 0 THEN error({{ t.gate.say.unknown }})
+        WHEN judged{{ t.i }}.untrue > 0 THEN error({{ t.gate.say.untrue }})
+        WHEN judged{{ t.i }}.uncovered > 0 THEN error({{ t.gate.say.uncovered }})
+        WHEN judged{{ t.i }}.finer > 0 THEN error({{ t.gate.say.finer }})
+        WHEN ordered{{ t.i }}.rows > 0 THEN error({{ t.gate.say.order }})
         {% endfor %}
         WHEN people.missing <> 0 THEN error({{ gate_say.people }})
         {% for t in children %}
-        WHEN foreign{{ t.i }}.rows > 0 THEN error({{ t.gate_say.foreign }})
-        WHEN classes.lost{{ t.i }} > 0 THEN error({{ t.gate_say.lost }})
+        WHEN foreign{{ t.i }}.rows > 0 THEN error({{ t.gate.say.foreign }})
+        WHEN classes.lost{{ t.i }} > 0 THEN error({{ t.gate.say.lost }})
         {% endfor %}
         WHEN classes.small > 0 THEN error({{ gate_say.small }})
         WHEN classes.confused > 0 THEN error({{ gate_say.confused }})
@@ -102,7 +102,7 @@ gate AS MATERIALIZED (
     {% for t in children %}
     {# The left joins keep every row: one without a person, or of another one, is seen. #}
     (
-        SELECT count(*) FILTER (WHERE NOT coalesce({% for key in t.own_keys %}{% if not loop.first %} AND {% endif %}k.k{{ loop.index0 }} = o.k{{ loop.index0 }}{% endfor %}, false))
+        SELECT count(*) FILTER (WHERE NOT coalesce({% for key in t.gate.key %}{% if not loop.first %} AND {% endif %}k.k{{ loop.index0 }} = o.k{{ loop.index0 }}{% endfor %}, false))
             + abs((SELECT sum(size) FROM {{ 'held'|of(t) }}) - (SELECT count(*) FROM {{ 'second'|of(t) }})) AS rows
         FROM {{ 'shown'|of(t) }} AS c
         LEFT JOIN {{ 'second'|of(t) }} AS k ON k.number = c.number

@@ -42,12 +42,12 @@ stated AS MATERIALIZED (
     FROM (
         SELECT 'persons' AS metric, count(*)::DOUBLE AS value FROM {{ 'leaving'|of(parent) }}
         UNION ALL
-        SELECT 'classes', count(DISTINCT {{ parent.class_id }}) FROM {{ 'leaving'|of(parent) }}
+        SELECT 'classes', count(DISTINCT {{ parent.names.class_id }}) FROM {{ 'leaving'|of(parent) }}
         UNION ALL
-        SELECT 'risk_average', count(DISTINCT {{ parent.class_id }}) / count(*)::DOUBLE FROM {{ 'leaving'|of(parent) }}
+        SELECT 'risk_average', count(DISTINCT {{ parent.names.class_id }}) / count(*)::DOUBLE FROM {{ 'leaving'|of(parent) }}
         UNION ALL
         SELECT unnest(['k', 'risk_highest']), unnest([min(people), 1 / min(people)])
-        FROM (SELECT count(*)::DOUBLE AS people FROM {{ 'leaving'|of(parent) }} GROUP BY {{ parent.class_id }})
+        FROM (SELECT count(*)::DOUBLE AS people FROM {{ 'leaving'|of(parent) }} GROUP BY {{ parent.names.class_id }})
         {% for t in children %}
         UNION ALL
         SELECT {{ t.measures.rows }}, count(*) FROM {{ 'leaving'|of(t) }}
@@ -60,11 +60,11 @@ stated AS MATERIALIZED (
         FROM (
             SELECT c.class_id, any_value(p.people) AS people, map_from_entries(coalesce(list((c.value, c.holders)) FILTER (WHERE c.value IS NOT NULL), [])) AS holders
             FROM (
-                SELECT {{ t.class_id }} AS class_id, encode({{ s.text }}) AS value, len(list_distinct(list({{ t.key_name }}))) AS holders
+                SELECT {{ t.names.class_id }} AS class_id, encode({{ s.text }}) AS value, len(list_distinct(list({{ t.names.key }}))) AS holders
                 FROM {{ 'leaving'|of(t) }}
                 GROUP BY ALL
             ) AS c
-            JOIN (SELECT {{ parent.class_id }} AS class_id, count(*) AS people FROM {{ 'leaving'|of(parent) }} GROUP BY ALL) AS p ON p.class_id = c.class_id
+            JOIN (SELECT {{ parent.names.class_id }} AS class_id, count(*) AS people FROM {{ 'leaving'|of(parent) }} GROUP BY ALL) AS p ON p.class_id = c.class_id
             GROUP BY c.class_id
         )
         HAVING count(*) > 0

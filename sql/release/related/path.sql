@@ -5,16 +5,16 @@
 {%- from 'release/part/row.sql' import tie with context -%}
 {%- from 'release/related/published.sql' import byte, marks, told with context -%}
 WITH
-{% for t in tables if not t.read_twice %}
+{% for t in tables if not t.source.read_twice %}
 -- The rows as they came: what cannot be read twice alike is read here and never again.
 {{ 'as it came'|of(t) }} AS MATERIALIZED (
-    SELECT {{ t.columns }}, row_number() OVER () - 1 AS {{ row }} FROM {{ t.source }}
+    SELECT {{ t.source.columns }}, row_number() OVER () - 1 AS {{ row }} FROM {{ t.source.table }}
 ),
 {% endfor %}
 {% for t in tables %}
 -- The table, read once: a row a row of it, its number, and the key of the person that it is about.
 {{ 'rows'|of(t) }} AS MATERIALIZED (
-    SELECT {{ t.columns }}, {{ t.key }} AS {{ person }}, {{ t.number_of_row }} AS {{ row }} FROM {{ t.origin }}
+    SELECT {{ t.source.columns }}, {{ t.key }} AS {{ person }}, {{ t.source.row_number }} AS {{ row }} FROM {{ t.source.origin }}
 ),
 -- The same as values: quasi-identifiers (q), what is published unchanged (u), and a hash of all of it.
 {{ 'values'|of(t) }} AS MATERIALIZED (
@@ -162,9 +162,9 @@ numbered AS MATERIALIZED (
 -- The rows as they leave, with the number of the row that each stands for and its place in the order.
 {{ 'leaving'|of(t) }} AS MATERIALIZED (
     SELECT
-        n.pseudonym AS {{ t.key_name }},
+        n.pseudonym AS {{ t.names.key }},
         {% for c in t.output %}{{ c.expression }} AS {{ c.name }}, {% endfor %}
-        n.class_id AS {{ t.class_id }},
+        n.class_id AS {{ t.names.class_id }},
         r.number AS {{ row }},
         row_number() OVER (ORDER BY n.pseudonym ASC, {{ marks(t, sql('r.')) }} ASC, {{ told(t, sql('r.')) }} ASC) AS {{ place }}
     FROM {{ 'made'|of(t) }} AS r

@@ -67,13 +67,13 @@ MUTANTS = {
     "a row more than everybody has": (PATH, "WHERE place <= size", "WHERE place <= size + 1"),
     "a row less than everybody has": (PATH, "WHERE place <= size", "WHERE place < size"),
     "no cap": (PATH, "least(min(size{{ t.i }}), {{ cap }})", "min(size{{ t.i }})"),
-    "the keys leave": (PATH, "n.pseudonym AS {{ t.key_name }}", "n.person AS {{ t.key_name }}"),
+    "the keys leave": (PATH, "n.pseudonym AS {{ t.names.key }}", "n.person AS {{ t.names.key }}"),
     "pseudonyms follow the keys": (
         PATH,
         "{% if not loop.first %}, {% endif %}told{{ t.i }} ASC{% endfor %}) AS pseudonym",
         "{% endfor %}person ASC) AS pseudonym",
     ),
-    "pseudonyms have gaps": (PATH, "n.pseudonym AS {{ t.key_name }}", "n.pseudonym * 2 AS {{ t.key_name }}"),
+    "pseudonyms have gaps": (PATH, "n.pseudonym AS {{ t.names.key }}", "n.pseudonym * 2 AS {{ t.names.key }}"),
     "rows go to another person": (
         PATH,
         "JOIN numbered AS n ON n.person = v.person",
@@ -82,8 +82,8 @@ MUTANTS = {
     ),
     "rows go to nobody": (
         PATH,
-        "n.pseudonym AS {{ t.key_name }}",
-        "n.pseudonym + 100 * {{ t.i }} AS {{ t.key_name }}",
+        "n.pseudonym AS {{ t.names.key }}",
+        "n.pseudonym + 100 * {{ t.i }} AS {{ t.names.key }}",
     ),
     "a person is left out": (
         PATH,
@@ -105,25 +105,29 @@ MUTANTS = {
     "rows of a person are in the order of the source": (PATH, ORDERED, "(ORDER BY n.pseudonym ASC, r.number ASC)"),
     "classes have wrong numbers": (
         PATH,
-        "n.class_id AS {{ t.class_id }}",
-        "n.class_id + (n.pseudonym = 1)::INTEGER AS {{ t.class_id }}",
+        "n.class_id AS {{ t.names.class_id }}",
+        "n.class_id + (n.pseudonym = 1)::INTEGER AS {{ t.names.class_id }}",
     ),
     "classes of rows have other numbers": (
         PATH,
-        "n.class_id AS {{ t.class_id }}",
-        "n.class_id + {{ t.i }} AS {{ t.class_id }}",
+        "n.class_id AS {{ t.names.class_id }}",
+        "n.class_id + {{ t.i }} AS {{ t.names.class_id }}",
     ),
-    "a column more": (PATH, "n.class_id AS {{ t.class_id }},", "n.class_id AS {{ t.class_id }}, r.number AS more,"),
+    "a column more": (
+        PATH,
+        "n.class_id AS {{ t.names.class_id }},",
+        "n.class_id AS {{ t.names.class_id }}, r.number AS more,",
+    ),
     "a key beside the pseudonym": (
         PATH,
-        "n.pseudonym AS {{ t.key_name }}",
-        "n.pseudonym AS {{ t.key_name }}, v.person",
+        "n.pseudonym AS {{ t.names.key }}",
+        "n.pseudonym AS {{ t.names.key }}, v.person",
     ),
     "a sensitive value is misread": ("release/part/source.sql", "{{ u.value }} AS", "upper({{ u.value }}) AS"),
     "min_level is ignored": ("release/part/tree.sql", "{{ q.min_level or 0 }}", "0"),
     "the grid is not snapped to": (
         "release/part/number.sql",
-        "{%- if q.grid -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
+        "{%- if q.grid.step -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
         "{%- if false -%}\n    {%- set day -%} {%- if q.family.is_calendar -%} {{ first_day(q, value) }}",
     ),
     "intervals are too narrow": (
