@@ -54,9 +54,9 @@ class Classes:
 
     def loss(self, problem: Layout) -> int:
         """Summed loss of all records."""
-        from dbanon import kernels
+        from dbanon.kernels.rebuild import class_losses
 
-        return int(kernels.class_losses(self.items, self.starts, self.sizes, self.number, *problem.measure).sum())
+        return int(class_losses(self.items, self.starts, self.sizes, self.number, *problem.measure).sum())
 
     def runs(self, problem: Layout, space: Space, before: Runs) -> Runs:
         """The classes as runs; `before` says who is left out. The records of an item are dealt in canonical order to

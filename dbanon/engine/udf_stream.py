@@ -100,7 +100,7 @@ def _span(came: Arrivals, state: State, old: int) -> None:
     from dbanon.kernels.stream_spans import span
 
     begun = np.zeros(len(state.lows), bool)
-    span(state.out, came.values, came.places.starts, came.places.nodes, old, begun, state.lows, state.highs)
+    span(state.out, came.values, came.places.arrays(state.seen), old, begun, state.lows, state.highs)
 
 
 def _wide(attributes: list[space.Attribute], state: State) -> list[dict[str, object]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dbanon.kernels.jit import kernel, part
@@ -11,236 +13,217 @@ from dbanon.kernels.stream_open import is_enough
 from dbanon.kernels.stream_window import LAST, SUPPRESSED, WAITING, arrive, keep_class, waiting
 
 
+class FaanstOptions(NamedTuple):
+    """Options of FAANST (see faanst_steps)."""
+
+    ends: bool
+    delta: int
+    mode: int
+    mu: int
+    threshold: float
+    is_by_member: bool
+
+
 @kernel
-def faanst_steps(
-    state, most, ends, k, delta, mode, mu, threshold, by_member, need, arrived, values, people, sensitive, out, step,
-    kept, born, lows, highs, first, nodes, share, seen, weights, group, centers, order, heads, link, counts, found,
-    rows, batch, picked, away, marks, values_of, clock, table, random,
-):  # fmt: skip
+def faanst_steps(state, most, options, requirement, records, classes, attributes, rounds):
     """Lets records arrive until all have, or about `most` records and clusters were looked at; gives how many were.
-    `mode`: 0 base, 1 passive, 2 proactive; `by_member`: k-member instead of k-means.
+    `mode`: 0 base, 1 passive, 2 proactive; `is_by_member`: k-member instead of k-means.
 
     state: records that have arrived, oldest that may wait, classes, kept classes, arrival at which the last round was
-    held, arrivals between it and the one before, records that wait. batch, picked and away (records,):
-    scratch, where `picked` begins with zeros. The rest as in `stream_means` and `stream_open`.
+    held, arrivals between it and the one before, records that wait.
     """
     steps = np.int64(0)
     while steps < most:
-        x = waiting(state, out)
-        over = state[0] == len(arrived)
+        x = waiting(state, records.class_ids)
+        over = state[0] == len(records.arrived_at)
         steps += 1
         if x == state[0]:
             if over:
                 break
-            _arrive(state, arrived, values, first, seen)
+            _arrive(state, records, attributes)
             continue
         now, last = state[LAST], False
-        is_full = state[6] >= mu and now - state[4] >= max(k, mu // 4)
-        if is_full or (over and ends and now > state[4] and now - arrived[x] + 1 < delta):
+        is_full = state[6] >= options.mu and now - state[4] >= max(requirement.k, options.mu // 4)
+        if is_full or (over and options.ends and now > state[4] and now - records.arrived_at[x] + 1 < options.delta):
             state[4], state[5] = now, now - state[4]
             steps += _round(
-                x, state, k, threshold, by_member, need, values, people, sensitive, out, step, kept, born, lows, highs,
-                first, nodes, share, seen, weights, group, centers, order, heads, link, counts, found, rows, batch,
-                away, marks, values_of, clock, table, random,
-            )  # fmt: skip
-            if mode < 2 or not is_full:
+                x, state, requirement, options.threshold, options.is_by_member, records, classes, attributes, rounds
+            )
+            if options.mode < 2 or not is_full:
                 continue
-            limit = delta - state[5]
-        elif now - arrived[x] + 1 >= delta:
-            limit = delta
+            limit = options.delta - state[5]
+        elif now - records.arrived_at[x] + 1 >= options.delta:
+            limit = options.delta
         elif not over:
-            _arrive(state, arrived, values, first, seen)
+            _arrive(state, records, attributes)
             continue
-        elif ends:
+        elif options.ends:
             limit, last = np.int64(0), True
         else:
             break
-        hopeless = mode == 0
+        hopeless = options.mode == 0
         if not hopeless:
             size = np.int64(0)
             for t in range(x, state[0]):
-                if out[t] == WAITING:
-                    rows[size] = t
+                if records.class_ids[t] == WAITING:
+                    rounds.rows[size] = t
                     size += 1
-            hopeless = not _suffices(size, k, need, rows, people, sensitive, marks, values_of, clock)
+            hopeless = not _suffices(size, requirement, rounds.rows, records)
         for t in range(x, state[0]):
-            if now - arrived[t] + 1 < limit:
+            if now - records.arrived_at[t] + 1 < limit:
                 break
-            if out[t] != WAITING:
+            if records.class_ids[t] != WAITING:
                 continue
-            due = last or now - arrived[t] + 1 >= delta
+            due = last or now - records.arrived_at[t] + 1 >= options.delta
             steps += state[3] + state[0] - x
             hopeless = _force(
-                t, x, due, hopeless, state, k, threshold, need, values, people, sensitive, out, step, kept, born, lows,
-                highs, first, nodes, share, seen, weights, group, batch, picked, away, marks, values_of, clock,
-            )  # fmt: skip
+                t, due, hopeless, state, requirement, options.threshold, records, classes, attributes, rounds
+            )
     return steps
 
 
 @part
-def _arrive(state, arrived, values, first, seen):
+def _arrive(state, records, attributes):
     """The next record."""
-    arrive(state, arrived, values, first, seen)
+    arrive(state, records, attributes)
     state[6] += 1
 
 
 @part
-def _round(
-    x, state, k, threshold, by_member, need, values, people, sensitive, out, step, kept, born, lows, highs, first,
-    nodes, share, seen, weights, group, centers, order, heads, link, counts, found, rows, batch, away, marks, values_of,
-    clock, table, random,
-):  # fmt: skip
+def _round(x, state, requirement, threshold, by_member, records, classes, attributes, rounds):
     """Publishes what accepted classes cover, and clusters of the rest that are enough for a class; gives how many
     records and clusters were looked at."""
     now, size, looked = state[LAST], np.int64(0), np.int64(0)
     for t in range(x, state[0]):
-        if out[t] != WAITING:
+        if records.class_ids[t] != WAITING:
             continue
         looked += state[3]
-        c, _ = least_class(values[t], kept, state[3], lows, highs, first, share, seen, weights)
+        c, _ = least_class(records.values[t], classes, state[3], attributes)
         if c >= 0:
-            out[t], step[t] = c, now
+            records.class_ids[t], records.published_at[t] = c, now
             state[6] -= 1
         else:
-            rows[size], group[t] = t, -1
+            rounds.rows[size], rounds.cluster_ids[t] = t, -1
             size += 1
-    number = size // k
-    if number < 1 or not _suffices(size, k, need, rows, people, sensitive, marks, values_of, clock):
+    number = size // requirement.k
+    if number < 1 or not _suffices(size, requirement, rounds.rows, records):
         return looked + size
     if by_member:
-        members(
-            size, number, k, need, rows, values, people, sensitive, group, first, nodes, share, seen, weights, heads,
-            link, marks, values_of, clock, random,
-        )  # fmt: skip
+        members(size, number, requirement, rounds, records, attributes)
     else:
-        means(
-            size, number, rows, values, group, first, nodes, share, seen, weights, centers, order, heads, link, counts,
-            found, away, table, random,
-        )  # fmt: skip
+        means(size, number, rounds, records, attributes)
     for c in range(number):
-        if heads[c] >= 0 and is_enough(c, k, need, heads, link, people, sensitive, marks, values_of, clock):
-            n, t = np.int64(0), heads[c]
+        if rounds.heads[c] >= 0 and is_enough(c, requirement, rounds.heads, rounds.next_record, records):
+            n, t = np.int64(0), rounds.heads[c]
             while t >= 0:
-                batch[n] = t
-                n, t = n + 1, link[t]
-            _publish(
-                n, state, threshold, values, out, step, kept, born, lows, highs, first, nodes, share, seen, weights,
-                batch,
-            )  # fmt: skip
+                rounds.batch[n] = t
+                n, t = n + 1, rounds.next_record[t]
+            _publish(n, state, threshold, records, classes, attributes, rounds.batch)
     return looked + size * number
 
 
 @part
-def _suffices(size, k, need, rows, people, sensitive, marks, values_of, clock):
+def _suffices(size, requirement, rows, records):
     """Whether so many records together are enough for a class."""
-    clock[0] += 1
+    requirement.clock[0] += 1
     persons = np.int64(0)
     for j in range(size):
-        if people[rows[j]] >= 0 and marks[people[rows[j]]] != clock[0]:
-            marks[people[rows[j]]] = clock[0]
+        if records.people[rows[j]] >= 0 and requirement.person_marks[records.people[rows[j]]] != requirement.clock[0]:
+            requirement.person_marks[records.people[rows[j]]] = requirement.clock[0]
             persons += 1
-    if persons < k:
+    if persons < requirement.k:
         return False
-    for s in range(len(need)):
+    for s in range(len(requirement.min_values)):
         number = np.int64(0)
         for j in range(size):
-            code = sensitive[rows[j], s]
-            if people[rows[j]] >= 0 and code >= 0 and values_of[s, code] != clock[0]:
-                values_of[s, code] = clock[0]
+            code = records.sensitive[rows[j], s]
+            if records.people[rows[j]] >= 0 and code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
+                requirement.value_marks[s, code] = requirement.clock[0]
                 number += 1
-        if number < need[s]:
+        if number < requirement.min_values[s]:
             return False
     return True
 
 
 @part
-def _publish(
-    n, state, threshold, values, out, step, kept, born, lows, highs, first, nodes, share, seen, weights, batch
-):
+def _publish(n, state, threshold, records, classes, attributes, batch):
     """The first records of `batch` leave as a class, which is accepted where it loses less than the threshold."""
     new, now = state[2], state[LAST]
-    begin(values[batch[0]], lows[new], highs[new], first, nodes)
+    begin(records.values[batch[0]], classes.lows[new], classes.highs[new], attributes)
     for j in range(n):
-        widen(values[batch[j]], lows[new], highs[new], first, nodes)
-        out[batch[j]], step[batch[j]] = new, now
+        widen(records.values[batch[j]], classes.lows[new], classes.highs[new], attributes)
+        records.class_ids[batch[j]], records.published_at[batch[j]] = new, now
     state[6] -= n
-    if loss(lows[new], highs[new], first, share, seen, weights) < threshold:
-        keep_class(new, now, state, kept, born)
+    if loss(classes.lows[new], classes.highs[new], attributes) < threshold:
+        keep_class(new, now, state, classes)
     else:
-        born[new] = now
+        classes.made_at[new] = now
         state[2] += 1
 
 
 @part
-def _force(
-    t, x, due, hopeless, state, k, threshold, need, values, people, sensitive, out, step, kept, born, lows, highs,
-    first, nodes, share, seen, weights, group, batch, picked, away, marks, values_of, clock,
-):  # fmt: skip
+def _force(t, due, hopeless, state, requirement, threshold, records, classes, attributes, rounds):
     """A record leaves: with an accepted class, or with the clusters that are nearest. One that is due and can do
     neither is suppressed. `hopeless`: all that wait are not enough for a class; gives whether that is so now."""
-    c, _ = least_class(values[t], kept, state[3], lows, highs, first, share, seen, weights)
-    if c < 0 and not hopeless and people[t] >= 0:
-        n = _gather(
-            t, x, state[0], k, need, values, people, sensitive, out, first, nodes, share, seen, weights, group, batch,
-            picked, away, marks, values_of, clock,
-        )  # fmt: skip
+    c, _ = least_class(records.values[t], classes, state[3], attributes)
+    if c < 0 and not hopeless and records.people[t] >= 0:
+        n = _gather(t, state[1], state[0], requirement, records, attributes, rounds)
         if n > 0:
-            _publish(
-                n, state, threshold, values, out, step, kept, born, lows, highs, first, nodes, share, seen, weights,
-                batch,
-            )  # fmt: skip
+            _publish(n, state, threshold, records, classes, attributes, rounds.batch)
             return False
         hopeless = True
     if c >= 0 or due:
-        out[t], step[t] = (c if c >= 0 else SUPPRESSED), state[LAST]
+        records.class_ids[t], records.published_at[t] = (c if c >= 0 else SUPPRESSED), state[LAST]
         state[6] -= 1
     return hopeless
 
 
 @part
-def _gather(
-    t, x, end, k, need, values, people, sensitive, out, first, nodes, share, seen, weights, group, batch, picked, away,
-    marks, values_of, clock,
-):  # fmt: skip
+def _gather(t, x, end, requirement, records, attributes, rounds):
     """Puts into `batch` the cluster of a record and those of the records nearest to it of other persons, then of other
     sensitive values, until they are enough for a class; gives how many records these are, or -1. A record that came
     after the last round is a cluster of its own."""
-    clock[0] += 1
-    own = np.zeros(len(need), np.int64)
+    requirement.clock[0] += 1
+    own = np.zeros(len(requirement.min_values), np.int64)
     persons, n, chosen = np.int64(0), np.int64(0), np.int64(t)
     for i in range(x, end):
-        if out[i] == WAITING:
-            away[i] = distance(values[t], values[i], first, nodes, share, seen, weights)
+        if records.class_ids[i] == WAITING:
+            rounds.distances[i] = distance(records.values[t], records.values[i], attributes)
     while chosen >= 0:
         for i in range(x, end):
-            if out[i] != WAITING or (i != chosen and (group[chosen] < 0 or group[i] != group[chosen])):
+            if records.class_ids[i] != WAITING or (
+                i != chosen and (rounds.cluster_ids[chosen] < 0 or rounds.cluster_ids[i] != rounds.cluster_ids[chosen])
+            ):
                 continue
-            picked[i], batch[n] = clock[0], i
+            rounds.picked[i], rounds.batch[n] = requirement.clock[0], i
             n += 1
-            if people[i] >= 0:
-                persons += marks[people[i]] != clock[0]
-                marks[people[i]] = clock[0]
-                for s in range(len(need)):
-                    code = sensitive[i, s]
-                    if code >= 0 and values_of[s, code] != clock[0]:
-                        values_of[s, code] = clock[0]
+            if records.people[i] >= 0:
+                persons += requirement.person_marks[records.people[i]] != requirement.clock[0]
+                requirement.person_marks[records.people[i]] = requirement.clock[0]
+                for s in range(len(requirement.min_values)):
+                    code = records.sensitive[i, s]
+                    if code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
+                        requirement.value_marks[s, code] = requirement.clock[0]
                         own[s] += 1
         column = np.int64(-1)
-        for s in range(len(need)):
-            if own[s] < need[s]:
+        for s in range(len(requirement.min_values)):
+            if own[s] < requirement.min_values[s]:
                 column = np.int64(s)
                 break
-        if persons >= k and column < 0:
+        if persons >= requirement.k and column < 0:
             return n
         chosen = np.int64(-1)
         for i in range(x, end):
-            if out[i] != WAITING or people[i] < 0 or picked[i] == clock[0]:
+            if records.class_ids[i] != WAITING or records.people[i] < 0 or rounds.picked[i] == requirement.clock[0]:
                 continue
-            if persons < k:
-                if marks[people[i]] == clock[0]:
+            if persons < requirement.k:
+                if requirement.person_marks[records.people[i]] == requirement.clock[0]:
                     continue
-            elif sensitive[i, column] < 0 or values_of[column, sensitive[i, column]] == clock[0]:
+            elif (
+                records.sensitive[i, column] < 0
+                or requirement.value_marks[column, records.sensitive[i, column]] == requirement.clock[0]
+            ):
                 continue
-            if chosen < 0 or away[i] < away[chosen]:
+            if chosen < 0 or rounds.distances[i] < rounds.distances[chosen]:
                 chosen = np.int64(i)
     return np.int64(-1)

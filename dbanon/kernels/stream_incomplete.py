@@ -1,11 +1,12 @@
 """Streams of records that lack values: IDEA, which lets a NULL stand in a class of values, and K-VARP, whose records
 are partitioned by which attributes they have.
 
-The record that is due leaves with those that are nearest by `away` (records,), where each system says what that is. The
-rest as in `stream_class` and `stream_window`.
+The record that is due leaves with those that are nearest by `away` (records,), where each system says what that is.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,26 +28,31 @@ from dbanon.kernels.stream_window import (
 
 
 @part
-def choose(x, end, k, need, away, people, sensitive, out, found):
+def choose(x, end, requirement, away, records, found):
     """Puts into `found` the waiting records of k - 1 persons that are nearest to record x (ties: the oldest), and then
     the nearest with sensitive values that are needed; `away` is inf for those that may not be taken. Gives how many, or
     -1 where there are too few."""
     number = np.int64(0)
-    if people[x] < 0:
+    if records.people[x] < 0:
         return np.int64(-1)
     for i in range(x + 1, end):
-        if out[i] != WAITING or people[i] < 0 or people[i] == people[x] or away[i] == np.inf:
+        if (
+            records.class_ids[i] != WAITING
+            or records.people[i] < 0
+            or records.people[i] == records.people[x]
+            or away[i] == np.inf
+        ):
             continue
-        if number == k - 1 and not away[i] < away[found[number - 1]]:
+        if number == requirement.k - 1 and not away[i] < away[found[number - 1]]:
             continue
         at = np.int64(-1)
         for j in range(number):
-            if people[found[j]] == people[i]:
+            if records.people[found[j]] == records.people[i]:
                 at = np.int64(j)
         if at >= 0:
             if not away[i] < away[found[at]]:
                 continue
-        elif number < k - 1:
+        elif number < requirement.k - 1:
             at = number
             number += 1
         else:
@@ -55,15 +61,20 @@ def choose(x, end, k, need, away, people, sensitive, out, found):
             found[at] = found[at - 1]
             at -= 1
         found[at] = i
-    if number < k - 1:
+    if number < requirement.k - 1:
         return np.int64(-1)
-    for s in range(len(need)):
-        while different(x, number, s, sensitive, found) < need[s]:
+    for s in range(len(requirement.min_values)):
+        while different(x, number, s, records, found) < requirement.min_values[s]:
             best = np.int64(-1)
             for i in range(x + 1, end):
-                if out[i] != WAITING or people[i] < 0 or people[i] == people[x] or sensitive[i, s] < 0:
+                if (
+                    records.class_ids[i] != WAITING
+                    or records.people[i] < 0
+                    or records.people[i] == records.people[x]
+                    or records.sensitive[i, s] < 0
+                ):
                     continue
-                if away[i] == np.inf or has_already(i, x, number, s, people, sensitive, found):
+                if away[i] == np.inf or has_already(i, x, number, s, records, found):
                     continue
                 if best < 0 or away[i] < away[best]:
                     best = np.int64(i)
@@ -77,93 +88,99 @@ def choose(x, end, k, need, away, people, sensitive, out, found):
 # --- IDEA --------------------------------------------------------------------------------------------------
 
 
+class IdeaOptions(NamedTuple):
+    """Options of IDEA (see idea_steps)."""
+
+    ends: bool
+    delta: int
+    theta: float
+    store: int
+
+
 @kernel
-def idea_steps(
-    state, most, ends, k, delta, theta, store, need, arrived, values, people, sensitive, out, step, kept, born, lows,
-    highs, first, nodes, share, seen, weights, found, away,
-):  # fmt: skip
+def idea_steps(state, most, options, requirement, records, classes, attributes, found, away):
     """Lets records arrive until all have, or about `most` records were looked at; gives how many were. The oldest
     leaves when it is due: with the class of the store that stands for it and loses least, if that loses no more than a
     group of it and the most similar, or where there are too few for a group. A group that loses less than `theta` is
     stored; the store are the last `store` of these.
 
-    state: records that have arrived, oldest that may wait, classes, kept classes. found (k + values that are needed,)
-    and away (records,): scratch. The rest as in fads_steps.
+    state: records that have arrived, oldest that may wait, classes, kept classes. found (k + values that are
+    needed,) and away (records,): scratch.
     """
     steps = np.int64(0)
     while steps < most:
-        x = waiting(state, out)
-        if x == state[0] or not is_due(x, delta, state, ends, arrived):
-            if state[0] == len(arrived):
+        x = waiting(state, records.class_ids)
+        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
+            if state[0] == len(records.arrived_at):
                 break
-            arrive(state, arrived, values, first, seen)
+            arrive(state, records, attributes)
             steps += 1
             continue
         steps += state[0] - x + state[3]
         for i in range(x + 1, state[0]):
-            away[i] = -_similar(values[x], values[i], first, nodes, share, seen, weights)
-        number = choose(x, state[0], k, need, away, people, sensitive, out, found)
-        c, least = _least_that_may(values[x], state, kept, lows, highs, first, share, seen, weights)
+            away[i] = -_similar(records.values[x], records.values[i], attributes)
+        number = choose(x, state[0], requirement, away, records, found)
+        c, least = _least_that_may(records.values[x], state, classes, attributes)
         new, now = state[2], state[LAST]
         own = np.inf
         if number >= 0:
-            _span_known(x, number, found, values, lows[new], highs[new], first, nodes)
-            own = loss(lows[new], highs[new], first, share, seen, weights)
+            _span_known(x, number, found, records, classes.lows[new], classes.highs[new], attributes)
+            own = loss(classes.lows[new], classes.highs[new], attributes)
         if c >= 0 and least <= own:
-            out[x], step[x] = c, now
+            records.class_ids[x], records.published_at[x] = c, now
         elif number >= 0:
-            leave(x, number, found, new, now, out, step)
-            born[new] = now
-            if own < theta:
-                keep_latest(new, now, store, state, kept, born)
+            leave(x, number, found, new, now, records)
+            classes.made_at[new] = now
+            if own < options.theta:
+                keep_latest(new, now, options.store, state, classes)
             else:
                 state[2] += 1
         else:
-            out[x], step[x] = SUPPRESSED, now
+            records.class_ids[x], records.published_at[x] = SUPPRESSED, now
     return steps
 
 
 @part
-def _similar(x, y, first, nodes, share, seen, weights):
+def _similar(x, y, attributes):
     """How similar two records are: the share of attributes that both have, times one less the mean distance on
     these."""
     both, far = 0.0, 0.0
     for a in range(len(x)):
         if x[a] == x[a] and y[a] == y[a]:
-            both += weights[a]
-            far += weights[a] * apart(a, x[a], y[a], first, nodes, share, seen)
+            both += attributes.weights[a]
+            far += attributes.weights[a] * apart(a, x[a], y[a], attributes)
     return both - far
 
 
 @part
-def _span_known(x, number, found, values, low, high, first, nodes):
+def _span_known(x, number, found, records, low, high, attributes):
     """Makes a class of what record x and the first `number` of `found` have; of NULLs where all lack it."""
     for a in range(len(low)):
-        low[a], high[a] = alone(a, values[x, a], first, nodes)
+        low[a], high[a] = alone(a, records.values[x, a], attributes)
         for j in range(number):
-            value = values[found[j], a]
+            value = records.values[found[j], a]
             if value != value:
                 continue
             if low[a] > high[a]:
-                low[a], high[a] = alone(a, value, first, nodes)
+                low[a], high[a] = alone(a, value, attributes)
             else:
-                low[a], high[a] = reach(a, low[a], high[a], value, first, nodes)
+                low[a], high[a] = reach(a, low[a], high[a], value, attributes)
 
 
 @part
-def _least_that_may(value, state, kept, lows, highs, first, share, seen, weights):
+def _least_that_may(value, state, classes, attributes):
     """The class of the store that has all values of a record and loses least (ties: the first), and what it loses; -1
     and inf where there is none."""
     best, least = np.int64(-1), np.inf
     for i in range(state[3]):
-        c = kept[i]
+        c = classes.reusable[i]
         may = True
         for a in range(len(value)):
-            if value[a] == value[a] and not lows[c, a] <= value[a] <= highs[c, a]:
+            if value[a] == value[a] and not classes.lows[c, a] <= value[a] <= classes.highs[c, a]:
                 may = False
                 break
         if may:
-            own = loss(lows[c], highs[c], first, share, seen, weights)
+            own = loss(classes.lows[c], classes.highs[c], attributes)
             if own < least:
                 best, least = c, own
     return best, least
@@ -172,109 +189,121 @@ def _least_that_may(value, state, kept, lows, highs, first, share, seen, weights
 # --- partitions by what records have -----------------------------------------------------------------------
 
 
+class PartitionOptions(NamedTuple):
+    """Options of K-VARP and IoT anonymity (see pattern_steps)."""
+
+    ends: bool
+    delta: int
+    store: int
+    is_by_size: bool
+
+
 @kernel
-def pattern_steps(
-    state, most, ends, k, delta, store, by_size, need, arrived, values, people, sensitive, patterns, out, step, kept,
-    born, lows, highs, first, nodes, share, seen, weights, found, away, taken, marks, values_of, clock,
-):  # fmt: skip
+def pattern_steps(state, most, options, requirement, records, classes, attributes, partitions):
     """Lets records arrive until all have, or about `most` records were looked at; gives how many were. The oldest
     leaves when it is due, with the nearest of its partition by what all of these have; where that is too small, of it
-    and the partitions that are merged with it: the most similar ones or, `by_size`, the largest. Where all together are
+    and the partitions that are merged with it: the most similar ones or, `is_by_size`, the largest. If all together are
     too few, it leaves with a class of the store that covers it, or is suppressed. The store are the last `store`
     classes of one partition.
 
-    patterns (records,): which attributes a record has, as bits. taken (records,) and away (records,): scratch. The
-    rest as in fads_steps and `stream_open`.
+    state: records that have arrived, oldest that may wait, classes, kept classes.
     """
     steps = np.int64(0)
     while steps < most:
-        x = waiting(state, out)
-        if x == state[0] or not is_due(x, delta, state, ends, arrived):
-            if state[0] == len(arrived):
+        x = waiting(state, records.class_ids)
+        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
+            if state[0] == len(records.arrived_at):
                 break
-            arrive(state, arrived, values, first, seen)
+            arrive(state, records, attributes)
             steps += 1
             continue
-        common, merged, looked = _gather(
-            x, state[0], k, by_size, need, people, sensitive, patterns, out, taken, marks, values_of, clock
-        )
+        common, merged, looked = _gather(x, state[0], requirement, options.is_by_size, records, partitions)
         steps += looked + state[3]
         number = np.int64(-1)
         if merged >= 0:
             for i in range(x + 1, state[0]):
-                away[i] = np.inf
-                if taken[i]:
-                    away[i] = _apart_by(common, values[x], values[i], first, nodes, share, seen, weights)
-            number = choose(x, state[0], k, need, away, people, sensitive, out, found)
+                partitions.distances[i] = np.inf
+                if partitions.taken[i]:
+                    partitions.distances[i] = _apart_by(common, records.values[x], records.values[i], attributes)
+            number = choose(x, state[0], requirement, partitions.distances, records, partitions.found)
         new, now = state[2], state[LAST]
         if number >= 0:
-            span(x, number, found, values, lows[new], highs[new], first, nodes)
-            leave(x, number, found, new, now, out, step)
-            born[new] = now
-            if merged == 0 and store > 0:
-                keep_latest(new, now, store, state, kept, born)
+            span(x, number, partitions.found, records, classes.lows[new], classes.highs[new], attributes)
+            leave(x, number, partitions.found, new, now, records)
+            classes.made_at[new] = now
+            if merged == 0 and options.store > 0:
+                keep_latest(new, now, options.store, state, classes)
             else:
                 state[2] += 1
         else:
-            c, _ = least_class(values[x], kept, state[3], lows, highs, first, share, seen, weights)
-            out[x], step[x] = (c if c >= 0 else SUPPRESSED), now
+            c, _ = least_class(records.values[x], classes, state[3], attributes)
+            records.class_ids[x], records.published_at[x] = (c if c >= 0 else SUPPRESSED), now
     return steps
 
 
 @part
-def _gather(x, end, k, by_size, need, people, sensitive, patterns, out, taken, marks, values_of, clock):
+def _gather(x, end, requirement, by_size, records, partitions):
     """Takes the partition of record x, and others until all together are enough for a class. Gives what all have, how
     many others were taken (-1: all are not enough), and how many records were looked at."""
-    common, merged, looked = patterns[x], np.int64(0), np.int64(0)
+    common, merged, looked = partitions.patterns[x], np.int64(0), np.int64(0)
     for i in range(x, end):
-        taken[i] = out[i] == WAITING and patterns[i] == patterns[x]
-    while people[x] >= 0:
+        partitions.taken[i] = records.class_ids[i] == WAITING and partitions.patterns[i] == partitions.patterns[x]
+    while records.people[x] >= 0:
         looked += end - x
-        if _is_enough(x, end, k, need, people, sensitive, taken, marks, values_of, clock):
+        if _is_enough(x, end, requirement, records, partitions.taken):
             return common, merged, looked
         best, most = np.int64(-1), -1.0
         for i in range(x + 1, end):
-            if out[i] != WAITING or taken[i] or (best >= 0 and patterns[i] == patterns[best]):
+            if (
+                records.class_ids[i] != WAITING
+                or partitions.taken[i]
+                or (best >= 0 and partitions.patterns[i] == partitions.patterns[best])
+            ):
                 continue
             score = 0.0
             if by_size:
                 for j in range(i, end):
-                    score += out[j] == WAITING and patterns[j] == patterns[i]
+                    score += records.class_ids[j] == WAITING and partitions.patterns[j] == partitions.patterns[i]
                 looked += end - i
             else:
-                either = _bits(patterns[i] | common)
-                score = _bits(patterns[i] & common) / either if either > 0 else 1.0
+                either = _bits(partitions.patterns[i] | common)
+                score = _bits(partitions.patterns[i] & common) / either if either > 0 else 1.0
             if score > most:
                 best, most = np.int64(i), score
         if best < 0:
             break
         for i in range(x, end):
-            if out[i] == WAITING and patterns[i] == patterns[best]:
-                taken[i] = True
-        common &= patterns[best]
+            if records.class_ids[i] == WAITING and partitions.patterns[i] == partitions.patterns[best]:
+                partitions.taken[i] = True
+        common &= partitions.patterns[best]
         merged += 1
     return common, np.int64(-1), looked
 
 
 @part
-def _is_enough(x, end, k, need, people, sensitive, taken, marks, values_of, clock):
+def _is_enough(x, end, requirement, records, taken):
     """Whether the records that are taken have k persons and enough sensitive values."""
-    clock[0] += 1
+    requirement.clock[0] += 1
     persons = np.int64(0)
     for i in range(x, end):
-        if taken[i] and people[i] >= 0 and marks[people[i]] != clock[0]:
-            marks[people[i]] = clock[0]
+        if taken[i] and records.people[i] >= 0 and requirement.person_marks[records.people[i]] != requirement.clock[0]:
+            requirement.person_marks[records.people[i]] = requirement.clock[0]
             persons += 1
-    if persons < k:
+    if persons < requirement.k:
         return False
-    for s in range(len(need)):
+    for s in range(len(requirement.min_values)):
         number = np.int64(0)
         for i in range(x, end):
-            code = sensitive[i, s]
-            if taken[i] and people[i] >= 0 and code >= 0 and values_of[s, code] != clock[0]:
-                values_of[s, code] = clock[0]
+            code = records.sensitive[i, s]
+            if (
+                taken[i]
+                and records.people[i] >= 0
+                and code >= 0
+                and requirement.value_marks[s, code] != requirement.clock[0]
+            ):
+                requirement.value_marks[s, code] = requirement.clock[0]
                 number += 1
-        if number < need[s]:
+        if number < requirement.min_values[s]:
             return False
     return True
 
@@ -289,10 +318,10 @@ def _bits(pattern):
 
 
 @part
-def _apart_by(common, x, y, first, nodes, share, seen, weights):
+def _apart_by(common, x, y, attributes):
     """How far apart two records are on the attributes that all have."""
     total = 0.0
     for a in range(len(x)):
         if (common >> (a % 62)) & 1 and x[a] == x[a] and y[a] == y[a]:
-            total += weights[a] * apart(a, x[a], y[a], first, nodes, share, seen)
+            total += attributes.weights[a] * apart(a, x[a], y[a], attributes)
     return total

@@ -1,7 +1,6 @@
 """The nearest of the records of a stream that wait.
 
 Distances are added up attribute by attribute over many records at a time, as that is what a processor does fastest.
-The rest as in `stream_class` and `stream_window`.
 """
 
 from __future__ import annotations
@@ -18,76 +17,84 @@ MANY = 512
 
 
 @part
-def ask(value, ahead, first, nodes, share, seen, weights, table):
+def ask(value, ahead, attributes, table):
     """Tables of what categories are apart from those of a record, where that is less than looking each up."""
     for a in range(len(value)):
-        begin_, size = first[a], first[a + 1] - first[a]
+        begin_, size = attributes.node_starts[a], attributes.node_starts[a + 1] - attributes.node_starts[a]
         if size == 0 or size > ahead:
             continue
         for node in range(size):
-            table[begin_ + node] = weights[a] * apart(a, value[a], float(node), first, nodes, share, seen)
+            table[begin_ + node] = attributes.weights[a] * apart(a, value[a], float(node), attributes)
 
 
 @part
-def asked(x, y, most, ahead, first, nodes, share, seen, weights, table):
+def asked(x, y, most, ahead, attributes, table):
     """How far a center, which was asked for, and a record are apart; inf once that is more than `most`."""
     total = 0.0
     for a in range(len(x)):
-        size = first[a + 1] - first[a]
+        size = attributes.node_starts[a + 1] - attributes.node_starts[a]
         if 0 < size <= ahead and y[a] == y[a] and x[a] == x[a]:
-            total += table[first[a] + np.int64(y[a])]
+            total += table[attributes.node_starts[a] + np.int64(y[a])]
         else:
-            total += weights[a] * apart_from_center(a, x[a], y[a], first, nodes, share, seen)
+            total += attributes.weights[a] * apart_from_center(a, x[a], y[a], attributes)
         if total > most:
             return np.inf
     return total
 
 
 @part
-def distances(x, size, rows, ahead, values, first, nodes, share, seen, weights, table, away):
+def distances(x, size, rows, ahead, records, attributes, table, away):
     """How far the first `size` of `rows` are from record x, in `away`; `table` and `ahead` are what was asked for."""
     for j in range(size):
         away[j] = 0.0
-    for a in range(len(weights)):
-        weight, value, begin_, number = weights[a], values[x, a], first[a], first[a + 1] - first[a]
-        width = seen_width(a, first, share, seen)
-        is_direct = number == 0 and not (has_ranks(first) and first[len(weights) + 1 + a] >= 0)
+    for a in range(len(attributes.weights)):
+        weight, value, begin_ = attributes.weights[a], records.values[x, a], attributes.node_starts[a]
+        number = attributes.node_starts[a + 1] - begin_
+        width = seen_width(a, attributes)
+        is_direct = number == 0 and not (
+            has_ranks(attributes.node_starts) and attributes.node_starts[len(attributes.weights) + 1 + a] >= 0
+        )
         if is_direct and value == value and width > 0:
             for j in range(size):
-                other = values[rows[j], a]
+                other = records.values[rows[j], a]
                 away[j] += weight * (abs(value - other) / width) if other == other else weight
         elif 0 < number <= ahead and value == value:
             for j in range(size):
-                other = values[rows[j], a]
+                other = records.values[rows[j], a]
                 away[j] += table[begin_ + np.int64(other)] if other == other else weight
         else:
             for j in range(size):
-                away[j] += weight * apart(a, value, values[rows[j], a], first, nodes, share, seen)
+                away[j] += weight * apart(a, value, records.values[rows[j], a], attributes)
 
 
 @part
-def nearest(x, begins, ends, size, values, people, out, first, nodes, share, seen, weights, table, found, far):
+def nearest(x, begins, ends, size, records, attributes, table, found, far):
     """Puts into `found` the `size` - 1 waiting records from `begins` to `ends` that are nearest to record x and about
     as many other persons, nearest first (ties: the older); gives how many there are. Of each person the nearest."""
     number, ahead = np.int64(0), (ends - begins) // 2
     if size < 2:
         return number
-    ask(values[x], ahead, first, nodes, share, seen, weights, table)
+    ask(records.values[x], ahead, attributes, table)
     rows, away = np.empty(MANY, np.int64), np.empty(MANY)
     i = begins
     while i < ends:
         listed = np.int64(0)
         while i < ends and listed < MANY:
             rows[listed] = i
-            listed += out[i] == WAITING and i != x and people[i] >= 0 and people[i] != people[x]
+            listed += (
+                records.class_ids[i] == WAITING
+                and i != x
+                and records.people[i] >= 0
+                and records.people[i] != records.people[x]
+            )
             i += 1
-        distances(x, listed, rows, ahead, values, first, nodes, share, seen, weights, table, away)
+        distances(x, listed, rows, ahead, records, attributes, table, away)
         for j in range(listed):
             if number == size - 1 and not away[j] < far[number - 1]:
                 continue
             at = np.int64(-1)
             for other in range(number):
-                if people[found[other]] == people[rows[j]]:
+                if records.people[found[other]] == records.people[rows[j]]:
                     at = np.int64(other)
                     break
             if at >= 0:

@@ -1,9 +1,7 @@
-"""Open clusters of a stream: each record joins one when it arrives, and a cluster leaves when a record of it is due.
+"""Open clusters of a stream: each record joins one when it arrives; a cluster leaves when a record of it is due.
 
-Clusters have a slot each, of which `used` says whether there is one; `ids` (slots,) number them in the order in which
-they were opened. The records of a cluster are a list from the last that arrived to the first: `heads` (slots,) is where
-it begins, `link` (records,) the next one, -1 at the end, and `slot` (records,) the cluster of a record. `sizes`, `lows`
-and `highs` are those of the slots. Records and classes are those of `stream_window` and `stream_class`.
+Clusters have a slot each. The records of a cluster are a list from the last that arrived to the first: `heads` is where
+it begins, `next_record` continues it. See `OpenClusterArrays`.
 """
 
 from __future__ import annotations
@@ -15,191 +13,210 @@ from dbanon.kernels.stream_class import begin, joined, lost, widen
 
 
 @part
-def open_cluster(t, state, used, ids, heads, values, lows, highs, sizes, first, nodes):
+def open_cluster(t, state, clusters, records, attributes):
     """Opens a cluster for a record in the first free slot, whose list is empty yet; gives the slot."""
     c = np.int64(0)
-    while used[c]:
+    while clusters.is_open[c]:
         c += 1
-    used[c], sizes[c], heads[c], ids[c] = True, 0, -1, state[4]
+    clusters.is_open[c], clusters.sizes[c], clusters.heads[c], clusters.ids[c] = True, 0, -1, state[4]
     state[4] += 1
     state[5] += 1
-    begin(values[t], lows[c], highs[c], first, nodes)
+    begin(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
     return c
 
 
 @part
-def put(t, c, heads, link, slot, sizes):
+def put(t, c, clusters):
     """Puts a record first into the list of a cluster."""
-    link[t], heads[c], slot[t] = heads[c], t, c
-    sizes[c] += 1
+    clusters.next_record[t], clusters.heads[c], clusters.cluster_ids[t] = clusters.heads[c], t, c
+    clusters.sizes[c] += 1
 
 
 @part
-def put_back(t, c, heads, link, slot, sizes):
+def put_back(t, c, clusters):
     """Puts a record into the list of a cluster where it belongs by its arrival."""
-    if heads[c] < t:
-        put(t, c, heads, link, slot, sizes)
+    if clusters.heads[c] < t:
+        put(t, c, clusters)
         return
-    i = heads[c]
-    while link[i] > t:
-        i = link[i]
-    link[t], link[i], slot[t] = link[i], t, c
-    sizes[c] += 1
+    i = clusters.heads[c]
+    while clusters.next_record[i] > t:
+        i = clusters.next_record[i]
+    clusters.next_record[t], clusters.next_record[i], clusters.cluster_ids[t] = clusters.next_record[i], t, c
+    clusters.sizes[c] += 1
 
 
 @part
-def take_out(t, c, heads, link, slot, sizes):
+def take_out(t, c, clusters):
     """Takes a record out of the list of a cluster."""
-    if heads[c] == t:
-        heads[c] = link[t]
+    if clusters.heads[c] == t:
+        clusters.heads[c] = clusters.next_record[t]
     else:
-        i = heads[c]
-        while link[i] != t:
-            i = link[i]
-        link[i] = link[t]
-    slot[t] = -1
-    sizes[c] -= 1
+        i = clusters.heads[c]
+        while clusters.next_record[i] != t:
+            i = clusters.next_record[i]
+        clusters.next_record[i] = clusters.next_record[t]
+    clusters.cluster_ids[t] = -1
+    clusters.sizes[c] -= 1
 
 
 @part
-def close_cluster(c, state, used):
+def close_cluster(c, state, clusters):
     """The slot is free again."""
-    used[c] = False
+    clusters.is_open[c] = False
     state[5] -= 1
 
 
 @part
-def measure(c, heads, link, values, lows, highs, first, nodes):
+def measure(c, clusters, records, attributes):
     """What the records of a cluster span."""
-    t = heads[c]
-    begin(values[t], lows[c], highs[c], first, nodes)
-    while link[t] >= 0:
-        t = link[t]
-        widen(values[t], lows[c], highs[c], first, nodes)
+    t = clusters.heads[c]
+    begin(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
+    while clusters.next_record[t] >= 0:
+        t = clusters.next_record[t]
+        widen(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
 
 
 @part
-def let_go(t, c, state, used, heads, link, slot, sizes, values, lows, highs, first, nodes):
+def let_go(t, c, state, clusters, records, attributes):
     """A record leaves its cluster, which is as wide as the others then, or closed without others."""
-    take_out(t, c, heads, link, slot, sizes)
-    if sizes[c] == 0:
-        close_cluster(c, state, used)
+    take_out(t, c, clusters)
+    if clusters.sizes[c] == 0:
+        close_cluster(c, state, clusters)
     else:
-        measure(c, heads, link, values, lows, highs, first, nodes)
+        measure(c, clusters, records, attributes)
 
 
 @part
-def pour(source, c, heads, link, slot, sizes):
+def pour(source, c, clusters):
     """The records of one cluster become another's, in the order of arrival."""
-    one, other, last = heads[source], heads[c], np.int64(-1)
+    one, other, last = clusters.heads[source], clusters.heads[c], np.int64(-1)
     while one >= 0 or other >= 0:
         if one > other:
-            t, one = one, link[one]
+            t, one = one, clusters.next_record[one]
         else:
-            t, other = other, link[other]
-        slot[t] = c
+            t, other = other, clusters.next_record[other]
+        clusters.cluster_ids[t] = c
         if last < 0:
-            heads[c] = t
+            clusters.heads[c] = t
         else:
-            link[last] = t
+            clusters.next_record[last] = t
         last = t
-    link[last] = -1
-    sizes[c] += sizes[source]
+    clusters.next_record[last] = -1
+    clusters.sizes[c] += clusters.sizes[source]
 
 
 @part
-def is_enough(c, k, need, heads, link, people, sensitive, marks, values_of, clock):
-    """Whether a cluster has k persons and, of each sensitive column, as many values as it needs.
-
-    marks (persons,) and values_of (columns, values) hold the number of the question in which each was last seen;
-    clock (1,) is that number.
-    """
-    clock[0] += 1
-    persons = count(c, k, heads, link, people, marks, clock[0])
-    return persons >= k and has_values(c, need, heads, link, people, sensitive, values_of, clock[0])
+def is_enough(c, requirement, heads, link, records):
+    """Whether a cluster has k persons and, of each sensitive column, as many values as it needs."""
+    requirement.clock[0] += 1
+    persons = count(c, requirement.k, heads, link, records, requirement, requirement.clock[0])
+    return persons >= requirement.k and has_values(c, requirement, heads, link, records, requirement.clock[0])
 
 
 @part
-def can_be_enough(k, need, used, heads, link, people, sensitive, marks, values_of, clock):
+def can_be_enough(requirement, clusters, records):
     """Whether all open clusters together are enough for a class."""
-    clock[0] += 1
+    requirement.clock[0] += 1
     persons = np.int64(0)
-    for c in range(len(used)):
-        if used[c] and persons < k:
-            persons += count(c, k, heads, link, people, marks, clock[0])
-    if persons < k:
+    for c in range(len(clusters.is_open)):
+        if clusters.is_open[c] and persons < requirement.k:
+            persons += count(
+                c, requirement.k, clusters.heads, clusters.next_record, records, requirement, requirement.clock[0]
+            )
+    if persons < requirement.k:
         return False
-    for s in range(len(need)):
+    for s in range(len(requirement.min_values)):
         number = np.int64(0)
-        for c in range(len(used)):
-            if used[c] and number < need[s]:
-                number += count_values(c, s, need[s] - number, heads, link, people, sensitive, values_of, clock[0])
-        if number < need[s]:
+        for c in range(len(clusters.is_open)):
+            if clusters.is_open[c] and number < requirement.min_values[s]:
+                number += count_values(
+                    c,
+                    s,
+                    requirement.min_values[s] - number,
+                    clusters.heads,
+                    clusters.next_record,
+                    records,
+                    requirement,
+                    requirement.clock[0],
+                )
+        if number < requirement.min_values[s]:
             return False
     return True
 
 
 @part
-def count(c, most, heads, link, people, marks, now):
+def count(c, most, heads, link, records, requirement, now):
     """How many persons a cluster has that this question has not seen, or `most`."""
     persons, t = np.int64(0), heads[c]
     while t >= 0 and persons < most:
-        if people[t] >= 0 and marks[people[t]] != now:
-            marks[people[t]] = now
+        if records.people[t] >= 0 and requirement.person_marks[records.people[t]] != now:
+            requirement.person_marks[records.people[t]] = now
             persons += 1
         t = link[t]
     return persons
 
 
 @part
-def has_values(c, need, heads, link, people, sensitive, values_of, now):
+def has_values(c, requirement, heads, link, records, now):
     """Whether a cluster has as many sensitive values as it needs."""
-    for s in range(len(need)):
-        if count_values(c, s, need[s], heads, link, people, sensitive, values_of, now) < need[s]:
+    for s in range(len(requirement.min_values)):
+        if (
+            count_values(c, s, requirement.min_values[s], heads, link, records, requirement, now)
+            < requirement.min_values[s]
+        ):
             return False
     return True
 
 
 @part
-def count_values(c, s, most, heads, link, people, sensitive, values_of, now):
+def count_values(c, s, most, heads, link, records, requirement, now):
     """How many values of a sensitive column a cluster has that this question has not seen, or `most`."""
     number, t = np.int64(0), heads[c]
     while t >= 0 and number < most:
-        code = sensitive[t, s]
-        if code >= 0 and people[t] >= 0 and values_of[s, code] != now:
-            values_of[s, code] = now
+        code = records.sensitive[t, s]
+        if code >= 0 and records.people[t] >= 0 and requirement.value_marks[s, code] != now:
+            requirement.value_marks[s, code] = now
             number += 1
         t = link[t]
     return number
 
 
 @part
-def loss_of_both(c, other, lows, highs, first, nodes, share, seen, weights):
+def loss_of_both(c, other, clusters, attributes):
     """What a record would lose in two clusters together."""
     total = 0.0
-    for a in range(len(weights)):
-        low, high = joined(a, lows[c, a], highs[c, a], lows[other, a], highs[other, a], first, nodes)
-        total += weights[a] * lost(a, low, high, first, share, seen)
+    for a in range(len(attributes.weights)):
+        low, high = joined(
+            a, clusters.lows[c, a], clusters.highs[c, a], clusters.lows[other, a], clusters.highs[other, a], attributes
+        )
+        total += attributes.weights[a] * lost(a, low, high, attributes)
     return total
 
 
 @part
-def merge(source, c, state, used, heads, link, slot, sizes, lows, highs, first, nodes):
+def merge(source, c, state, clusters, attributes):
     """A cluster becomes part of another."""
-    for a in range(lows.shape[1]):
-        low, high = joined(a, lows[c, a], highs[c, a], lows[source, a], highs[source, a], first, nodes)
-        lows[c, a], highs[c, a] = low, high
-    pour(source, c, heads, link, slot, sizes)
-    close_cluster(source, state, used)
+    for a in range(clusters.lows.shape[1]):
+        low, high = joined(
+            a,
+            clusters.lows[c, a],
+            clusters.highs[c, a],
+            clusters.lows[source, a],
+            clusters.highs[source, a],
+            attributes,
+        )
+        clusters.lows[c, a], clusters.highs[c, a] = low, high
+    pour(source, c, clusters)
+    close_cluster(source, state, clusters)
 
 
 @part
-def send(c, new, now, state, out, step, lows, highs, used, heads, link, slot, c_lows, c_highs):
+def send(c, new, now, state, records, classes, clusters):
     """The records of a cluster leave with a new class, and it is closed."""
-    for a in range(lows.shape[1]):
-        lows[new, a], highs[new, a] = c_lows[c, a], c_highs[c, a]
-    t = heads[c]
+    for a in range(classes.lows.shape[1]):
+        classes.lows[new, a], classes.highs[new, a] = clusters.lows[c, a], clusters.highs[c, a]
+    t = clusters.heads[c]
     while t >= 0:
-        out[t], step[t], slot[t] = new, now, -1
-        t = link[t]
-    close_cluster(c, state, used)
+        records.class_ids[t], records.published_at[t], clusters.cluster_ids[t] = new, now, -1
+        t = clusters.next_record[t]
+    close_cluster(c, state, clusters)

@@ -1,12 +1,11 @@
 """Clusters of exactly k persons, for as long as a stream lasts, that emit a record of each at a time.
 
-`home` (persons,) is the cluster of each person, -1 for none; `members` (clusters, k) are the persons of each cluster
-and `ready` (clusters,) how many of them have a record that waits. The waiting records of a person are a list in the
-order of arrival: `heads` and `tails` (persons,) are its ends, `link` (records,) the next one, -1 at the end. `loose`
-(records,) is the person of a record whose person has no cluster, -1 for all other records.
+The waiting records of a person are a list in the order of arrival. See `PersonClusterArrays`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,211 +15,200 @@ from dbanon.kernels.stream_nearest import WAITING, nearest
 from dbanon.kernels.stream_window import LAST, SUPPRESSED, arrive, diverse, waiting
 
 
+class PersonOptions(NamedTuple):
+    """Options of (k,l)-clustering (see person_steps)."""
+
+    ends: bool
+    delta: int
+
+
 @kernel
-def person_steps(
-    state, most, ends, k, delta, need, arrived, values, people, sensitive, out, step, born, lows, highs, first, nodes,
-    share, seen, weights, home, members, ready, heads, tails, link, loose, group, far, table, values_of, clock,
-):  # fmt: skip
+def person_steps(state, most, options, requirement, records, classes, attributes, loose_records, clusters):
     """Lets records arrive until all have, or about `most` records were looked at; gives how many were. A record that is
     due makes a cluster of its person and the nearest that have none, or is suppressed.
 
     state: records that have arrived, oldest that may wait, classes, -, clusters, persons without a cluster of whom a
-    record waits. group and far (k + values that are needed,): scratch.
+    record waits. `loose_records` have -1 for people who have a cluster.
     """
     steps = np.int64(0)
     while steps < most:
-        x = waiting(state, out)
+        x = waiting(state, records.class_ids)
         steps += 1
-        is_last = ends and state[0] == len(arrived)
-        if x == state[0] or not (is_last or state[LAST] - arrived[x] + 1 >= delta):
-            if state[0] == len(arrived):
+        is_last = options.ends and state[0] == len(records.arrived_at)
+        if x == state[0] or not (is_last or state[LAST] - records.arrived_at[x] + 1 >= options.delta):
+            if state[0] == len(records.arrived_at):
                 break
-            t = arrive(state, arrived, values, first, seen)
-            line_up(t, state, people, home, ready, heads, tails, link, loose)
-            c = home[people[t]] if people[t] >= 0 else np.int64(-1)
+            t = arrive(state, records, attributes)
+            line_up(t, state, records, clusters)
+            c = clusters.cluster_ids[records.people[t]] if records.people[t] >= 0 else np.int64(-1)
             if c >= 0:
-                steps += _emit(
-                    c, arrived[t], state, k, need, values, sensitive, out, step, born, lows, highs, first, nodes,
-                    members, ready, heads, tails, link, group, values_of, clock,
-                )  # fmt: skip
+                steps += _emit(c, records.arrived_at[t], state, requirement, records, classes, attributes, clusters)
             continue
-        now, person = state[LAST], people[x]
-        if person >= 0 and home[person] < 0 and state[5] >= k:
+        now, person = state[LAST], records.people[x]
+        if person >= 0 and clusters.cluster_ids[person] < 0 and state[5] >= requirement.k:
             steps += state[0] - x
-            if _found(
-                x, state, k, need, values, sensitive, out, first, nodes, share, seen, weights, loose, group, far, table
-            ):
-                _settle(state, k, people, home, members, ready, heads, link, loose, group)
-                _leave(now, state, k, values, out, step, born, lows, highs, first, nodes, group)
-                for j in range(k):
-                    _strike(group[j], state, people, home, ready, heads, tails, link)
-        if out[x] == WAITING:
-            out[x], step[x] = SUPPRESSED, now
+            if _found(x, state, requirement, loose_records, attributes, clusters):
+                _settle(state, requirement, records, clusters)
+                _leave(now, state, requirement, records, classes, attributes, clusters)
+                for j in range(requirement.k):
+                    _strike(clusters.group[j], state, records, clusters)
+        if records.class_ids[x] == WAITING:
+            records.class_ids[x], records.published_at[x] = SUPPRESSED, now
             if person >= 0:
-                _strike(x, state, people, home, ready, heads, tails, link)
-        if person >= 0 and home[person] >= 0:
+                _strike(x, state, records, clusters)
+        if person >= 0 and clusters.cluster_ids[person] >= 0:
             steps += _emit(
-                home[person], now, state, k, need, values, sensitive, out, step, born, lows, highs, first, nodes,
-                members, ready, heads, tails, link, group, values_of, clock,
-            )  # fmt: skip
+                clusters.cluster_ids[person], now, state, requirement, records, classes, attributes, clusters
+            )
     return steps
 
 
 @kernel
-def take_up(state, people, home, ready, heads, tails, link, loose):
+def take_up(state, records, clusters):
     """Lines up the records that wait already."""
     for t in range(state[0]):
-        line_up(t, state, people, home, ready, heads, tails, link, loose)
+        line_up(t, state, records, clusters)
 
 
 @part
-def line_up(t, state, people, home, ready, heads, tails, link, loose):
+def line_up(t, state, records, clusters):
     """A record waits as the last one of its person."""
-    person = people[t]
+    person = records.people[t]
     if person < 0:
         return
-    if heads[person] < 0:
-        heads[person] = t
-        if home[person] >= 0:
-            ready[home[person]] += 1
+    if clusters.heads[person] < 0:
+        clusters.heads[person] = t
+        if clusters.cluster_ids[person] >= 0:
+            clusters.n_ready[clusters.cluster_ids[person]] += 1
         else:
             state[5] += 1
     else:
-        link[tails[person]] = t
-    tails[person] = t
-    if home[person] < 0:
-        loose[t] = person
+        clusters.next_record[clusters.tails[person]] = t
+    clusters.tails[person] = t
+    if clusters.cluster_ids[person] < 0:
+        clusters.loose_persons[t] = person
 
 
 @part
-def _strike(t, state, people, home, ready, heads, tails, link):
+def _strike(t, state, records, clusters):
     """A record waits no more."""
-    person = people[t]
-    if heads[person] == t:
-        heads[person] = link[t]
+    person = records.people[t]
+    if clusters.heads[person] == t:
+        clusters.heads[person] = clusters.next_record[t]
     else:
-        i = heads[person]
-        while link[i] != t:
-            i = link[i]
-        link[i] = link[t]
-        if tails[person] == t:
-            tails[person] = i
-    if heads[person] < 0:
-        if home[person] >= 0:
-            ready[home[person]] -= 1
+        i = clusters.heads[person]
+        while clusters.next_record[i] != t:
+            i = clusters.next_record[i]
+        clusters.next_record[i] = clusters.next_record[t]
+        if clusters.tails[person] == t:
+            clusters.tails[person] = i
+    if clusters.heads[person] < 0:
+        if clusters.cluster_ids[person] >= 0:
+            clusters.n_ready[clusters.cluster_ids[person]] -= 1
         else:
             state[5] -= 1
 
 
 @part
-def _found(x, state, k, need, values, sensitive, out, first, nodes, share, seen, weights, loose, group, far, table):
+def _found(x, state, requirement, records, attributes, clusters):
     """Puts into `group` a record and those nearest to it of k - 1 other persons without a cluster; where these have too
     few sensitive values, first the nearest that have others. Gives whether there are such."""
     end = state[0]
-    others = group[1:]
-    number = nearest(
-        x, x, end, k, values, loose, out, first, nodes, share, seen, weights, table, others, far
-    )  # fmt: skip
-    if number < k - 1:
+    others = clusters.group[1:]
+    number = nearest(x, x, end, requirement.k, records, attributes, clusters.node_distances, others, clusters.distances)
+    if number < requirement.k - 1:
         return False
-    group[0] = x
-    if len(need) > 0:
-        enough = diverse(
-            x, number, x, end, values, loose, sensitive, need, out, first, nodes, share, seen, weights, others
-        )
+    clusters.group[0] = x
+    if len(requirement.min_values) > 0:
+        enough = diverse(x, number, x, end, records, requirement, attributes, others)
         if enough != number:
-            number = diverse(
-                x, np.int64(0), x, end, values, loose, sensitive, need, out, first, nodes, share, seen, weights, others
-            )
-            if number < 0 or number > k - 1:
+            number = diverse(x, np.int64(0), x, end, records, requirement, attributes, others)
+            if number < 0 or number > requirement.k - 1:
                 return False
-            while number < k - 1:
-                others[number] = _next(x, number, end, values, out, first, nodes, share, seen, weights, loose, others)
+            while number < requirement.k - 1:
+                others[number] = _next(x, number, end, records, attributes, others)
                 number += 1
     return True
 
 
 @part
-def _next(x, number, end, values, out, first, nodes, share, seen, weights, loose, others):
+def _next(x, number, end, records, attributes, others):
     """The nearest record to x of a person who is not among the first `number` of `others` (ties: the oldest)."""
     best, least = np.int64(-1), np.inf
     for i in range(x, end):
-        if out[i] != WAITING or loose[i] < 0 or loose[i] == loose[x]:
+        if records.class_ids[i] != WAITING or records.people[i] < 0 or records.people[i] == records.people[x]:
             continue
         new = True
         for j in range(number):
-            if loose[others[j]] == loose[i]:
+            if records.people[others[j]] == records.people[i]:
                 new = False
                 break
         if new:
-            away = distance(values[x], values[i], first, nodes, share, seen, weights)
+            away = distance(records.values[x], records.values[i], attributes)
             if away < least:
                 best, least = np.int64(i), away
     return best
 
 
 @part
-def _settle(state, k, people, home, members, ready, heads, link, loose, group):
+def _settle(state, requirement, records, clusters):
     """The persons of a group become a cluster, for good."""
     c = state[4]
     state[4] += 1
-    state[5] -= k
-    ready[c] = k
-    for j in range(k):
-        person = people[group[j]]
-        home[person], members[c, j] = c, person
-        t = heads[person]
+    state[5] -= requirement.k
+    clusters.n_ready[c] = requirement.k
+    for j in range(requirement.k):
+        person = records.people[clusters.group[j]]
+        clusters.cluster_ids[person], clusters.members[c, j] = c, person
+        t = clusters.heads[person]
         while t >= 0:
-            loose[t] = -1
-            t = link[t]
+            clusters.loose_persons[t] = -1
+            t = clusters.next_record[t]
 
 
 @part
-def _emit(
-    c, now, state, k, need, values, sensitive, out, step, born, lows, highs, first, nodes, members, ready, heads, tails,
-    link, group, values_of, clock,
-):  # fmt: skip
+def _emit(c, now, state, requirement, records, classes, attributes, clusters):
     """While each person of a cluster has a record that waits, their oldest leave together if they have enough sensitive
     values; gives how many records were looked at."""
     looked = np.int64(0)
-    while ready[c] == k:
-        for j in range(k):
-            group[j] = heads[members[c, j]]
-        looked += k
-        if not _has_values(k, need, sensitive, group, values_of, clock):
+    while clusters.n_ready[c] == requirement.k:
+        for j in range(requirement.k):
+            clusters.group[j] = clusters.heads[clusters.members[c, j]]
+        looked += requirement.k
+        if not _has_values(requirement, records, clusters):
             break
-        _leave(now, state, k, values, out, step, born, lows, highs, first, nodes, group)
-        for j in range(k):
-            person = members[c, j]
-            heads[person] = link[heads[person]]
-            if heads[person] < 0:
-                ready[c] -= 1
+        _leave(now, state, requirement, records, classes, attributes, clusters)
+        for j in range(requirement.k):
+            person = clusters.members[c, j]
+            clusters.heads[person] = clusters.next_record[clusters.heads[person]]
+            if clusters.heads[person] < 0:
+                clusters.n_ready[c] -= 1
     return looked
 
 
 @part
-def _has_values(k, need, sensitive, group, values_of, clock):
+def _has_values(requirement, records, clusters):
     """Whether a group has as many values of each sensitive column as it needs."""
-    clock[0] += 1
-    for s in range(len(need)):
+    requirement.clock[0] += 1
+    for s in range(len(requirement.min_values)):
         number = np.int64(0)
-        for j in range(k):
-            code = sensitive[group[j], s]
-            if code >= 0 and values_of[s, code] != clock[0]:
-                values_of[s, code] = clock[0]
+        for j in range(requirement.k):
+            code = records.sensitive[clusters.group[j], s]
+            if code >= 0 and requirement.value_marks[s, code] != requirement.clock[0]:
+                requirement.value_marks[s, code] = requirement.clock[0]
                 number += 1
-        if number < need[s]:
+        if number < requirement.min_values[s]:
             return False
     return True
 
 
 @part
-def _leave(now, state, k, values, out, step, born, lows, highs, first, nodes, group):
+def _leave(now, state, requirement, records, classes, attributes, clusters):
     """A group leaves as a class, which is not published again."""
     new = state[2]
-    begin(values[group[0]], lows[new], highs[new], first, nodes)
-    for j in range(k):
-        widen(values[group[j]], lows[new], highs[new], first, nodes)
-        out[group[j]], step[group[j]] = new, now
-    born[new] = now
+    begin(records.values[clusters.group[0]], classes.lows[new], classes.highs[new], attributes)
+    for j in range(requirement.k):
+        widen(records.values[clusters.group[j]], classes.lows[new], classes.highs[new], attributes)
+        records.class_ids[clusters.group[j]], records.published_at[clusters.group[j]] = new, now
+    classes.made_at[new] = now
     state[2] += 1

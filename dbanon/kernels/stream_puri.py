@@ -1,10 +1,11 @@
 """Groups of sensitive values of different kinds, whose sets of values are not those of the last groups.
 
-`kinds` (records, columns) are codes of what sensitive values are of, -1 for NULL, which is of none; `sets` (groups,)
-are hashes of the sets of sensitive values of the last groups that left.
+Sensitive values of the records are kinds here: codes of what values are of, -1 for NULL, which is of none.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,128 +15,139 @@ from dbanon.kernels.stream_open import is_enough, let_go, open_cluster, put, sen
 from dbanon.kernels.stream_window import LAST, SUPPRESSED, arrive, forget, group, is_due, keep_class, span, waiting
 
 
+class PuriOptions(NamedTuple):
+    """Options of Puri-Haritha (see puri_steps)."""
+
+    ends: bool
+    delta: int
+    beta: int
+    life: int
+
+
 @kernel
-def puri_steps(
-    state, most, ends, k, delta, beta, life, need, arrived, values, people, sensitive, kinds, out, step, kept, born,
-    lows, highs, first, nodes, share, seen, weights, used, ids, heads, sizes, c_lows, c_highs, link, slot, marks,
-    kinds_of, values_of, clock, sets, table, found, far,
-):  # fmt: skip
+def puri_steps(state, most, options, requirement, records, classes, attributes, clusters, value_sets):
     """Lets records arrive until all have, or about `most` records were looked at; gives how many were. A record joins
     the open group that loses least with it, of those that have fewer than two of its kinds, or a new one, if it widens
     that and fewer than `beta` are open. A group leaves once it is enough for a class and has another set of values than
     the last ones; what is due leaves as in fads_steps.
 
     state: records that have arrived, oldest that may wait, classes, kept classes, groups opened so far, open ones, and
-    of `sets` how many are known and the next place. kinds_of and values_of (columns, codes): scratch, as in
-    `stream_open`.
+    of `sets` how many are known and the next place.
     """
     steps = np.int64(0)
     while steps < most:
-        x = waiting(state, out)
-        if x == state[0] or not is_due(x, delta, state, ends, arrived):
-            if state[0] == len(arrived):
+        x = waiting(state, records.class_ids)
+        if x == state[0] or not is_due(x, options.delta, state, options.ends, records):
+            if state[0] == len(records.arrived_at):
                 break
-            t = arrive(state, arrived, values, first, seen)
+            t = arrive(state, records, attributes)
             steps += 1 + t - x
-            c = _join(
-                t, state, beta, values, kinds, first, nodes, share, seen, weights, used, ids, heads, sizes, c_lows,
-                c_highs, link, slot,
-            )  # fmt: skip
-            if sizes[c] < k or not is_enough(c, k, need, heads, link, people, kinds, marks, kinds_of, clock):
+            c = _join(t, state, options.beta, records, attributes, clusters)
+            if clusters.sizes[c] < requirement.k or not is_enough(
+                c, requirement, clusters.heads, clusters.next_record, records
+            ):
                 continue
-            own = _set_of(c, heads, link, sensitive, values_of, clock)
-            if _is_recent(own, state, sets):
+            own = _set_of(c, clusters, value_sets, requirement.clock)
+            if _is_recent(own, state, value_sets.sets):
                 continue
         else:
             steps += state[0] - x
-            c, now = slot[x], state[LAST]
-            forget(state, now - life, kept, born)
-            if not is_enough(c, k, need, heads, link, people, kinds, marks, kinds_of, clock):
-                known, lost = least_class(values[x], kept, state[3], lows, highs, first, share, seen, weights)
+            c, now = clusters.cluster_ids[x], state[LAST]
+            forget(state, now - options.life, classes)
+            if not is_enough(c, requirement, clusters.heads, clusters.next_record, records):
+                known, lost = least_class(records.values[x], classes, state[3], attributes)
                 number = group(
-                    x, x, state[0], k, need, values, people, kinds, out, first, nodes, share, seen, weights, table,
-                    found, far,
-                )  # fmt: skip
+                    x,
+                    x,
+                    state[0],
+                    requirement,
+                    records,
+                    attributes,
+                    value_sets.node_distances,
+                    value_sets.found,
+                    value_sets.distances,
+                )
                 if number >= 0:
                     new = state[2]
-                    span(x, number, found, values, lows[new], highs[new], first, nodes)
-                    if known >= 0 and lost < loss(lows[new], highs[new], first, share, seen, weights):
+                    span(x, number, value_sets.found, records, classes.lows[new], classes.highs[new], attributes)
+                    if known >= 0 and lost < loss(classes.lows[new], classes.highs[new], attributes):
                         number = np.int64(-1)
-                let_go(x, c, state, used, heads, link, slot, sizes, values, c_lows, c_highs, first, nodes)
+                let_go(x, c, state, clusters, records, attributes)
                 if number < 0:
-                    out[x], step[x] = (known if known >= 0 else SUPPRESSED), now
+                    records.class_ids[x], records.published_at[x] = (known if known >= 0 else SUPPRESSED), now
                     continue
                 for j in range(number):
-                    t = found[j]
-                    let_go(t, slot[t], state, used, heads, link, slot, sizes, values, c_lows, c_highs, first, nodes)
-                c = open_cluster(x, state, used, ids, heads, values, c_lows, c_highs, sizes, first, nodes)
-                put(x, c, heads, link, slot, sizes)
+                    t = value_sets.found[j]
+                    let_go(t, clusters.cluster_ids[t], state, clusters, records, attributes)
+                c = open_cluster(x, state, clusters, records, attributes)
+                put(x, c, clusters)
                 for j in range(number):
-                    widen(values[found[j]], c_lows[c], c_highs[c], first, nodes)
-                    put(found[j], c, heads, link, slot, sizes)
-            own = _set_of(c, heads, link, sensitive, values_of, clock)
+                    widen(records.values[value_sets.found[j]], clusters.lows[c], clusters.highs[c], attributes)
+                    put(value_sets.found[j], c, clusters)
+            own = _set_of(c, clusters, value_sets, requirement.clock)
         new = state[2]
-        forget(state, state[LAST] - life, kept, born)
-        send(c, new, state[LAST], state, out, step, lows, highs, used, heads, link, slot, c_lows, c_highs)
-        keep_class(new, state[LAST], state, kept, born)
-        if len(sets) > 0:
-            sets[state[7]] = own
-            state[6], state[7] = min(state[6] + 1, len(sets)), (state[7] + 1) % len(sets)
+        forget(state, state[LAST] - options.life, classes)
+        send(c, new, state[LAST], state, records, classes, clusters)
+        keep_class(new, state[LAST], state, classes)
+        if len(value_sets.sets) > 0:
+            value_sets.sets[state[7]] = own
+            state[6], state[7] = min(state[6] + 1, len(value_sets.sets)), (state[7] + 1) % len(value_sets.sets)
     return steps
 
 
 @part
-def _join(
-    t, state, beta, values, kinds, first, nodes, share, seen, weights, used, ids, heads, sizes, lows, highs, link, slot
-):  # fmt: skip
+def _join(t, state, beta, records, attributes, clusters):
     """The open group of a new record: of those that have fewer than two of its kinds the one that loses least with it
     (ties: the smallest, then the one that was opened first); a new one where it widens that and fewer than `beta` are
     open, or where there is none."""
     chosen, least = np.int64(-1), np.inf
-    for c in range(len(used)):
-        if not used[c]:
+    for c in range(len(clusters.is_open)):
+        if not clusters.is_open[c]:
             continue
-        more = loss_with(values[t], lows[c], highs[c], first, nodes, share, seen, weights)
+        more = loss_with(records.values[t], clusters.lows[c], clusters.highs[c], attributes)
         if more < least or (
             more == least
             and chosen >= 0
-            and (sizes[c] < sizes[chosen] or (sizes[c] == sizes[chosen] and ids[c] < ids[chosen]))
+            and (
+                clusters.sizes[c] < clusters.sizes[chosen]
+                or (clusters.sizes[c] == clusters.sizes[chosen] and clusters.ids[c] < clusters.ids[chosen])
+            )
         ):
-            if _takes(c, t, kinds, heads, link):
+            if _takes(c, t, records, clusters):
                 chosen, least = np.int64(c), more
-    if chosen < 0 or (state[5] < beta and least > loss(lows[chosen], highs[chosen], first, share, seen, weights)):
-        chosen = open_cluster(t, state, used, ids, heads, values, lows, highs, sizes, first, nodes)
+    if chosen < 0 or (state[5] < beta and least > loss(clusters.lows[chosen], clusters.highs[chosen], attributes)):
+        chosen = open_cluster(t, state, clusters, records, attributes)
     else:
-        widen(values[t], lows[chosen], highs[chosen], first, nodes)
-    put(t, chosen, heads, link, slot, sizes)
+        widen(records.values[t], clusters.lows[chosen], clusters.highs[chosen], attributes)
+    put(t, chosen, clusters)
     return chosen
 
 
 @part
-def _takes(c, t, kinds, heads, link):
+def _takes(c, t, records, clusters):
     """Whether a group has fewer than two records of each kind of a record."""
-    for s in range(kinds.shape[1]):
-        number, i = np.int64(0), heads[c]
-        while i >= 0 and kinds[t, s] >= 0:
-            number += kinds[i, s] == kinds[t, s]
-            i = link[i]
+    for s in range(records.sensitive.shape[1]):
+        number, i = np.int64(0), clusters.heads[c]
+        while i >= 0 and records.sensitive[t, s] >= 0:
+            number += records.sensitive[i, s] == records.sensitive[t, s]
+            i = clusters.next_record[i]
         if number > 1:
             return False
     return True
 
 
 @part
-def _set_of(c, heads, link, sensitive, values_of, clock):
+def _set_of(c, clusters, value_sets, clock):
     """A hash of the sets of values that a group has, in whatever order."""
     clock[0] += 1
-    total, i = np.uint64(0), heads[c]
+    total, i = np.uint64(0), clusters.heads[c]
     while i >= 0:
-        for s in range(sensitive.shape[1]):
-            code = sensitive[i, s]
-            if code >= 0 and values_of[s, code] != clock[0]:
-                values_of[s, code] = clock[0]
+        for s in range(value_sets.sensitive.shape[1]):
+            code = value_sets.sensitive[i, s]
+            if code >= 0 and value_sets.value_marks[s, code] != clock[0]:
+                value_sets.value_marks[s, code] = clock[0]
                 total += _mixed(np.uint64(code) + np.uint64(s + 1) * np.uint64(0x9E3779B97F4A7C15))
-        i = link[i]
+        i = clusters.next_record[i]
     return total
 
 

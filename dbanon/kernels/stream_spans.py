@@ -7,15 +7,15 @@ from dbanon.kernels.stream_class import begin, widen
 
 
 @kernel
-def span(out, values, first, nodes, old, begun, lows, highs):
-    """Makes the classes from `old` on as narrow as the records that left with them (out, -1 and less for none). begun
-    (classes,): scratch, false."""
-    for t in range(len(out)):
-        c = out[t]
+def span(class_ids, values, attributes, old, begun, lows, highs):
+    """Makes the classes from `old` on as narrow as the records that left with them (class_ids, -1 and less for none).
+    begun (classes,): scratch, false."""
+    for t in range(len(class_ids)):
+        c = class_ids[t]
         if c < old:
             continue
         if begun[c]:
-            widen(values[t], lows[c], highs[c], first, nodes)
+            widen(values[t], lows[c], highs[c], attributes)
         else:
-            begin(values[t], lows[c], highs[c], first, nodes)
+            begin(values[t], lows[c], highs[c], attributes)
             begun[c] = True

@@ -90,7 +90,8 @@ class Gathering:
         of each, every group ending with a row of -1, and the seeds. The same as asking `least`, `take`, `nearest`,
         `take`, `add` in turn; parts keep sums of their own.
         """
-        from dbanon import kernels
+        from dbanon.kernels.blocks import gather_blocks
+        from dbanon.kernels.search import gather_steps
 
         index, sums = self.index, self.sums
         members, seeds = np.empty((most * (k + 2), 2), np.int64), np.empty(most, np.int64)
@@ -99,14 +100,14 @@ class Gathering:
             index.records = int(index.left.sum())
             return members[:used], seeds[:groups]
         if index.axis_codes.shape[1] and self.sign > 0:
-            used, groups = kernels.gather_blocks(
+            used, groups = gather_blocks(
                 *index.blocks, index.by_table, index.axis, index.axis_codes, *self._dense,
                 index.left, sums.flat, sums.axes, k, begin, most, members, seeds,
             )  # fmt: skip
             index.records = int(index.left.sum())
             return members[:used], seeds[:groups]
         near = index.blank()
-        used, groups = kernels.gather_steps(
+        used, groups = gather_steps(
             *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, k, begin, index.apart,
             most, members, seeds,
         )  # fmt: skip
@@ -121,11 +122,11 @@ class Gathering:
 
         `begin` is the first seed, or -1; rules and their scratch: see `dbanon.kernels.models`.
         """
-        from dbanon import kernels
+        from dbanon.kernels.models import gather_models
 
         index, sums, near = self.index, self.sums, self.index.blank()
         seeds = np.empty(most, np.int64)
-        groups, stuck = kernels.gather_models(
+        groups, stuck = gather_models(
             *index.arrays, *self._dense, near.flat, near.axes, sums.flat, sums.axes, self.sign, least, begin, *chains,
             *rules, labels, first, most, seeds, EFFORT,
         )  # fmt: skip

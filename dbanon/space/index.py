@@ -174,7 +174,7 @@ class Index:
 
     def add(self, sums: Question, codes: Sequence[int] | Codes) -> None:
         """Adds the distances to one record to a question of sums. O(values) for tables, O(log values) for axes."""
-        from dbanon import kernels
+        from dbanon.kernels.axes import add_place
 
         for (begin, end), j in zip(pairwise([*self.by_table[1], len(sums.flat)]), self.tabular, strict=True):
             sums.flat[begin:end] += self.tables[j].row(int(codes[j]))
@@ -183,7 +183,7 @@ class Index:
                 sums.missing[2 * a] += 1
             else:
                 sums.missing[2 * a + 1] += 1
-                kernels.add_place(self.axis, sums.axes, a, int(codes[j]), 1)
+                add_place(self.axis, sums.axes, a, int(codes[j]), 1)
 
     # --- answers ---------------------------------------------------------------------------------------
 
@@ -229,13 +229,13 @@ class Index:
         return np.append(places * (2 * counts - there) - 2 * totals + totals[-1] + gone * null, there * null)
 
     def _search(self, question: Question, records: int, sign: int) -> tuple[Ints, Ints]:
-        from dbanon import kernels
+        from dbanon.kernels.search import search
 
         records = min(records, self.records)
         tuples, counts = np.empty(records + 1, np.int64), np.empty(records + 1, np.int64)
         if records == 0:
             return tuples[:0], counts[:0]
-        size = kernels.search(*self.arrays[:3], question.flat, question.axes, sign, records, tuples, counts)
+        size = search(*self.arrays[:3], question.flat, question.axes, sign, records, tuples, counts)
         return tuples[:size], counts[:size]
 
     def remaining(self) -> Ints:
@@ -257,10 +257,10 @@ class Index:
         self._add(np.asarray(tuples, np.int64), np.asarray(counts, np.int64))
 
     def _add(self, tuples: Ints, counts: Ints) -> None:
-        from dbanon import kernels
+        from dbanon.kernels.tree import add_records
 
         self.records += int(counts.sum())
-        kernels.add_records(self.tree, self.by_table, tuples, counts)
+        add_records(self.tree, self.by_table, tuples, counts)
 
 
 def _dispersion(space: Space, j: int, table: Table) -> float:

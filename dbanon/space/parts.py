@@ -44,9 +44,9 @@ class Parts:
 
     def groups(self, k: int, begin: int, members: Ints, seeds: Ints) -> tuple[int, int]:
         """Makes as many groups as `members` and `seeds` have room for; gives the rows used and the groups made."""
-        from dbanon import kernels
+        from dbanon.kernels.parts import gather_parts
 
-        used, made = kernels.gather_parts(*self._fixed, *self._kept, k, begin, len(seeds), members, seeds)
+        used, made = gather_parts(*self._fixed, *self._kept, k, begin, len(seeds), members, seeds)
         return int(used), int(made)
 
 

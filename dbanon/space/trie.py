@@ -19,7 +19,7 @@ def trie(
     (first child and how many; children are neighbours), code and level of trie nodes, tuple of a leaf or -1, first
     (least tuple below), boxes (least and greatest code below on each axis), steps (values and nodes that searches have
     looked at). O(n log^2 n) time."""
-    from dbanon import kernels
+    from dbanon.kernels.tree import build_boxes, gather_up
 
     codes, tuples, axes = space.codes, len(space.codes), axis_codes.shape[1]
     order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(tuples)
@@ -45,7 +45,7 @@ def trie(
     if axes:
         level[trie:] = len(tabular)
         ends = np.append(begins[-1][1:], tuples)
-        used = kernels.build_boxes(
+        used = build_boxes(
             order.astype(np.int64), begins[-1], ends, int(base[-2]), trie, axis_codes, axis[0], axis[1],
             kid, kids, parent, tuple_, boxes,
         )  # fmt: skip
@@ -60,7 +60,7 @@ def trie(
     leaf[tuple_[nodes]] = nodes
     first, left = np.full(len(parent), tuples, np.int32), np.zeros(len(parent), np.int64)
     first[nodes], left[nodes] = tuple_[nodes], left_of[tuple_[nodes]]
-    kernels.gather_up(parent, first, left)
+    gather_up(parent, first, left)
     return leaf, parent, left, left_of, kid, kids, code, level, tuple_, first, boxes, np.zeros(1, np.int64)
 
 
@@ -73,7 +73,7 @@ def cut_into_blocks(
 ) -> tuple[Any, ...]:
     """Blocks of neighbouring tuples: their arrays, their codes of the attributes with few values, and a lower bound,
     freshness and best tuple of each."""
-    from dbanon import kernels
+    from dbanon.kernels.blocks import cut_blocks, fit_blocks
 
     codes, tuples = space.codes, len(space.codes)
     order = np.lexsort([codes[:, j] for j in reversed(tabular)]) if tabular else np.arange(tuples)
@@ -84,7 +84,7 @@ def cut_into_blocks(
         change[1:] |= column[1:] != column[:-1]
     begins = np.flatnonzero(change)
     order, out = order.astype(np.int64), np.empty(tuples, np.int64)
-    number = kernels.cut_blocks(order, begins, np.append(begins[1:], tuples), BLOCK, axis_codes, axis[0], axis[1], out)
+    number = cut_blocks(order, begins, np.append(begins[1:], tuples), BLOCK, axis_codes, axis[0], axis[1], out)
     edges = np.append(np.sort(out[:number]), tuples)
     block_of = np.empty(tuples, np.int64)
     block_of[order] = np.repeat(np.arange(number), np.diff(edges))
@@ -94,6 +94,6 @@ def cut_into_blocks(
         order, edges, numbers[0], numbers[1], boxes[0], boxes[1], np.zeros(boxes[0].shape, np.int64), edges[1:].copy(),
         block_of,
     )  # fmt: skip
-    kernels.fit_blocks(blocks, axis_codes, axis, left_of)
+    fit_blocks(blocks, axis_codes, axis, left_of)
     codes_of = np.ascontiguousarray(codes[order[edges[:-1]]][:, tabular])
     return blocks, codes_of, np.zeros(number, np.int64), np.zeros(number, np.int64), np.zeros(number, np.int64)

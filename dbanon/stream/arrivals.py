@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dbanon.kernels.stream_arrays import AttributeArrays
 from dbanon.space.space import Attribute, Ints, Number, Tree
 from dbanon.stream.scales import Scale, scale_of_codes
 
@@ -59,6 +60,10 @@ class Places:
     def lookup(self) -> Floats:
         """The shares of nodes, and the positions of numbers whose values are ranks."""
         return np.concatenate([self.share, *(scale.positions for scale in self.scales if scale is not None)])
+
+    def arrays(self, seen: Floats) -> AttributeArrays:
+        """Return the attributes as kernels take them; seen (attributes, 2): the least and greatest value so far."""
+        return AttributeArrays(self.starts, self.nodes, self.lookup, seen, self.weights)
 
 
 @dataclass(frozen=True)

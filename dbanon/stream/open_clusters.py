@@ -7,95 +7,81 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dbanon.space.space import Ints
+from dbanon.kernels.stream_arrays import ClusterScratch, OpenClusterArrays
 from dbanon.stream.arrivals import Floats
 from dbanon.stream.state import Desk, State
 
 
 @dataclass(frozen=True)
 class OpenClusters:
-    """Slots of clusters, lists of their records, and scratch for questions about them.
+    """Slots of clusters, lists of their records, and scratch.
 
-    recent (mu,): what the last classes lose; used, ids, heads, sizes (slots,), lows and highs (slots, attributes); link
-    and slot (records,). grown (slots,), marks (persons,), values (columns, sensitive values), clock (1,), rows (4,
-    records), away (records,), table (nodes,), center (attributes,) and counts (nodes,) are scratch.
+    Attributes:
+        recent: (mu,) what the last classes lose.
+        clusters: The slots.
+        scratch: For balancing and splitting clusters.
     """
 
     recent: Floats
-    used: npt.NDArray[np.bool_]
-    ids: Ints
-    heads: Ints
-    sizes: Ints
-    lows: Floats
-    highs: Floats
-    link: Ints
-    slot: Ints
-    grown: Floats
-    marks: Ints
-    values: Ints
-    clock: Ints
-    rows: Ints
-    away: Floats
-    table: Floats
-    center: Floats
-    counts: Ints
+    clusters: OpenClusterArrays
+    scratch: ClusterScratch
 
     @classmethod
     def of(cls, desk: Desk, mu: int, slots: int, before: State | None) -> OpenClusters:
         """At most so many clusters at a time."""
-        arrivals = desk.arrivals
-        records, width = arrivals.values.shape
-        columns = arrivals.sensitive.shape[1]
-        made = cls(
-            recent=np.zeros(mu),
-            used=np.zeros(slots, bool),
+        records, width = desk.arrivals.values.shape
+        nodes = len(desk.arrivals.places.share)
+        clusters = OpenClusterArrays(
+            is_open=np.zeros(slots, bool),
             ids=np.zeros(slots, np.int64),
             heads=np.full(slots, -1, np.int64),
             sizes=np.zeros(slots, np.int64),
             lows=np.zeros((slots, width)),
             highs=np.zeros((slots, width)),
-            link=np.full(records, -1, np.int64),
-            slot=np.full(records, -1, np.int64),
-            grown=np.zeros(slots),
-            marks=np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64),
-            values=np.zeros((columns, int(arrivals.sensitive.max(initial=0)) + 1), np.int64),
-            clock=np.zeros(1, np.int64),
-            rows=np.zeros((4, records), np.int64),
-            away=np.zeros(records),
-            table=np.zeros(len(arrivals.places.share)),
-            center=np.zeros(width),
-            counts=np.zeros(len(arrivals.places.share), np.int64),
+            next_record=np.full(records, -1, np.int64),
+            cluster_ids=np.full(records, -1, np.int64),
         )
+        scratch = ClusterScratch(
+            growths=np.zeros(slots),
+            rows=np.zeros((4, records), np.int64),
+            distances=np.zeros(records),
+            node_distances=np.zeros(nodes),
+            center=np.zeros(width),
+            node_counts=np.zeros(nodes, np.int64),
+        )
+        made = cls(np.zeros(mu), clusters, scratch)
         if before is not None:
             made._take_up(desk, before)
         return made
 
     def _take_up(self, desk: Desk, before: State) -> None:
         """The clusters of the records that wait, as they were."""
+        clusters = self.clusters
         recent, numbers = before.own["recent"], before.own["cluster"]
         self.recent[: len(recent)] = recent
         desk.counters[4:8] = before.own["counters"]
         slots = {number: place for place, number in enumerate(sorted(set(numbers.tolist())))}
         spans = dict(zip(before.own["open"].tolist(), range(len(before.own["open"])), strict=True))
         for number, place in slots.items():
-            self.used[place], self.ids[place] = True, number
-            self.lows[place] = before.own["open_lows"][spans[number]]
-            self.highs[place] = before.own["open_highs"][spans[number]]
+            clusters.is_open[place], clusters.ids[place] = True, number
+            clusters.lows[place] = before.own["open_lows"][spans[number]]
+            clusters.highs[place] = before.own["open_highs"][spans[number]]
         for record, number in enumerate(numbers.tolist()):
             place = slots[number]
-            self.link[record], self.heads[place] = self.heads[place], record
-            self.slot[record] = place
-            self.sizes[place] += 1
+            clusters.next_record[record], clusters.heads[place] = clusters.heads[place], record
+            clusters.cluster_ids[record] = place
+            clusters.sizes[place] += 1
 
     def kept(self, desk: Desk) -> dict[str, npt.NDArray[np.generic]]:
         """What goes on: `cluster` (records,), the number of each waiting record's cluster, -1 for the others; `open`
         (clusters,) these numbers, with what they span; and what the last classes lose."""
-        slots = np.flatnonzero(self.used)
+        clusters = self.clusters
+        slots = np.flatnonzero(clusters.is_open)
         return {
             "recent": self.recent,
-            "cluster": np.where(self.slot >= 0, self.ids[self.slot], -1),
-            "open": self.ids[slots],
-            "open_lows": self.lows[slots],
-            "open_highs": self.highs[slots],
+            "cluster": np.where(clusters.cluster_ids >= 0, clusters.ids[clusters.cluster_ids], -1),
+            "open": clusters.ids[slots],
+            "open_lows": clusters.lows[slots],
+            "open_highs": clusters.highs[slots],
             "counters": desk.counters[4:8].copy(),
         }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dbanon.kernels.stream_arrays import AttributeArrays, ClassArrays, RecordArrays, RequirementArrays
 from dbanon.space.space import Ints
 from dbanon.stream.arrivals import Arrivals, Floats, Model
 
@@ -21,7 +22,7 @@ Own = dict[str, npt.NDArray[Any]]
 LAST = 8
 """Which counter of a desk is the last arrival."""
 
-A_WHILE = 10**6
+WORK_PER_CHECK = 10**6
 """Records or clusters that are looked at before a run asks whether it was interrupted: some milliseconds."""
 
 
@@ -58,52 +59,77 @@ class Desk:
     arrivals: Arrivals
     model: Model
     counters: Ints
-    out: Ints
-    step: Ints
-    kept: Ints
-    born: Ints
-    lows: Floats
-    highs: Floats
-    seen: Floats
-    need: Ints
+    requirement: RequirementArrays
+    records: RecordArrays
+    classes: ClassArrays
+    attributes: AttributeArrays
 
     @classmethod
     def of(cls, arrivals: Arrivals, model: Model, before: State | None) -> Desk:
         """The desk of a stream that goes on; `before` None: that begins. Every class has at least k records that came,
         so the arrays of classes are linear in these."""
         records, width = arrivals.values.shape
+        codes = int(arrivals.sensitive.max(initial=0)) + 1
         old = 0 if before is None else len(before.born)
-        classes = old + records // model.least + 1
-        desk = cls(
+        n_classes = old + records // model.least + 1
+        classes = ClassArrays(
+            *(np.zeros(n_classes, np.int64) for _ in range(2)), *(np.zeros((n_classes, width)) for _ in range(2))
+        )
+        requirement = RequirementArrays(
+            model.k,
+            np.array(model.need, np.int64),
+            np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64),
+            np.zeros((arrivals.sensitive.shape[1], codes), np.int64),
+            np.zeros(1, np.int64),
+        )
+        seen = np.tile([np.inf, -np.inf], (width, 1)) if before is None else before.seen.copy()
+        counters = np.zeros(LAST + 1, np.int64)
+        counters[0] = arrivals.waiting
+        if before is not None:
+            classes.lows[:old], classes.highs[:old], classes.made_at[:old] = before.lows, before.highs, before.born
+            classes.reusable[: len(before.kept)] = before.kept
+            counters[2], counters[3], counters[LAST] = old, len(before.kept), before.last
+        return cls(
             arrivals,
             model,
-            np.zeros(LAST + 1, np.int64),
-            np.full(records, WAITING, np.int64),
-            np.zeros(records, np.int64),
-            np.zeros(classes, np.int64),
-            np.zeros(classes, np.int64),
-            np.zeros((classes, width)),
-            np.zeros((classes, width)),
-            np.tile([np.inf, -np.inf], (width, 1)) if before is None else before.seen.copy(),
-            np.array(model.need, np.int64),
+            counters,
+            requirement,
+            RecordArrays(
+                arrivals.arrived,
+                arrivals.values,
+                arrivals.people,
+                arrivals.sensitive,
+                np.full(records, WAITING, np.int64),
+                np.zeros(records, np.int64),
+            ),
+            classes,
+            arrivals.places.arrays(seen),
         )
-        desk.counters[0] = arrivals.waiting
-        if before is not None:
-            desk.lows[:old], desk.highs[:old], desk.born[:old] = before.lows, before.highs, before.born
-            desk.kept[: len(before.kept)] = before.kept
-            desk.counters[2], desk.counters[3], desk.counters[LAST] = old, len(before.kept), before.last
-        return desk
+
+    @property
+    def group_size(self) -> int:
+        """The most records that the search for a group of one record finds."""
+        return self.model.k + sum(self.model.need)
+
+    def run(self, kernel: Callable[..., int], check: Callable[[], None], options: Any, *arrays: Any) -> None:
+        """Call a kernel, which does so much of its work, until none is left.
+
+        Args:
+            kernel: It takes counters, work to do, options, requirement, records, classes, attributes and `arrays`, and
+                returns the work done.
+            check: Raises if the run was interrupted.
+            options: A named tuple.
+            arrays: Named tuples and arrays that only this kernel has.
+        """
+        common = (self.requirement, self.records, self.classes, self.attributes)
+        while kernel(self.counters, WORK_PER_CHECK, options, *common, *arrays) >= WORK_PER_CHECK:
+            check()
 
     def state(self, **own: npt.NDArray[Any]) -> State:
         """What is to be kept of it."""
-        classes, kept = self.counters[2:4]
+        (n_classes, kept), classes = self.counters[2:4], self.classes
         return State(
-            self.out, self.step, self.lows[:classes], self.highs[:classes], self.born[:classes], self.kept[:kept],
-            self.seen, int(self.counters[LAST]), dict(own),
+            self.records.class_ids, self.records.published_at, classes.lows[:n_classes], classes.highs[:n_classes],
+            classes.made_at[:n_classes], classes.reusable[:kept], self.attributes.seen_ranges,
+            int(self.counters[LAST]), dict(own),
         )  # fmt: skip
-
-
-def drive(steps: Callable[[int], int], check: Callable[[], None]) -> None:
-    """Calls a kernel, which does so much of its work, until none is left; `check` raises where it was interrupted."""
-    while steps(A_WHILE) >= A_WHILE:
-        check()

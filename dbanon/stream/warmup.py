@@ -30,7 +30,8 @@ def _run(system: Stream) -> None:
         came = _stream()
         ends = np.zeros((1, came.values.shape[1]))
         out = np.zeros(came.records, np.int64)
-        span(out, came.values, came.places.starts, came.places.nodes, 0, np.zeros(1, bool), ends, ends.copy())
+        attributes = came.places.arrays(np.zeros((came.values.shape[1], 2)))
+        span(out, came.values, attributes, 0, np.zeros(1, bool), ends, ends.copy())
 
 
 def _stream() -> Arrivals:

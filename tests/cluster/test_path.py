@@ -19,13 +19,12 @@ from oracle import reference
 from support import model_tables
 from support.model_tables import MODELS, case, constraint, demanded
 
-from dbanon import kernels
 from dbanon.cluster import layout as layouts
 from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
 from dbanon.kernels import path
 from dbanon.kernels.groups import begin_group, held_from, holds
-from dbanon.kernels.path import NEVER, cut, spans
+from dbanon.kernels.path import NEVER, cut, cut_all, spans
 from dbanon.models.constraint import AtLeast
 from dbanon.space import space
 
@@ -361,7 +360,7 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
         given = (problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch)
         if len(rows) < problem.least:
             continue
-        made, loss = kernels.cut_all(items, *given, labels)
+        made, loss = cut_all(items, *given, labels)
         found = cut_of(problem, rows, problem.most, penalty, 1.0)
         assert float(loss) == found.loss
         assert made == len(found.groups)
@@ -433,7 +432,7 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     problem = layout(built, asked, "top")
     labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())
     given = (problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch)
-    made, loss = kernels.cut_all(np.arange(n, dtype=np.int32), *given, labels)
+    made, loss = cut_all(np.arange(n, dtype=np.int32), *given, labels)
     assert sorted(set(labels.tolist())) == list(range(made))
     assert loss / penalty == pytest.approx(n + sum(len(g) * (len(g) - 1) / (n - 1) for g in members(labels)))
 

@@ -94,7 +94,7 @@ def improved(space: Space, constraint: Constraint, runs: Runs, search: Search, r
 
 
 def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, check: Check) -> Classes:
-    from dbanon import kernels
+    from dbanon.kernels.rebuild import sweep
 
     budget, before = search.budget, classes.loss(problem)
     draws = np.random.Generator(np.random.PCG64(search.seed))
@@ -104,7 +104,7 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
     batch = max(BATCH[problem.mode] // max(problem.least // 16, 1), 1)
     widths = WIDTHS[problem.mode]
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
-        kernels.sweep(
+        sweep(
             *classes.arrays, 0, blocks, 1, 0, 0, 0, problem.least, problem.most, 1, *problem.measure, *problem.model,
             *problem.scratch, problem.lines, state.copy(), *spare.arrays,
         )  # fmt: skip
@@ -124,7 +124,7 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
             classes, aside, spare, until = _focus(problem, whole, blocks, search.seed + turn, budget.done)
         first = int(draws.integers(classes.number)) if classes.number > 2 * batch else 0
         width = widths[turn % len(widths)]
-        number, less, done = kernels.sweep(
+        number, less, done = sweep(
             *classes.arrays, classes.number, blocks, width, NEAR, first, moves, problem.least,
             problem.most, largest, *problem.measure, *problem.model, *problem.scratch, problem.lines, state,
             *spare.arrays,

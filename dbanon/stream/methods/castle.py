@@ -9,10 +9,11 @@ import numpy as np
 from dbanon.cluster.registry import Check
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
+from dbanon.kernels.stream_arrays import ClassLosses
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.open_clusters import OpenClusters
 from dbanon.stream.registry import Kept, Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 BETA = Parameter("beta", Integer(1, 10**6), "Most clusters that are open at a time.", 50)
 MU = Parameter(
@@ -49,27 +50,16 @@ def cluster(
     alpha: int | None,
 ) -> State:
     """CASTLE, or with `alpha` B-CASTLE, with at most so many open clusters as `slots` says."""
-    from dbanon.kernels.stream_castle import castle_steps
+    from dbanon.kernels.stream_castle import CastleOptions, castle_steps
 
-    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    desk = Desk.of(arrivals, model, before)
     open_ = OpenClusters.of(desk, int(str(options["mu"])), slots, before)
     beta, delta = (int(str(options[name])) for name in ("beta", "delta"))
-    losses, ranges = np.zeros(len(desk.born)), np.zeros(len(desk.born) + 1, np.int64)
+    classes = len(desk.classes.made_at)
+    losses, ranges = np.zeros(classes), np.zeros(classes + 1, np.int64)
     ranges[-1] = 1
-
-    def steps(most: int) -> int:
-        return int(
-            castle_steps(
-                desk.counters, most, ends, model.k, delta, beta, alpha or NO_END, alpha is not None, desk.need,
-                arrivals.arrived, arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept,
-                desk.born, desk.lows, desk.highs, open_.recent, places.starts, places.nodes, places.lookup, desk.seen,
-                places.weights, open_.used, open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link,
-                open_.slot, open_.grown, open_.marks, open_.values, open_.clock, open_.rows, open_.away, open_.table,
-                open_.center, open_.counts, losses, ranges,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
+    options_ = CastleOptions(ends, delta, beta, alpha or NO_END, alpha is not None)
+    desk.run(castle_steps, check, options_, ClassLosses(open_.recent, losses, ranges), open_.clusters, open_.scratch)
     return desk.state(**open_.kept(desk))
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from dbanon.cluster.registry import Check
 from dbanon.functions.parameter_types import Real, Text
 from dbanon.functions.parameters import Parameter
+from dbanon.kernels.stream_arrays import LabelArrays
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.ubdsa import STORE
 from dbanon.stream.registry import Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 LABEL = Parameter(
     "label",
@@ -37,34 +38,20 @@ def cudsa(
     counts. k and `delta` are hard, as in the paper, whose window is `delta` here. O(k * delta * attributes + store)
     time for a record that is due and for which a group is formed, which k records share where the group leaves.
     """
-    from dbanon.kernels.stream_cudsa import cudsa_steps
+    from dbanon.kernels.stream_cudsa import CudsaOptions, cudsa_steps
 
-    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    desk = Desk.of(arrivals, model, before)
     delta, store = (int(str(options[name])) for name in ("delta", "store"))
     has_labels = arrivals.labels is not None
     w = float(str(options["w"])) if has_labels else 1.0
     labels = np.zeros(arrivals.records, np.int64) if arrivals.labels is None else arrivals.labels
-    counts = np.zeros((len(desk.born), 2), np.int64)
+    counts = np.zeros((len(desk.classes.made_at), 2), np.int64)
     if before is not None:
         counts[before.kept] = before.own["counts"]
-    found = np.empty(model.k + sum(model.need), np.int64)
+    found = np.empty(desk.group_size, np.int64)
     tally = np.zeros(int(labels.max(initial=0)) + 2, np.int64)
-    marks = np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64)
-    codes = int(arrivals.sensitive.max(initial=0)) + 1
-    values_of, clock = np.zeros((arrivals.sensitive.shape[1], codes), np.int64), np.zeros(1, np.int64)
-
-    def steps(most: int) -> int:
-        return int(
-            cudsa_steps(
-                desk.counters, most, ends, model.k, delta, store, w, desk.need, arrivals.arrived, arrivals.values,
-                arrivals.people, arrivals.sensitive, labels, desk.out, desk.step, desk.kept, desk.born, desk.lows,
-                desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights, counts, found, tally,
-                marks, values_of, clock,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
-    return desk.state(counts=counts[desk.kept[: desk.counters[3]]])
+    desk.run(cudsa_steps, check, CudsaOptions(ends, delta, store, w), LabelArrays(labels, counts, tally, found))
+    return desk.state(counts=counts[desk.classes.reusable[: desk.counters[3]]])
 
 
 register(

@@ -9,9 +9,10 @@ import numpy as np
 from dbanon.cluster.registry import SEED, Check
 from dbanon.functions.parameter_types import Choice, Integer, Real
 from dbanon.functions.parameters import Parameter
+from dbanon.kernels.stream_arrays import RoundArrays
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.registry import Kept, Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 MODES = ("base", "passive", "proactive")
 MODE = Parameter(
@@ -51,9 +52,9 @@ def faanst(
     have come as between the last two rounds, but what then finds no class goes on waiting. When the stream ends a last
     round is held. O(mu / k) distances a record by k-means, O(mu) by k-member; accepted classes are kept for good.
     """
-    from dbanon.kernels.stream_faanst import faanst_steps
+    from dbanon.kernels.stream_faanst import FaanstOptions, faanst_steps
 
-    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    desk = Desk.of(arrivals, model, before)
     records, width = arrivals.values.shape
     delta, seed = (int(str(options[name])) for name in ("delta", "seed"))
     mu = _window(options)
@@ -64,27 +65,18 @@ def faanst(
     if before is not None:
         group[: arrivals.waiting], random = before.own["group"], before.own["random"].astype(np.uint64)
         desk.counters[4:6] = before.own["counters"]
-    clusters = records // model.k + 1
-    centers, heads = np.empty((clusters, width)), np.full(clusters, -1, np.int64)
-    order, link, found, rows, batch, picked = (np.zeros(records, np.int64) for _ in range(6))
-    away, table = np.empty(records), np.empty(len(places.share))
-    counts = np.zeros(len(places.share), np.int64)
-    marks = np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64)
-    codes = int(arrivals.sensitive.max(initial=0)) + 1
-    values_of, clock = np.zeros((arrivals.sensitive.shape[1], codes), np.int64), np.zeros(1, np.int64)
-
-    def steps(most: int) -> int:
-        return int(
-            faanst_steps(
-                desk.counters, most, ends, model.k, delta, mode, mu, threshold, by_member, desk.need, arrivals.arrived,
-                arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born,
-                desk.lows, desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights, group,
-                centers, order, heads, link, counts, found, rows, batch, picked, away, marks, values_of, clock, table,
-                random,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
+    clusters, nodes = records // model.k + 1, len(arrivals.places.share)
+    rounds = RoundArrays(
+        cluster_ids=group,
+        centers=np.empty((clusters, width)),
+        heads=np.full(clusters, -1, np.int64),
+        node_counts=np.zeros(nodes, np.int64),
+        distances=np.empty(records),
+        node_distances=np.empty(nodes),
+        random=random,
+        **{name: np.zeros(records, np.int64) for name in ("order", "next_record", "found", "rows", "batch", "picked")},
+    )
+    desk.run(faanst_steps, check, FaanstOptions(ends, delta, mode, mu, threshold, by_member), rounds)
     return desk.state(group=group, random=random, counters=desk.counters[4:6])
 
 

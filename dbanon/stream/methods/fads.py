@@ -9,9 +9,10 @@ import numpy as np
 from dbanon.cluster.registry import Check
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
+from dbanon.kernels.stream_arrays import NearestScratch
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.registry import Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 LIFE = Parameter(
     "life",
@@ -31,23 +32,13 @@ def fads(
     loses less than a new one of the record and its k - 1 nearest of other persons. The paper counts the records that
     wait; counting those that came holds every record to `delta`. O(delta * attributes) time a record.
     """
-    from dbanon.kernels.stream_window import fads_steps
+    from dbanon.kernels.stream_window import FadsOptions, fads_steps
 
-    desk, places = Desk.of(arrivals, model, before), arrivals.places
-    found = np.empty(model.k + sum(model.need), np.int64)
-    far, table = np.empty(len(found)), np.empty(len(places.share))
+    desk = Desk.of(arrivals, model, before)
+    found = np.empty(desk.group_size, np.int64)
+    far, table = np.empty(len(found)), np.empty(len(arrivals.places.share))
     delta, life = (int(str(options[name])) for name in ("delta", "life"))
-
-    def steps(most: int) -> int:
-        return int(
-            fads_steps(
-                desk.counters, most, ends, model.k, delta, life, desk.need, arrivals.arrived, arrivals.values,
-                arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born, desk.lows, desk.highs,
-                places.starts, places.nodes, places.lookup, desk.seen, places.weights, table, found, far,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
+    desk.run(fads_steps, check, FadsOptions(ends, delta, life), NearestScratch(table, found, far))
     return desk.state()
 
 

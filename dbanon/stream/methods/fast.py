@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
 from dbanon.cluster.registry import Check
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
+from dbanon.kernels.stream_arrays import BatchArrays, NearestScratch
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.fads import LIFE
 from dbanon.stream.registry import Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 AHEAD = Parameter(
     "ahead",
@@ -39,44 +41,32 @@ def fast(
     leaves is the same with any number of them. They wait for each other, so several are only worth it where `delta` is
     large. O(delta * attributes) time a record.
     """
-    from dbanon.kernels.stream_fast import fast_steps, guess
+    from dbanon.kernels.stream_fast import FastOptions, fast_steps, guess
 
-    desk, places, k = Desk.of(arrivals, model, before), arrivals.places, model.k
+    desk, k = Desk.of(arrivals, model, before), model.k
     delta, life, workers = (int(str(options[name])) for name in ("delta", "life", "workers"))
-    ahead = _ahead(options, k)
-    size, at_once = k + sum(model.need), workers if workers > 1 else 0
+    chosen = FastOptions(ends, delta, _ahead(options, k), life)
+    size, at_once = desk.group_size, workers if workers > 1 else 0
     found, batch, numbers = (np.empty(n, np.int64) for n in (size, at_once, at_once))
-    far, table = np.empty((workers, size)), np.empty((workers, len(places.share)))
-    groups = np.empty((at_once, size), np.int64)
-    seen_by_all = (
-        desk.need, arrivals.values, arrivals.people, arrivals.sensitive, desk.out, places.starts, places.nodes,
-        places.lookup, desk.seen, places.weights,
-    )  # fmt: skip
+    far, table = np.empty((workers, size)), np.empty((workers, len(arrivals.places.share)))
+    batches = BatchArrays(batch, np.empty((at_once, size), np.int64), numbers)
 
     def look(worker: int) -> None:
-        guess(
-            worker, workers, desk.counters, k, *seen_by_all, table[worker], far[worker], batch, groups, numbers
-        )  # fmt: skip
+        scratch = (table[worker], far[worker])
+        guess(worker, workers, desk.counters, desk.requirement, desk.records, desk.attributes, *scratch, batches)
 
-    def steps(most: int) -> int:
-        looked = 0
+    def steps(*given: Any) -> int:
+        looked, most = 0, given[1]
         while looked < most:
             if desk.counters[7] > 0:
                 list(pool.map(look, range(workers)))
-            looked += int(
-                fast_steps(
-                    desk.counters, most, ends, k, delta, ahead, life, desk.need, arrivals.arrived, arrivals.values,
-                    arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born, desk.lows,
-                    desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights, table[0], found,
-                    far[0], batch, groups, numbers,
-                )
-            )  # fmt: skip
+            looked += int(fast_steps(*given))
             if desk.counters[7] == 0:
                 break
         return looked
 
     with ThreadPoolExecutor(workers) as pool:
-        drive(steps, check)
+        desk.run(steps, check, chosen, NearestScratch(table[0], found, far[0]), batches)
     return desk.state()
 
 

@@ -12,7 +12,7 @@ from dbanon.functions.parameters import Parameter
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.ubdsa import STORE
 from dbanon.stream.registry import Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 THETA = Parameter("theta", Real(0, 1), "A class that loses less than this may be published again.", 0.5)
 
@@ -32,22 +32,12 @@ def idea(
     be true of every record. A group that loses less than `theta` is stored, and the store are the last `store` of
     these. The paper's window is `delta` here, which holds every record. O(delta * attributes) time a record.
     """
-    from dbanon.kernels.stream_incomplete import idea_steps
+    from dbanon.kernels.stream_incomplete import IdeaOptions, idea_steps
 
-    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    desk = Desk.of(arrivals, model, before)
     delta, store, theta = int(str(options["delta"])), int(str(options["store"])), float(str(options["theta"]))
-    found, away = np.empty(model.k + sum(model.need), np.int64), np.empty(arrivals.records)
-
-    def steps(most: int) -> int:
-        return int(
-            idea_steps(
-                desk.counters, most, ends, model.k, delta, theta, store, desk.need, arrivals.arrived, arrivals.values,
-                arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born, desk.lows, desk.highs,
-                places.starts, places.nodes, places.lookup, desk.seen, places.weights, found, away,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
+    found, away = np.empty(desk.group_size, np.int64), np.empty(arrivals.records)
+    desk.run(idea_steps, check, IdeaOptions(ends, delta, theta, store), found, away)
     return desk.state()
 
 

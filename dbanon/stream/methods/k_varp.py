@@ -8,10 +8,11 @@ from functools import partial
 import numpy as np
 
 from dbanon.cluster.registry import Check
+from dbanon.kernels.stream_arrays import PartitionArrays
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.ubdsa import STORE
 from dbanon.stream.registry import Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 _BITS = 62
 """Attributes that a pattern tells apart; of more, some share a place."""
@@ -41,29 +42,20 @@ def by_pattern(
     record; sensitive values, which it does not ask for, may be needed. O(delta * attributes) time a record, O(delta
     * patterns) where partitions are merged, and `by_size` O(delta^2).
     """
-    from dbanon.kernels.stream_incomplete import pattern_steps
+    from dbanon.kernels.stream_incomplete import PartitionOptions, pattern_steps
 
-    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    desk = Desk.of(arrivals, model, before)
     delta, store = int(str(options["delta"])), int(str(options.get("store", 0)))
     records, width = arrivals.values.shape
     bits = np.left_shift(np.int64(1), np.arange(width) % _BITS)
     patterns = np.bitwise_or.reduce(np.where(np.isnan(arrivals.values), 0, bits), axis=1).astype(np.int64)
-    found, away, taken = np.empty(model.k + sum(model.need), np.int64), np.empty(records), np.zeros(records, bool)
-    marks = np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64)
-    codes = int(arrivals.sensitive.max(initial=0)) + 1
-    values_of, clock = np.zeros((arrivals.sensitive.shape[1], codes), np.int64), np.zeros(1, np.int64)
-
-    def steps(most: int) -> int:
-        return int(
-            pattern_steps(
-                desk.counters, most, ends, model.k, delta, store, by_size, desk.need, arrivals.arrived,
-                arrivals.values, arrivals.people, arrivals.sensitive, patterns, desk.out, desk.step, desk.kept,
-                desk.born, desk.lows, desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights,
-                found, away, taken, marks, values_of, clock,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
+    found, away, taken = np.empty(desk.group_size, np.int64), np.empty(records), np.zeros(records, bool)
+    desk.run(
+        pattern_steps,
+        check,
+        PartitionOptions(ends, delta, store, by_size),
+        PartitionArrays(patterns, found, away, taken),
+    )
     return desk.state()
 
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from dbanon.cluster.registry import Check
+from dbanon.kernels.stream_arrays import PersonClusterArrays
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.registry import Kept, Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 
 def kl_clustering(
@@ -28,9 +29,9 @@ def kl_clustering(
     whose person has no cluster, O(k) for all others; what is kept is linear in the persons, whose numbers have to be
     the same for as long as a stream goes on.
     """
-    from dbanon.kernels.stream_persons import person_steps, take_up
+    from dbanon.kernels.stream_persons import PersonOptions, person_steps, take_up
 
-    desk, places, k = Desk.of(arrivals, model, before), arrivals.places, model.k
+    desk, k = Desk.of(arrivals, model, before), model.k
     old = np.empty((0, k), np.int64) if before is None else before.own["clusters"].astype(np.int64)
     persons = max(int(arrivals.people.max(initial=0)), int(old.max(initial=0))) + 1
     members = np.full((persons // k + 1, k), -1)
@@ -39,25 +40,13 @@ def kl_clustering(
     home[old] = np.arange(len(old))[:, None]
     ready = np.zeros(len(members), np.int64)
     link, loose = (np.full(arrivals.records, -1, np.int64) for _ in range(2))
-    group = np.empty(k + sum(model.need), np.int64)
-    far, table = np.empty(len(group)), np.empty(len(places.share))
-    columns, codes = arrivals.sensitive.shape[1], int(arrivals.sensitive.max(initial=0)) + 1
-    values_of, clock = np.zeros((columns, codes), np.int64), np.zeros(1, np.int64)
+    group = np.empty(desk.group_size, np.int64)
+    far, table = np.empty(len(group)), np.empty(len(arrivals.places.share))
     delta = int(str(options["delta"]))
     desk.counters[4] = len(old)
-    take_up(desk.counters, arrivals.people, home, ready, heads, tails, link, loose)
-
-    def steps(most: int) -> int:
-        return int(
-            person_steps(
-                desk.counters, most, ends, k, delta, desk.need, arrivals.arrived, arrivals.values, arrivals.people,
-                arrivals.sensitive, desk.out, desk.step, desk.born, desk.lows, desk.highs, places.starts, places.nodes,
-                places.lookup, desk.seen, places.weights, home, members, ready, heads, tails, link, loose, group, far,
-                table, values_of, clock,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
+    clusters = PersonClusterArrays(home, members, ready, heads, tails, link, loose, group, far, table)
+    take_up(desk.counters, desk.records, clusters)
+    desk.run(person_steps, check, PersonOptions(ends, delta), desk.records._replace(people=loose), clusters)
     return desk.state(clusters=members[: desk.counters[4]])
 
 

@@ -10,12 +10,13 @@ import numpy as np
 from dbanon.cluster.registry import Check
 from dbanon.functions.parameter_types import Integer, PerColumn, Text
 from dbanon.functions.parameters import Parameter
+from dbanon.kernels.stream_arrays import ValueSets
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.castle import BETA
 from dbanon.stream.methods.fads import LIFE
 from dbanon.stream.open_clusters import OpenClusters
 from dbanon.stream.registry import Kept, Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 ONTOLOGY = Parameter(
     "ontology",
@@ -47,10 +48,10 @@ def puri_haritha(
     it is suppressed. The numbers of sensitive values have to be the same for as long as a stream goes on. O(delta *
     attributes) time a record.
     """
-    from dbanon.kernels.stream_puri import puri_steps
+    from dbanon.kernels.stream_puri import PuriOptions, puri_steps
 
     kinds = arrivals.sensitive if arrivals.kinds is None else arrivals.kinds
-    desk, places = Desk.of(replace(arrivals, sensitive=kinds), model, before), arrivals.places
+    desk = Desk.of(replace(arrivals, sensitive=kinds), model, before)
     delta, beta, life = (int(str(options[name])) for name in ("delta", "beta", "life"))
     open_ = OpenClusters.of(desk, 0, min(delta, arrivals.records), before)
     sets = np.zeros(int(str(options["groups"])), np.uint64)
@@ -58,21 +59,10 @@ def puri_haritha(
         sets[:] = before.own["sets"]
     codes = int(arrivals.sensitive.max(initial=0)) + 1
     values_of = np.zeros((arrivals.sensitive.shape[1], codes), np.int64)
-    found = np.empty(model.k + sum(model.need), np.int64)
-    far, table = np.empty(len(found)), np.empty(len(places.share))
-
-    def steps(most: int) -> int:
-        return int(
-            puri_steps(
-                desk.counters, most, ends, model.k, delta, beta, life, desk.need, arrivals.arrived, arrivals.values,
-                arrivals.people, arrivals.sensitive, kinds, desk.out, desk.step, desk.kept, desk.born, desk.lows,
-                desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights, open_.used,
-                open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link, open_.slot, open_.marks,
-                open_.values, values_of, open_.clock, sets, table, found, far,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
+    found = np.empty(desk.group_size, np.int64)
+    far, table = np.empty(len(found)), np.empty(len(arrivals.places.share))
+    value_sets = ValueSets(arrivals.sensitive, values_of, sets, table, found, far)
+    desk.run(puri_steps, check, PuriOptions(ends, delta, beta, life), open_.clusters, value_sets)
     return desk.state(**open_.kept(desk), sets=sets)
 
 

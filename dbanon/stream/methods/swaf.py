@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dbanon.cluster.registry import Check
+from dbanon.kernels.stream_arrays import RegionArrays, RegionScratch
 from dbanon.space.space import Ints
 from dbanon.stream.arrivals import Arrivals, Floats, Model
 from dbanon.stream.registry import Kept, Renumber, Stream, register
-from dbanon.stream.state import Desk, Own, State, drive
+from dbanon.stream.state import Desk, Own, State
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Regions:
         published = self.published[:number]
         kept = np.sort(published[published >= 0])
         desk.counters[3] = len(kept)
-        desk.kept[: len(kept)] = kept
+        desk.classes.reusable[: len(kept)] = kept
         return desk.state(
             shape=self.shape[:number],
             cut=self.cut[:number],
@@ -93,31 +94,17 @@ def swaf(
     O(depth) time a record and O(delta) where a class is published first; what is kept is linear in delta and in the
     regions, which are never merged: at most one for every k / 2 records that came.
     """
-    from dbanon.kernels.stream_swaf import swaf_steps, take_up
+    from dbanon.kernels.stream_swaf import SwafOptions, swaf_steps, take_up
 
-    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    desk = Desk.of(arrivals, model, before)
     tree, delta = Regions.of(desk, before), int(str(options["delta"]))
     records, width = arrivals.values.shape
     heads, tails = (np.full(len(tree.shape), -1, np.int64) for _ in range(2))
     link, rows = (np.full(records, -1, np.int64) for _ in range(2))
-    wide, sorted_, batch = np.empty(width), np.empty(records), np.empty(model.k + sum(model.need), np.int64)
-    marks = np.zeros(int(arrivals.people.max(initial=0)) + 1, np.int64)
-    codes = int(arrivals.sensitive.max(initial=0)) + 1
-    values_of, clock = np.zeros((arrivals.sensitive.shape[1], codes), np.int64), np.zeros(1, np.int64)
-    take_up(desk.counters, tree.shape, tree.at, heads, tails, link)
-
-    def steps(most: int) -> int:
-        return int(
-            swaf_steps(
-                desk.counters, most, ends, model.k, delta, desk.need, arrivals.arrived, arrivals.values,
-                arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.born, desk.lows, desk.highs,
-                places.starts, places.nodes, places.lookup, desk.seen, places.weights, tree.shape, tree.cut, tree.low,
-                tree.high, tree.published, tree.at, heads, tails, link, rows, wide, sorted_, batch, marks, values_of,
-                clock,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
+    scratch = RegionScratch(rows, np.empty(width), np.empty(records), np.empty(desk.group_size, np.int64))
+    regions = RegionArrays(tree.shape, tree.cut, tree.low, tree.high, tree.published, tree.at, heads, tails, link)
+    take_up(desk.counters, regions)
+    desk.run(swaf_steps, check, SwafOptions(ends, delta), regions, scratch)
     return tree.state(desk)
 
 

@@ -11,7 +11,7 @@ from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.castle import BETA
 from dbanon.stream.open_clusters import OpenClusters
 from dbanon.stream.registry import Kept, Stream, register
-from dbanon.stream.state import Desk, State, drive
+from dbanon.stream.state import Desk, State
 
 THETA = Parameter(
     "theta",
@@ -39,25 +39,13 @@ def ubdsa(
     where all open clusters are not enough it is suppressed. Nothing is split. O((beta + store) * attributes) time a
     record, and O(delta) for one that is due.
     """
-    from dbanon.kernels.stream_ubdsa import ubdsa_steps
+    from dbanon.kernels.stream_ubdsa import UbdsaOptions, ubdsa_steps
 
-    desk, places = Desk.of(arrivals, model, before), arrivals.places
+    desk = Desk.of(arrivals, model, before)
     delta, store, theta = int(str(options["delta"])), int(str(options["store"])), float(str(options["theta"]))
     beta = min(int(str(options["beta"])), delta)  # no more records wait
     open_ = OpenClusters.of(desk, 0, beta, before)
-
-    def steps(most: int) -> int:
-        return int(
-            ubdsa_steps(
-                desk.counters, most, ends, model.k, delta, beta, theta, store, desk.need, arrivals.arrived,
-                arrivals.values, arrivals.people, arrivals.sensitive, desk.out, desk.step, desk.kept, desk.born,
-                desk.lows, desk.highs, places.starts, places.nodes, places.lookup, desk.seen, places.weights,
-                open_.used, open_.ids, open_.heads, open_.sizes, open_.lows, open_.highs, open_.link, open_.slot,
-                open_.marks, open_.values, open_.clock,
-            )
-        )  # fmt: skip
-
-    drive(steps, check)
+    desk.run(ubdsa_steps, check, UbdsaOptions(ends, delta, beta, theta, store), open_.clusters)
     return desk.state(**open_.kept(desk))
 
 

@@ -49,7 +49,7 @@ class Diverse(Nearest):
 
     def place(self, groups: int, check: Check) -> None:
         """Puts records into the nearest group that meets the models with them, or into one for the repair."""
-        from dbanon import kernels
+        from dbanon.kernels.models import first_fit
 
         labels, at = self.labels, self.models[0]
         rows = np.flatnonzero(labels < 0)
@@ -63,5 +63,5 @@ class Diverse(Nearest):
             check()
             if t != before:
                 before, order = t, np.argsort(self.to_seeds(t), kind="stable")[:NEAR]
-            group = kernels.first_fit(order, row, self.values, counts, sizes, self.models, self.judged[2])
+            group = first_fit(order, row, self.values, counts, sizes, self.models, self.judged[2])
             labels[row] = group if group >= 0 else groups

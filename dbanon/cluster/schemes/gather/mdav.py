@@ -60,11 +60,11 @@ class FarthestFromAverage:
         return self.points.records >= 2 * self.k
 
     def form(self, first: int, most: int) -> int:
-        from dbanon import kernels
+        from dbanon.kernels.average import mdav_steps
 
         groups = within_room(most, self.k)
         members = np.empty(((groups + 1) * (self.k + 1), 2), np.int64)  # they are made two at a time
-        used = kernels.mdav_steps(*self.points.arrays, *self.totals, *self.outermost, self.k, groups, members)
+        used = mdav_steps(*self.points.arrays, *self.totals, *self.outermost, self.k, groups, members)
         return self.dealt.take(members[:used], first)
 
     def place(self, groups: int, check: Check) -> None:

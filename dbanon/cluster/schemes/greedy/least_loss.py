@@ -97,11 +97,11 @@ class LeastLoss:
         return self.index.records >= self.least
 
     def form(self, first: int, most: int) -> int:
-        from dbanon import kernels
+        from dbanon.kernels.greedy import greedy_steps
 
         groups = within_room(most, self.least)
         members = np.empty((groups * (self.least + 1), 2), np.int64)
-        used, self.reference = kernels.greedy_steps(
+        used, self.reference = greedy_steps(
             *self.index.arrays, self.terms, self.question.flat, self.question.axes, self.least, self.seeding.rule,
             self.reference, self.seeding.draws.random(groups), groups, members,
         )  # fmt: skip

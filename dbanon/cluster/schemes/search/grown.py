@@ -111,10 +111,10 @@ def _in_cells(
 
 def _lost(problem: Layout, runs: Runs) -> Ints:
     """Loss by tuple: each record has its part of what its cluster loses."""
-    from dbanon import kernels
+    from dbanon.kernels.rebuild import class_losses
 
     classes = Classes.of(problem, runs)
-    losses = kernels.class_losses(classes.items, classes.starts, classes.sizes, classes.number, *problem.measure)
+    losses = class_losses(classes.items, classes.starts, classes.sizes, classes.number, *problem.measure)
     kept = runs.kept()
     sizes = np.bincount(kept.clusters, weights=kept.counts)
     each = losses[: len(sizes)] / np.maximum(sizes, 1)

@@ -1,0 +1,326 @@
+"""The arguments of stream kernels: named tuples of arrays.
+
+n is the number of records of this call, which are in the order of arrival. Compiled code reads and writes these
+arrays in place. Python makes the tuples once per call (see `dbanon.stream.state`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+
+class AttributeArrays(NamedTuple):
+    """The quasi-identifiers.
+
+    Attributes:
+        node_starts: (attributes + 1,) int64: where the nodes of each attribute begin; a number has none. If values of
+            an attribute are ranks: (2 * attributes + 1,) int32 (see `stream_class`).
+        nodes: (nodes, 3) int64: parent, last node below, and the node that it is published as.
+        leaf_shares: (nodes,) float64: leaves below but one, over all leaves but one; then the positions of ranks.
+        seen_ranges: (attributes, 2) float64: least and greatest value of all records that have arrived.
+        weights: (attributes,) float64: they sum to 1.
+    """
+
+    node_starts: Ints
+    nodes: Ints
+    leaf_shares: Floats
+    seen_ranges: Floats
+    weights: Floats
+
+
+class RecordArrays(NamedTuple):
+    """The records.
+
+    Attributes:
+        arrived_at: (n,) int64: the place at which each record arrived, from 1.
+        values: (n, attributes) float64: position or rank of a number, preorder number of a node; NaN for NULL.
+        people: (n,) int64: number of the person, -1 if unknown: such a record counts for no class.
+        sensitive: (n, columns) int64: codes of sensitive values, -1 for NULL, which never counts.
+        class_ids: (n,) int64: the class that each record left with, WAITING or SUPPRESSED.
+        published_at: (n,) int64: how many records had arrived when each left.
+    """
+
+    arrived_at: Ints
+    values: Floats
+    people: Ints
+    sensitive: Ints
+    class_ids: Ints
+    published_at: Ints
+
+
+class ClassArrays(NamedTuple):
+    """The classes that were published.
+
+    Attributes:
+        reusable: (classes,) int64: numbers of the classes that may be published again; the count is in `state`.
+        made_at: (classes,) int64: how many records had arrived when each class was made.
+        lows, highs: (classes, attributes) float64: what each class publishes (see `stream_class`).
+    """
+
+    reusable: Ints
+    made_at: Ints
+    lows: Floats
+    highs: Floats
+
+
+class RequirementArrays(NamedTuple):
+    """What every class needs, and scratch to count it.
+
+    Attributes:
+        k: Persons.
+        min_values: (columns,) int64: different values of each sensitive column.
+        person_marks: (persons,) int64: the number of the question in which each person was last seen.
+        value_marks: (columns, codes) int64: the number of the question in which each sensitive value was last seen.
+        clock: (1,) int64: the number of the current question.
+    """
+
+    k: int
+    min_values: Ints
+    person_marks: Ints
+    value_marks: Ints
+    clock: Ints
+
+
+class OpenClusterArrays(NamedTuple):
+    """Open clusters (see `stream_open`): each has a slot.
+
+    Attributes:
+        is_open: (slots,) bool: whether the slot has a cluster.
+        ids: (slots,) int64: numbers of the clusters in the order in which they were opened.
+        heads: (slots,) int64: the latest record of each cluster, -1 if it has none.
+        sizes: (slots,) int64: records of each cluster.
+        lows, highs: (slots, attributes) float64: what each cluster spans.
+        next_record: (n,) int64: the record of the same cluster that arrived before, -1 at the end.
+        cluster_ids: (n,) int64: slot of each record, -1 for none.
+    """
+
+    is_open: Booleans
+    ids: Ints
+    heads: Ints
+    sizes: Ints
+    lows: Floats
+    highs: Floats
+    next_record: Ints
+    cluster_ids: Ints
+
+
+class NearestScratch(NamedTuple):
+    """Scratch for the search of nearest records.
+
+    Attributes:
+        node_distances: (nodes,) float64: how far nodes are from those of the record that was asked for, times weight.
+        found: (k + sensitive values that are needed,) int64: the records found, nearest first.
+        distances: (length of found,) float64: how far these are.
+    """
+
+    node_distances: Floats
+    found: Ints
+    distances: Floats
+
+
+class BatchArrays(NamedTuple):
+    """Groups that FAST looks for ahead; without room for any where it uses one thread.
+
+    Attributes:
+        batch: (batch,) int64: records of the round.
+        groups: (batch, k + sensitive values that are needed) int64: the group of each.
+        numbers: (batch,) int64: how many records each group has.
+    """
+
+    batch: Ints
+    groups: Ints
+    numbers: Ints
+
+
+class ClassLosses(NamedTuple):
+    """What classes of CASTLE lose.
+
+    Attributes:
+        recent: (mu,) float64: what the last classes lose; a good cluster does not exceed their mean.
+        losses: (classes,) float64: what each class lost when it was last asked for.
+        ranges: (classes + 1,) int64: the number of the range at which each loss was found; last, that of now.
+    """
+
+    recent: Floats
+    losses: Floats
+    ranges: Ints
+
+
+class ClusterScratch(NamedTuple):
+    """Scratch for balancing and splitting clusters (see `stream_balance` and `stream_split`).
+
+    Attributes:
+        growths: (slots,) float64: by how much the loss of each cluster would grow.
+        rows: (4, n) int64: the records of a cluster; of each record its piece; free records; the rest.
+        distances: (n,) float64.
+        node_distances: (nodes,) float64.
+        center: (attributes,) float64.
+        node_counts: (nodes,) int64, 0 between two uses.
+    """
+
+    growths: Floats
+    rows: Ints
+    distances: Floats
+    node_distances: Floats
+    center: Floats
+    node_counts: Ints
+
+
+class LabelArrays(NamedTuple):
+    """The labels of CUDSA, and its scratch.
+
+    Attributes:
+        codes: (n,) int64: codes of the labels, -1 for NULL, a label as others.
+        class_counts: (classes, 2) int64: records of each class when it was made, and the sum of squares of its labels.
+        tally: (labels + 1,) int64, 0 between two uses: how often each label occurs in a group.
+        found: (k + sensitive values that are needed,) int64: the records of a group.
+    """
+
+    codes: Ints
+    class_counts: Ints
+    tally: Ints
+    found: Ints
+
+
+class RoundArrays(NamedTuple):
+    """The clusters of a round of FAANST (see `stream_means`), and its scratch.
+
+    Attributes:
+        cluster_ids: (n,) int64: the cluster of each record, -1 for none.
+        centers: (clusters, attributes) float64.
+        order: (n,) int64.
+        heads: (clusters,) int64: the oldest record of each cluster, -1 if it has none.
+        next_record: (n,) int64: the next record of the same cluster, -1 at the end.
+        node_counts: (nodes,) int64, 0 between two uses.
+        found: (n,) int64.
+        rows: (n,) int64: the records that are clustered, in order of arrival.
+        batch: (n,) int64: the records of a class.
+        picked: (n,) int64, 0 at first: the number of the question in which each record was last taken.
+        distances: (n,) float64.
+        node_distances: (nodes,) float64.
+        random: (1,) uint64: the state of the random numbers (see `lines`).
+    """
+
+    cluster_ids: Ints
+    centers: Floats
+    order: Ints
+    heads: Ints
+    next_record: Ints
+    node_counts: Ints
+    found: Ints
+    rows: Ints
+    batch: Ints
+    picked: Ints
+    distances: Floats
+    node_distances: Floats
+    random: npt.NDArray[np.uint64]
+
+
+class PartitionArrays(NamedTuple):
+    """Partitions by the attributes that records have, and scratch.
+
+    Attributes:
+        patterns: (n,) int64: which attributes a record has, as bits.
+        found: (k + sensitive values that are needed,) int64: the records of a group.
+        distances: (n,) float64: how far each record is from the one that is due, inf if it may not be taken.
+        taken: (n,) bool: the records of the partitions that are merged.
+    """
+
+    patterns: Ints
+    found: Ints
+    distances: Floats
+    taken: Booleans
+
+
+class ValueSets(NamedTuple):
+    """The sets of sensitive values of Puri-Haritha, and scratch for the search of nearest records.
+
+    Attributes:
+        sensitive: (n, columns) int64: codes of sensitive values, -1 for NULL; `RecordArrays` has their kinds.
+        value_marks: (columns, codes) int64: the number of the question in which each sensitive value was last seen.
+        sets: (groups,) uint64: hashes of the sets of values of the last groups that left.
+        node_distances, found, distances: As in `NearestScratch`.
+    """
+
+    sensitive: Ints
+    value_marks: Ints
+    sets: npt.NDArray[np.uint64]
+    node_distances: Floats
+    found: Ints
+    distances: Floats
+
+
+class RegionArrays(NamedTuple):
+    """The tree of SWAF (see `stream_regions`).
+
+    Attributes:
+        shape: (regions, 8) int64: region above, attribute and kind of the cut (0: a leaf), first child, next sibling,
+            branch of the cut above (a node, else 0 or 1), records that came since the last look, records that wait.
+        cuts: (regions,) float64: where numbers are cut.
+        lows, highs: (regions, attributes) float64: ends of a region; infinite if open; of categories a node and the
+            last one below.
+        class_ids: (regions,) int64: the class of each region, -1 for none.
+        region_ids: (n,) int64: the deepest region of each record.
+        heads, tails: (regions,) int64: the first and the last record in the list of a leaf, -1 for none.
+        next_record: (n,) int64: the next record in the list, -1 at the end.
+    """
+
+    shape: Ints
+    cuts: Floats
+    lows: Floats
+    highs: Floats
+    class_ids: Ints
+    region_ids: Ints
+    heads: Ints
+    tails: Ints
+    next_record: Ints
+
+
+class RegionScratch(NamedTuple):
+    """Scratch for cutting and publishing regions.
+
+    Attributes:
+        rows: (n,) int64.
+        widths: (attributes,) float64.
+        sorted_values: (n,) float64.
+        batch: (k + sensitive values that are needed,) int64: the records of a class.
+    """
+
+    rows: Ints
+    widths: Floats
+    sorted_values: Floats
+    batch: Ints
+
+
+class PersonClusterArrays(NamedTuple):
+    """Clusters of exactly k persons (see `stream_persons`), and scratch.
+
+    Attributes:
+        cluster_ids: (persons,) int64: the cluster of each person, -1 for none.
+        members: (clusters, k) int64: the persons of each cluster.
+        n_ready: (clusters,) int64: how many of them have a record that waits.
+        heads, tails: (persons,) int64: the first and the last waiting record of each person, -1 for none.
+        next_record: (n,) int64: the next waiting record of the same person, -1 at the end.
+        loose_persons: (n,) int64: the person of a record whose person has no cluster, else -1.
+        group: (k + sensitive values that are needed,) int64: the records of a class.
+        distances: (length of group,) float64.
+        node_distances: (nodes,) float64.
+    """
+
+    cluster_ids: Ints
+    members: Ints
+    n_ready: Ints
+    heads: Ints
+    tails: Ints
+    next_record: Ints
+    loose_persons: Ints
+    group: Ints
+    distances: Floats
+    node_distances: Floats
