@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbanon.errors.base import DbanonError, near
+from dbanon.errors.base import UsageError, near
 from dbanon.errors.example import SAFE, Example
 
 
-class InvalidArgument(DbanonError):
+class InvalidArgument(UsageError):
     """A parameter's value is outside what it accepts."""
 
-    outcome = "usage"
     words = r": [\w ]+ must be .+, got "
+    message = "{function}: {name} must be {accepts}, got {got}."
     example = Example("REFRESH MATERIALIZED ANONYMIZED VIEW safe WITH (refresh = 'hodl');", SAFE)
 
-    def __init__(self, function: str, name: str, accepts: str, got: object) -> None:
-        super().__init__(f"{function}: {name} must be {accepts}, got {got}.")
 
-
-class MissingArgument(DbanonError):
+class MissingArgument(UsageError):
     """A required parameter was not given (or given as NULL)."""
 
-    outcome = "usage"
-    words = " is missing; it must be "
+    message = "{function}: {name} is missing; it must be {accepts}. Hint: {example}."
     example = Example("FROM kacpc('patients');")
 
-    def __init__(self, function: str, name: str, accepts: str, example: str) -> None:
-        super().__init__(f"{function}: {name} is missing; it must be {accepts}. Hint: {example}.")
 
-
-class UnknownParameter(DbanonError):
+class UnknownParameter(UsageError):
     """A parameter name that the function does not have."""
 
-    outcome = "usage"
     words = ": there is no parameter '"
     example = Example("FROM k_anonymity('patients', persn = 'patient_number');")
 
@@ -44,38 +36,29 @@ class UnknownParameter(DbanonError):
         )
 
 
-class UnreadableArgument(DbanonError):
+class UnreadableArgument(UsageError):
     """A positional argument that is not `name = literal`."""
 
-    outcome = "usage"
-    words = ": cannot read the argument "
+    message = (
+        "{function}: cannot read the argument {text}. Hint: arguments after the table name are "
+        "name = literal, such as k = 10 or qi = ['age', 'zip']."
+    )
     example = Example("FROM kacpc('patients', 10);")
 
-    def __init__(self, function: str, text: str) -> None:
-        super().__init__(
-            f"{function}: cannot read the argument {text}. Hint: arguments after the table name are "
-            "name = literal, such as k = 10 or qi = ['age', 'zip']."
-        )
 
-
-class RepeatedArgument(DbanonError):
+class RepeatedArgument(UsageError):
     """The same parameter twice."""
 
-    outcome = "usage"
-    words = r" is given twice\. Hint: give it once"
+    message = "{function}: {name} is given twice. Hint: give it once."
     example = Example(
         "CREATE MATERIALIZED ANONYMIZED VIEW safe WITH (composition = 'warn', composition = 'refuse')\n"
         "AS SELECT * FROM kacpc('patients', k = 10);"
     )
 
-    def __init__(self, function: str, name: str) -> None:
-        super().__init__(f"{function}: {name} is given twice. Hint: give it once.")
 
-
-class UnknownAlgorithm(DbanonError):
+class UnknownAlgorithm(UsageError):
     """An algorithm that is not registered."""
 
-    outcome = "usage"
     words = "there is no algorithm '"
     example = Example("FROM inference('patients', k = 10, algorithm = 'mondrain');")
 

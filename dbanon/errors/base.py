@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+from functools import cache
+from string import Formatter
 from typing import ClassVar, Literal
 
 from dbanon.errors.example import Example, Situation
@@ -26,13 +29,47 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(items[:12]) + (f", ... ({len(items)} in all)" if len(items) > 12 else "")
 
 
+@cache
+def fields(message: str) -> tuple[str, ...]:
+    """Return the fields of a template in the order in which they first occur."""
+    return tuple(dict.fromkeys(field for _, field, _, _ in Formatter().parse(message) if field))
+
+
 class DbanonError(Exception):
     """Base of all errors of this package. Nothing was released and nothing was changed."""
 
     outcome: ClassVar[Outcome] = "failed"
 
+    message: ClassVar[str] = ""
+    """The template of the message, whose fields are the arguments of the class in the order in which they first occur;
+    "" where the class makes the message of its arguments itself."""
+
     words: ClassVar[str] = ""
-    """A pattern by which the message is known where DuckDB hands it on as text; "" where nothing follows from it."""
+    """A pattern by which the message is known where DuckDB hands it on as text; "" where the template is enough."""
 
     example: ClassVar[Example | Situation | None] = None
     """What raises it: the manual shows it."""
+
+    def __init__(self, *values: object) -> None:
+        if self.message:
+            values = (self.message.format(**dict(zip(fields(self.message), values, strict=True))),)
+        super().__init__(*values)
+
+    @classmethod
+    def pattern(cls) -> str:
+        """Return `words`, else the longest fixed part of the template; "" where the text need not be recognized."""
+        if cls.words or cls.outcome == "failed":
+            return cls.words
+        return re.escape(max((part for part, *_ in Formatter().parse(cls.message)), key=len, default=""))
+
+
+class RefusedError(DbanonError):
+    """A call that would endanger the privacy of people."""
+
+    outcome = "refused"
+
+
+class UsageError(DbanonError):
+    """A call that is not understood."""
+
+    outcome = "usage"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbanon.errors.base import DbanonError, listed
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed
 from dbanon.errors.example import FEW, SHAPES, Example, Situation
 
 _WIDE = """CREATE TABLE wide AS
@@ -16,13 +16,11 @@ FROM patients;"""
 class NotStored(DbanonError):
     """A hierarchy that has no rows in the current database."""
 
+    message = (
+        "{function}: no hierarchy '{name}' is stored in dbanon.hierarchy. Hint: store it, INSERT INTO "
+        "dbanon.hierarchy FROM hierarchy_shipped('name') or FROM hierarchy_file('name', 'file.csv')."
+    )
     example = Example("SELECT covers('Boston', '02138', 'zip55');")
-
-    def __init__(self, function: str, name: str) -> None:
-        super().__init__(
-            f"{function}: no hierarchy '{name}' is stored in dbanon.hierarchy. Hint: store it, INSERT INTO "
-            "dbanon.hierarchy FROM hierarchy_shipped('name') or FROM hierarchy_file('name', 'file.csv')."
-        )
 
 
 class NothingShared(DbanonError):
@@ -42,6 +40,10 @@ class NothingShared(DbanonError):
 class ManyValues(DbanonError):
     """A column with more values than a model can be asked to tell apart."""
 
+    message = (
+        "{function}: {table}.{column} has {count} values; a model learns to tell at most {most} apart. Hint: name "
+        "another target, or a column of groups of its values that was released, too."
+    )
     example = Example(
         "FROM ml_utility('numbered', 'few', qi = ['sex'], target = 'patient_number');",
         (
@@ -50,23 +52,15 @@ class ManyValues(DbanonError):
         ),
     )
 
-    def __init__(self, function: str, table: str, column: str, count: object, most: int) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} has {count} values; a model learns to tell at most {most} apart. Hint: name "
-            "another target, or a column of groups of its values that was released, too."
-        )
-
 
 class FewRecords(DbanonError):
     """A column that is known of too few records for a model to learn and be tested."""
 
+    message = (
+        "{function}: {table}.{column} is known of fewer than two records of the source, or of none of the "
+        "release. Hint: name a target that both have."
+    )
     example = Example("FROM ml_utility('shapes', 'shapes', qi = ['gender'], target = 'nothing');", (SHAPES,))
-
-    def __init__(self, function: str, table: str, column: str) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} is known of fewer than two records of the source, or of none of the "
-            "release. Hint: name a target that both have."
-        )
 
 
 class NotAPublishedForm(DbanonError):
@@ -84,10 +78,9 @@ class NotAPublishedForm(DbanonError):
         )
 
 
-class KOutOfRange(DbanonError):
+class KOutOfRange(RefusedError):
     """k cannot be met by the table."""
 
-    outcome = "refused"
     words = r": k must be between 2 and \d+ \("
     example = Example("FROM kacpc('few', k = 500, qi = ['sex']);", (FEW,))
 
@@ -98,42 +91,33 @@ class KOutOfRange(DbanonError):
         )
 
 
-class OtherComparison(DbanonError):
+class OtherComparison(UsageError):
     """A table that is to keep a comparison holds something else."""
 
-    outcome = "usage"
-    words = " and not this comparison"
+    message = (
+        "compare: {table} holds {holds} and not this comparison. Hint: name another table, or give the parameters "
+        "that it was made with; algorithms, k, d and rows may be others."
+    )
     example = Example(
         'dbanon.compare(con, "few", into="visits", k=[5], qi=["sex"])',
         (FEW, "CREATE TABLE visits (day DATE);"),
         "python",
     )
 
-    def __init__(self, table: str, holds: str) -> None:
-        super().__init__(
-            f"compare: {table} holds {holds} and not this comparison. Hint: name another table, or give the parameters "
-            "that it was made with; algorithms, k, d and rows may be others."
-        )
 
-
-class TooFew(DbanonError):
+class TooFew(RefusedError):
     """One record, or none that belongs to a known person: no k can be met."""
 
-    outcome = "refused"
-    words = "nobody can hide in a group of one"
+    message = (
+        "{function}: {table} has {count} {unit} to publish, and nobody can hide in a group of one. "
+        "Hint: there is no k that this table can meet."
+    )
     example = Example("FROM kacpc('one', k = 2, qi = ['sex']);", ("CREATE TABLE one AS FROM patients LIMIT 1;",))
 
-    def __init__(self, function: str, table: str, count: object, unit: str) -> None:
-        super().__init__(
-            f"{function}: {table} has {count} {unit} to publish, and nobody can hide in a group of one. "
-            "Hint: there is no k that this table can meet."
-        )
 
-
-class TooSmallBlock(DbanonError):
+class TooSmallBlock(RefusedError):
     """max_level separates groups that cannot meet the privacy model."""
 
-    outcome = "refused"
     words = "into groups that cannot meet "
     example = Example(
         "FROM kacpc('shapes', k = 60, qi = ['gender'], hierarchies = {'gender': 'sex'}, max_level = {'gender': 0});",
@@ -150,65 +134,55 @@ class TooSmallBlock(DbanonError):
 class RoundAboveLevel(DbanonError):
     """max_level forbids the nodes that round asks for."""
 
+    message = (
+        "{function}: round of {column} asks for nodes above max_level: the highest that max_level allows some of "
+        "its values is no multiple of {round_} steps from the root. Hint: raise max_level, or give another round."
+    )
     example = Example(
         "FROM kacpc('few', k = 10, qi = ['zip'], hierarchies = {'zip': 'zip5'}, max_level = {'zip': 1}, "
         "round = {'zip': 3});",
         (FEW,),
     )
 
-    def __init__(self, function: str, column: str, round_: int) -> None:
-        super().__init__(
-            f"{function}: round of {column} asks for nodes above max_level: the highest that max_level allows some of "
-            f"its values is no multiple of {round_} steps from the root. Hint: raise max_level, or give another round."
-        )
-
 
 class TooLarge(DbanonError):
     """A table on which an algorithm would take very long."""
 
+    message = (
+        "{function}: {tuples} distinct tuples in {clusters} clusters take {time} on this machine. Hint: "
+        "cell = 20000 clusters cells of so many tuples one by one; large = true takes the time; mondrian is fast "
+        "on tables of this size."
+    )
     example = Situation(
         "It comes from algorithms whose time can grow with the square of the table, where that is more than a "
         "minute or two. The first clusters tell.",
         ("kmember", 1_000_000, 100_000, "some 40 minutes"),
     )
 
-    def __init__(self, function: str, tuples: int, clusters: int, time: str) -> None:
-        super().__init__(
-            f"{function}: {tuples} distinct tuples in {clusters} clusters take {time} on this machine. Hint: "
-            "cell = 20000 clusters cells of so many tuples one by one; large = true takes the time; mondrian is fast "
-            "on tables of this size."
-        )
-
 
 class TooManyLevels(DbanonError):
     """Attributes with more combinations of levels than are searched."""
 
+    message = (
+        "{function}: the quasi-identifiers and sets of some of them have {nodes} combinations of levels, and more "
+        "than {most} are not searched. Hint: give numbers hierarchies of few levels, ask for fewer "
+        "quasi-identifiers, or leave base = 'incognito' out."
+    )
     example = Example(
         "FROM ldiversity_mondrian('wide', k = 2, qi = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'm'], "
         "sensitive = ['sex'], base := 'incognito');",
         (_WIDE,),
     )
 
-    def __init__(self, function: str, nodes: int, most: int) -> None:
-        super().__init__(
-            f"{function}: the quasi-identifiers and sets of some of them have {nodes} combinations of levels, and more "
-            f"than {most} are not searched. Hint: give numbers hierarchies of few levels, ask for fewer "
-            "quasi-identifiers, or leave base = 'incognito' out."
-        )
 
-
-class ModelNotMet(DbanonError):
+class ModelNotMet(RefusedError):
     """The whole table, as one class, does not meet a privacy model: no grouping of it can be relied on to."""
 
-    outcome = "refused"
-    words = ": all records together do not meet "
+    message = (
+        "{function}: all records together do not meet {model} on {column}; the most that they allow is {best}. "
+        "Hint: ask for less, or withhold the column."
+    )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['gender'], sensitive = ['star'], l = 5);", (SHAPES,))
-
-    def __init__(self, function: str, model: str, column: str, best: str) -> None:
-        super().__init__(
-            f"{function}: all records together do not meet {model} on {column}; the most that they allow is {best}. "
-            "Hint: ask for less, or withhold the column."
-        )
 
 
 class NoSensitive(DbanonError):
@@ -235,26 +209,18 @@ class NoSensitiveHierarchy(DbanonError):
         )
 
 
-class UnusedArgument(DbanonError):
+class UnusedArgument(UsageError):
     """A parameter that would be ignored."""
 
-    outcome = "usage"
-    words = " has no effect, because "
+    message = "{function}: {parameter} has no effect, because {why}. Hint: leave it out."
     example = Example("FROM kacpc('patients', k = 10, emd = 'ordered');")
-
-    def __init__(self, function: str, parameter: str, why: str) -> None:
-        super().__init__(f"{function}: {parameter} has no effect, because {why}. Hint: leave it out.")
 
 
 class NoValues(DbanonError):
     """A quasi-identifier that is NULL in every row."""
 
+    message = "{function}: {table}.{column} is NULL in every row. Hint: withhold the column or drop it from qi."
     example = Example("FROM kacpc('shapes', k = 10, qi = ['nothing']);", (SHAPES,))
-
-    def __init__(self, function: str, table: str, column: str) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} is NULL in every row. Hint: withhold the column or drop it from qi."
-        )
 
 
 class NullsRefused(DbanonError):
@@ -275,53 +241,42 @@ class NullsRefused(DbanonError):
 class NotFinite(DbanonError):
     """NaN or an infinity in a quasi-identifier."""
 
+    message = (
+        "{function}: {table}.{column} is NaN or infinite in {count} rows, which have no place in an interval. "
+        "Hint: turn them into NULL in a view, or filter them out."
+    )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['weight']);", (SHAPES,))
-
-    def __init__(self, function: str, table: str, column: str, count: object) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} is NaN or infinite in {count} rows, which have no place in an interval. "
-            "Hint: turn them into NULL in a view, or filter them out."
-        )
 
 
 class Interrupted(DbanonError):
     """Ctrl-C or interrupt() while clustering."""
 
     outcome = "interrupted"
-    words = r": interrupted\. Nothing was released"
+    message = "{function}: interrupted. Nothing was released."
     example = Situation(
         "It comes when Ctrl-C is pressed, or con.interrupt() is called from another thread, during clustering.",
         ("kacpc",),
     )
 
-    def __init__(self, function: str) -> None:
-        super().__init__(f"{function}: interrupted. Nothing was released.")
 
-
-class GateRefused(DbanonError):
+class GateRefused(RefusedError):
     """The release gate found a released table that is not what it claims to be."""
 
-    outcome = "refused"
-    words = ": the release gate refused the result: "
+    message = (
+        "{function}: the release gate refused the result: {what} ({count}). Nothing was released. "
+        "This is a defect of the algorithm, please report it with the call."
+    )
     example = Situation(
         "It comes when an algorithm has a defect: the gate checks every result anew and lets no row leave.",
         ("kacpc", "records are in classes below k", 3),
     )
 
-    def __init__(self, function: str, what: str, count: object) -> None:
-        super().__init__(
-            f"{function}: the release gate refused the result: {what} ({count}). Nothing was released. "
-            "This is a defect of the algorithm, please report it with the call."
-        )
-
 
 class NullArrival(DbanonError):
     """A record of a stream without a place in it."""
 
+    message = (
+        "{function}: {table}.{column} has NULLs, and records arrive in its order. Hint: read a view without them, "
+        "or name another column in order_by."
+    )
     example = Example("FROM fads('shapes', k = 10, delta = 100, order_by = 'sex', qi = ['gender']);", (SHAPES,))
-
-    def __init__(self, function: str, table: str, column: str) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} has NULLs, and records arrive in its order. Hint: read a view without them, "
-            f"or name another column in order_by."
-        )

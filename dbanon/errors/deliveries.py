@@ -13,6 +13,7 @@ _SERVER = "postgres:7411264587391234567"
 class TargetRefused(DbanonError):
     """A place in PostgreSQL, or a release, of which no copy can be put there; known before anything is made."""
 
+    message = "{function}: no release can be put into {target}: {why}. Nothing was changed. Hint: {hint}."
     example = Situation(
         _SHOWN + "where a table of that name is there already, where the role may make none, where "
         "`READ_ONLY` was said when it was attached, or where PostgreSQL cannot have a name or a value.",
@@ -24,13 +25,13 @@ class TargetRefused(DbanonError):
         ),
     )
 
-    def __init__(self, function: str, target: str, why: str, hint: str) -> None:
-        super().__init__(f"{function}: no release can be put into {target}: {why}. Nothing was changed. Hint: {hint}.")
-
 
 class OtherTarget(DbanonError):
     """A release whose copy is in another place than a statement says, or in a database that is not attached."""
 
+    message = (
+        "{function}: by the ledger the copy of {release} is {target}, and {why}. Nothing was changed. Hint: {hint}."
+    )
     example = Situation(
         _SHOWN + "where the database that has the tables is not attached, or another one by its name.",
         (
@@ -41,12 +42,6 @@ class OtherTarget(DbanonError):
             "attach the other one, and write the name that it then has",
         ),
     )
-
-    def __init__(self, function: str, release: str, target: str, why: str, hint: str) -> None:
-        super().__init__(
-            f"{function}: by the ledger the copy of {release} is {target}, and {why}. Nothing was changed. "
-            f"Hint: {hint}."
-        )
 
 
 class NotDelivered(DbanonError):

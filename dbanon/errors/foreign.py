@@ -52,16 +52,14 @@ class UnknownDatabase(DbanonError):
 class DatabaseAway(DbanonError):
     """A source in a database that the policy knows by name, and that is not attached now."""
 
+    message = (
+        "{function}: {source} is in {name}, which is a database of another system by the policy, and is not "
+        "attached. Hint: ATTACH it by that name; commands do with --attach '{name}=...'."
+    )
     example = Situation(
         _SOURCE + "where the database is not attached. `dbanon.foreign_database` says which one it is.",
         ("kacpc", "pg.public.patients", "pg"),
     )
-
-    def __init__(self, function: str, source: str, name: str) -> None:
-        super().__init__(
-            f"{function}: {source} is in {name}, which is a database of another system by the policy, and is not "
-            f"attached. Hint: ATTACH it by that name; commands do with --attach '{name}=...'."
-        )
 
 
 class OtherDatabase(DbanonError):
@@ -150,14 +148,12 @@ class NoPolicyPlace(DbanonError):
 class NotPostgres(DbanonError):
     """Labels are asked for of a table that has none."""
 
+    message = (
+        "{function}: {source} is no table of PostgreSQL, and only those have security labels. Hint: ATTACH "
+        "'dbname=clinic' AS pg (TYPE postgres), and name 'pg.public.patients'; profile() proposes roles of "
+        "any table."
+    )
     example = Example("FROM policy_from_labels('patients');")
-
-    def __init__(self, function: str, source: str) -> None:
-        super().__init__(
-            f"{function}: {source} is no table of PostgreSQL, and only those have security labels. Hint: ATTACH "
-            "'dbname=clinic' AS pg (TYPE postgres), and name 'pg.public.patients'; profile() proposes roles of "
-            "any table."
-        )
 
 
 class NotAttached(DbanonError):
@@ -194,15 +190,13 @@ class NoSchemaNamed(DbanonError):
 class NotSeenYet(DbanonError):
     """A table of MySQL that was made after DuckDB looked at what there is."""
 
+    message = (
+        "{function}: {source} is in MySQL, and DuckDB does not know it: it keeps a list of the tables that were "
+        "there when it looked first. Hint: CALL mysql_clear_cache(), then call again."
+    )
     example = Situation(
         _MYSQL + "where the table was made after it was attached and read.", ("kacpc", '"my"."clinic"."later"')
     )
-
-    def __init__(self, function: str, source: str) -> None:
-        super().__init__(
-            f"{function}: {source} is in MySQL, and DuckDB does not know it: it keeps a list of the tables that were "
-            "there when it looked first. Hint: CALL mysql_clear_cache(), then call again."
-        )
 
 
 class UnsafeName(DbanonError):
@@ -240,29 +234,25 @@ class PushedDown(DbanonError):
 class ReadUncommitted(DbanonError):
     """A server of MySQL that shows changes while they are made."""
 
+    message = (
+        "{function}: {source} is read from {database}, whose transactions are READ UNCOMMITTED: while "
+        "others write, that is a table that never was. Hint: SET GLOBAL TRANSACTION ISOLATION LEVEL "
+        "REPEATABLE READ there, and attach it anew."
+    )
     example = Situation(
         _MYSQL + "where the server shows what others have not committed.", ("kacpc", "my.clinic.patients", "my")
     )
-
-    def __init__(self, function: str, source: str, database: str) -> None:
-        super().__init__(
-            f"{function}: {source} is read from {database}, whose transactions are READ UNCOMMITTED: while "
-            "others write, that is a table that never was. Hint: SET GLOBAL TRANSACTION ISOLATION LEVEL "
-            "REPEATABLE READ there, and attach it anew."
-        )
 
 
 class ManyThreads(DbanonError):
     """A table of SQLite that several threads would read, each as it is at another moment."""
 
+    message = (
+        "{source} is in SQLite, which DuckDB reads on several threads, each in a transaction of its "
+        "own: while others write, that is a table that never was. Hint: SET GLOBAL "
+        "sqlite_disable_multithreaded_scans = true, then call again."
+    )
     example = Situation(
         "It comes from a call whose source is in SQLite, where DuckDB would read that on several threads.",
         ("ward.patients",),
     )
-
-    def __init__(self, source: str) -> None:
-        super().__init__(
-            f"{source} is in SQLite, which DuckDB reads on several threads, each in a transaction of its "
-            "own: while others write, that is a table that never was. Hint: SET GLOBAL "
-            "sqlite_disable_multithreaded_scans = true, then call again."
-        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbanon.errors.base import DbanonError, listed, near
+from dbanon.errors.base import DbanonError, RefusedError, listed, near
 from dbanon.errors.example import Example, Situation
 
 _MODEL = (
@@ -32,13 +32,11 @@ _DECLARED = (
 class MissingExtra(DbanonError):
     """A library that an extra brings is not installed."""
 
+    message = "{what} needs {library}, which is not installed. Hint: pip install 'dbanon[{extra}]'."
     example = Situation(
         "It comes when something is used that needs a library which is not installed.",
         ("dbanon.alchemy", "sqlalchemy", "sqlalchemy"),
     )
-
-    def __init__(self, what: str, library: str, extra: str) -> None:
-        super().__init__(f"{what} needs {library}, which is not installed. Hint: pip install 'dbanon[{extra}]'.")
 
 
 class UnknownCommand(DbanonError):
@@ -56,33 +54,25 @@ class UnknownCommand(DbanonError):
 class UnreadableCommand(DbanonError):
     """A dot command with words that it does not accept."""
 
+    message = "{line}: cannot be read. Accepted: {accepts}."
     example = Example('dbanon shell -c ".timer maybe"', language="sh")
-
-    def __init__(self, line: str, accepts: str) -> None:
-        super().__init__(f"{line}: cannot be read. Accepted: {accepts}.")
 
 
 class UnreadableScript(DbanonError):
     """A file of .read that cannot be read."""
 
+    message = ".read {path}: {why}."
     example = Example('dbanon shell -c ".read missing.sql"', language="sh")
-
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f".read {path}: {why}.")
 
 
 class NotDuckDB(DbanonError):
     """An engine or a connection of another database."""
 
+    message = "{function}: {got} is no engine or connection of DuckDB. Hint: create_engine('duckdb:///file.duckdb')."
     example = Example(
         'import sqlalchemy as sa\nfrom dbanon.alchemy import install\n\ninstall(sa.create_engine("sqlite://"))',
         language="python",
     )
-
-    def __init__(self, function: str, got: str) -> None:
-        super().__init__(
-            f"{function}: {got} is no engine or connection of DuckDB. Hint: create_engine('duckdb:///file.duckdb')."
-        )
 
 
 class PolicyDrift(DbanonError):
@@ -108,11 +98,13 @@ class PolicyDrift(DbanonError):
         )
 
 
-class PersonLeftOut(DbanonError):
+class PersonLeftOut(RefusedError):
     """A query whose records cannot be counted by persons any more."""
 
-    outcome = "refused"
-    words = "so k would count records"
+    message = (
+        "{function}: the query leaves out {table}.{column}, which tells people apart, so k would count records. "
+        "Hint: select it too (it is withheld), or name another column with person = '...'."
+    )
     example = Example(
         "import sqlalchemy as sa\n"
         "from dbanon.alchemy import anonymized, person, quasi\n\n"
@@ -122,54 +114,44 @@ class PersonLeftOut(DbanonError):
         language="python",
     )
 
-    def __init__(self, function: str, table: str, column: str) -> None:
-        super().__init__(
-            f"{function}: the query leaves out {table}.{column}, which tells people apart, so k would count records. "
-            "Hint: select it too (it is withheld), or name another column with person = '...'."
-        )
 
-
-class UnmappedTableError(DbanonError):
+class UnmappedTableError(RefusedError):
     """A query reads a table with a policy that is no mapped table of the query."""
 
-    outcome = "refused"
-    words = "and is no mapped table of the query"
+    message = (
+        "{function}: the query reads {table}, which has a policy and is no mapped table of the query, so its "
+        "columns have no roles here. Hint: select columns of a class or Table that is mapped to {table}, with the "
+        "roles that declare_models writes. A view needs a policy of its own."
+    )
     example = Example(
         _DECLARED + '    query = sa.select(sa.table("people", sa.column("zip")))\n'
         '    connection.execute(sa.select(anonymized(query, k=10, qi=["zip"])))',
         language="python",
     )
 
-    def __init__(self, function: str, table: str) -> None:
-        super().__init__(
-            f"{function}: the query reads {table}, which has a policy and is no mapped table of the query, so its "
-            f"columns have no roles here. Hint: select columns of a class or Table that is mapped to {table}, with the "
-            "roles that declare_models writes. A view needs a policy of its own."
-        )
 
-
-class RepeatedRecordsError(DbanonError):
+class RepeatedRecordsError(RefusedError):
     """A query may repeat the records of a table that has no person column, and k would count them."""
 
-    outcome = "refused"
-    words = "so k would count it several times"
+    message = (
+        "{function}: the query may contain a record of {table} in several rows, so k would count it several "
+        "times. Hint: join other tables by a key that is unique in them, read {table} once, or declare its person "
+        "column and select it."
+    )
     example = Example(
         _DECLARED + "    query = sa.union_all(sa.select(people), sa.select(people))\n"
         "    connection.execute(sa.select(anonymized(query, k=10)))",
         language="python",
     )
 
-    def __init__(self, function: str, table: str) -> None:
-        super().__init__(
-            f"{function}: the query may contain a record of {table} in several rows, so k would count it several "
-            f"times. Hint: join other tables by a key that is unique in them, read {table} once, or declare its person "
-            "column and select it."
-        )
-
 
 class ReadOnlyView(DbanonError):
     """A write to an anonymized view."""
 
+    message = (
+        "{name} is an anonymized view and cannot be written. Hint: write to its source; a materialized one is "
+        "made anew with refresh(session)."
+    )
     example = Example(
         _MODEL + "class SafePatient(AnonymizedView, Base):\n    __source__ = Patient\n    __k__ = 10\n\n\n"
         'with Session(install(sa.create_engine("duckdb:///:memory:"))) as session:\n'
@@ -177,23 +159,15 @@ class ReadOnlyView(DbanonError):
         language="python",
     )
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"{name} is an anonymized view and cannot be written. Hint: write to its source; a materialized one is "
-            "made anew with refresh(session)."
-        )
-
 
 class UnmappableView(DbanonError):
     """A class that cannot be mapped onto an anonymized view."""
 
+    message = (
+        "{name}: {why} Hint: class {name}(AnonymizedView, Base): __source__ = Patient; __algorithm__ = 'kacpc'; "
+        "__k__ = 10."
+    )
     example = Example(_MODEL + "class SafePatient(AnonymizedView, Base):\n    __k__ = 10", language="python")
-
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(
-            f"{name}: {why} Hint: class {name}(AnonymizedView, Base): __source__ = Patient; __algorithm__ = 'kacpc'; "
-            "__k__ = 10."
-        )
 
 
 class ChangedModel(DbanonError):
@@ -215,22 +189,18 @@ class ChangedModel(DbanonError):
 class NoConnection(DbanonError):
     """`%dbanon` with a statement, before there is a connection."""
 
+    message = (
+        "{magic}: there is no connection. Hint: {magic} clinic.duckdb opens a database, and {magic} con takes a "
+        "connection that dbanon.connect gave."
+    )
     example = Situation("It comes when a notebook runs %dbanon FROM patients before it has a connection.", ("%dbanon",))
-
-    def __init__(self, magic: str) -> None:
-        super().__init__(
-            f"{magic}: there is no connection. Hint: {magic} clinic.duckdb opens a database, and {magic} con takes a "
-            "connection that dbanon.connect gave."
-        )
 
 
 class UnknownConnection(DbanonError):
     """`%dbanon` with a word that names no connection, no database and no statement."""
 
+    message = (
+        "%dbanon: {text!r} is no variable with a connection, and no file of DuckDB by its name (.duckdb, .ddb or "
+        ".db). Hint: con = dbanon.connect('clinic.duckdb') and %dbanon con, or %dbanon clinic.duckdb."
+    )
     example = Situation("It comes when a notebook runs %dbanon clinic and has no variable of that name.", ("clinic",))
-
-    def __init__(self, text: str) -> None:
-        super().__init__(
-            f"%dbanon: {text!r} is no variable with a connection, and no file of DuckDB by its name (.duckdb, .ddb or "
-            ".db). Hint: con = dbanon.connect('clinic.duckdb') and %dbanon con, or %dbanon clinic.duckdb."
-        )

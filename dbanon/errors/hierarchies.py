@@ -62,28 +62,24 @@ class Uncovered(DbanonError):
 class ReservedValue(DbanonError):
     """Values that a reader could not tell from generalized ones."""
 
+    message = (
+        "{table}.{column}: {count} distinct values are '*' or equal the label of an inner node, so a reader "
+        "could not tell them from generalized values. Hint: rename them, or pass escape = true to publish "
+        "such values with a backslash before them."
+    )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['star']);", (SHAPES,))
-
-    def __init__(self, table: str, column: str, count: object) -> None:
-        super().__init__(
-            f"{table}.{column}: {count} distinct values are '*' or equal the label of an inner node, so a reader "
-            f"could not tell them from generalized values. Hint: rename them, or pass escape = true to publish "
-            "such values with a backslash before them."
-        )
 
 
 class AmbiguousValue(DbanonError):
     """Values that could be one or another inner node."""
 
+    message = (
+        "{table}.{column}: {count} distinct values are no leaf of the hierarchy, but the label of several inner "
+        "nodes, so which is meant cannot be told. Hint: give these values leaves of their own, or the nodes other "
+        "labels."
+    )
     example = Example(
         "FROM kacpc('wards', k = 2, qi = ['ward'], escape = true, "
         "hierarchies = {'ward': E'3A;other;north;*\\n3B;other;south;*'});",
         ("CREATE TABLE wards AS SELECT IF(i = 1, 'other', '3A') AS ward FROM range(9) AS r (i);",),
     )
-
-    def __init__(self, table: str, column: str, count: object) -> None:
-        super().__init__(
-            f"{table}.{column}: {count} distinct values are no leaf of the hierarchy, but the label of several inner "
-            "nodes, so which is meant cannot be told. Hint: give these values leaves of their own, or the nodes other "
-            "labels."
-        )

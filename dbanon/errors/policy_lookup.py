@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbanon.errors.base import DbanonError, listed
+from dbanon.errors.base import RefusedError, listed
 from dbanon.errors.example import FEW, Example, Situation
 from dbanon.sqltext.quote import text
 
 
-class SourceNotResolvedError(DbanonError):
+class SourceNotResolvedError(RefusedError):
     """A view whose tables cannot be determined, in a place where tables have policies."""
 
-    outcome = "refused"
-    words = "so which policy applies cannot be determined"
+    message = (
+        "{function}: {source} {why}, so which policy applies cannot be determined. Hint: {hint}, or declare a "
+        "policy for the source itself."
+    )
     example = Example(
         "FROM kacpc('women', k = 10, qi = ['zip']);",
         (
@@ -22,18 +24,15 @@ class SourceNotResolvedError(DbanonError):
         ),
     )
 
-    def __init__(self, function: str, source: str, why: str, hint: str) -> None:
-        super().__init__(
-            f"{function}: {source} {why}, so which policy applies cannot be determined. Hint: {hint}, or declare a "
-            "policy for the source itself."
-        )
 
-
-class SourceChangedError(DbanonError):
+class SourceChangedError(RefusedError):
     """What a source reads in the caller's transaction is not what the call was planned for."""
 
-    outcome = "refused"
-    words = "are not those that are committed"
+    message = (
+        "{function}: the tables, columns, views or macros from which {source} is read here are not those that are "
+        "committed: the open transaction changed or does not yet see them, or a temporary object has the name of "
+        "one. Hint: COMMIT or ROLLBACK, drop temporary objects of these names, and call again."
+    )
     example = Example(
         "FROM kacpc('women', k = 10, qi = ['zip']);",
         (
@@ -43,18 +42,10 @@ class SourceChangedError(DbanonError):
         ),
     )
 
-    def __init__(self, function: str, source: str) -> None:
-        super().__init__(
-            f"{function}: the tables, columns, views or macros from which {source} is read here are not those that are "
-            "committed: the open transaction changed or does not yet see them, or a temporary object has the name of "
-            "one. Hint: COMMIT or ROLLBACK, drop temporary objects of these names, and call again."
-        )
 
-
-class UnmatchedPolicyError(DbanonError):
+class UnmatchedPolicyError(RefusedError):
     """Policy rows that match no table have the columns of a table without a policy."""
 
-    outcome = "refused"
     words = "match no table, and most of their columns are columns of"
     example = Example(
         "FROM kacpc('few', k = 10, qi = ['zip']);",
@@ -76,10 +67,9 @@ class UnmatchedPolicyError(DbanonError):
         )
 
 
-class DatabaseReadAsFileError(DbanonError):
+class DatabaseReadAsFileError(RefusedError):
     """A source reads a DuckDB database as a file, past the policy in it."""
 
-    outcome = "refused"
     words = "reads a DuckDB database as a file"
     example = Situation(
         "A view calls DuckDB's function read_duckdb, which DuckDB has from version 2 on.",
@@ -93,10 +83,9 @@ class DatabaseReadAsFileError(DbanonError):
         )
 
 
-class RelationOverPolicyError(DbanonError):
+class RelationOverPolicyError(RefusedError):
     """A relation of DuckDB or ibis, given as data, reads a table that has a policy."""
 
-    outcome = "refused"
     words = "what is given as data would be published without it"
     example = Example('dbanon.anonymize(con.table("patients"), k=10, qi=["zip"])', language="python")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dbanon.errors.base import DbanonError, listed
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed
 from dbanon.errors.example import Situation
 
 _MAKE = "make one with `openssl rand -hex 32`"
@@ -27,10 +27,9 @@ class KeyMissing(DbanonError):
         )
 
 
-class WeakKey(DbanonError):
+class WeakKey(RefusedError):
     """A key of pseudonyms that somebody could guess."""
 
-    outcome = "refused"
     words = "cannot be the key of pseudonyms"
     example = Situation(
         "It comes where the key of pseudonyms is too short or was made up by somebody.",
@@ -47,19 +46,16 @@ class WeakKey(DbanonError):
 class UnreadableKeyReference(DbanonError):
     """A reference to a key that says neither an environment variable nor a file."""
 
+    message = (
+        "{setting} must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. "
+        "Hint: the key itself stands in neither a statement nor dbanon.policy."
+    )
     example = Situation("It comes where the policy or a call gives something other than where the key is.", ("key",))
 
-    def __init__(self, setting: str) -> None:
-        super().__init__(
-            f"{setting} must be 'env:NAME' (an environment variable) or 'file:/absolute/path', and is neither. "
-            "Hint: the key itself stands in neither a statement nor dbanon.policy."
-        )
 
-
-class NoDataSubject(DbanonError):
+class NoDataSubject(RefusedError):
     """Several columns of a table with the role pseudonym, and nothing that says which of them is the person."""
 
-    outcome = "refused"
     words = "have the role pseudonym, and"
     example = Situation(
         "It comes where columns of a table have the role pseudonym, none is the person, and none says it is.",
@@ -96,13 +92,11 @@ class UnlikeForms(DbanonError):
 class NotMade(DbanonError):
     """A column of which no pseudonym, mask or shifted date can be made."""
 
+    message = "{function}: {column} cannot have the role {role}: {why}. Accepted: {accepted}."
     example = Situation(
         "It comes where a column has a type that cannot be made so, or dates have no person to be shifted by.",
         ("kacpc", "visits.notes", "pseudonym", "it has the type VARCHAR[]", "numbers, text or UUIDs"),
     )
-
-    def __init__(self, function: str, column: str, role: str, why: str, accepted: str) -> None:
-        super().__init__(f"{function}: {column} cannot have the role {role}: {why}. Accepted: {accepted}.")
 
 
 class NoKeyedColumns(DbanonError):
@@ -126,22 +120,19 @@ class ShiftedTooFar(DbanonError):
     """A date at the end of its type, which cannot be shifted."""
 
     words = "at the end of its type"
+    message = (
+        "{function}: {column} has a {type_} at the end of its type, less than {days} days from it, which cannot "
+        "be shifted. Hint: name such a code in `missing`, or withhold the column."
+    )
     example = Situation(
         "It comes where a date is so close to the end of its type that it cannot be shifted.",
         ("kacpc", "visits.day", "DATE", 30),
     )
 
-    def __init__(self, function: str, column: str, type_: str, days: int) -> None:
-        super().__init__(
-            f"{function}: {column} has a {type_} at the end of its type, less than {days} days from it, which cannot "
-            "be shifted. Hint: name such a code in `missing`, or withhold the column."
-        )
 
-
-class SharedPseudonym(DbanonError):
+class SharedPseudonym(RefusedError):
     """A length at which two values of a column would have one pseudonym."""
 
-    outcome = "refused"
     words = "would have a pseudonym that another"
     example = Situation(
         "It comes where pseudonyms are so short that two values would share one.",
@@ -167,10 +158,9 @@ def _withhold(columns: Sequence[str]) -> str:
     return f"withhold {'the pseudonym' if len(columns) == 1 else 'one of them'}, withhold = ['{columns[-1]}']"
 
 
-class LinkedAlone(DbanonError):
+class LinkedAlone(RefusedError):
     """Persons whose rows, linked by their pseudonym, single them out."""
 
-    outcome = "refused"
     words = "alone by their linked rows"
     example = Situation(
         "It comes where a pseudonym links the rows of persons, and too few persons have rows in the same classes.",
@@ -186,10 +176,9 @@ class LinkedAlone(DbanonError):
         )
 
 
-class LinkedModel(DbanonError):
+class LinkedModel(RefusedError):
     """Linked rows of persons who together miss a privacy model."""
 
-    outcome = "refused"
     words = "do not meet .* by the linked rows of their persons"
     example = Situation(
         "It comes where a class meets a model, and the persons of it whose rows are in the same classes do not.",
@@ -205,10 +194,9 @@ class LinkedModel(DbanonError):
         )
 
 
-class LinkedRare(DbanonError):
+class LinkedRare(RefusedError):
     """Values published as they are that single persons out where their rows are linked."""
 
-    outcome = "refused"
     words = "values that their linked rows have together"
     example = Situation(
         "It comes where each value is common, and those that the linked rows of a person have together are not.",
@@ -226,10 +214,9 @@ class LinkedRare(DbanonError):
         )
 
 
-class InvalidForm(DbanonError):
+class InvalidForm(UsageError):
     """A setting of a pseudonym, mask or shift that is none."""
 
-    outcome = "usage"
     words = r": [\w ]+ must be .+, got "
     example = Situation(
         "It comes where a setting of a pseudonym, mask or shift is none.",

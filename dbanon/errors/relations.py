@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbanon.errors.base import DbanonError
+from dbanon.errors.base import DbanonError, RefusedError, UsageError
 from dbanon.errors.example import Example
 
 _TABLES = (
@@ -22,54 +22,42 @@ _RELATION = (
 )
 
 
-class OneTableOnly(DbanonError):
+class OneTableOnly(UsageError):
     """What goes with a release of one table only."""
 
-    outcome = "usage"
-    words = " goes with one table only: "
+    message = "{function}: {what} goes with one table only: {why}. Hint: {hint}."
     example = Example("FROM kacpc('visits', k = 10, qi = ['zip'], entity = 'people', key = 'patient_number');", _TABLES)
 
-    def __init__(self, function: str, what: str, why: str, hint: str) -> None:
-        super().__init__(f"{function}: {what} goes with one table only: {why}. Hint: {hint}.")
 
-
-class OtherRelation(DbanonError):
+class OtherRelation(UsageError):
     """A key of a call that is not the one of dbanon.relation."""
 
-    outcome = "usage"
     words = " dbanon.relation says that key = "
+    message = (
+        "{function}: of {table} and {entity} dbanon.relation says that key = {stored}, and the call says "
+        "something else. Hint: leave key out, or UPDATE dbanon.relation."
+    )
     example = Example(
         "FROM kacpc('visits', k = 10, entity = 'people', key = {'patient_number': 'sex'});", (*_TABLES, _RELATION)
     )
 
-    def __init__(self, function: str, table: str, entity: str, stored: str) -> None:
-        super().__init__(
-            f"{function}: of {table} and {entity} dbanon.relation says that key = {stored}, and the call says "
-            "something else. Hint: leave key out, or UPDATE dbanon.relation."
-        )
 
-
-class TwoRelations(DbanonError):
+class TwoRelations(UsageError):
     """Two tables with several keys in dbanon.relation."""
 
-    outcome = "usage"
-    words = " has several keys of "
+    message = (
+        "{function}: dbanon.relation has several keys of {table} for {entity}, in rows that spell these names "
+        "differently. Hint: DELETE all but one; FROM dbanon.relation shows them."
+    )
     example = Example(
         "FROM kacpc('visits', k = 10, entity = 'people');",
         (*_TABLES, _RELATION, _RELATION.replace("'visits'", "'main.visits'").replace("['patient_number']", "['zip']")),
     )
 
-    def __init__(self, function: str, table: str, entity: str) -> None:
-        super().__init__(
-            f"{function}: dbanon.relation has several keys of {table} for {entity}, in rows that spell these names "
-            "differently. Hint: DELETE all but one; FROM dbanon.relation shows them."
-        )
 
-
-class RelationRole(DbanonError):
+class RelationRole(RefusedError):
     """A column of dbanon.relation that the policy does not withhold as a key."""
 
-    outcome = "refused"
     words = " says who a row is about, "
     example = Example(
         "SELECT problem FROM policy_problems() WHERE column_name = 'zip';",
@@ -92,10 +80,9 @@ class RelationRole(DbanonError):
         )
 
 
-class SamePeople(DbanonError):
+class SamePeople(RefusedError):
     """A release of related tables beside others of the same people."""
 
-    outcome = "refused"
     words = "the same people are in "
     example = Example(
         "CREATE MATERIALIZED ANONYMIZED VIEW visits_again AS SELECT * FROM kacpc('visits', k = 10);",
@@ -118,11 +105,13 @@ class SamePeople(DbanonError):
         )
 
 
-class KeyTypes(DbanonError):
+class KeyTypes(UsageError):
     """Keys of two tables that are of different types."""
 
-    outcome = "usage"
-    words = " and cannot be compared as keys"
+    message = (
+        "{function}: {own} is {type_} and {entity}.{key} is {key_type}, and cannot be compared as keys. "
+        "Hint: a view that casts one of them, or other columns in key = {{'patient_id': 'id'}}."
+    )
     example = Example(
         "FROM kacpc('visits', k = 10, entity = 'people', key = {'zip': 'patient_number'});",
         (
@@ -132,40 +121,26 @@ class KeyTypes(DbanonError):
         ),
     )
 
-    def __init__(self, function: str, own: str, type_: str, entity: str, key: str, key_type: str) -> None:
-        super().__init__(
-            f"{function}: {own} is {type_} and {entity}.{key} is {key_type}, and cannot be compared as keys. "
-            "Hint: a view that casts one of them, or other columns in key = {'patient_id': 'id'}."
-        )
 
-
-class KeyRole(DbanonError):
+class KeyRole(RefusedError):
     """A key that is published, or not about the person that the policy names."""
 
-    outcome = "refused"
-    words = " cannot be the key: "
+    message = "{function}: {table}.{column} cannot be the key: {why}. Hint: {hint}."
     example = Example("FROM kacpc('visits', k = 10, entity = 'people', key = {'patient_number': 'sex'});", _TABLES)
 
-    def __init__(self, function: str, table: str, column: str, why: str, hint: str) -> None:
-        super().__init__(f"{function}: {table}.{column} cannot be the key: {why}. Hint: {hint}.")
 
-
-class RowsTellApart(DbanonError):
+class RowsTellApart(RefusedError):
     """A column of role other in a table with many rows a person."""
 
-    outcome = "refused"
-    words = r" is declared other: values of several rows "
+    message = (
+        "{function}: {table}.{column} is declared other: values of several rows of a person together tell people "
+        "apart where single ones do not. Hint: UPDATE dbanon.policy and declare it quasi or sensitive, or DELETE "
+        "its row there, which withholds it."
+    )
     example = Example(
         _CALL,
         (*_TABLES, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('visits', 'disease', 'other');"),
     )
-
-    def __init__(self, function: str, table: str, column: str) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} is declared other: values of several rows of a person together tell people "
-            f"apart where single ones do not. Hint: UPDATE dbanon.policy and declare it quasi or sensitive, or DELETE "
-            "its row there, which withholds it."
-        )
 
 
 class MissingKeys(DbanonError):

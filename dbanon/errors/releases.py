@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from dbanon.errors.base import DbanonError, listed, near
+from dbanon.errors.base import DbanonError, RefusedError, listed, near
 from dbanon.errors.example import FEW, SAFE, Example, Situation
 from dbanon.sqltext.quote import text
 
@@ -118,14 +118,12 @@ class ReleaseExists(DbanonError):
 class ForeignRelease(DbanonError):
     """A release beside another database than its source's."""
 
+    message = (
+        "{function}: {name} would stand outside of {database}, where its source is, or the policy of that. "
+        "Hint: materialize it there and give the result out with dbanon publish; to put it into another attached "
+        "database, CREATE TABLE {name} AS FROM the release."
+    )
     example = Example(f"{_MAKE} elsewhere.main.safe AS {_CALL};", ("ATTACH ':memory:' AS elsewhere;",))
-
-    def __init__(self, function: str, name: str, database: str) -> None:
-        super().__init__(
-            f"{function}: {name} would stand outside of {database}, where its source is, or the policy of that. "
-            f"Hint: materialize it there and give the result out with dbanon publish; to put it into another attached "
-            f"database, CREATE TABLE {name} AS FROM the release."
-        )
 
 
 class UnstableSource(DbanonError):
@@ -149,16 +147,13 @@ class UnstableSource(DbanonError):
 class OpenTransaction(DbanonError):
     """Work that has a transaction of its own, asked for inside one."""
 
+    message = "{function}: a transaction is open on this connection. Hint: COMMIT or ROLLBACK it first."
     example = Example(f"{_MAKE} safe AS {_CALL};", ("BEGIN;",))
 
-    def __init__(self, function: str) -> None:
-        super().__init__(f"{function}: a transaction is open on this connection. Hint: COMMIT or ROLLBACK it first.")
 
-
-class NoiseNotKept(DbanonError):
+class NoiseNotKept(RefusedError):
     """A materialized anonymized view of noise."""
 
-    outcome = "refused"
     words = r"cannot be kept\. Each refresh would draw other noise"
     example = Example(f"{_MAKE} noisy AS SELECT * FROM rka('patients', k = 10, release = 'noise');")
 
@@ -174,23 +169,19 @@ class Busy(DbanonError):
     """Two connections change one release at once."""
 
     outcome = "busy"
-    words = " while another connection works on releases "
+    message = (
+        "{function}: {name} cannot be changed while another connection works on releases ({why}). Nothing was "
+        "changed. Hint: look at FROM releases() and try again."
+    )
     example = Situation(
         "It comes when two connections refresh, replace or drop one release at the same time.",
         ("refresh", "safe", "version 1 is not the published one any more"),
     )
 
-    def __init__(self, function: str, name: str, why: str) -> None:
-        super().__init__(
-            f"{function}: {name} cannot be changed while another connection works on releases ({why}). Nothing was "
-            "changed. Hint: look at FROM releases() and try again."
-        )
 
-
-class DeltaRefused(DbanonError):
+class DeltaRefused(RefusedError):
     """Versions whose difference shows too few people."""
 
-    outcome = "refused"
     words = "could subtract them"
     example = Example(
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few;", (*_VISITS, "DELETE FROM few WHERE patient_number = 100007;")
@@ -209,45 +200,37 @@ class DeltaRefused(DbanonError):
         )
 
 
-class NothingLeftToErase(DbanonError):
+class NothingLeftToErase(RefusedError):
     """An erasure that leaves no class of a release."""
 
-    outcome = "refused"
-    words = "nothing would be left with erase = true"
+    message = (
+        "refresh: somebody has left every class of {name}, and nothing would be left with erase = true. "
+        "The old version stays. Hint: drop it, which takes its tables away."
+    )
     example = Example(
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few WITH (erase = true);",
         (*_VISITS, "DELETE FROM few WHERE patient_number % 2 = 0;"),
     )
 
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"refresh: somebody has left every class of {name}, and nothing would be left with erase = true. "
-            "The old version stays. Hint: drop it, which takes its tables away."
-        )
 
-
-class KeepRefused(DbanonError):
+class KeepRefused(RefusedError):
     """Classes that cannot be kept."""
 
-    outcome = "refused"
     words = ": the classes of .* cannot be kept: "
+    message = (
+        "refresh: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more records "
+        "(with refresh = 'hold' those that came do), or cluster anew with refresh = 'recluster' (whoever has both "
+        "versions can then intersect their classes)."
+    )
     example = Example(
         "REFRESH MATERIALIZED ANONYMIZED VIEW safe_few;",
         (*_VISITS, "DELETE FROM dbanon.policy WHERE table_name = 'few' AND column_name = 'disease';"),
     )
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(
-            f"refresh: the classes of {name} cannot be kept: {why} The old version stays. Hint: wait for more records "
-            "(with refresh = 'hold' those that came do), or cluster anew with refresh = 'recluster' (whoever has both "
-            "versions can then intersect their classes)."
-        )
 
-
-class CompositionRefused(DbanonError):
+class CompositionRefused(RefusedError):
     """Releases that together narrow people below k or l, or tell too few of them apart."""
 
-    outcome = "refused"
     words = "candidate sets fall below k or l"
     example = Example(
         f"{_MAKE} by_size WITH (composition = 'refuse') AS SELECT * FROM kacpc('people', k = 5, qi = ['size']);",
@@ -267,10 +250,9 @@ class CompositionRefused(DbanonError):
         )
 
 
-class LinkedVersions(DbanonError):
+class LinkedVersions(RefusedError):
     """A version with the pseudonyms of others, by which people can be followed to sets of too few."""
 
-    outcome = "refused"
     words = "by the same pseudonyms readers follow people through"
     example = Situation(
         "It comes where a refresh would let readers follow people by their pseudonyms to sets of too few.",
@@ -285,10 +267,9 @@ class LinkedVersions(DbanonError):
         )
 
 
-class CompositionUnchecked(DbanonError):
+class CompositionUnchecked(RefusedError):
     """composition = 'refuse' where it cannot be known who is in two releases."""
 
-    outcome = "refused"
     words = "composition = 'refuse', but nobody knows"
     example = Example(f"{_MAKE} by_sex WITH (composition = 'refuse') AS SELECT * FROM kacpc('few', k = 5);", _VISITS)
 
@@ -304,10 +285,9 @@ class CompositionUnchecked(DbanonError):
         )
 
 
-class UnknownRelationError(DbanonError):
+class UnknownRelationError(RefusedError):
     """A release of which it is not known whether its people are those of others."""
 
-    outcome = "refused"
     words = "it is not known whether the same people are in "
     example = Example(
         f"{_MAKE} others WITH (composition = 'refuse') AS SELECT * FROM kacpc('renamed', k = 5);",
@@ -350,10 +330,9 @@ class Recognition(Protocol):
     def is_comparable(self) -> bool: ...
 
 
-class PeopleNotRecognizedError(DbanonError):
+class PeopleNotRecognizedError(RefusedError):
     """Versions that are probably about the same people, who are not recognised by their keys."""
 
-    outcome = "refused"
     words = "are recognised by their keys"
     example = Example(
         f"{_MAKE} by_size WITH (composition = 'refuse') AS FROM mondrian('staff', k = 5, qi = ['age', 'size']);",
@@ -390,112 +369,92 @@ class PeopleNotRecognizedError(DbanonError):
 class EarlierHashesError(DbanonError):
     """A release of which the ledger has hashes of an earlier format."""
 
+    message = (
+        "{function}: an earlier version of dbanon made {name}, and its hashes of records cannot be compared "
+        "with the source as it is now. Hint: dbanon.refresh, or REFRESH MATERIALIZED ANONYMIZED VIEW {name}, "
+        "replaces them."
+    )
     example = Situation(
         "It comes for a release that an earlier version of dbanon made, until it is refreshed.",
         ("release_status", "safe"),
     )
 
-    def __init__(self, function: str, name: str) -> None:
-        super().__init__(
-            f"{function}: an earlier version of dbanon made {name}, and its hashes of records cannot be compared "
-            f"with the source as it is now. Hint: dbanon.refresh, or REFRESH MATERIALIZED ANONYMIZED VIEW {name}, "
-            "replaces them."
-        )
-
 
 class CompositionUnknown(DbanonError):
     """A release whose people cannot be told apart."""
 
+    message = (
+        "{function}: nobody knows who is in {name}: its source had neither a person column nor a unique key. "
+        "Hint: declare one of role person, or name key columns in materialize."
+    )
     example = Example("FROM composition('safe_few', 'safe_few');", _VISITS)
 
-    def __init__(self, function: str, name: str) -> None:
-        super().__init__(
-            f"{function}: nobody knows who is in {name}: its source had neither a person column nor a unique key. "
-            "Hint: declare one of role person, or name key columns in materialize."
-        )
 
-
-class ReleaseChanged(DbanonError):
+class ReleaseChanged(RefusedError):
     """Tables of a release that somebody changed."""
 
-    outcome = "refused"
-    words = " is not what was released: "
+    message = (
+        "{function}: {name} is not what was released: {what}. Nothing was given out. "
+        "Hint: refresh it, or drop it and materialize it again."
+    )
     example = Example("FROM certificate('safe');", (*SAFE, "DROP TABLE safe_metrics;"))
 
-    def __init__(self, function: str, name: str, what: str) -> None:
-        super().__init__(
-            f"{function}: {name} is not what was released: {what}. Nothing was given out. "
-            "Hint: refresh it, or drop it and materialize it again."
-        )
 
-
-class ReleaseUnsealed(DbanonError):
+class ReleaseUnsealed(RefusedError):
     """A release of which nobody knows whether it was changed."""
 
-    outcome = "refused"
-    words = " is what was released: an earlier version"
+    message = (
+        "{function}: nobody knows whether {name} is what was released: an earlier version of dbanon made it, "
+        "which kept no hashes of it, and whose measures tell of records that were left out. Hint: refresh it."
+    )
     example = Example(
         'dbanon.publish(con, "safe", "unsealed.duckdb")', (*SAFE, "UPDATE dbanon.release SET hashes = NULL;"), "python"
     )
-
-    def __init__(self, function: str, name: str) -> None:
-        super().__init__(
-            f"{function}: nobody knows whether {name} is what was released: an earlier version of dbanon made it, "
-            "which kept no hashes of it, and whose measures tell of records that were left out. Hint: refresh it."
-        )
 
 
 class NotTheRelease(DbanonError):
     """A table of the name and the columns of a release, which has other rows."""
 
+    message = (
+        "{function}: {name} is not the release of that name any more: {what}. Nothing is taken from the ledger. "
+        "Hint: refresh the release to have it as it was; to measure the table as it is, say in the call what its "
+        "columns are (qi = [...]) and, where the function takes one, its source."
+    )
     example = Example("FROM risk('safe');", (*SAFE, "DELETE FROM safe WHERE class_id = 1;"))
-
-    def __init__(self, function: str, name: str, what: str) -> None:
-        super().__init__(
-            f"{function}: {name} is not the release of that name any more: {what}. Nothing is taken from the ledger. "
-            "Hint: refresh the release to have it as it was; to measure the table as it is, say in the call what its "
-            "columns are (qi = [...]) and, where the function takes one, its source."
-        )
 
 
 class SourceGone(DbanonError):
     """A release whose source is not there, and a call that needs it."""
 
+    message = (
+        "{function}: {name} was released from {source}, which is not there any more, or lacks columns that were "
+        "released. Hint: source = '...' names a table with the rows that it was released from."
+    )
     example = Example("FROM query_error('safe_few');", (*_VISITS, "DROP TABLE few;"))
-
-    def __init__(self, function: str, name: str, source: str) -> None:
-        super().__init__(
-            f"{function}: {name} was released from {source}, which is not there any more, or lacks columns that were "
-            "released. Hint: source = '...' names a table with the rows that it was released from."
-        )
 
 
 class ContradictsLedger(DbanonError):
     """A call about a release that says something else of it than the ledger."""
 
+    message = (
+        "{function}: by the ledger {name} was released with {parameter} = {known}, and the call says "
+        "{parameter} = {given}. Hint: leave {parameter} out; to hold its rows against something else, copy them, "
+        "CREATE TABLE copied AS FROM {name}."
+    )
     example = Example("FROM risk('safe_few', source = 'patients');", _VISITS)
-
-    def __init__(self, function: str, name: str, parameter: str, known: str, given: str) -> None:
-        super().__init__(
-            f"{function}: by the ledger {name} was released with {parameter} = {known}, and the call says "
-            f"{parameter} = {given}. Hint: leave {parameter} out; to hold its rows against something else, copy them, "
-            f"CREATE TABLE copied AS FROM {name}."
-        )
 
 
 class HierarchiesChanged(DbanonError):
     """A release whose hierarchies are not those of its making any more."""
 
+    message = (
+        "{function}: the hierarchies that are declared or stored now are not those that {name} was released with, "
+        "so that it cannot be told by them what its values stand for. Hint: name those that it was released with, "
+        "hierarchies = {{'column': 'hierarchy'}}, or refresh it."
+    )
     example = Example(
         "FROM distortion('safe');", (*SAFE, "UPDATE dbanon.policy SET hierarchy = NULL WHERE column_name = 'zip';")
     )
-
-    def __init__(self, function: str, name: str) -> None:
-        super().__init__(
-            f"{function}: the hierarchies that are declared or stored now are not those that {name} was released with, "
-            "so that it cannot be told by them what its values stand for. Hint: name those that it was released with, "
-            "hierarchies = {'column': 'hierarchy'}, or refresh it."
-        )
 
 
 class TargetExists(DbanonError):
@@ -542,18 +501,21 @@ class TargetInUse(DbanonError):
 class TargetNotLocal(DbanonError):
     """A place to write to that is no path on this machine."""
 
+    message = (
+        "{function}: {target} is no path on this machine, and only such are written. "
+        "Hint: write to a folder here and copy the files from there."
+    )
     example = Example('dbanon.publish(con, "safe", "s3://bucket/safe.csv")', SAFE, "python")
-
-    def __init__(self, function: str, target: str) -> None:
-        super().__init__(
-            f"{function}: {target} is no path on this machine, and only such are written. "
-            "Hint: write to a folder here and copy the files from there."
-        )
 
 
 class NewerType(DbanonError):
     """A column that DuckDBs which shall read the file do not know the type of."""
 
+    message = (
+        "{function}: {column} has the type {type_}, which DuckDB reads from {needed} on, and the file is written "
+        "for {version} and later. Nothing was written. Hint: storage_version = '{needed}', or leave the column "
+        "out of the release."
+    )
     example = Example(
         "with dbanon.connect() as ward:\n"
         '    ward.execute("CREATE TABLE visits AS SELECT i % 9 AS age, (i % 2)::VARIANT AS note FROM range(99) r(i)")\n'
@@ -562,13 +524,6 @@ class NewerType(DbanonError):
         '    dbanon.publish(ward, "safe_visits", "visits.duckdb")',
         language="python",
     )
-
-    def __init__(self, function: str, column: str, type_: str, needed: str, version: str) -> None:
-        super().__init__(
-            f"{function}: {column} has the type {type_}, which DuckDB reads from {needed} on, and the file is written "
-            f"for {version} and later. Nothing was written. Hint: storage_version = '{needed}', or leave the column "
-            "out of the release."
-        )
 
 
 class NotWritten(DbanonError):
@@ -582,18 +537,15 @@ class NotWritten(DbanonError):
         super().__init__(f"{function}: {target} could not be written: {why.rstrip('.')}. Nothing was changed.")
 
 
-class OutputDiffersError(DbanonError):
+class OutputDiffersError(RefusedError):
     """A table, file or DataFrame that does not contain the rows that the release gate passed."""
 
-    outcome = "refused"
+    message = (
+        "{function}: {target} was read back after writing and is not what the release gate passed: {difference}. "
+        "It was removed, and nothing was released. Hint: write it again, to another disk if it is a file; if the "
+        "error stays, report it."
+    )
     example = Situation(
         "It comes when a file, table or DataFrame that was written does not contain the released rows.",
         ("publish", "out.csv", "it has 600 rows, and the release has 300"),
     )
-
-    def __init__(self, function: str, target: str, difference: str) -> None:
-        super().__init__(
-            f"{function}: {target} was read back after writing and is not what the release gate passed: {difference}. "
-            "It was removed, and nothing was released. Hint: write it again, to another disk if it is a file; if the "
-            "error stays, report it."
-        )

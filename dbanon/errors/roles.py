@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dbanon.errors.base import DbanonError, listed, near
+from dbanon.errors.base import DbanonError, RefusedError, listed, near
 from dbanon.errors.example import FEW, SHAPES, Example
 from dbanon.sqltext.quote import text
 
@@ -48,25 +48,25 @@ class TwoRoles(DbanonError):
         )
 
 
-class LoosensPolicy(DbanonError):
+class LoosensPolicy(RefusedError):
     """A call asks for less protection than the policy declares."""
 
-    outcome = "refused"
-    words = "which would loosen the policy"
+    message = (
+        "{function}: {table}.{column} is declared {declared} in dbanon.policy and the call asks for {asked}, "
+        "which would loosen the policy. Hint: a call may only tighten it; UPDATE dbanon.policy to change it."
+    )
     example = Example("FROM kacpc('patients', k = 10, sensitive = ['name']);")
 
-    def __init__(self, function: str, table: str, column: str, declared: str, asked: str) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} is declared {declared} in dbanon.policy and the call asks for {asked}, "
-            "which would loosen the policy. Hint: a call may only tighten it; UPDATE dbanon.policy to change it."
-        )
 
-
-class CutsGrid(DbanonError):
+class CutsGrid(RefusedError):
     """A call's top, bottom or end of bounds lies within a cell of the grid that holds."""
 
-    outcome = "refused"
-    words = "lies within a cell of it, whose values would be told apart"
+    message = (
+        "{function}: {table}.{column} is published by the grid {grid} of dbanon.policy, and the call's {setting} "
+        "= {value} lies within a cell of it, whose values would be told apart. Hint: give a top or lower bound "
+        "that begins a cell, a bottom or upper bound that ends one, or declare another grid, or this top or "
+        "bottom, in dbanon.policy."
+    )
     example = Example(
         "FROM kacpc('few', k = 10, top = {'born': '1980-05-17'});",
         (
@@ -75,19 +75,10 @@ class CutsGrid(DbanonError):
         ),
     )
 
-    def __init__(self, function: str, table: str, column: str, grid: str, setting: str, value: str) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} is published by the grid {grid} of dbanon.policy, and the call's {setting} "
-            f"= {value} lies within a cell of it, whose values would be told apart. Hint: give a top or lower bound "
-            "that begins a cell, a bottom or upper bound that ends one, or declare another grid, or this top or "
-            "bottom, in dbanon.policy."
-        )
 
-
-class Undeclared(DbanonError):
+class Undeclared(RefusedError):
     """A call asks for a column that the table's policy does not name."""
 
-    outcome = "refused"
     words = "has no role, so it is withheld, and the call asks"
     example = Example(
         "FROM kacpc('few', k = 10, other = ['zip']);",
@@ -103,10 +94,9 @@ class Undeclared(DbanonError):
         )
 
 
-class ViewOverPolicy(DbanonError):
+class ViewOverPolicy(RefusedError):
     """A view without a policy reads a table that has one."""
 
-    outcome = "refused"
     words = "a call must not publish through a view"
     example = Example(
         "FROM kacpc('women', k = 10, qi = ['zip']);",
@@ -141,26 +131,22 @@ class NoPolicy(DbanonError):
 class UnsupportedType(DbanonError):
     """A column type that cannot be generalized."""
 
+    message = (
+        "{function}: {table}.{column} has the type {type_}, which cannot be a quasi-identifier. Hint: "
+        "numbers, dates, times, text, booleans, enums and UUIDs can; extract such a column in a view, or "
+        "withhold it."
+    )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['zips']);", (SHAPES,))
-
-    def __init__(self, function: str, table: str, column: str, type_: str) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} has the type {type_}, which cannot be a quasi-identifier. Hint: "
-            "numbers, dates, times, text, booleans, enums and UUIDs can; extract such a column in a view, or "
-            "withhold it."
-        )
 
 
 class UnsupportedPerson(DbanonError):
     """A column type whose values cannot tell people apart reliably."""
 
+    message = (
+        "{function}: {table}.{column} has the type {type_}, which cannot tell people apart. Hint: use a column "
+        "of numbers, dates, times, text, booleans, enums or UUIDs, or make one in a view."
+    )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['gender'], person = 'zips');", (SHAPES,))
-
-    def __init__(self, function: str, table: str, column: str, type_: str) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} has the type {type_}, which cannot tell people apart. Hint: use a column "
-            "of numbers, dates, times, text, booleans, enums or UUIDs, or make one in a view."
-        )
 
 
 class CollatedColumnError(DbanonError):
@@ -228,6 +214,11 @@ class UniqueUnchanged(DbanonError):
 class PersonSpellingsError(DbanonError):
     """Persons whose ids are written in several ways; policy_problems reports it, and calls warn of it."""
 
+    message = (
+        "{table}.{column}: {count} ids of persons differ from another one only by blanks, case or leading zeros, "
+        "and each spelling counts as a person, so that a class of k persons may be fewer. Hint: if they are "
+        "the same people, write each id in one way, in the table or in a view, and use that."
+    )
     example = Example(
         "SELECT problem FROM policy_problems();",
         (
@@ -238,17 +229,15 @@ class PersonSpellingsError(DbanonError):
         ),
     )
 
-    def __init__(self, table: str, column: str, count: object) -> None:
-        super().__init__(
-            f"{table}.{column}: {count} ids of persons differ from another one only by blanks, case or leading zeros, "
-            "and each spelling counts as a person, so that a class of k persons may be fewer. Hint: if they are "
-            "the same people, write each id in one way, in the table or in a view, and use that."
-        )
-
 
 class UndoneLimitError(DbanonError):
     """A limit of the policy that another published column undoes; policy_problems reports it."""
 
+    message = (
+        "{table}.{column}: its limit ({limit}) is undone by the column {other}, which is published {how}: "
+        "records that agree in {other} mostly agree in the values of {column} that the limit hides. Hint: "
+        "withhold {other}, or give it a limit that is as coarse as that of {column}."
+    )
     example = Example(
         "SELECT problem FROM policy_problems();",
         (
@@ -258,18 +247,10 @@ class UndoneLimitError(DbanonError):
         ),
     )
 
-    def __init__(self, table: str, column: str, limit: str, other: str, how: str) -> None:
-        super().__init__(
-            f"{table}.{column}: its limit ({limit}) is undone by the column {other}, which is published {how}: "
-            f"records that agree in {other} mostly agree in the values of {column} that the limit hides. Hint: "
-            f"withhold {other}, or give it a limit that is as coarse as that of {column}."
-        )
 
-
-class RareTogether(DbanonError):
+class RareTogether(RefusedError):
     """Several `other` columns would single people out together."""
 
-    outcome = "refused"
     words = r"have the role other \(published unchanged\)( or are made of columns)?, and "
     example = Example(
         "FROM kacpc('goods', k = 10, qi = ['age'], other = ['product', 'shop']);",
@@ -300,10 +281,9 @@ class UnsupportedSetting(DbanonError):
         super().__init__(f"{function}: {setting} does not fit {table}.{column}: {why}")
 
 
-class RareOther(DbanonError):
+class RareOther(RefusedError):
     """An `other` column would single people out."""
 
-    outcome = "refused"
     words = r"has the role (other \(published unchanged\)|mask|shift) and "
     example = Example("FROM kacpc('few', k = 10, qi = ['sex'], other = ['patient_number']);", (FEW,))
 
@@ -317,11 +297,14 @@ class RareOther(DbanonError):
         )
 
 
-class RareLeft(DbanonError):
+class RareLeft(RefusedError):
     """A published value of role other that few records have after outliers were left out."""
 
-    outcome = "refused"
-    words = "would be published unchanged, and without the outliers "
+    message = (
+        "{function}: {table}.{column} would be published unchanged, and without the outliers {count} of its "
+        "values belong to fewer than k = {k} records (persons). Hint: lower suppress, withhold the column, or "
+        "accept it with allow_rare = ['{column}']."
+    )
     example = Example(
         "FROM kacpc('towns', k = 4, qi = ['age'], other = ['town'], suppress = 0.15);",
         (
@@ -331,25 +314,15 @@ class RareLeft(DbanonError):
         ),
     )
 
-    def __init__(self, function: str, table: str, column: str, count: object, k: int) -> None:
-        super().__init__(
-            f"{function}: {table}.{column} would be published unchanged, and without the outliers {count} of its "
-            f"values belong to fewer than k = {k} records (persons). Hint: lower suppress, withhold the column, or "
-            f"accept it with allow_rare = ['{column}']."
-        )
-
 
 class PolicyChanged(DbanonError):
     """The policy differs between planning and execution."""
 
     outcome = "busy"
-    words = "changed after this statement was planned"
+    message = (
+        "{function}: the policy of {table} changed after this statement was planned, or is changed in the "
+        "open transaction. Hint: commit first, then run (or prepare) the statement again."
+    )
     example = Example(
         "FROM kacpc('patients', k = 10);", ("BEGIN;", "DELETE FROM dbanon.policy WHERE column_name = 'zip';")
     )
-
-    def __init__(self, function: str, table: str) -> None:
-        super().__init__(
-            f"{function}: the policy of {table} changed after this statement was planned, or is changed in the "
-            "open transaction. Hint: commit first, then run (or prepare) the statement again."
-        )

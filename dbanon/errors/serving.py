@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dbanon.errors.base import DbanonError, near
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, near
 from dbanon.errors.example import Example, Situation
 
 _READER = "It comes to a reader who asks a server of `dbanon serve`, "
@@ -27,52 +27,44 @@ class NoQuack(DbanonError):
         )
 
 
-class NotLoopback(DbanonError):
+class NotLoopback(UsageError):
     """An address that other machines reach."""
 
-    outcome = "usage"
+    message = (
+        "{function}: other machines can reach {listen}, and what is served is not encrypted. Accepted: 127.0.0.1, "
+        "::1 or localhost with a port. Hint: put a proxy with TLS in front of it, or say --allow-remote."
+    )
     example = Example("dbanon serve dbanon_demo.duckdb --role reader --listen 0.0.0.0:9494", language="sh")
-
-    def __init__(self, function: str, listen: str) -> None:
-        super().__init__(
-            f"{function}: other machines can reach {listen}, and what is served is not encrypted. Accepted: 127.0.0.1, "
-            "::1 or localhost with a port. Hint: put a proxy with TLS in front of it, or say --allow-remote."
-        )
 
 
 class NotListening(DbanonError):
     """An address that cannot be listened on."""
 
+    message = "{function}: {listen} cannot be listened on: {why}. Hint: --listen 127.0.0.1:PORT."
     example = Situation(
         "It comes from `dbanon serve` where another server has the port.",
         ("serve", "127.0.0.1:9494", "another process listens there, or the address is not of this machine"),
     )
-
-    def __init__(self, function: str, listen: str, why: str) -> None:
-        super().__init__(f"{function}: {listen} cannot be listened on: {why}. Hint: --listen 127.0.0.1:PORT.")
 
 
 class NothingToServe(DbanonError):
     """Another process has the database, and nothing of it was copied before."""
 
     outcome = "busy"
+    message = (
+        "{function}: what {database} has published cannot be copied: {why}. Hint: try again when no other process "
+        "has it, or serve it with --role custodian there, which makes these copies, too."
+    )
     example = Situation(
         "It comes from `dbanon serve --role reader` where another process has the database open and nothing was "
         "copied from it before.",
         ("serve", "clinic.duckdb", "IO Error: Could not set lock on file"),
     )
 
-    def __init__(self, function: str, database: str, why: str) -> None:
-        super().__init__(
-            f"{function}: what {database} has published cannot be copied: {why}. Hint: try again when no other process "
-            "has it, or serve it with --role custodian there, which makes these copies, too."
-        )
 
-
-class NotForReaders(DbanonError):
+class NotForReaders(RefusedError):
     """A statement that a reader may not run."""
 
-    outcome = "refused"
     words = "readers may ask one SELECT"
     example = Situation(_READER + "for anything but one SELECT over what was published.", ("The table", "'patients'"))
 
@@ -86,10 +78,9 @@ class NotForReaders(DbanonError):
         )
 
 
-class NotPermitted(DbanonError):
+class NotPermitted(RefusedError):
     """A release that a reader may not ask for."""
 
-    outcome = "refused"
     example = Situation(
         _READER + "for a release that no row of `dbanon.permission` lets him ask for.",
         ("kacpc('patients', k=5)", ["kacpc of 'patients' from k = 20 on"], ["bob"]),
@@ -104,10 +95,9 @@ class NotPermitted(DbanonError):
         )
 
 
-class NotReleased(DbanonError):
+class NotReleased(RefusedError):
     """A release that a reader may ask for, and that there cannot be."""
 
-    outcome = "refused"
     example = Situation(
         _READER + "for a release that he is permitted, and that is refused beside what was released before, or "
         "cannot be made. `dbanon.asked` has the reason.",
@@ -137,39 +127,33 @@ class StillMade(DbanonError):
 class BeyondLimit(DbanonError):
     """A statement that takes longer, or gives more, than a session may."""
 
+    message = "{what}. Hint: ask for less, or ask the custodian of the data for a greater limit."
     example = Situation(
         _READER + "where a statement takes longer, or needs or gives more, than `--seconds`, `--memory` and `--rows` "
         "let it.",
         ("The statement took longer than 30 seconds",),
     )
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}. Hint: ask for less, or ask the custodian of the data for a greater limit.")
-
 
 class ServerStops(DbanonError):
     """A statement that came after the server was told to stop."""
 
     outcome = "busy"
+    message = "{server} is being stopped and takes no more statements. Hint: try again later."
     example = Situation(
         "It comes to a client that asks a server which was told to stop and still finishes what runs.",
         ("quack:127.0.0.1:9494",),
     )
 
-    def __init__(self, server: str) -> None:
-        super().__init__(f"{server} is being stopped and takes no more statements. Hint: try again later.")
-
 
 class TokenExists(DbanonError):
     """A second token of one name."""
 
+    message = (
+        "token add: there is a token named '{name}', and what happens is logged by that name. Hint: choose "
+        "another name, or revoke the old token first."
+    )
     example = Situation("It comes from `dbanon token add` where the name has a token, of either role.", ("alice",))
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"token add: there is a token named '{name}', and what happens is logged by that name. Hint: choose "
-            "another name, or revoke the old token first."
-        )
 
 
 class UnknownToken(DbanonError):

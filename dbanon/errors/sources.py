@@ -12,44 +12,38 @@ from dbanon.errors.example import SHAPES, Example, Situation
 class NotATable(DbanonError):
     """The source argument is not the name of a table, view or file."""
 
+    message = (
+        "{function}: {text!r} is not the name of a table, a view or a file. Hint: give a name such as "
+        "'patients', 'clinic.main.patients', '\"odd name\"' or 'patients.parquet'; to use the result of a "
+        "query, CREATE VIEW it first."
+    )
     example = Example("FROM kacpc('SELECT 1', k = 10);")
-
-    def __init__(self, function: str, text: str) -> None:
-        super().__init__(
-            f"{function}: {text!r} is not the name of a table, a view or a file. Hint: give a name such as "
-            "'patients', 'clinic.main.patients', '\"odd name\"' or 'patients.parquet'; to use the result of a "
-            "query, CREATE VIEW it first."
-        )
 
 
 class NotData(DbanonError):
     """What `dbanon.anonymize` was given is neither rows nor a file of them."""
 
+    message = (
+        "{function}: {got} is no DataFrame (pandas, polars, Arrow), relation of DuckDB or file of rows. Hint: "
+        "the path of a CSV, Parquet or JSON file; for a table of a database, con = "
+        "dbanon.connect('clinic.duckdb') and con.sql(\"FROM kacpc('patients', k=10)\")."
+    )
     example = Example('dbanon.anonymize("patients", k=10, qi=["age"])', language="python")
-
-    def __init__(self, function: str, got: str) -> None:
-        super().__init__(
-            f"{function}: {got} is no DataFrame (pandas, polars, Arrow), relation of DuckDB or file of rows. Hint: "
-            "the path of a CSV, Parquet or JSON file; for a table of a database, con = "
-            "dbanon.connect('clinic.duckdb') and con.sql(\"FROM kacpc('patients', k=10)\")."
-        )
 
 
 class RepeatedColumns(DbanonError):
     """Two columns of a frame have a name that is one for DuckDB."""
 
+    message = (
+        "{function}: the frame has the columns {first!r} and {second!r}, which DuckDB, for which upper and lower "
+        "case are one, cannot tell apart. Hint: rename one of them."
+    )
     example = Example(
         "import pandas as pd\n\n"
         'twice = pd.DataFrame([[21, 30], [23, 70]], columns=["Age", "age"])\n'
         'dbanon.anonymize(twice, k=2, qi=["age"])',
         language="python",
     )
-
-    def __init__(self, function: str, first: str, second: str) -> None:
-        super().__init__(
-            f"{function}: the frame has the columns {first!r} and {second!r}, which DuckDB, for which upper and lower "
-            "case are one, cannot tell apart. Hint: rename one of them."
-        )
 
 
 class UnknownTable(DbanonError):
@@ -89,19 +83,17 @@ class AmbiguousTable(DbanonError):
 class ShadowedTable(DbanonError):
     """A temporary object of the same name stands before the table that was resolved."""
 
+    message = (
+        "{function}: '{text}' also names a temporary table or view of this connection, which the planner "
+        "cannot see. Hint: write '{resolved}' for the stored table, or CREATE TABLE ... AS FROM the "
+        "temporary one."
+    )
     example = Example(
         'import duckdb\n\nplain = dbanon.attach(duckdb.connect("dbanon_demo.duckdb"))\n'
         'plain.execute("CREATE TEMP TABLE patients AS FROM patients LIMIT 100")\n'
         "plain.execute(\"FROM kacpc('patients', k = 10)\")",
         language="python",
     )
-
-    def __init__(self, function: str, text: str, resolved: str) -> None:
-        super().__init__(
-            f"{function}: '{text}' also names a temporary table or view of this connection, which the planner "
-            f"cannot see. Hint: write '{resolved}' for the stored table, or CREATE TABLE ... AS FROM the "
-            "temporary one."
-        )
 
 
 class UnreadableFile(DbanonError):
@@ -121,13 +113,11 @@ class UnreadableFile(DbanonError):
 class RemoteFile(DbanonError):
     """A file on a network, and the extension of DuckDB that reads such files is not loaded."""
 
+    message = (
+        "{function}: '{path}' is on a network, and DuckDB's extension {extension}, which reads such files, is not "
+        "loaded. Nothing was fetched. Hint: copy the file here, or LOAD {extension} on this connection first."
+    )
     example = Example("FROM kacpc('https://example.org/patients.csv', k = 10);")
-
-    def __init__(self, function: str, path: str, extension: str) -> None:
-        super().__init__(
-            f"{function}: '{path}' is on a network, and DuckDB's extension {extension}, which reads such files, is not "
-            f"loaded. Nothing was fetched. Hint: copy the file here, or LOAD {extension} on this connection first."
-        )
 
 
 class NewerDatabase(DbanonError):
@@ -149,20 +139,22 @@ class NewerDatabase(DbanonError):
 class NewerSchemaError(DbanonError):
     """A database whose schema `dbanon` a later version of this package wrote."""
 
+    message = (
+        "{database}: the schema dbanon has version {version}, and this dbanon knows versions up to {known}: it "
+        "could miss rules of the policy or releases in the ledger. Hint: pip install --upgrade dbanon."
+    )
     example = Situation(
         "It comes when a database is opened in which a later dbanon wrote the schema dbanon.", ("clinic", 2, 1)
     )
-
-    def __init__(self, database: str, version: int, known: int) -> None:
-        super().__init__(
-            f"{database}: the schema dbanon has version {version}, and this dbanon knows versions up to {known}: it "
-            "could miss rules of the policy or releases in the ledger. Hint: pip install --upgrade dbanon."
-        )
 
 
 class ReadOnly(DbanonError):
     """The policy and the hierarchies of a read-only database cannot be written."""
 
+    message = (
+        "{function}: the database {database} is read-only and has no schema dbanon. Hint: give roles and "
+        "hierarchies in the call, qi = [...], hierarchies = {{...}}; or attach a database in memory for hierarchies."
+    )
     example = Example(
         'import duckdb\n\nwith duckdb.connect("clinic.duckdb") as clinic:\n'
         '    clinic.execute("CREATE TABLE IF NOT EXISTS people AS SELECT 30 AS age")\n'
@@ -171,32 +163,22 @@ class ReadOnly(DbanonError):
         language="python",
     )
 
-    def __init__(self, function: str, database: str) -> None:
-        super().__init__(
-            f"{function}: the database {database} is read-only and has no schema dbanon. Hint: give roles and "
-            "hierarchies in the call, qi = [...], hierarchies = {...}; or attach a database in memory for hierarchies."
-        )
-
 
 class EmptySource(DbanonError):
     """A table without rows has no classes."""
 
+    message = "{function}: {table} has no rows. Hint: there is nothing to anonymize yet."
     example = Example("FROM kacpc('nobody', k = 10, qi = ['zip']);", ("CREATE TABLE nobody AS FROM patients LIMIT 0;",))
-
-    def __init__(self, function: str, table: str) -> None:
-        super().__init__(f"{function}: {table} has no rows. Hint: there is nothing to anonymize yet.")
 
 
 class NothingLeft(DbanonError):
     """nulls := 'drop' leaves no row."""
 
+    message = (
+        "{function}: every row of {table} has a NULL in a quasi-identifier and nulls := 'drop' leaves none. "
+        "Hint: use nulls := 'keep' or withhold the columns that are mostly NULL."
+    )
     example = Example("FROM kacpc('shapes', k = 10, qi = ['sex', 'zip'], nulls = 'drop');", (SHAPES,))
-
-    def __init__(self, function: str, table: str) -> None:
-        super().__init__(
-            f"{function}: every row of {table} has a NULL in a quasi-identifier and nulls := 'drop' leaves none. "
-            "Hint: use nulls := 'keep' or withhold the columns that are mostly NULL."
-        )
 
 
 class UnreadableValue(DbanonError):
@@ -222,13 +204,11 @@ class UnreadableValue(DbanonError):
 class CallsItself(DbanonError):
     """A view as source that calls the function that is to read it."""
 
+    message = (
+        "{function}: the view {view} calls {function}, itself or through what it reads, and DuckDB cannot expand "
+        "a function within itself. Hint: CREATE TABLE ... AS FROM {view}, and name that table."
+    )
     example = Example("FROM kacpc('safe', k = 20);", ("CREATE VIEW safe AS SELECT * FROM kacpc('patients', k = 10);",))
-
-    def __init__(self, function: str, view: str) -> None:
-        super().__init__(
-            f"{function}: the view {view} calls {function}, itself or through what it reads, and DuckDB cannot expand "
-            f"a function within itself. Hint: CREATE TABLE ... AS FROM {view}, and name that table."
-        )
 
 
 class ShadowedLiterals(DbanonError):

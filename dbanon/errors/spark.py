@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbanon.errors.base import DbanonError, listed
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed
 from dbanon.errors.example import Situation
 
 _ON = "It comes from `dbanon.spark.anonymize` and from statements of a session of Spark, "
@@ -13,39 +13,33 @@ _ON = "It comes from `dbanon.spark.anonymize` and from statements of a session o
 class NotPolicy(DbanonError):
     """What was given as the policy of a DataFrame is none."""
 
+    message = (
+        "{function}: policy is {got}. Accepted: roles by column ({{'age': 'quasi'}}), a TOML or CSV file of them, "
+        "a DataFrame with the columns of dbanon.policy (column_name and role at least), or a DuckDB database that "
+        "has a policy for a table of the name that `name` says."
+    )
     example = Situation(
         _ON + "where `policy` names no file, or a file or a DataFrame that is no policy.",
         ("anonymize", "'policy.ini', which is no file"),
     )
 
-    def __init__(self, function: str, got: str) -> None:
-        super().__init__(
-            f"{function}: policy is {got}. Accepted: roles by column ({{'age': 'quasi'}}), a TOML or CSV file of them, "
-            "a DataFrame with the columns of dbanon.policy (column_name and role at least), or a DuckDB database that "
-            "has a policy for a table of the name that `name` says."
-        )
 
-
-class PolicyNameMissingError(DbanonError):
+class PolicyNameMissingError(UsageError):
     """A policy that names tables is given for a DataFrame, and the call does not say which table that is."""
 
-    outcome = "usage"
+    message = (
+        "{function}: {policy} declares tables by name, and the call names none. Hint: name = 'patients' says "
+        "from which table the rows of the DataFrame are."
+    )
     example = Situation(
         "It comes from `dbanon.spark.anonymize(df, policy='clinic.duckdb')` without `name`.",
         ("anonymize", "clinic.duckdb"),
     )
 
-    def __init__(self, function: str, policy: str) -> None:
-        super().__init__(
-            f"{function}: {policy} declares tables by name, and the call names none. Hint: name = 'patients' says "
-            "from which table the rows of the DataFrame are."
-        )
 
-
-class TableNotInPolicyError(DbanonError):
+class TableNotInPolicyError(RefusedError):
     """A policy is given that does not name the table."""
 
-    outcome = "refused"
     example = Situation(
         _ON + "for `name='visits'`, or a view of the session, where the policy declares `patients` alone.",
         ("anonymize", "visits", "clinic.duckdb", [("main", "patients")]),
@@ -61,27 +55,23 @@ class TableNotInPolicyError(DbanonError):
         )
 
 
-class HierarchyOfPolicyError(DbanonError):
+class HierarchyOfPolicyError(RefusedError):
     """A call gives a hierarchy in place of one that comes with the database of the policy."""
 
-    outcome = "refused"
+    message = (
+        "{function}: the hierarchy {hierarchy} is part of the policy's database, and a call must not replace it. "
+        "Accepted in hierarchies: names of columns of the DataFrame. Hint: change the hierarchy in the database, "
+        "or give roles by column as the policy."
+    )
     example = Situation(
         _ON + "for `hierarchies={'zip5': ...}` with a database as the policy, which has a hierarchy of that name.",
         ("anonymize", "zip5"),
     )
 
-    def __init__(self, function: str, hierarchy: str) -> None:
-        super().__init__(
-            f"{function}: the hierarchy {hierarchy} is part of the policy's database, and a call must not replace it. "
-            "Accepted in hierarchies: names of columns of the DataFrame. Hint: change the hierarchy in the database, "
-            "or give roles by column as the policy."
-        )
 
-
-class ComputedColumnError(DbanonError):
+class ComputedColumnError(RefusedError):
     """A published column of a DataFrame is computed from another column of the table that the policy is about."""
 
-    outcome = "refused"
     example = Situation(
         _ON + "for `df.withColumnRenamed('name', 'disease')` with the policy of the table that `df` is.",
         ("anonymize", "patients", "disease", ["name"]),
@@ -100,73 +90,63 @@ class ComputedColumnError(DbanonError):
 class NotSpark(DbanonError):
     """What was given is no DataFrame of Spark."""
 
+    message = (
+        "{function}: {got} is no DataFrame of Spark, as SparkSession makes them. Hint: dbanon.anonymize takes "
+        "DataFrames of pandas, polars and Arrow; those of Spark Connect have no way to the processes of Spark."
+    )
     example = Situation(
         "It comes from `dbanon.spark.anonymize(df)` where `df` is a DataFrame of pandas, or of Spark Connect.",
         ("anonymize", "a pandas.core.frame.DataFrame"),
     )
 
-    def __init__(self, function: str, got: str) -> None:
-        super().__init__(
-            f"{function}: {got} is no DataFrame of Spark, as SparkSession makes them. Hint: dbanon.anonymize takes "
-            "DataFrames of pandas, polars and Arrow; those of Spark Connect have no way to the processes of Spark."
-        )
-
 
 class NoModuleThere(DbanonError):
     """The processes of Spark run a Python that lacks a module."""
 
+    message = (
+        "{function}: the Python of Spark's processes has no module '{module}'. Hint: install dbanon there, or set "
+        "PYSPARK_PYTHON to the Python that has it before the session is made."
+    )
     example = Situation(
         _ON + "where the processes of a cluster run another Python than the one that dbanon is installed for.",
         ("kacpc", "pyarrow"),
     )
 
-    def __init__(self, function: str, module: str) -> None:
-        super().__init__(
-            f"{function}: the Python of Spark's processes has no module '{module}'. Hint: install dbanon there, or set "
-            "PYSPARK_PYTHON to the Python that has it before the session is made."
-        )
-
 
 class TwoColumns(DbanonError):
     """Columns of a DataFrame that differ by case at most."""
 
+    message = (
+        "{function}: the DataFrame has several columns '{name}', upper and lower case alike. Hint: rename them, "
+        "or select those that are wanted."
+    )
     example = Situation(
         _ON + "for a DataFrame with the columns `zip` and `ZIP`, which DuckDB cannot tell apart.", ("anonymize", "zip")
     )
-
-    def __init__(self, function: str, name: str) -> None:
-        super().__init__(
-            f"{function}: the DataFrame has several columns '{name}', upper and lower case alike. Hint: rename them, "
-            "or select those that are wanted."
-        )
 
 
 class NotInParts(DbanonError):
     """What a call asks of a table can only be done where it is clustered as one."""
 
+    message = (
+        "{function}: {what} needs the whole table at once, but it has {tuples} different combinations of "
+        "quasi-identifiers, and a part has {cell} at most. Hint: cell = {tuples} clusters them as one, in the "
+        "memory of one process; or do without."
+    )
     example = Situation(
         _ON + "where a table is too large to be clustered as one, and the call asks for what needs that.",
         ("kacpc", "multi = 'joint'", 80_000, 50_000),
     )
 
-    def __init__(self, function: str, what: str, tuples: int, cell: int) -> None:
-        super().__init__(
-            f"{function}: {what} needs the whole table at once, but it has {tuples} different combinations of "
-            f"quasi-identifiers, and a part has {cell} at most. Hint: cell = {tuples} clusters them as one, in the "
-            "memory of one process; or do without."
-        )
-
 
 class NotOnSpark(DbanonError):
     """What a call asks for is not made from DataFrames of Spark."""
 
+    message = "{function}: {what} is not made from DataFrames of Spark. Hint: in DuckDB it is."
     example = Situation(
         _ON + "for releases of noise, and for `improve='5s'`, which two machines would not end alike.",
         ("rka", "release = 'noise'"),
     )
-
-    def __init__(self, function: str, what: str) -> None:
-        super().__init__(f"{function}: {what} is not made from DataFrames of Spark. Hint: in DuckDB it is.")
 
 
 class InAPart(DbanonError):

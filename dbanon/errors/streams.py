@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dbanon.errors.base import DbanonError, listed, near
+from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed, near
 from dbanon.errors.example import FEW, Example, Situation
 
 _CALL = "fads('few', k = 5, delta = 50, order_by = 'patient_number', qi = ['sex', 'zip'], sensitive = ['disease'])"
@@ -14,19 +14,15 @@ _GROWS = (FEW, f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL
 _REFRESH = "REFRESH STREAMING ANONYMIZED VIEW visits;"
 
 
-class IsStream(DbanonError):
+class IsStream(UsageError):
     """A stream system where an algorithm of tables is asked for."""
 
-    outcome = "usage"
-    words = " is a stream system, which "
+    message = (
+        "{function}: {name} is a stream system, which publishes record by record. Hint: FROM {name}('table', "
+        "k = 10, delta = 1000, order_by = 'ts') replays a table, {name}_metrics and compare measure that, and "
+        "CREATE STREAMING ANONYMIZED VIEW publishes it as it grows."
+    )
     example = Example("FROM choose('patients', k = [10], algorithms = ['kacpc', 'fads']);")
-
-    def __init__(self, function: str, name: str) -> None:
-        super().__init__(
-            f"{function}: {name} is a stream system, which publishes record by record. Hint: FROM {name}('table', "
-            f"k = 10, delta = 1000, order_by = 'ts') replays a table, {name}_metrics and compare measure that, and "
-            "CREATE STREAMING ANONYMIZED VIEW publishes it as it grows."
-        )
 
 
 class NodeGone(DbanonError):
@@ -46,10 +42,9 @@ class NodeGone(DbanonError):
         self.node = node
 
 
-class NotAppended(DbanonError):
+class NotAppended(RefusedError):
     """A source whose rows were changed or removed after a stream had read them."""
 
-    outcome = "refused"
     words = "were only to be added to it"
     example = Example(_REFRESH, (*_GROWS, "DELETE FROM few WHERE patient_number = 100007;"))
 
@@ -65,22 +60,19 @@ class NotAppended(DbanonError):
 class NoTableToGrow(DbanonError):
     """A streaming view over what is not a table."""
 
+    message = (
+        "CREATE STREAMING ANONYMIZED VIEW {view}: {source} {why}, and what came since is known by the numbers of "
+        "the rows of a table alone. Hint: INSERT what comes into a table, and name that."
+    )
     example = Example(
         f"CREATE STREAMING ANONYMIZED VIEW visits AS SELECT * FROM {_CALL.replace('few', 'some_of_them')};",
         (FEW, "CREATE VIEW some_of_them AS FROM few;"),
     )
 
-    def __init__(self, view: str, source: str, why: str) -> None:
-        super().__init__(
-            f"CREATE STREAMING ANONYMIZED VIEW {view}: {source} {why}, and what came since is known by the numbers of "
-            "the rows of a table alone. Hint: INSERT what comes into a table, and name that."
-        )
 
-
-class PrunedWithoutOrderError(DbanonError):
+class PrunedWithoutOrderError(RefusedError):
     """A source from which rows were deleted, and whose other rows `order_by` does not identify."""
 
-    outcome = "refused"
     words = "pruned = true reads the rows that come after"
     example = Example(
         "REFRESH STREAMING ANONYMIZED VIEW visits WITH (pruned = true);",
@@ -152,10 +144,9 @@ class UnreadableLines(DbanonError):
         super().__init__(f"stream: the lines from {line} on cannot be read as {format_}{known}.{hint}")
 
 
-class StreamBeside(DbanonError):
+class StreamBeside(RefusedError):
     """composition = 'refuse' where a streaming view published the same people."""
 
-    outcome = "refused"
     words = "composition = 'refuse', but a stream"
     example = Example(
         "CREATE MATERIALIZED ANONYMIZED VIEW safe_few WITH (composition = 'refuse') AS "
@@ -170,10 +161,9 @@ class StreamBeside(DbanonError):
         )
 
 
-class StreamRefusedError(DbanonError):
+class StreamRefusedError(RefusedError):
     """A streaming view over people of releases that were made with composition = 'refuse'."""
 
-    outcome = "refused"
     words = "with composition = 'refuse', and a stream"
     example = Example(
         "CREATE STREAMING ANONYMIZED VIEW arrivals AS "

@@ -20,8 +20,8 @@ MESSAGES = Path(__file__).with_name("error_messages.toml")
 def documented() -> dict[str, type[DbanonError]]:
     """Return every exception class that can be raised, by name, in the order of the page: by file, then by name."""
     kinds = {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, DbanonError)}
-    kinds.remove(DbanonError)
-    return {kind.__name__: kind for kind in sorted(kinds, key=lambda kind: (kind.__module__, kind.__name__.lower()))}
+    raised = (kind for kind in kinds if kind.__module__ != DbanonError.__module__)
+    return {kind.__name__: kind for kind in sorted(raised, key=lambda kind: (kind.__module__, kind.__name__.lower()))}
 
 
 @cache

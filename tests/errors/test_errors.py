@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,8 @@ from support.scale import one_of
 import dbanon
 from dbanon import errors
 from dbanon.errors import DbanonError
+from dbanon.errors.base import fields
+from dbanon.manual.error_page import documented
 
 pytestmark = pytest.mark.whole
 
@@ -703,9 +706,7 @@ def test_every_exception_of_the_package_is_reached(request: pytest.FixtureReques
     alone = [item for item in request.session.items if item.path == request.path]
     if len(alone) < 100:
         pytest.skip("only a part of the file runs")
-    known = {name for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, DbanonError)} - {
-        "DbanonError"
-    }
+    known = set(documented())
     assert known - _raised - set(ELSEWHERE) == set()
     assert set(ELSEWHERE) <= known
 
@@ -723,15 +724,24 @@ SAMPLES: dict[str, Any] = {p: ["aa"] for p in ("known", "found", "roles", "colum
 
 def test_messages_say_what_and_what_to_do() -> None:
     """Every message ends as a sentence, and those that can be helped have a hint or a list of what is accepted."""
-    for name, kind in vars(errors).items():
-        if not (inspect.isclass(kind) and issubclass(kind, DbanonError)) or kind is DbanonError:
-            continue
-        count = len(inspect.signature(kind.__init__).parameters) - 1
-        text = str(kind(*[SAMPLES.get(p, "aa") for p in _parameters(kind)]))
-        assert count >= 1
+    for name, kind in documented().items():
+        parameters = fields(kind.message) or [p for p in inspect.signature(kind.__init__).parameters if p != "self"]
+        text = str(kind(*[SAMPLES.get(p, "aa") for p in parameters]))
+        assert len(parameters) >= 1
         assert re.search(r"[.?]$", text) or name in ("UnreadableFile", "UnsupportedSetting"), f"{name}: {text}"
         assert kind.__doc__
 
 
-def _parameters(kind: type) -> list[str]:
-    return [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
+def test_errors_with_templates_get_one_argument_for_each_field() -> None:
+    n_calls = 0
+    for path in sorted(Path(dbanon.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+            kind = getattr(errors, name, None)
+            if not (isinstance(kind, type) and issubclass(kind, DbanonError) and kind.message):
+                continue
+            n_calls += 1
+            assert not node.keywords, f"{path}:{node.lineno}"
+            if not any(isinstance(argument, ast.Starred) for argument in node.args):
+                assert len(node.args) == len(fields(kind.message)), f"{path}:{node.lineno}"
+    assert n_calls > 100
