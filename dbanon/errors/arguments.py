@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from dbanon.errors.base import UsageError, near
 from dbanon.errors.example import SAFE, Example
@@ -29,8 +29,7 @@ class UnknownParameter(UsageError):
     words = ": there is no parameter '"
     example = Example("FROM k_anonymity('patients', persn = 'patient_number');")
 
-    def __init__(self, function: str, name: str, known: Iterable[str]) -> None:
-        known = list(known)
+    def __init__(self, function: str, name: str, known: Collection[str]) -> None:
         super().__init__(
             f"{function}: there is no parameter '{name}'.{near(name, known)} Accepted: {', '.join(known)}."
         )
@@ -62,6 +61,5 @@ class UnknownAlgorithm(UsageError):
     words = "there is no algorithm '"
     example = Example("FROM inference('patients', k = 10, algorithm = 'mondrain');")
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        known = list(known)
+    def __init__(self, name: str, known: Collection[str]) -> None:
         super().__init__(f"there is no algorithm '{name}'.{near(name, known)} Registered: {', '.join(known)}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from dbanon.errors.base import DbanonError, RefusedError, listed, near
 from dbanon.errors.example import Example, Situation
@@ -44,8 +44,7 @@ class UnknownCommand(DbanonError):
 
     example = Example('dbanon shell -c ".halp"', language="sh")
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        known = list(known)
+    def __init__(self, name: str, known: Collection[str]) -> None:
         super().__init__(
             f"{name}: there is no such command, function or metric.{near(name, known)} Hint: .help lists them."
         )

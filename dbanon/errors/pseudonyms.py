@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, RefusedError, UsageError, listed
 from dbanon.errors.example import Situation
@@ -62,8 +62,7 @@ class NoDataSubject(RefusedError):
         ("kacpc", "visits", ["patient", "visit"]),
     )
 
-    def __init__(self, function: str, table: str, columns: Iterable[str], several: bool = False) -> None:
-        columns = list(columns)
+    def __init__(self, function: str, table: str, columns: Sequence[str], several: bool = False) -> None:
         super().__init__(
             f"{function}: {listed(columns)} of {table} have the role pseudonym, and "
             f"{'several say that they are' if several else 'nothing says which of them is'} the data subject, whose "
@@ -107,8 +106,9 @@ class NoKeyedColumns(DbanonError):
         ("castle", "visits", ["patient"], "a stream"),
     )
 
-    def __init__(self, function: str, table: str, columns: Iterable[str], where: str, hint: str | None = None) -> None:
-        columns = list(columns)
+    def __init__(
+        self, function: str, table: str, columns: Collection[str], where: str, hint: str | None = None
+    ) -> None:
         hint = hint or f"leave them out, withhold = [{', '.join(repr(c) for c in columns)}]"
         super().__init__(
             f"{function}: {listed(columns)} of {table} have the role pseudonym, mask or shift, which {where} does not "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from dbanon.errors.base import DbanonError, RefusedError, listed, near
 from dbanon.errors.example import FEW, SHAPES, Example
@@ -14,8 +14,7 @@ class UnknownColumn(DbanonError):
 
     example = Example("FROM kacpc('patients', k = 10, qi = ['zipp']);")
 
-    def __init__(self, function: str, table: str, column: str, where: str, known: Iterable[str]) -> None:
-        known = list(known)
+    def __init__(self, function: str, table: str, column: str, where: str, known: Collection[str]) -> None:
         super().__init__(
             f"{function}: {table} has no column '{column}' (named in {where}).{near(column, known)} "
             f"Columns: {listed(known)}."
@@ -30,8 +29,7 @@ class UnknownRole(DbanonError):
         (FEW, "INSERT INTO dbanon.policy (table_name, column_name, role) VALUES ('few', 'zip', 'qausi');"),
     )
 
-    def __init__(self, table: str, column: str, role: str, known: Iterable[str]) -> None:
-        known = list(known)
+    def __init__(self, table: str, column: str, role: str, known: Collection[str]) -> None:
         super().__init__(
             f"{table}.{column}: there is no role '{role}'.{near(role, known)} Accepted: {', '.join(known)}."
         )
