@@ -9,8 +9,7 @@ import duckdb
 
 from dbanon.functions.parameter_types import ForColumns
 from dbanon.functions.table_function import TableFunction
-from dbanon.views import statement
-from dbanon.views.statement import Token
+from dbanon.sqltext.tokenizer import Token, code_tokens
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -21,17 +20,17 @@ def mixes(function: TableFunction, name: str) -> bool:
 
 
 def numbers(words: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Where the numbers are in the lists of an argument that begins with these words: from and to, in bytes. Of a list
+    """Where the numbers are in the lists of an argument that begins with these words: from and to. Of a list
     that holds anything but texts and numbers there are none."""
     depth = 0
     inner: list[Token] | None = None
     for token in words:
-        depth += (token.word in ("[", "{", "(")) - (token.word in ("]", "}", ")"))
-        if depth < 0 or (depth == 0 and token.word == ","):
+        depth += (token.text in ("[", "{", "(")) - (token.text in ("]", "}", ")"))
+        if depth < 0 or (depth == 0 and token.text == ","):
             return
-        if token.word == "[":
+        if token.text == "[":
             inner = []
-        elif token.word == "]" and inner is not None:
+        elif token.text == "]" and inner is not None:
             yield from _of_list(inner)
             inner = None
         elif inner is not None:
@@ -42,31 +41,30 @@ def _of_list(inner: Sequence[Token]) -> list[tuple[int, int]]:
     """The same of what stands between two brackets."""
     elements: list[list[Token]] = [[]]
     for token in inner:
-        if token.word == ",":
+        if token.text == ",":
             elements.append([])
         else:
             elements[-1].append(token)
     found = []
     for element in elements:
-        written = "".join(token.word for token in element)
+        written = "".join(token.text for token in element)
         if len(element) <= 2 and _NUMBER.fullmatch(written):
-            found.append((element[0].start, element[-1].start + len(element[-1].word.encode())))
+            found.append((element[0].start, element[-1].end))
         elif len(element) != 1 or not written.startswith("'"):
             return []
     return found
 
 
-def as_text(number: bytes) -> bytes:
+def as_text(number: str) -> str:
     """A number of a statement as a text."""
-    return b"'" + b"".join(number.split()) + b"'"
+    return "'" + "".join(number.split()) + "'"
 
 
 def quoted(value: str) -> str:
     """A literal with the numbers in its lists as texts."""
-    data = value.encode()
-    for start, end in sorted(numbers(statement.tokens(value)), reverse=True):
-        data = data[:start] + as_text(data[start:end]) + data[end:]
-    return data.decode()
+    for start, end in sorted(numbers(code_tokens(value)), reverse=True):
+        value = value[:start] + as_text(value[start:end]) + value[end:]
+    return value
 
 
 def of_cell(cell: str) -> list[str]:

@@ -7,28 +7,23 @@ DataFrames can be sources; `interrupt()` stops a running clustering and Ctrl-C i
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from dbanon import errors, session
-from dbanon.client import codes, kinds, relations
+from dbanon import session
+from dbanon.client import frame_references, kinds, relations
+from dbanon.client.frame_references import FunctionCall
 from dbanon.client.memory import settings
 from dbanon.engine import cells
 from dbanon.engine.install import attach
 from dbanon.files import storage
-from dbanon.functions.registry import table_functions
-from dbanon.functions.table_function import TableFunction
-from dbanon.source.bound_scans import Scan, bound_scans
-from dbanon.sqltext import names
 from dbanon.sqltext.builtin import bound
-from dbanon.sqltext.quote import identifier, text
-from dbanon.views import statement
+from dbanon.sqltext.quote import text
+from dbanon.views import statement, statement_parser
 
 Progress = Callable[[float, float], None]
 """Called with the share of the work that is done and, where classes are improved, that of the loss that is gone."""
@@ -119,13 +114,13 @@ class Connection:
     def execute(self, query: str, parameters: object = None) -> Connection:
         """Runs a statement; fetch from the connection, as with DuckDB."""
         frame = sys._getframe(1)
-        *first, last = statement.steps(query, self.raw.extract_statements)
+        *first, last = statement_parser.steps(query, self.raw.extract_statements)
         self._noted(query)
         with ctrl_c_raised(), self.withheld():
             for step in first:
                 self.raw.execute(self._plain(step, None, frame, self.raw.execute))
             query = self._plain(last, parameters, frame, self.raw.execute)
-            if parameters is None or isinstance(last, statement.View):
+            if parameters is None or isinstance(last, statement_parser.View):
                 self.raw.execute(query)
             else:
                 self.raw.execute(query, parameters)
@@ -139,13 +134,13 @@ class Connection:
     def sql(self, query: str, **options: Any) -> Any:
         """The relation of a query."""
         frame = sys._getframe(1)
-        *first, last = statement.steps(query, self.raw.extract_statements)
+        *first, last = statement_parser.steps(query, self.raw.extract_statements)
         self._noted(query)
         with ctrl_c_raised(), self.withheld():
             for step in first:
                 self.raw.execute(self._plain(step, None, frame, self.raw.execute))
             query = self._plain(last, options.get("params"), frame, self.raw.sql)
-            if isinstance(last, statement.View):
+            if isinstance(last, statement_parser.View):
                 options.pop("params", None)
             return self.raw.sql(query, **options)
 
@@ -176,12 +171,12 @@ class Connection:
 
     def _noted(self, query: object) -> None:
         """Keeps what our functions in a query read, for errors."""
-        calls = list(_calls(query)) if isinstance(query, str) else []
+        calls = list(frame_references.function_calls(query)) if isinstance(query, str) else []
         self._read = [(call.function.name, call.source or "the source") for call in calls]
 
     def _plain(self, step: Any, parameters: object, frame: Any, read: Callable[..., Any]) -> Any:
         """What DuckDB shall run: a statement about a materialized view is carried out, and becomes its result."""
-        if isinstance(step, statement.View):
+        if isinstance(step, statement_parser.View):
             return statement.run(step, self.raw, lambda call: self._ready(call, frame, self.raw.execute), parameters)
         return self._ready(step, frame, read)
 
@@ -192,16 +187,16 @@ class Connection:
         """
         if not isinstance(query, str):
             return query
-        calls = list(_calls(query))
+        calls = list(frame_references.function_calls(query))
         if not calls:
             return query
         self._register_frames(calls, frame, read)
-        self._session.local = _temporary(read)
-        self._session.views = _temporary_views(read) if self._session.local else {}
-        self._session.scans = _temporary_scans(calls, self._session.local, read)
-        return _rewritten(query, calls)
+        self._session.local = frame_references.temporary_columns(read)
+        self._session.views = frame_references.temporary_views(read) if self._session.local else {}
+        self._session.scans = frame_references.temporary_scans(calls, self._session.local, read)
+        return frame_references.rewrite_arguments(query, calls)
 
-    def _register_frames(self, calls: list[_Call], frame: Any, read: Callable[..., Any]) -> None:
+    def _register_frames(self, calls: list[FunctionCall], frame: Any, read: Callable[..., Any]) -> None:
         """Registers DataFrames and Arrow tables of the caller that are named as a source and by nothing else."""
         for call in calls:
             name = call.source
@@ -231,118 +226,6 @@ _FETCHING = frozenset(
      "fetch_record_batch", "to_arrow_table", "to_arrow_reader", "df", "pl", "arrow", "torch", "tf")
 )  # fmt: skip
 """What gives rows of the last statement."""
-
-
-# --- reading calls out of a statement --------------------------------------------------------------------
-
-
-class _Call:
-    """One call of a table function in a statement: its named arguments and its source, with byte offsets; `numbers` are
-    those in lists of codes, from and to where."""
-
-    def __init__(self, function: TableFunction) -> None:
-        self.function = function
-        self.names: list[tuple[int, str, str]] = []
-        self.numbers: list[tuple[int, int]] = []
-        self.source: str | None = None
-
-
-def _calls(query: str) -> Iterator[_Call]:
-    """Calls of our functions, in the order in which they close."""
-    if "(" not in query or not _mention().search(query):
-        return
-    tokens = statement.tokens(query)
-    functions = table_functions()
-    open_calls: list[_Call | None] = []
-    before = ""
-    for i, token in enumerate(tokens):
-        word = token.word
-        current = open_calls[-1] if open_calls else None
-        if word[:1] in "([{":
-            name = before.strip('"').lower()
-            open_calls.append(_Call(functions[name]) if word == "(" and name in functions else None)
-        elif word[:1] in ")]}":
-            if open_calls and (done := open_calls.pop()) is not None:
-                yield done
-        elif current is not None and before in ("(", ","):
-            following = tokens[i + 1].word if i + 1 < len(tokens) else ""
-            if before == "(" and word.startswith("'"):
-                current.source = word[1:-1].replace("''", "'")
-            elif following.startswith(("=", ":=")) and not following.startswith("=="):
-                current.names.append((tokens[i + 1].start, word.strip('"'), following))
-                if codes.mixes(current.function, word.strip('"')):
-                    current.numbers += codes.numbers(tokens[i + 2 :])
-        before = word
-    yield from (c for c in open_calls if c is not None)
-
-
-@cache
-def _mention() -> re.Pattern[str]:
-    """Finds the name of any of our functions."""
-    return re.compile("|".join(map(re.escape, table_functions())), re.IGNORECASE)
-
-
-def _rewritten(query: str, calls: list[_Call]) -> str:
-    """The statement with `name = value` as `name := value` and codes as texts in our calls. UnknownParameter."""
-    data = query.encode()
-    marks: list[int] = []
-    for call in calls:
-        known = [*call.function.positional, *(p.name for p in call.function.parameters)]
-        for at, name, operator in call.names:
-            if name.lower() not in known:
-                raise errors.UnknownParameter(call.function.name, name, [p.name for p in call.function.parameters])
-            if operator.startswith("=") and not operator.startswith("=>"):
-                marks.append(at)
-    edits = [(at, at, b":") for at in marks]
-    edits += [(start, end, codes.as_text(data[start:end])) for call in calls for start, end in call.numbers]
-    for start, end, put in sorted(edits, reverse=True):
-        data = data[:start] + put + data[end:]
-    return data.decode()
-
-
-def _temporary(read: Callable[..., Any]) -> dict[str, Mapping[str, str]]:
-    """Columns of the connection's temporary tables and views, registered DataFrames among them."""
-    found: dict[str, dict[str, str]] = {}
-    try:
-        rows = read(
-            "SELECT table_name, column_name, data_type FROM system.main.duckdb_columns() "
-            "WHERE database_name = 'temp' ORDER BY table_name ASC, column_index ASC"
-        ).fetchall()
-    except duckdb.Error:  # an aborted transaction: the statement itself will say so
-        return {}
-    for table, column, type_ in rows:
-        found.setdefault(names.folded(table), {})[column] = type_
-    return dict(found)
-
-
-def _temporary_views(read: Callable[..., Any]) -> dict[str, str]:
-    """How the temporary views of the connection were made."""
-    rows = read(
-        "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = 'temp' AND NOT internal"
-    ).fetchall()
-    return {names.folded(name): statement for name, statement in rows}
-
-
-def _temporary_scans(
-    calls: list[_Call], temporary: Mapping[str, object], read: Callable[..., Any]
-) -> dict[str, tuple[Scan, ...]]:
-    """What the temporary relations read that are sources of calls; those that DuckDB cannot bind are not listed."""
-    found = {}
-    for call in calls:
-        parts = names.table_parts(call.source or "") or (call.source or "",)
-        name = names.folded(parts[-1])
-        if name in temporary and len(parts) <= 2:
-            scans = bound_scans(_Executing(read), f"FROM temp.main.{identifier(name)}")
-            if scans is not None:
-                found[name] = scans
-    return found
-
-
-class _Executing:
-    """A connection whose statements run as the caller's do."""
-
-    def __init__(self, read: Callable[..., Any]) -> None:
-        self.execute = read
 
 
 @contextlib.contextmanager

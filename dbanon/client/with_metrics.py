@@ -11,7 +11,8 @@ from dbanon.client.connection import Connection
 from dbanon.client.frame import Anonymized, Call, answered
 from dbanon.functions.registry import table_functions
 from dbanon.sqltext.quote import text
-from dbanon.views import statement
+from dbanon.sqltext.tokenizer import code_tokens
+from dbanon.views import statement_parser
 
 
 def with_metrics(connection: Any, query: str, parameters: object = None) -> Anonymized:
@@ -38,12 +39,12 @@ def is_release(query: str) -> bool:
     >>> is_release("SELECT * FROM best('t', k=10);"), is_release("SELECT age FROM best('t', k=10)")
     (True, False)
     """
-    words = statement.tokens(query) if query.strip() else []
-    while words and words[-1].word == ";":
+    words = code_tokens(query)
+    while words and words[-1].text == ";":
         words.pop()
     try:
-        statement.one_call(statement.CREATE, words)
+        statement_parser.one_call(statement_parser.CREATE, words)
     except errors.NotOneCall:
         return False
-    name = words[3 if words[0].upper == "SELECT" else 1].word.strip('"').lower()
+    name = words[3 if words[0].upper == "SELECT" else 1].text.strip('"').lower()
     return f"{name}_metrics" in table_functions()

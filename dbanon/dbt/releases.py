@@ -18,7 +18,7 @@ from dbanon.functions.registry import table_functions
 from dbanon.release import timed_search
 from dbanon.release.related import parameters as related
 from dbanon.sqltext.quote import qualified
-from dbanon.views import ledger, materialized, place, statement
+from dbanon.views import ledger, materialized, place, statement_parser
 from dbanon.views.ledger import Entry
 
 
@@ -50,10 +50,10 @@ def released(connection: Connection, model: Model) -> list[str]:
 
 def _call(connection: Connection, name: str, query: str) -> str:
     """The query of a model, without what stands around it; NotOneCall, UnreadableStatement."""
-    steps = statement.steps(f"{statement.CREATE} {name} AS {query}", connection.raw.extract_statements)
+    steps = statement_parser.steps(f"{statement_parser.CREATE} {name} AS {query}", connection.raw.extract_statements)
     if len(steps) > 1:
         publishing = [f.name for f in table_functions().values() if f.kind == "release"]
-        raise errors.NotOneCall("another statement follows it", publishing, statement.CREATE)
+        raise errors.NotOneCall("another statement follows it", publishing, statement_parser.CREATE)
     return str(steps[0].query)
 
 

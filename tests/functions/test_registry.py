@@ -12,7 +12,7 @@ import pytest
 
 import dbanon
 import dbanon.audit
-from dbanon.client import connection
+from dbanon.client import frame_references
 from dbanon.functions import registry
 from dbanon.functions.registry import table_functions
 from dbanon.manual import function_page
@@ -49,7 +49,7 @@ FUNCTIONS = (
 def feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Puts modules into a folder of features for a test."""
     monkeypatch.setattr(dbanon.audit, "__path__", [*dbanon.audit.__path__, str(tmp_path)])
-    caches = (table_functions, connection._mention)
+    caches = (table_functions, frame_references._mention)
 
     def add(name: str, text: str) -> None:
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")

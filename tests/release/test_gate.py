@@ -18,7 +18,7 @@ from support import pool
 
 import dbanon
 from dbanon import session
-from dbanon.client import connection
+from dbanon.client import frame_references
 from dbanon.cluster import registry
 from dbanon.engine import udf
 from dbanon.functions import registry as functions
@@ -636,7 +636,7 @@ def test_one_class_of_everything_passes(people: Any, spoil: Any) -> None:
 def algorithm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[registry.Run], Any]]:
     """Registers an algorithm `broken` and gives a connection that has it."""
     opened: list[Any] = []
-    caches = (functions.table_functions, connection._mention)
+    caches = (functions.table_functions, frame_references._mention)
 
     def register(run: registry.Run) -> Any:
         made = registry.Algorithm("broken", "Broken", "test", run, "-", "RECON", True, "O(1)")

@@ -1,0 +1,140 @@
+"""Split SQL text into tokens where DuckDB does. Everything that scans SQL uses these rules; keywords are words."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_NAME_START = r"[^\x00-@\[-^`{-\x7f\s]"  # an ASCII letter, _, or any other character that is neither ASCII nor blank
+_TAG = rf"(?:{_NAME_START}[^\x00-/:-@\[-^`{{-\x7f\s]*+)?"
+_DIGITS = r"\d+(?:_\d+)*"
+_LINE_COMMENT = r"--[^\n\r]*+"
+_BLOCK_COMMENT = r"/\*[^*/]*+(?:(?:\*(?!/)|/(?!\*))[^*/]*+)*\*/"  # without a comment inside it
+_STRING = r"""[eE]'(?:[^'\\]|\\.|'')*+' | [bBxX]?'[^']*+(?:''[^']*+)*+'"""
+_QUOTED = r'"[^"]*+(?:""[^"]*+)*+"'
+_WORD = rf"{_NAME_START}[^\x00-\x23%-/:-@\[-^`{{-\x7f\s]*+"
+_NUMBER = rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
+_PARAMETER = rf"\?\d*|\$(?:\d+|{_WORD})"
+
+_SIGN = r"(?!--|/\*)[-+*/<>=]"  # an operator ends before a comment
+_OTHER_SIGN = r"[~!@%^&|]"
+_OPERATOR = rf"""[](),;[{{}}] | :[:=]?
+    | (?:{_SIGN})*+{_OTHER_SIGN}(?:{_SIGN}|{_OTHER_SIGN})*+
+    | (?:{_SIGN})*(?!--|/\*)[*/<>=] | ."""  # the last sign is + or - only beside one of the other signs, or alone
+
+
+def _pattern(**rules: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<{kind}>{rule})" for kind, rule in rules.items()), re.VERBOSE | re.DOTALL)
+
+
+DUCKDB = _pattern(
+    space=r"\s+",
+    comment=f"{_LINE_COMMENT}|{_BLOCK_COMMENT}",
+    string=rf"{_STRING} | \$(?P<tag>{_TAG})\$.*?\$(?P=tag)\$",
+    quoted=_QUOTED,
+    begun_comment=r"/\*",
+    begun_string=rf"[eEbBxX]?'|\${_TAG}\$",
+    begun_quoted='"',
+    word=_WORD,
+    number=_NUMBER,
+    parameter=_PARAMETER,
+    operator=_OPERATOR,
+)
+SPARK = _pattern(
+    space=r"\s+",
+    comment=f"{_LINE_COMMENT}|{_BLOCK_COMMENT}",
+    string=r"""'(?:[^'\\]|\\.|'')*+' | "(?:[^"\\]|\\.|"")*+\"""",
+    quoted="`[^`]*+(?:``[^`]*+)*+`",
+    begun_comment=r"/\*",
+    begun_string="""['"]""",
+    begun_quoted="`",
+    word=_WORD,
+    number=_NUMBER,
+    parameter=_PARAMETER,
+    operator=_OPERATOR,
+)
+"""Texts are in single or double quotes and have backslashes, names are in backquotes."""
+
+_SPACED = re.compile(
+    rf"(\s*(?:(?:{_LINE_COMMENT}|{_BLOCK_COMMENT})\s*)*)"
+    rf"({_STRING} | {_WORD} | {_QUOTED} | {_NUMBER} | {_PARAMETER} | {_OPERATOR})",
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+
+
+class Token(NamedTuple):
+    """A token: its kind (space, comment, word, quoted, string, number, parameter, operator), its text and its place."""
+
+    kind: str
+    text: str
+    start: int
+    is_unfinished: bool = False
+    """Whether the text ends before the closing quote, or before the end of a comment."""
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @property
+    def upper(self) -> str:
+        """The token for comparison with keywords; a quoted name equals none."""
+        return self.text.upper()
+
+    @property
+    def name(self) -> str:
+        """The name that a word or a quoted name stands for."""
+        if self.kind != "quoted":
+            return self.text
+        return self.text[1 : None if self.is_unfinished else -1].replace(self.text[0] * 2, self.text[0])
+
+    @property
+    def value(self) -> str:
+        """The content of a string in single quotes."""
+        return self.text[1 : None if self.is_unfinished else -1].replace("''", "'")
+
+
+def tokens(text: str, dialect: re.Pattern[str] = DUCKDB) -> list[Token]:
+    """Return the tokens of a text, blanks and comments among them: joined they are the text. O(n).
+
+    >>> [t.kind for t in tokens("k = 10 /* ten")]
+    ['word', 'space', 'operator', 'space', 'number', 'space', 'comment']
+    """
+    found: list[Token] = []
+    at = 0
+    while match := dialect.match(text, at):
+        start, at, kind, is_unfinished = at, match.end(), match.lastgroup or "", False
+        if kind.startswith("begun_"):
+            kind = kind[6:]
+            at, is_unfinished = _comment_end(text, at) if kind == "comment" else (len(text), True)
+        elif kind == "comment" and at == len(text):
+            is_unfinished = match[0].startswith("--")
+        found.append(Token(kind, text[start:at], start, is_unfinished))
+    return found
+
+
+def code_tokens(text: str, dialect: re.Pattern[str] = DUCKDB) -> list[Token]:
+    """Return the tokens of a text without blanks and comments.
+
+    >>> [t.text for t in code_tokens("FROM kacpc('a;b', k=10) -- ten")]
+    ['FROM', 'kacpc', '(', "'a;b'", ',', 'k', '=', '10', ')']
+    """
+    return [token for token in tokens(text, dialect) if token.kind not in ("space", "comment")]
+
+
+def spaced_words(query: str) -> list[tuple[str, str]]:
+    """Return the words of a query of ours, each with the blanks and comments before it.
+
+    Faster than `tokens`, for text without dollar quotes and nested comments that does not end in a comment. O(n).
+    """
+    return _SPACED.findall(query)
+
+
+def _comment_end(text: str, at: int) -> tuple[int, bool]:
+    """Return where a block comment ends, which may contain others, and whether the text ends first."""
+    depth = 1
+    for edge in _COMMENT_EDGE.finditer(text, at):
+        depth += 1 if edge[0] == "/*" else -1
+        if depth == 0:
+            return edge.end(), False
+    return len(text), True

@@ -1,0 +1,276 @@
+"""Read statements about materialized and streaming anonymized views, which DuckDB cannot parse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from dbanon import errors
+from dbanon.functions.registry import table_functions
+from dbanon.sqltext.tokenizer import Token, code_tokens
+
+CREATE = "CREATE MATERIALIZED ANONYMIZED VIEW"
+REFRESH = "REFRESH MATERIALIZED ANONYMIZED VIEW"
+DROP = "DROP MATERIALIZED ANONYMIZED VIEW"
+CREATE_STREAM = "CREATE STREAMING ANONYMIZED VIEW"
+REFRESH_STREAM = "REFRESH STREAMING ANONYMIZED VIEW"
+DROP_STREAM = "DROP STREAMING ANONYMIZED VIEW"
+
+FORMS = {
+    CREATE: "CREATE [OR REPLACE] MATERIALIZED ANONYMIZED VIEW [IF NOT EXISTS] name [KEY (column, ...)] "
+    "[WITH (composition = 'refuse', allow_delta = true, disjoint_from = ['other'])] "
+    "AS SELECT * FROM kacpc('table', k = 10)",
+    REFRESH: "REFRESH MATERIALIZED ANONYMIZED VIEW name "
+    "[WITH (refresh = 'hold', allow_delta = true, if_stale = true, erase = true, composition = 'refuse')]",
+    DROP: "DROP MATERIALIZED ANONYMIZED VIEW [IF EXISTS] name",
+    CREATE_STREAM: "CREATE STREAMING ANONYMIZED VIEW [IF NOT EXISTS] name AS "
+    "SELECT * FROM fads('table', k = 10, delta = 1000, order_by = 'ts')",
+    REFRESH_STREAM: "REFRESH STREAMING ANONYMIZED VIEW name [WITH (flush = true, pruned = true)]",
+    DROP_STREAM: "DROP STREAMING ANONYMIZED VIEW [IF EXISTS] name",
+}
+"""What is accepted, by statement."""
+
+_OPTIONS = {
+    CREATE: ("composition", "allow_delta", "disjoint_from"),
+    REFRESH: ("refresh", "allow_delta", "composition", "if_stale", "erase"),
+    REFRESH_STREAM: ("flush", "pruned"),
+}
+_FLAGS = ("allow_delta", "if_stale", "erase", "flush", "pruned")
+_LISTS = ("disjoint_from",)
+CREATES = (CREATE, CREATE_STREAM)
+_CONDITIONS = dict.fromkeys(CREATES, ("IF", "NOT", "EXISTS")) | dict.fromkeys((DROP, DROP_STREAM), ("IF", "EXISTS"))
+
+
+@dataclass(frozen=True)
+class View:
+    """One statement about an anonymized view. `query` is what follows AS, in CREATE."""
+
+    statement: str
+    name: tuple[str, ...]
+    options: Mapping[str, str | bool | tuple[str, ...]]
+    key: tuple[str, ...] | None = None
+    replace: bool = False
+    exists: bool = False
+    """IF EXISTS or IF NOT EXISTS."""
+    query: str = ""
+
+
+Parse = Callable[[str], Any]
+"""Raises duckdb.ParserException for what is no SQL."""
+
+
+def steps(query: Any, parse: Parse) -> list[Any]:
+    """The statements of a query in order, ours as `View`; the query itself where none is ours.
+
+    Nothing has run when this raises: UnreadableStatement, NotOneCall, or DuckDB's ParserException.
+    """
+    if not isinstance(query, str) or "anonymized" not in query.lower():
+        return [query]
+    pieces: list[list[Token]] = [[]]
+    ends = []
+    for token in code_tokens(query):
+        if token.text == ";":
+            ends.append(token.start)
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    found: list[Any] = []
+    for words, end in zip(pieces, [*ends, len(query)], strict=True):
+        if not words:
+            continue
+        view = _Reader(words, query[:end], parse).view()
+        found.append(view or query[words[0].start : end])
+    if not any(isinstance(step, View) for step in found):
+        return [query]
+    for step in found:
+        parse(step.query if isinstance(step, View) else step)
+    return found
+
+
+class _Reader:
+    """Reads one statement, token after token."""
+
+    def __init__(self, words: Sequence[Token], text: str, parse: Parse) -> None:
+        self.words = [*words, Token("end", "", len(text))]
+        self.text = text
+        self.parse = parse
+        self.at = 0
+        self.statement = ""
+
+    def view(self) -> View | None:
+        """The statement, or None if it is not ours."""
+        replace = self.took("CREATE", "OR", "REPLACE")
+        verb = "CREATE" if replace else self.peek()
+        self.at += 0 if replace else 1
+        kind = next((w for w in ("MATERIALIZED", "STREAMING") if self.took(w, "ANONYMIZED")), None)
+        if verb not in ("CREATE", "REFRESH", "DROP") or kind is None:
+            return None
+        self.statement = f"{verb} {kind} ANONYMIZED VIEW"
+        if replace and self.statement == CREATE_STREAM:
+            raise errors.UnreadableStatement(self.statement, "CREATE STREAMING", "OR REPLACE", FORMS[self.statement])
+        self.expect("VIEW")
+        condition = _CONDITIONS.get(self.statement, ())
+        exists = bool(condition) and not replace and self.took(*condition)
+        name = self.name()
+        key = self.columns() if self.statement == CREATE and self.took("KEY") else None
+        options: dict[str, str | bool | tuple[str, ...]] = {}
+        if self.statement in _OPTIONS and self.took("WITH"):
+            options = self.options()
+        query = ""
+        if self.statement in CREATES:
+            self.expect("AS")
+            query = self.text[self.words[self.at].start :]
+            one_call(self.statement, self.words[self.at : -1])
+        elif self.words[self.at].kind != "end":
+            raise self.unreadable("the end of the statement")
+        return View(self.statement, name, options, key, replace, exists, query)
+
+    def peek(self) -> str:
+        return self.words[self.at].upper
+
+    def next(self) -> str:
+        self.at += 1
+        return self.words[self.at - 1].text
+
+    def took(self, *keywords: str) -> bool:
+        """Whether these words come next; then they are behind."""
+        if [t.upper for t in self.words[self.at : self.at + len(keywords)]] != list(keywords):
+            return False
+        self.at += len(keywords)
+        return True
+
+    def expect(self, *keywords: str) -> None:
+        if not self.took(*keywords):
+            raise self.unreadable(" ".join(keywords))
+
+    def unreadable(self, expected: str) -> errors.UnreadableStatement:
+        got = self.words[self.at].text or None
+        return errors.UnreadableStatement(self.statement, expected, got, FORMS[self.statement])
+
+    def part(self, what: str) -> str:
+        """One name as DuckDB's grammar accepts it."""
+        token = self.words[self.at]
+        good = token.kind in ("word", "quoted") and token.name != ""
+        try:
+            self.parse(f"DROP TABLE {token.text}")
+        except duckdb.Error:
+            good = False
+        if not good:
+            raise self.unreadable(f"{what}, in double quotes if it is a keyword or holds other signs than letters")
+        self.at += 1
+        return token.name
+
+    def name(self) -> tuple[str, ...]:
+        """One to three name parts."""
+        parts = [self.part("a name")]
+        while self.took("."):
+            parts.append(self.part("a name"))
+        if len(parts) > 3:
+            self.at -= 2
+            raise self.unreadable("a name of at most three parts")
+        return tuple(parts)
+
+    def columns(self) -> tuple[str, ...]:
+        """(column, ...)"""
+        self.expect("(")
+        found = [self.part("a column")]
+        while self.took(","):
+            found.append(self.part("a column"))
+        self.expect(")")
+        return tuple(found)
+
+    def texts(self) -> tuple[str, ...]:
+        """['text', ...], or one text."""
+        if not self.took("["):
+            return (self.string(),)
+        found: list[str] = []
+        while not self.took("]"):
+            found.append(self.string())
+            if self.peek() != "]":
+                self.expect(",")
+        return tuple(found)
+
+    def string(self) -> str:
+        """'text'"""
+        token = self.words[self.at]
+        if not token.text.startswith("'"):
+            raise self.unreadable("a text such as 'other' or a list of texts")
+        self.at += 1
+        return token.value
+
+    def options(self) -> dict[str, str | bool | tuple[str, ...]]:
+        """(name = value, ...): texts, words, true and false, and lists of texts."""
+        known = _OPTIONS[self.statement]
+        found: dict[str, str | bool | tuple[str, ...]] = {}
+        self.expect("(")
+        while True:
+            if self.words[self.at].kind not in ("word", "quoted"):
+                raise self.unreadable("an option: " + " or ".join(known))
+            name = self.next().lower()
+            if name not in known:
+                raise errors.UnknownParameter(f"{self.statement} WITH", name, known)
+            if name in found:
+                raise errors.RepeatedArgument(self.statement, name)
+            self.expect("=")
+            if name in _LISTS:
+                found[name] = self.texts()
+                if not self.took(","):
+                    break
+                continue
+            value = self.words[self.at]
+            if not (value.kind in ("word", "number") or value.text.startswith("'")):
+                raise self.unreadable("a value such as 'refuse' or true")
+            self.at += 1
+            word = value.text.lower()
+            found[name] = value.value if value.kind == "string" else {"true": True, "false": False}.get(word, word)
+            if isinstance(found[name], bool) != (name in _FLAGS):
+                accepts = "true or false" if name in _FLAGS else "a text"
+                raise errors.InvalidArgument(self.statement, name, accepts, value.text)
+            if not self.took(","):
+                break
+        self.expect(")")
+        return found
+
+
+def one_call(statement: str, words: Sequence[Token]) -> None:
+    """NotOneCall unless the words are SELECT * FROM function(...), or FROM function(...)."""
+    every = table_functions()
+    publishing = [f.name for f in every.values() if f.kind == "release"]
+    if statement == CREATE_STREAM:
+        publishing = [f.name for f in every.values() if f.name == f.system]
+
+    def refused(why: str) -> errors.NotOneCall:
+        return errors.NotOneCall(why, publishing, statement)
+
+    leading = [t.upper for t in words[:3]]
+    at = 3 if leading == ["SELECT", "*", "FROM"] else 1 if leading[:1] == ["FROM"] else 0
+    if not at:
+        raise refused("this one does not begin with SELECT * FROM or FROM" if words else "there is none")
+    if len(words) < at + 2 or words[at + 1].text != "(":
+        raise refused("this one does not call a function first")
+    name = words[at].text.strip('"').lower()
+    if name not in publishing:
+        function = every.get(name)
+        if function is not None and bool(function.system) != (statement == CREATE_STREAM):
+            other = CREATE if statement == CREATE_STREAM else CREATE_STREAM
+            if function.name in (function.system, function.algorithm):
+                raise refused(f"{name} is for {other}")
+        if function is not None and function.algorithm and function.kind in ("classes", "metrics"):
+            raise refused(f"{name} is made with it, as a table of its own")
+        raise refused(f"this one calls {name}.{errors.near(name, publishing)}".rstrip("."))
+    behind = words[at + 1 :][_closing(words[at + 1 :]) + 1 :]
+    if behind:
+        raise refused(f"this one goes on after the call: {behind[0].text}")
+
+
+def _closing(words: Sequence[Token]) -> int:
+    """Where the bracket is closed that comes first."""
+    depth = 0
+    for i, token in enumerate(words):
+        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        if depth == 0:
+            return i
+    return len(words)
