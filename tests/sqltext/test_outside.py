@@ -18,7 +18,7 @@ from support.outside import STATEMENTS, answer, opened
 import dbanon
 from dbanon import session
 from dbanon.cli import main
-from dbanon.engine import udf
+from dbanon.engine import plan
 from dbanon.functions import literals
 from dbanon.shell import known
 from dbanon.views import doctor
@@ -46,14 +46,14 @@ def answers(visited: Any) -> Callable[[str], Any]:
 def plans(visited: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What it would run for every statement, and does not."""
     made: dict[str, str] = {}
-    plain = udf.answer
+    plain = plan.answer
 
     def noted(name: str, *given: Any) -> str:
         made[name] = plain(*given)
         return "SELECT 42"
 
     for name, query in STATEMENTS.items():
-        monkeypatch.setattr(udf, "answer", partial(noted, name))
+        monkeypatch.setattr(plan, "answer", partial(noted, name))
         answer(visited, query)
     return made
 
