@@ -159,22 +159,22 @@ def _schema(shell: Shell, words: list[str]) -> None:
 
 def _spread(sql: str) -> str:
     """A CREATE TABLE with a column a line; DuckDB gives it on one line."""
-    from dbanon.shell.scan import pieces
+    from dbanon.sqltext.tokenizer import tokens
 
     if not sql.upper().startswith(("CREATE TABLE", "CREATE TEMP TABLE")):
         return sql
     depth, made, at = 0, "", 0
-    for piece in pieces(sql):
-        if piece.text in "([{":
+    for token in tokens(sql):
+        if token.text in "([{":
             depth += 1
             if depth == 1:
-                made, at = made + sql[at : piece.start] + "(\n    ", piece.start + 1
-        elif piece.text in ")]}":
+                made, at = made + sql[at : token.start] + "(\n    ", token.end
+        elif token.text in ")]}":
             depth -= 1
             if depth == 0:
-                made, at = made + sql[at : piece.start] + "\n)", piece.start + 1
-        elif piece.text == "," and depth == 1:
-            made, at = made + sql[at : piece.start].strip(" ") + ",\n    ", piece.start + 1
+                made, at = made + sql[at : token.start] + "\n)", token.end
+        elif token.text == "," and depth == 1:
+            made, at = made + sql[at : token.start].strip(" ") + ",\n    ", token.end
             while sql[at : at + 1] == " ":
                 at += 1
     return made + sql[at:]

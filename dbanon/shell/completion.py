@@ -17,8 +17,9 @@ from dbanon.manual.function_page import signature
 from dbanon.shell.commands import COMMANDS
 from dbanon.shell.known import Known, Relation
 from dbanon.shell.render import MODES
-from dbanon.shell.scan import Piece, pieces, statements
+from dbanon.shell.scan import statements
 from dbanon.sqltext.quote import text as quoted
+from dbanon.sqltext.tokenizer import Token, tokens
 
 _RELATION_BEFORE = {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "SUMMARIZE", "VIEW"}
 _CLAUSES = _RELATION_BEFORE | {"SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "SET", "ON", "USING", "LIMIT", "VALUES"}
@@ -49,14 +50,14 @@ def complete(before: str, after: str, known: Known, *, asked: bool = False) -> l
     done, rest = statements(before)
     if not done and rest.startswith("."):
         return _command(rest, known)
-    words = pieces(rest)
+    words = tokens(rest)
     last = words[-1] if words else None
     typed = None
-    if last and (last.unfinished or (last.start + len(last.text) == len(rest) and last.kind == "word")):
+    if last and (last.is_unfinished or (last.end == len(rest) and last.kind == "word")):
         if last.kind in ("comment", "number"):
             return []
         typed = last
-    elif last and last.kind in ("number", "string", "quoted") and last.start + len(last.text) == len(rest):
+    elif last and last.kind in ("number", "string", "quoted") and last.end == len(rest):
         return []
     place = _Place.of(words[:-1] if typed else words)
     mentioned = known.named(_mentioned([*words, *_behind(words[-1] if words else None, after)]))
@@ -90,20 +91,20 @@ class _Place:
     """What surrounds the cursor."""
 
     brackets: list[_Bracket]
-    words: Sequence[Piece]
+    words: Sequence[Token]
 
     @staticmethod
-    def of(words: Sequence[Piece]) -> _Place:
+    def of(words: Sequence[Token]) -> _Place:
         """Reads a statement up to the cursor, without the word that is being typed."""
-        words = [w for w in words if w.kind != "comment"]
+        words = [w for w in words if w.kind not in ("space", "comment")]
         brackets: list[_Bracket] = []
         for i, word in enumerate(words):
             top = brackets[-1] if brackets else None
             before = words[i - 1] if i else None
-            if word.kind == "sign" and word.text in "([{":
+            if word.kind == "operator" and word.text in "([{":
                 name = before.name.lower() if before and before.kind in ("word", "quoted") else ""
                 brackets.append(_Bracket(word.text, table_functions().get(name) if word.text == "(" else None))
-            elif word.kind == "sign" and word.text in ")]}":
+            elif word.kind == "operator" and word.text in ")]}":
                 if brackets:
                     brackets.pop()
             elif top is None or top.function is None:
@@ -111,7 +112,7 @@ class _Place:
                     top.commas += 1
             elif word.text == ",":
                 top.commas, top.parameter = top.commas + 1, None
-            elif word.text in "=:" and before is not None and top.parameter is None:
+            elif word.text in ("=", ":", ":=", "=>") and before is not None and top.parameter is None:
                 name = before.name.lower()
                 top.parameter = next((p for p in top.function.parameters if p.name == name), None)
                 top.given.append(name)
@@ -143,21 +144,21 @@ class _Place:
         if self.previous in (".", *_RELATION_BEFORE):
             return True
         call = self.call
-        return call is not None and self.previous in ("(", ",", "=", ">", "[", "{", ":")
+        return call is not None and self.previous in ("(", ",", "=", "=>", ":=", "[", "{", ":")
 
 
-def _behind(last: Piece | None, after: str) -> list[Piece]:
+def _behind(last: Token | None, after: str) -> list[Token]:
     """The words between the cursor and the end of the statement."""
-    if last is not None and last.unfinished and last.kind in ("string", "quoted"):
-        quote = last.text.lstrip("eE")[0]
+    if last is not None and last.is_unfinished and last.kind in ("string", "quoted"):
+        quote = last.text.lstrip("bBeExX")[0]
         if after.count(quote) % 2:  # the quote that the cursor is in is closed there
             after = after.partition(quote)[2]
-    words = pieces(after)
+    words = tokens(after)
     end = next((i for i, word in enumerate(words) if word.text == ";"), len(words))
     return words[:end]
 
 
-def _mentioned(words: Iterable[Piece]) -> Iterator[str]:
+def _mentioned(words: Iterable[Token]) -> Iterator[str]:
     """Names and texts in a statement: what may name a relation."""
     for word in words:
         if word.kind in ("word", "quoted"):
@@ -172,7 +173,7 @@ Offer = tuple[str, str, str]
 """Name to compare with what is typed, text to insert, what the menu says about it."""
 
 
-def _offered(place: _Place, typed: Piece | None, mentioned: Sequence[Relation], known: Known) -> Iterator[Offer]:
+def _offered(place: _Place, typed: Token | None, mentioned: Sequence[Relation], known: Known) -> Iterator[Offer]:
     call = place.call
     in_text = typed is not None and typed.kind == "string"
     if call is not None and call.function is not None:

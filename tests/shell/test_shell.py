@@ -32,7 +32,7 @@ from dbanon.shell.compiling import COMPILING
 from dbanon.shell.completion import complete
 from dbanon.shell.render import MODES, Page, Result, cut, fitted, led, render
 from dbanon.shell.said import one_line
-from dbanon.shell.scan import pieces, script, statements
+from dbanon.shell.scan import script, statements
 from dbanon.shell.shell import Shell
 from dbanon.shell.values import as_json, shown, unlike
 
@@ -64,11 +64,6 @@ def test_only_a_semicolon_outside_of_quotes_and_comments_ends_a_statement(
     text: str, done: list[str], rest: str
 ) -> None:
     assert statements(text) == (done, rest)
-
-
-@pytest.mark.parametrize("text", ["'a", "'a''", r"E'\'", '"a', '"a""', "$$a", "$x$a$$", "/* /* */", "-- a"])
-def test_what_is_not_closed_is_known_to_be_open(text: str) -> None:
-    assert pieces(text)[-1].unfinished
 
 
 def test_a_script_is_statements_and_dot_commands() -> None:
