@@ -13,16 +13,10 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from dbanon.sqltext.quote import Sql, identifier, text
+from dbanon.sqltext.tokenizer import spaced_words
 
 OWN = "system.main."
 """Where DuckDB's functions and the registered Python functions are. No database can be attached by that name."""
-
-_TOKEN = re.compile(
-    r"""(\s*(?:--[^\n]*(?:\n\s*|$))*)
-    ( '(?:[^']|'')*' | "(?:[^"]|"")*" | (?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)? | [^\W\d][\w$]*
-    | :: | := | <= | >= | <> | != | == | \|\| | // | \*\* | << | >> | -> | . )""",
-    re.VERBOSE | re.DOTALL,
-)
 
 _PRECEDENCE = {
     **dict.fromkeys(("||", "&", "|", "<<", ">>"), 1),
@@ -94,17 +88,12 @@ def bound(query: str) -> Sql:
     return Sql(_Reader(query).whole())
 
 
-def tokens(query: str) -> list[tuple[str, str]]:
-    """The words of a query, each with the blanks and comments before it. O(n)."""
-    return _TOKEN.findall(query)
-
-
 def tidy(query: str) -> str:
     """The query without blank lines and blanks at ends of lines; comments stand as far in as what follows them.
 
     What is quoted stays as it is. O(n).
     """
-    return "".join(_aligned(blank) + word for blank, word in _TOKEN.findall(query)).strip()
+    return "".join(_aligned(blank) + word for blank, word in spaced_words(query)).strip()
 
 
 def _aligned(blank: str) -> str:
@@ -131,7 +120,7 @@ class _Reader:
     """Reads tokens from left to right; each method gives what it read as SQL, and where it stopped."""
 
     def __init__(self, query: str) -> None:
-        found = _TOKEN.findall(query)
+        found = spaced_words(query)
         self.blank = [_separator(blank) if "\n" in blank else blank for blank, _ in found]
         self.word = [word for _, word in found]
         self.token = [blank + word for blank, (_, word) in zip(self.blank, found, strict=True)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dbanon.sqltext.builtin import tidy, tokens
+from dbanon.sqltext.builtin import tidy
+from dbanon.sqltext.tokenizer import spaced_words
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Steps:
 
 def steps(query: str) -> Steps:
     """The steps of a statement as templates write it. O(n)."""
-    found = tokens(tidy(query))
+    found = spaced_words(tidy(query))
     words = [word.lower() for _, word in found]
     if words[:1] != ["with"]:
         return Steps((), _joined(found))

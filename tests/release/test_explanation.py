@@ -14,8 +14,9 @@ from dbanon import session
 from dbanon.functions.answer import answer
 from dbanon.functions.registry import table_functions
 from dbanon.release import algorithm_functions
-from dbanon.sqltext.builtin import bound, tidy, tokens
+from dbanon.sqltext.builtin import bound, tidy
 from dbanon.sqltext.steps import steps
+from dbanon.sqltext.tokenizer import spaced_words
 
 PLACES = ("memory", "main", "")
 GIVEN = {"k": 3, "qi": ["age", "workclass"], "sensitive": ["disease"], "hierarchies": {"workclass": "adult_workclass"}}
@@ -39,7 +40,7 @@ def explained(con: Any, function: str, *positional: object, **named: object) -> 
 
 def relations(query: str) -> list[tuple[str, str]]:
     """Every relation of a WITH clause, nested ones too: its name, and the comment above it."""
-    found = tokens(query)
+    found = spaced_words(query)
     words = [word.upper() for _, word in found]
     named = []
     for i in range(1, len(found) - 3):
@@ -55,7 +56,7 @@ def relations(query: str) -> list[tuple[str, str]]:
 
 
 def words(query: str) -> list[str]:
-    return [word for _, word in tokens(query)]
+    return [word for _, word in spaced_words(query)]
 
 
 def readable(query: str) -> None:
