@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -15,11 +14,9 @@ from dbanon.functions.registry import table_functions
 from dbanon.functions.table_function import ENDINGS
 from dbanon.spark import session_tables
 from dbanon.spark.frame import frame_release
+from dbanon.sqltext.tokenizer import SPARK, code_tokens
 
 _PLAIN = "without_dbanon"
-_TOKEN = re.compile(
-    r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|`(?:[^`]|``)*`|\w+|\S", re.DOTALL
-)
 
 
 def install(
@@ -69,17 +66,14 @@ def _calls(query: str) -> Iterator[tuple[int, int]]:
     """Where calls of our functions begin and end."""
     begun: int | None = None
     depth, before = 0, None
-    for token in _TOKEN.finditer(query):
-        word = token[0]
-        if word.startswith(("--", "/*")):
-            continue
+    for token in code_tokens(query, SPARK):
         if begun is not None:
-            depth += (word == "(") - (word == ")")
+            depth += (token.text == "(") - (token.text == ")")
             if depth == 0:
-                yield begun, token.end()
+                yield begun, token.end
                 begun = None
-        elif word == "(" and before is not None and before[0].lower() in _functions():
-            begun, depth = before.start(), 1
+        elif token.text == "(" and before is not None and before.text.lower() in _functions():
+            begun, depth = before.start, 1
         before = token
 
 
