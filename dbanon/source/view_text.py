@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
+from itertools import zip_longest
 from typing import Any
 
 from dbanon.sqltext.builtin import bound
-
-_SAID = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
-"""Texts and comments, where a name calls nothing."""
-
-_WORD = re.compile(r'(?:"((?:[^"]|"")+)"|([^\W\d][\w$]*))(\s*\()?')
+from dbanon.sqltext.tokenizer import code_tokens
 
 
 def words(text: str) -> tuple[set[str], set[str]]:
-    """The names in a statement, in lower case: those that are called, and all others."""
-    found = [((quoted or bare).lower(), bool(call)) for quoted, bare, call in _WORD.findall(_SAID.sub(" ", text))]
-    return {word for word, is_called in found if is_called}, {word for word, is_called in found if not is_called}
+    """Return the names in a statement, in lower case: those that are called, and all others."""
+    called, others = set[str](), set[str]()
+    found = code_tokens(text)
+    for token, following in zip_longest(found, found[1:]):
+        if token.kind in ("word", "quoted"):
+            (called if following and following.text == "(" else others).add(token.name.lower())
+    return called, others
 
 
 def calls(function: str, view: tuple[str, str, str], cursor: Any) -> bool:

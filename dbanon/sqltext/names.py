@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_PART = re.compile(r'"((?:[^"]|"")+)"|([^\W\d][\w$]*)')
+from dbanon.sqltext.tokenizer import tokens
+
 _FILE = re.compile(r"\.(csv|tsv|txt|parquet|json|ndjson|jsonl)(\.(gz|zst))?$", re.IGNORECASE)
 
 
@@ -16,20 +17,11 @@ def table_parts(text: str) -> tuple[str, ...] | None:
     >>> table_parts('(SELECT 1)') is None
     True
     """
-    parts: list[str] = []
-    at = 0
-    while match := _PART.match(text, at):
-        parts.append(match[1].replace('""', '"') if match[1] is not None else match[2])
-        at = match.end()
-        if at == len(text):
-            return tuple(parts) if len(parts) <= 3 else None
-        if text[at] != ".":
-            return None
-        at += 1
-    return None
-
-
-_READ = re.compile(r'((?:"(?:[^"]|"")+"|[^\W\d][\w$]*)(?:\.(?:"(?:[^"]|"")+"|[^\W\d][\w$]*)){0,2})(?:\s.*)?', re.DOTALL)
+    found = tokens(text)
+    parts, dots = found[::2], found[1::2]
+    is_name = len(found) in (1, 3, 5) and all(dot.text == "." for dot in dots)
+    is_name = is_name and all(p.kind in ("word", "quoted") and p.name and not p.is_unfinished for p in parts)
+    return tuple(part.name for part in parts) if is_name else None
 
 
 def read_parts(text: str) -> tuple[str, ...] | None:
@@ -38,8 +30,7 @@ def read_parts(text: str) -> tuple[str, ...] | None:
     >>> read_parts('main.patients AS p')
     ('main', 'patients')
     """
-    match = _READ.fullmatch(text)
-    return table_parts(match[1]) if match else None
+    return table_parts(text[: next((token.start for token in tokens(text) if token.kind == "space"), None)])
 
 
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
