@@ -9,7 +9,6 @@ The tree does not show what macros and views do: the served database has only ou
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from dbanon import errors
 from dbanon.serve import calls, known
 from dbanon.serve.calls import Asks
 from dbanon.sqltext.quote import Sql, text
+from dbanon.sqltext.tokenizer import code_tokens
 
 LONGEST = 100_000
 """Characters of a statement."""
@@ -116,8 +116,7 @@ def _tree(statement: str, read: Read) -> dict[str, Any]:
 
 def _kind(statement: str) -> str:
     """The first word of a statement, where it is one of SQL's."""
-    found = re.match(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*([A-Za-z]{2,12})\b", statement, re.DOTALL)
-    word = found[1].upper() if found else ""
+    word = next((token.upper for token in code_tokens(statement)), "")
     return word if word in _STATEMENTS else "A statement"
 
 
