@@ -95,8 +95,8 @@ def test_every_function_of_every_plan_is_called_by_its_whole_name(plans: dict[st
         "SELECT function_name FROM duckdb_functions() WHERE function_type LIKE '%macro' AND internal"
     )
     written_out = {name for (name,) in macros.fetchall()} - {"nullif", "if"}  # these two are a CASE
-    for name, plan in plans.items():
-        found = set(calls(parsed(plan)))
+    for name, planned in plans.items():
+        found = set(calls(parsed(planned)))
         assert {n for place, n in found if place != "system.main"} == set(), name
         assert {n for _, n in found} & written_out == set(), name
 
