@@ -20,7 +20,7 @@ from dbanon.functions.parameters import Parameter, validated
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import registry as models
 from dbanon.release import plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.builtin import bound
 from dbanon.sqltext.quote import Sql, argument, literal, text
 from dbanon.sqltext.template import fill
@@ -88,7 +88,7 @@ def _most(values: Sequence[int] | None) -> int | None:
 
 
 def _configuration(
-    call: Call, base: Publication, algorithm: cluster.Algorithm, axes: Mapping[str, int | float]
+    call: Call, base: ReleaseSpec, algorithm: cluster.Algorithm, axes: Mapping[str, int | float]
 ) -> Configuration:
     """The configuration of an algorithm, k, l and t; l = 1 and t = 1 ask for nothing, and of an algorithm that has a
     default of its own for that."""
@@ -124,7 +124,7 @@ def _shown(value: object) -> str:
     return repr(value) if isinstance(value, float) else str(argument(value))
 
 
-def _tried(call: Call, base: Publication, every: Sequence[Configuration]) -> list[Configuration]:
+def _tried(call: Call, base: ReleaseSpec, every: Sequence[Configuration]) -> list[Configuration]:
     """The same with the problems of what cannot be released. What the planner does not see (temporary tables, what is
     not committed) cannot be tried: then the statement itself fails."""
     source = base.source
@@ -170,7 +170,7 @@ def _questions(
     }
 
 
-def _columns(publication: Publication) -> dict[str, str]:
+def _columns(publication: ReleaseSpec) -> dict[str, str]:
     """The columns of a release and their types."""
     names, quasi = plan.published_names(publication)
     types = dict.fromkeys(quasi, "VARCHAR") | {names[-1]: "BIGINT"}

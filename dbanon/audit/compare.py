@@ -18,7 +18,7 @@ from dbanon.functions.parameters import Parameter
 from dbanon.functions.registry import check_algorithm
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.models import registry
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.source.catalog import Source
 from dbanon.sqltext.quote import Sql, identifier, literal
 from dbanon.sqltext.template import fill
@@ -50,13 +50,13 @@ def statement(call: Call) -> Sql:
     return Sql(fill("audit/compare/compare.sql", parts=parts))
 
 
-Figures = Callable[[Publication, int], Sql]
+Figures = Callable[[ReleaseSpec, int], Sql]
 """What is encoded, as one of so many statements -> the statement of all runs on it."""
 
 
 def _encodings(
-    call: Call, chosen: Sequence[cluster.Algorithm | Stream], whole: Publication
-) -> Iterator[tuple[Publication, Figures]]:
+    call: Call, chosen: Sequence[cluster.Algorithm | Stream], whole: ReleaseSpec
+) -> Iterator[tuple[ReleaseSpec, Figures]]:
     """What is encoded, with the figures of its runs: the table, and the stream as its systems see it."""
     of_tables = [a for a in chosen if isinstance(a, cluster.Algorithm)]
     if of_tables:
@@ -67,13 +67,13 @@ def _encodings(
             yield stream_runs.whole(call, looks_up=looks_up), partial(_of_stream, call, systems)
 
 
-def _of_table(call: Call, algorithms: Sequence[cluster.Algorithm], base: Publication, parts: int) -> Sql:
+def _of_table(call: Call, algorithms: Sequence[cluster.Algorithm], base: ReleaseSpec, parts: int) -> Sql:
     options = call.options
     every = [runs.run(call, base, a, {"k": k}, options["repeat"]) for a in algorithms for k in options["k"]]
     return runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
 
 
-def _of_stream(call: Call, systems: Sequence[Stream], base: Publication, parts: int) -> Sql:
+def _of_stream(call: Call, systems: Sequence[Stream], base: ReleaseSpec, parts: int) -> Sql:
     options = call.options
     every = [stream_runs.run(call, base, system, k) for system in systems for k in options["k"]]
     return stream_runs.figures(base, every, options["metrics"], queries=options["queries"], parts=parts)
@@ -108,7 +108,7 @@ def named(function: str, options: Options) -> list[cluster.Algorithm | Stream]:
     return chosen
 
 
-def _narrowed(whole: Publication, d: int, rows: int | None, seed: int) -> Publication:
+def _narrowed(whole: ReleaseSpec, d: int, rows: int | None, seed: int) -> ReleaseSpec:
     """The same of the first d quasi-identifiers, and of some of the rows."""
     roles = replace(whole.roles, quasi=whole.roles.quasi[:d])
     source = whole.source if rows is None else _sample(whole.source, rows, seed)

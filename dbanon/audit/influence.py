@@ -29,7 +29,7 @@ def statement(call: Call) -> Sql:
     publication = replace(
         publication,
         roles=replace(publication.roles, other=(), person=None),
-        run=Run(sensitive=True, forest=prepare.forest_of(publication, call.options)),
+        run=Run(session=publication.run.session, sensitive=True, forest=prepare.forest_of(publication, call.options)),
     )
     return Sql(plan.statement(publication))
 

@@ -13,7 +13,7 @@ from dbanon.models import demand
 from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import request
 from dbanon.release.number_column import NumberColumn
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
 from dbanon.sqltext.template import fill
 
@@ -35,7 +35,7 @@ class Run:
 
     algorithm: str
     k: int
-    publication: Publication | None = None
+    publication: ReleaseSpec | None = None
     repeat: int = 1
     problem: str | None = None
 
@@ -50,7 +50,7 @@ class Run:
         return {name: every[name] for name in names} | looks | {"repeat": self.repeat}
 
 
-def whole(call: Call, asked: Mapping[str, object]) -> Publication:
+def whole(call: Call, asked: Mapping[str, object]) -> ReleaseSpec:
     """What all runs have in common: source, roles and hierarchies are those of a release with the same parameters.
     `asked` stands for parameters of which the call has several values; that k is too great is for each run to say."""
     call.session.compared = 0
@@ -60,7 +60,7 @@ def whole(call: Call, asked: Mapping[str, object]) -> Publication:
     return replace(publication, roles=replace(publication.roles, other=(), made={}))
 
 
-def run(call: Call, base: Publication, algorithm: cluster.Algorithm, asked: Mapping[str, object], repeat: int) -> Run:
+def run(call: Call, base: ReleaseSpec, algorithm: cluster.Algorithm, asked: Mapping[str, object], repeat: int) -> Run:
     """A run with k and the models that are asked; options are those of the call, and the algorithm's own defaults of
     what the call does not say. Where there is no sensitive column, what asks for one is a run with a problem."""
     names = {p.name for p in algorithm.parameters}
@@ -79,7 +79,7 @@ def run(call: Call, base: Publication, algorithm: cluster.Algorithm, asked: Mapp
 
 
 def figures(
-    base: Publication,
+    base: ReleaseSpec,
     runs: Sequence[Run],
     metrics: Sequence[str],
     *,
@@ -110,7 +110,7 @@ def figures(
 
 
 def asked_together(
-    encoded: Publication,
+    encoded: ReleaseSpec,
     of: plan.Plan,
     runs: Sequence[Mapping[str, object]],
     metrics: Sequence[str],

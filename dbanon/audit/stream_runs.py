@@ -12,7 +12,7 @@ from dbanon.functions.parameters import Parameter
 from dbanon.functions.table_function import Call
 from dbanon.models import demand, registry
 from dbanon.release import plan, prepare, stream_plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
 from dbanon.sqltext.template import fill
 from dbanon.stream import Stream
@@ -29,7 +29,7 @@ class StreamRun:
     system: Stream
     k: int
     options: Options
-    publication: Publication | None = None
+    publication: ReleaseSpec | None = None
     repeat: int = 1
     problem: str | None = None
 
@@ -42,16 +42,16 @@ class StreamRun:
         return told | {name: every[name] for name in ("options", "need", "label", "looks_up")} | {"repeat": self.repeat}
 
 
-def whole(call: Call, *, looks_up: bool) -> Publication:
+def whole(call: Call, *, looks_up: bool) -> ReleaseSpec:
     """What runs have in common: source and roles as a stream with the same parameters has them; the systems that look
     up what sensitive values are of have hierarchies of these. That k is too great is for each run to say."""
     name, options = call.function.name, _options(call, stream.COMMON, 2)
     found = prepare.prepared(call, _of_table(call, options), name, "release", ontology={} if looks_up else None)
     order = tuple(found.source.column(name, column, "order_by") for column in options.columns("order_by"))
-    return replace(found, order=order)
+    return replace(found, reading=replace(found.reading, order=order))
 
 
-def run(call: Call, base: Publication, system: Stream, k: int) -> StreamRun:
+def run(call: Call, base: ReleaseSpec, system: Stream, k: int) -> StreamRun:
     """A run with k and the model that the call asks for; other options are the system's own defaults."""
     options = _options(call, system.parameters, k)
     repeat = 1
@@ -92,7 +92,7 @@ def _refuse_unpromised(call: Call) -> None:
         raise errors.InvalidArgument(call.function.name, "nulls", "'keep' or 'error' for a stream", "'drop'")
 
 
-def figures(base: Publication, runs: Sequence[StreamRun], metrics: Sequence[str], *, queries: int, parts: int) -> Sql:
+def figures(base: ReleaseSpec, runs: Sequence[StreamRun], metrics: Sequence[str], *, queries: int, parts: int) -> Sql:
     """A statement of one encoding, on which all runs are made: a row a run and metric."""
     made = [r.publication for r in runs if r.publication is not None]
     values = "homogeneous_share" in metrics and bool(base.roles.sensitive)

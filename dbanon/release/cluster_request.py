@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from dbanon.policy.attribute import Attribute
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, as_json
 
 
-def cluster_request(call: Publication) -> Sql:
+def cluster_request(call: ReleaseSpec) -> Sql:
     """The first argument of the clustering UDF, as a JSON literal."""
     return as_json(request(call))
 
 
-def request(call: Publication) -> dict[str, object]:
+def request(call: ReleaseSpec) -> dict[str, object]:
     """The same as values."""
-    asked = {} if call.larger is None else {"records": call.larger.records}
+    asked = {} if call.reading.larger is None else {"records": call.reading.larger.records}
     return asked | {
         "function": call.function,
         "algorithm": call.algorithm,
         "k": call.k,
         "person": call.roles.person is not None,
         "options": dict(call.run.options),
-        "session": call.session,
+        "session": call.run.session,
         "models": [d.fields() for d in call.demands],
         "joint": call.joint,
         "suppress": call.options["suppress"],
@@ -49,7 +49,7 @@ def request(call: Publication) -> dict[str, object]:
     }
 
 
-def _tested_names(call: Publication) -> list[str]:
+def _tested_names(call: ReleaseSpec) -> list[str]:
     """Names of the sensitive columns that models are about or that the algorithm reads: all of them, or none."""
     return list(call.roles.sensitive) if call.looks_at_sensitive else []
 

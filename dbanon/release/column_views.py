@@ -16,7 +16,7 @@ from dbanon.release.hierarchy_messages import tree_messages
 from dbanon.release.named_column import HashedColumn
 from dbanon.release.number_column import NumberColumn, number_column
 from dbanon.release.passthrough_column import PassthroughColumn
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.source.canonical_text import canonical_form
 from dbanon.source.column_types import family, is_zoned, label_text, person_value
 from dbanon.source.type_families import FAMILIES, Family
@@ -165,13 +165,13 @@ class SensitiveColumn:
         return text(f"l:{self.plain}")
 
 
-def quasi(call: Publication, i: int, attribute: Attribute) -> QuasiColumn:
+def quasi(call: ReleaseSpec, i: int, attribute: Attribute) -> QuasiColumn:
     """The view of one quasi-identifier."""
     column, settings = attribute.quasi.column, attribute.quasi.settings
     function, table = call.function, call.source.shown
     n_nulls = later(f"(facts.records - facts.filled{i})")
     say = {
-        "nulls": message(errors.NullsRefused(function, table, column, n_nulls, is_stream=bool(call.order))),
+        "nulls": message(errors.NullsRefused(function, table, column, n_nulls, is_stream=bool(call.reading.order))),
         "wild": message(errors.NotFinite(function, table, column, later(f"facts.wild{i}"))),
         "no_values": message(errors.NoValues(function, table, column)),
     }
@@ -200,7 +200,7 @@ def _is_plain(type_: str) -> bool:
     return name is not None and FAMILIES[name].is_plain
 
 
-def unchanged(call: Publication) -> list[PassthroughColumn]:
+def unchanged(call: ReleaseSpec) -> list[PassthroughColumn]:
     """The columns that are published as they are, in the table's order."""
     roles, function, table = call.roles, call.function, call.source.shown
     allowed = {n.lower() for n in call.options.columns("allow_rare")}
@@ -214,7 +214,7 @@ def unchanged(call: Publication) -> list[PassthroughColumn]:
             is_sensitive=name in roles.sensitive,
             check_rare=(name in roles.other or (name in call.made and name not in call.links))
             and name.lower() not in allowed
-            and call.larger is None,
+            and call.reading.larger is None,
             links=name in call.links,
             say_rare=message(
                 errors.RareOther(function, table, name, later("count(*)"), call.k, roles.made.get(name, "other"))
@@ -225,13 +225,13 @@ def unchanged(call: Publication) -> list[PassthroughColumn]:
     ]
 
 
-def _made(call: Publication, name: str) -> Sql:
+def _made(call: ReleaseSpec, name: str) -> Sql:
     """What is published in place of a column."""
     shown, type_ = f"{call.source.shown}.{name}", call.source.columns[name]
     return made_columns.sql(call.function, shown, call.made[name], call.read(name), type_, person(call))
 
 
-def tested(call: Publication, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumn]:
+def tested(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> list[SensitiveColumn]:
     """The sensitive columns that privacy models are about or that the algorithm reads, with these models."""
     if not call.looks_at_sensitive:
         return []
@@ -258,7 +258,7 @@ def _model(demand: Demand, number: int, name: str) -> ModelView:
     return ModelView(number, demand, name)
 
 
-def _sensitive_tree(call: Publication, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
+def _sensitive_tree(call: ReleaseSpec, i: int, name: str, hierarchy: Hierarchy) -> TreeColumn:
     """The hierarchy of a sensitive column, in the form of a quasi-identifier's."""
     say = tree_messages(call.source.shown, name, call.roles.orders[name], call.options.of_column("hierarchies", name))
     type_, rows = call.source.columns[name], relation.rows(hierarchy)
@@ -272,7 +272,7 @@ def _magnitude(type_: str) -> Magnitude | None:
 
 
 def tying(
-    call: Publication, unchanged: Sequence[PassthroughColumn], tested: Sequence[SensitiveColumn]
+    call: ReleaseSpec, unchanged: Sequence[PassthroughColumn], tested: Sequence[SensitiveColumn]
 ) -> tuple[PassthroughColumn, ...]:
     """The columns that tell records of equal codes apart for the clustering.
 
@@ -285,7 +285,7 @@ def tying(
     return tuple(u for u in unchanged if u.i in own)
 
 
-def tie_by(call: Publication, columns: Sequence[PassthroughColumn]) -> str:
+def tie_by(call: ReleaseSpec, columns: Sequence[PassthroughColumn]) -> str:
     """How the hash of these columns is made: 'value' by distinct values, 'row' one by one, '' not at all.
 
     Equal values of some types have different texts (0.0 and -0.0, a month and 30 days); these are hashed row by row.
@@ -295,7 +295,7 @@ def tie_by(call: Publication, columns: Sequence[PassthroughColumn]) -> str:
     return "value" if call.roles.person is None and all(u.text_is_value for u in columns) else "row"
 
 
-def person(call: Publication) -> Sql | None:
+def person(call: ReleaseSpec) -> Sql | None:
     """The person of a record, such that equal persons have equal texts in every session."""
     name = call.roles.person
     if name is None:
@@ -306,7 +306,7 @@ def person(call: Publication) -> Sql | None:
     return value
 
 
-def key(call: Publication) -> Sql | None:
+def key(call: ReleaseSpec) -> Sql | None:
     """The key of a record, where columns other than a person tell people apart."""
     names = call.continuity.key
     texts = [canonical_form(call.source.columns[n]).format(value=identifier(n)) for n in names]
@@ -315,7 +315,7 @@ def key(call: Publication) -> Sql | None:
     return Sql(texts[0]) if texts else None
 
 
-def person_text(call: Publication) -> Sql | None:
+def person_text(call: ReleaseSpec) -> Sql | None:
     """SQL of the canonical text of a person, read as `{value}`: the same whatever type the column has."""
     name = call.roles.person
     if name is None:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from dbanon import errors
 from dbanon.release.passthrough_column import PassthroughColumn
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql
 from dbanon.sqltext.template import later, message
 
 
-def problems(call: Publication, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:
+def problems(call: ReleaseSpec, unchanged: Sequence[PassthroughColumn]) -> dict[str, Sql]:
     """What the source, the policy or the call may be wrong in, by a word for each."""
     function, table = call.function, call.source.shown
     cleaned = call.run.cleaning.said

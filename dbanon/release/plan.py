@@ -13,7 +13,7 @@ from dbanon.release.gate_rules import GateRules, rules
 from dbanon.release.named_column import NamedColumn
 from dbanon.release.number_column import NumberColumn
 from dbanon.release.passthrough_column import PassthroughColumn
-from dbanon.release.publication import Continuity, Larger, Publication
+from dbanon.release.publication import Continuity, Larger, ReleaseSpec
 from dbanon.release.published_schema import Part, PublishedSchema, published_schema
 from dbanon.sqltext import template
 from dbanon.sqltext.quote import Sql, identifier, literal, text
@@ -190,7 +190,7 @@ class Plan:
         return said | {name: value for part in parts for name, value in template.values(part).items()}
 
 
-def plan(call: Publication) -> Plan:
+def plan(call: ReleaseSpec) -> Plan:
     """The plan of a publication."""
     columns, names = _columns(call)
     asked = gate_request(call)
@@ -213,7 +213,7 @@ def plan(call: Publication) -> Plan:
     )
 
 
-def gate_request(call: Publication) -> GateRequest:
+def gate_request(call: ReleaseSpec) -> GateRequest:
     """Return what the release gate is told of a publication."""
     continuity = call.continuity
     return GateRequest(
@@ -230,17 +230,17 @@ def gate_request(call: Publication) -> GateRequest:
         transformed={name: column.told for name, column in call.made.items()},
         context=ReleaseContext(
             is_table=call.source.is_table,
-            input_order=call.order,
+            input_order=call.reading.order,
             person_key=continuity.key,
             has_withheld_records=continuity.leaves_out,
             has_noise=call.run.noise is not None,
             is_single_table=call.alone,
-            view=call.view,
+            view=continuity.view,
         ),
     )
 
 
-def statement(call: Publication) -> str:
+def statement(call: ReleaseSpec) -> str:
     """The SQL of NAME (`release`), NAME_classes (`classes`), NAME_metrics (`metrics`), `inference` or `influence`."""
     of = plan(call)
     values = of.values | {"follows": bool(of.columns.links)}
@@ -263,19 +263,19 @@ def _last_select(kind: str, of: Plan) -> str | None:
     return gate_statement.released_metrics() if kind == "metrics" else None
 
 
-def published_names(call: Publication) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def published_names(call: ReleaseSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of a release's columns in their order, and those of its quasi-identifiers."""
     columns, names = _columns(call)
     return (*(c.plain for c in columns.output), names.class_name), tuple(c.plain for c in columns.quasi_output)
 
 
-def class_names(call: Publication) -> PublishedSchema:
+def class_names(call: ReleaseSpec) -> PublishedSchema:
     """The names that columns of a release and of its classes have, beside those of the source."""
     quasi = {a.quasi.column: a.is_number for a in call.attributes}
     return published_schema(call.source.columns, quasi, [u.plain for u in column_views.unchanged(call)], call.intervals)
 
 
-def filled(name: str, call: Publication, only: Container[str] | None = None, **more: object) -> str:
+def filled(name: str, call: ReleaseSpec, only: Container[str] | None = None, **more: object) -> str:
     """Another statement about the same publication, about some of its columns where `only` is given."""
     of = plan(call)
     if only is not None:
@@ -283,7 +283,7 @@ def filled(name: str, call: Publication, only: Container[str] | None = None, **m
     return fill(name, **(of.values | more))
 
 
-def roles(call: Publication) -> dict[str, str]:
+def roles(call: ReleaseSpec) -> dict[str, str]:
     """What each column of the source is in this publication."""
     known = {q.quasi.column: "quasi" for q in call.attributes}
     known |= dict.fromkeys(call.roles.sensitive, "sensitive") | dict.fromkeys(call.roles.other, "other")
@@ -293,7 +293,7 @@ def roles(call: Publication) -> dict[str, str]:
     return {column: known.get(column, "withheld") for column in call.source.columns}
 
 
-def _columns(call: Publication) -> tuple[Columns, Names]:
+def _columns(call: ReleaseSpec) -> tuple[Columns, Names]:
     quasi = tuple(column_views.quasi(call, i, a) for i, a in enumerate(call.attributes))
     unchanged = tuple(column_views.unchanged(call))
     tested = tuple(column_views.tested(call, unchanged))
@@ -330,7 +330,7 @@ def _published(parts: Sequence[Part], of: str, q: QuasiColumn) -> list[Published
     ]
 
 
-def _reading(call: Publication, columns: Columns) -> Reading:
+def _reading(call: ReleaseSpec, columns: Columns) -> Reading:
     person, key, source = column_views.person(call), column_views.key(call), call.source.read
     continuity = call.continuity
     if continuity.leaves_out:
@@ -351,14 +351,16 @@ def _reading(call: Publication, columns: Columns) -> Reading:
         person=person,
         person_text=column_views.person_text(call),
         key=key,
-        coded=tuple(CodedColumn(name, call.read(name)) for name in call.source.columns if call.missing.get(name)),
-        order=tuple(identifier(name) for name in call.order),
-        weight=call.weight,
-        larger=call.larger,
+        coded=tuple(
+            CodedColumn(name, call.read(name)) for name in call.source.columns if call.reading.missing.get(name)
+        ),
+        order=tuple(identifier(name) for name in call.reading.order),
+        weight=call.reading.weight,
+        larger=call.reading.larger,
     )
 
 
-def _selection(call: Publication, columns: Columns) -> RecordSelection:
+def _selection(call: ReleaseSpec, columns: Columns) -> RecordSelection:
     cleaning = call.run.cleaning
     return RecordSelection(
         left_out=call.continuity,
@@ -369,7 +371,7 @@ def _selection(call: Publication, columns: Columns) -> RecordSelection:
     )
 
 
-def _choices(call: Publication) -> Choices:
+def _choices(call: ReleaseSpec) -> Choices:
     return Choices(
         k=call.k,
         joint=call.joint,

@@ -21,7 +21,7 @@ from dbanon.models import demand
 from dbanon.policy import attribute, column_roles, missing_codes
 from dbanon.policy.attribute import Attribute, value_type
 from dbanon.release import made_columns
-from dbanon.release.publication import Cleaning, Publication, Run
+from dbanon.release.publication import Cleaning, ReleaseSpec, Run, SourceReading
 from dbanon.release.related import parameters as related
 from dbanon.source import catalog, collations, column_types
 from dbanon.source.applicable_policy import applicable_policy
@@ -29,7 +29,7 @@ from dbanon.source.stored_policy import Policy
 from dbanon.sqltext.quote import Sql, text
 
 
-def publication(call: Call) -> Publication:
+def publication(call: Call) -> ReleaseSpec:
     """What a call publishes; OneTableOnly or UnusedArgument where it is about several tables, or should be."""
     related.refuse(call.function.name, call.options)
     algorithm = cluster.find(str(call.function.algorithm))
@@ -47,7 +47,7 @@ def publication(call: Call) -> Publication:
     return with_made(publication)
 
 
-def running(publication: Publication, algorithm: cluster.Algorithm) -> Publication:
+def running(publication: ReleaseSpec, algorithm: cluster.Algorithm) -> ReleaseSpec:
     """The publication with what a run of the algorithm is given; NoSensitive, InvalidArgument."""
     options = publication.options
     own = {p.name: options[p.name] for p in algorithm.own}
@@ -60,6 +60,7 @@ def running(publication: Publication, algorithm: cluster.Algorithm) -> Publicati
     # What all algorithms can be asked for alike is what influence() gives by default.
     settings = {} if weigh else own if influence is not None and influence.is_wanted(own) else None
     run = Run(
+        session=publication.run.session,
         options=own,
         sensitive="sensitive" in algorithm.reads or weigh,
         magnitudes="magnitudes" in algorithm.reads,
@@ -72,7 +73,7 @@ def running(publication: Publication, algorithm: cluster.Algorithm) -> Publicati
     return replace(publication, run=run)
 
 
-def _check_objective(publication: Publication, algorithm: cluster.Algorithm) -> None:
+def _check_objective(publication: ReleaseSpec, algorithm: cluster.Algorithm) -> None:
     """UnusedArgument where a search is told what to lower, and there is none; UnsupportedSetting where that is squares,
     and a quasi-identifier has none."""
     options = publication.options
@@ -88,14 +89,14 @@ def _check_objective(publication: Publication, algorithm: cluster.Algorithm) -> 
                 raise errors.UnsupportedSetting(function, table, column, "objective = 'sse'", why)
 
 
-def _cleaning(call: Call, publication: Publication, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:
+def _cleaning(call: Call, publication: ReleaseSpec, exclusion: Exclusion | None, own: Mapping[str, object]) -> Cleaning:
     """What the algorithm's own options leave out of the source."""
     if exclusion is None:
         return Cleaning()
     return Cleaning(_bounds(call, publication, exclusion.bounds(own)), exclusion.duplicates(own))
 
 
-def _bounds(call: Call, publication: Publication, given: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Sql, Sql]]:
+def _bounds(call: Call, publication: ReleaseSpec, given: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Sql, Sql]]:
     """Ends of the columns beyond which records are left out; UnknownColumn, UnsupportedSetting, InvalidArgument."""
     attributes = {a.quasi.column.lower(): a for a in publication.attributes}
     found = {}
@@ -137,7 +138,7 @@ def noise_of(function: TableFunction, options: Mapping[str, object]) -> cluster.
     return noise
 
 
-def forest_of(publication: Publication, options: Mapping[str, object], weigh: bool = False) -> ForestRequest:
+def forest_of(publication: ReleaseSpec, options: Mapping[str, object], weigh: bool = False) -> ForestRequest:
     """Settings of a forest that predicts the sensitive columns; InvalidArgument where it cannot."""
     for column in publication.roles.sensitive:
         type_ = publication.source.columns[column]
@@ -155,7 +156,7 @@ def prepared(
     *,
     ontology: Mapping[str, str] | None = None,
     alone: bool = True,
-) -> Publication:
+) -> ReleaseSpec:
     """Source, roles, attributes and models of a call, with all common options; `ontology` has hierarchies of sensitive
     columns, whose own are used whatever the models (None: where models do). A table that is published `alone` has a
     quasi-identifier."""
@@ -177,7 +178,10 @@ def prepared(
     )
     tellers = (roles.person, *roles.sensitive, *roles.made)
     collations.refuse_equating(name, source, [column for column in tellers if column], call.cursor)
-    return Publication(
+    made = (m for m in roles.made if m != roles.person)
+    read = [*(q.column for q in roles.quasi), *roles.sensitive, *roles.other, *made]
+    missing = missing_codes.resolve(name, source, policy.declared, options, read, roles.person, call.holds)
+    return ReleaseSpec(
         function=name,
         algorithm=algorithm,
         kind=kind,
@@ -188,26 +192,13 @@ def prepared(
         options=options,
         demands=demand.demands(name, source.shown, options, roles.sensitive),
         orders={column: order(call, source, column, of, policy) for column, of in roles.orders.items()},
-        session=call.session.token,
-        missing=missing_codes.resolve(
-            name,
-            source,
-            policy.declared,
-            options,
-            [
-                *(q.column for q in roles.quasi),
-                *roles.sensitive,
-                *roles.other,
-                *(m for m in roles.made if m != roles.person),
-            ],
-            roles.person,
-            call.holds,
-        ),
+        reading=SourceReading(missing),
+        run=Run(session=call.session.token),
         alone=alone,
     )
 
 
-def with_made(publication: Publication, view: tuple[str, str] | None = None) -> Publication:
+def with_made(publication: ReleaseSpec, view: tuple[str, str] | None = None) -> ReleaseSpec:
     """The publication with what is made of its columns. Pseudonyms are equal in all versions of a `view`, a schema and
     a name (None: in this call, with these parameters). See `made_columns.resolve` for what it raises."""
     function, source, roles = publication.function, publication.source, publication.roles
@@ -215,10 +206,10 @@ def with_made(publication: Publication, view: tuple[str, str] | None = None) -> 
         raise errors.NoKeyedColumns(function, source.shown, roles.made, "a release with noise")
     scope = _scope(publication, view)
     made = made_columns.resolve(function, source, publication.policy.declared, roles, scope)
-    return replace(publication, made=made, scope=scope, view=view)
+    return replace(publication, made=made).continued(view=view)
 
 
-def _scope(publication: Publication, view: tuple[str, str] | None) -> str:
+def _scope(publication: ReleaseSpec, view: tuple[str, str] | None) -> str:
     if view is not None:
         return f"release {json.dumps([part.lower() for part in view])}"
     call = [publication.algorithm, publication.source.shown.lower(), dict(publication.options)]
@@ -252,13 +243,13 @@ def _is_declared(policy: Policy, hierarchy: str | None) -> bool:
     return any(row.settings.hierarchy == hierarchy for row in policy.declared)
 
 
-def keyed(publication: Publication, key: Sequence[str] | None, kind: str = "release") -> Publication:
+def keyed(publication: ReleaseSpec, key: Sequence[str] | None, kind: str = "release") -> ReleaseSpec:
     """The publication with the columns that tell its people apart."""
     apart = () if key is None or publication.roles.person is not None else tuple(key)
     return replace(publication, kind=kind).continued(key=apart)
 
 
-def unique_key(publication: Publication, cursor: Any) -> tuple[str, ...] | None:
+def unique_key(publication: ReleaseSpec, cursor: Any) -> tuple[str, ...] | None:
     """The columns that tell people apart: the person, else the source's primary key, else a unique key; or None."""
     if publication.roles.person is not None:
         return (publication.roles.person,)
@@ -272,7 +263,7 @@ def unique_key(publication: Publication, cursor: Any) -> tuple[str, ...] | None:
     return tuple(rows[0][0]) if rows else None
 
 
-def hierarchy_fingerprint(publication: Publication, cursor: Any) -> str:
+def hierarchy_fingerprint(publication: ReleaseSpec, cursor: Any) -> str:
     """A text that changes when a hierarchy of the publication does."""
     used = {a.quasi.column: a.hierarchy for a in publication.attributes if a.hierarchy is not None} | dict(
         publication.orders

@@ -43,6 +43,7 @@ class Run:
     Where it is `maybe`, NULL may stand among values.
     `levels`: it raises columns by levels, which numbers have none of unless they are built.
     Beside the share `suppress` at most `most_suppressed` records are left out (None: that share alone says it).
+    `session` is the token of the session that the run reports to.
     """
 
     options: Mapping[str, object] = field(default_factory=dict)
@@ -55,15 +56,17 @@ class Run:
     levels: bool = False
     noise: Noise | None = None
     cleaning: Cleaning = field(default_factory=Cleaning)
+    session: str = ""
 
 
 @dataclass(frozen=True)
 class Continuity:
-    """What a version owes to those before it.
+    """Constraints that a version inherits from its view and earlier versions.
 
-    `key` are columns that tell people apart where no column is the person; `keep` is the membership of a version whose
-    records stay in their classes. `held` are members that are held back since an erasure; where nobody new is
-    published, `only` are those who stay. `waits` are members that came and wait until enough have come.
+    `view` is the schema and name of the view (None: of no view). `key` are columns that distinguish people where no
+    column is the person; `keep` is the membership of a version whose records stay in their classes. `held` are members
+    that are held back since an erasure; where nobody new is published, `only` are those who stay. `waits` are members
+    that came and wait until enough have come.
     """
 
     key: tuple[str, ...] = ()
@@ -71,6 +74,7 @@ class Continuity:
     held: Sql | None = None
     only: Sql | None = None
     waits: Sql | None = None
+    view: tuple[str, str] | None = None
 
     @property
     def leaves_out(self) -> bool:
@@ -90,17 +94,28 @@ class Larger:
 
 
 @dataclass(frozen=True)
-class Publication:
+class SourceReading:
+    """How the records of the source are read.
+
+    `missing` are codes that are read as NULL, by column, as SQL values. `order` are the columns by which the records of
+    a stream arrive; a table has none. `weight` is the column that says how many records a row of the source stands for
+    (None: each for one), `larger` the table that the source is a part of.
+    """
+
+    missing: Mapping[str, Sequence[Sql]] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+    weight: Sql | None = None
+    larger: Larger | None = None
+
+
+@dataclass(frozen=True)
+class ReleaseSpec:
     """What is asked of which columns of which source.
 
     `kind` is release, classes, metrics, inference, influence or membership; `demands` are models of the sensitive
-    columns and `orders` hierarchies of these, by column; `policy` is what was declared when the call was planned;
-    `missing` are codes that are read as NULL, by column, as SQL values. `order` are the columns by which the records
-    of a stream arrive; a table has none. `weight` is the column that says how many records a row of the source stands
-    for (None: each for one), `larger` the table that the source is a part of. `made` are the columns that are published
-    as something made of them; `scope` is whose pseudonyms are equal unless the policy names another. `view` is the
-    schema and name of the materialized view that this is a version of (None: of no view). A table that is
-    not `alone` is one of a release of several, whose own gate counts people by their key.
+    columns and `orders` hierarchies of these, by column; `policy` is what was declared when the call was planned.
+    `made` are the columns that are published as something made of them. A table that is not `alone` is one of a release
+    of several, whose own gate counts people by their key.
     """
 
     function: str
@@ -113,16 +128,10 @@ class Publication:
     options: Options
     demands: tuple[Demand, ...]
     orders: Mapping[str, Hierarchy]
-    session: str
-    missing: Mapping[str, Sequence[Sql]] = field(default_factory=dict)
+    reading: SourceReading = field(default_factory=SourceReading)
     run: Run = field(default_factory=Run)
     continuity: Continuity = field(default_factory=Continuity)
-    order: tuple[str, ...] = ()
-    weight: Sql | None = None
-    larger: Larger | None = None
     made: Mapping[str, MadeColumn] = field(default_factory=dict)
-    scope: str = ""
-    view: tuple[str, str] | None = None
     alone: bool = True
 
     @property
@@ -138,12 +147,14 @@ class Publication:
 
     def read(self, column: str) -> Sql:
         """A column of the source as it is read: NULL in place of codes for missing values."""
-        return missing.read(column, self.source.columns[column], self.missing.get(column, ()))
+        return missing.read(column, self.source.columns[column], self.reading.missing.get(column, ()))
 
     @property
     def cleaned(self) -> Source:
         """The source such that its `rows` are read so."""
-        return replace(self.source, cleaned=missing.selected(self.source.read, self.source.columns, self.missing))
+        return replace(
+            self.source, cleaned=missing.selected(self.source.read, self.source.columns, self.reading.missing)
+        )
 
     @property
     def k(self) -> int:
@@ -165,6 +176,6 @@ class Publication:
         """Whether models or the algorithm look at sensitive values."""
         return bool(self.demands) or self.run.sensitive
 
-    def continued(self, **owed: object) -> Publication:
+    def continued(self, **owed: object) -> ReleaseSpec:
         """The same with other fields of its continuity."""
         return replace(self, continuity=replace(self.continuity, **owed))  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from dbanon.functions.table_function import Call
 from dbanon.release import gate_messages, gate_rules, gate_statement, plan, prepare
 from dbanon.release.cluster_request import request
 from dbanon.release.gate_request import CheckedModel
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.release.published_schema import free, published_schema
 from dbanon.release.stream_measures import MEASURES, Measure
 from dbanon.sqltext.quote import Sql, as_json, identifier, joined, text
@@ -85,7 +85,7 @@ class GrownStatement:
     own: Mapping[str, str]
 
 
-def grown_statement(publication: Publication, options: Options, system: Stream, grown: Grown) -> GrownStatement:
+def grown_statement(publication: ReleaseSpec, options: Options, system: Stream, grown: Grown) -> GrownStatement:
     """The statement of a publication whose source has the columns of `grown`."""
     own = _names(publication)
     publication = replace(publication, run=replace(publication.run, widens=False))
@@ -95,7 +95,7 @@ def grown_statement(publication: Publication, options: Options, system: Stream, 
     )
 
 
-def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
+def prepared(call: Call, system: Stream, kind: str = "release") -> ReleaseSpec:
     """What a call publishes."""
     ontology = call.options.per_column("ontology") if system.looks_up else None
     found = prepare.prepared(call, as_of_table(call.options), system.name, kind, ontology=ontology)
@@ -104,7 +104,7 @@ def prepared(call: Call, system: Stream, kind: str = "release") -> Publication:
     return running(found, system, call.options)
 
 
-def running(found: Publication, system: Stream, given: Options) -> Publication:
+def running(found: ReleaseSpec, system: Stream, given: Options) -> ReleaseSpec:
     """The publication with what a run of the system is given. UnknownColumn, InvalidArgument, NoSensitive and
     UnsupportedSetting."""
     function = found.function
@@ -131,10 +131,10 @@ def running(found: Publication, system: Stream, given: Options) -> Publication:
     own = {p.name: given[p.name] for p in system.own}
     reads = _label(found, own) is not None
     run = replace(found.run, options=own, maybe=system.maybe, widens=system.widens, sensitive=reads)
-    return replace(found, order=order, run=run)
+    return replace(found, reading=replace(found.reading, order=order), run=run)
 
 
-def _label(publication: Publication, own: Mapping[str, object]) -> int | None:
+def _label(publication: ReleaseSpec, own: Mapping[str, object]) -> int | None:
     """The number of the sensitive column that has the labels; InvalidArgument where it is none."""
     label = own.get("label")
     if label is None:
@@ -154,7 +154,7 @@ def as_of_table(given: Options) -> Options:
     return Options({**of_tables, **shared, "suppress": 1.0})
 
 
-def filled(template: str, publication: Publication, options: Options, system: Stream, **more: object) -> str:
+def filled(template: str, publication: ReleaseSpec, options: Options, system: Stream, **more: object) -> str:
     """A statement about a stream."""
     of = plan.plan(publication)
     names = _names(publication)
@@ -182,16 +182,18 @@ def filled(template: str, publication: Publication, options: Options, system: St
     return made if last_select is None else gate_statement.checked(publication.function, made, last_select)
 
 
-def order_values(publication: Publication) -> dict[str, list[Sql]]:
+def order_values(publication: ReleaseSpec) -> dict[str, list[Sql]]:
     """What the templates have beside the columns by which records arrive: their names, and what is said of a NULL."""
     source = publication.source.shown
     return {
-        "read_order": [identifier(name) for name in publication.order],
-        "say_order": [message(errors.NullArrival(publication.function, source, name)) for name in publication.order],
+        "read_order": [identifier(name) for name in publication.reading.order],
+        "say_order": [
+            message(errors.NullArrival(publication.function, source, name)) for name in publication.reading.order
+        ],
     }
 
 
-def _names(publication: Publication) -> dict[str, str]:
+def _names(publication: ReleaseSpec) -> dict[str, str]:
     """The names of what a row says beside its values; `reused` is a column of NAME_classes alone."""
     quasi = {a.quasi.column: a.is_number for a in publication.attributes}
     unchanged = [*publication.roles.sensitive, *publication.roles.other]
@@ -203,13 +205,13 @@ def _names(publication: Publication) -> dict[str, str]:
     return found
 
 
-def _leave(publication: Publication) -> list[str]:
+def _leave(publication: ReleaseSpec) -> list[str]:
     """The names of the columns that leave, as the gate reads the policy."""
     names = gate_rules.leaving(plan.gate_request(publication))
     return [*names, *gate_rules.unlike(names, OWN)]
 
 
-def stream_request(publication: Publication, options: Options, system: Stream, *, grows: bool) -> Mapping[str, object]:
+def stream_request(publication: ReleaseSpec, options: Options, system: Stream, *, grows: bool) -> Mapping[str, object]:
     """The first argument of the UDF."""
     asked = request(publication)
     need = [int(d.bound) for d in publication.demands]
@@ -219,7 +221,7 @@ def stream_request(publication: Publication, options: Options, system: Stream, *
     return {**asked, "stream": system.name, "options": own, **more}
 
 
-def _refusals(publication: Publication) -> dict[str, Sql]:
+def _refusals(publication: ReleaseSpec) -> dict[str, Sql]:
     """What the gate says."""
     sensitive = publication.roles.sensitive
     models = [CheckedModel(i, d.parameter, sensitive[d.sensitive]) for i, d in enumerate(publication.demands)]

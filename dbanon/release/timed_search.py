@@ -11,7 +11,7 @@ from typing import Any
 
 from dbanon import errors, session
 from dbanon.release import plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.session import Session
 
 ACCEPTS = "a number of moves, an integer of at least 0, or a time such as '5s', '500ms' or '2min'"
@@ -38,7 +38,7 @@ def untimed(function: str, given: Mapping[str, Any], moves: int = 0) -> dict[str
 
 
 def counted(
-    function: str, current: Session, cursor: Any, publication: Publication, given: Mapping[str, Any]
+    function: str, current: Session, cursor: Any, publication: ReleaseSpec, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The parameters with the moves that a search of the given time made; its classes are kept, so that the call with
     these moves has them at once. `publication` is what the untimed parameters publish.

@@ -18,7 +18,7 @@ from dbanon.engine import cells
 from dbanon.functions.answer import make_call
 from dbanon.release import plan, prepare
 from dbanon.release.cluster_request import cluster_request
-from dbanon.release.publication import Larger, Publication
+from dbanon.release.publication import Larger, ReleaseSpec
 from dbanon.source import schema
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext import names
@@ -83,7 +83,7 @@ class Planned:
         self.publication = self._publication()
         self._empty()
 
-    def _publication(self) -> Publication:
+    def _publication(self) -> ReleaseSpec:
         current = session.of_connection(self.con.raw)
         with current.cursor() as cursor:
             source, place = {"tbl": spelled(self.asked.name)}, (_HOME, "main", f"{_HOME}.main")
@@ -93,7 +93,7 @@ class Planned:
         if made.roles.made:
             raise errors.NoKeyedColumns(self.asked.function, self.asked.name, made.roles.made, "Spark")
         read = replace(made.source, shown=self.asked.name, sql=_PART, is_table=True, bare=False)
-        return replace(made, kind="release", source=read, weight=identifier(self.weight))
+        return replace(made, kind="release", source=read, reading=replace(made.reading, weight=identifier(self.weight)))
 
     @cached_property
     def weight(self) -> str:
@@ -161,10 +161,10 @@ class Planned:
 
     # --- how ---------------------------------------------------------------------------------------------------
 
-    def _dealt(self, of: Publication) -> str:
+    def _dealt(self, of: ReleaseSpec) -> str:
         return self._filled("dealt", of, own=[identifier(name) for name in self.own])
 
-    def _filled(self, name: str, publication: Publication, **more: object) -> str:
+    def _filled(self, name: str, publication: ReleaseSpec, **more: object) -> str:
         return bound(plan.filled(f"spark/{name}.sql", publication, None, **more))
 
     def _answer(self, statement: str) -> pa.Table:
@@ -176,7 +176,7 @@ class Planned:
             self._empty()
             self.con.raw.execute(f"DROP TABLE IF EXISTS {_SHOWN}")
 
-    def _beside(self, larger: LargerTable | None) -> Publication:
+    def _beside(self, larger: LargerTable | None) -> ReleaseSpec:
         """The publication of a part of a larger table."""
         if larger is None:
             return self.publication
@@ -184,7 +184,8 @@ class Planned:
         for name, rows in larger.columns.items():
             self._table(places[name], rows.rename_columns([name, _SIZE]))
         quasi, tested = (tuple(places.get(n, Sql("")) for n in of) for of in (self.quasi, self.tested))
-        return replace(self.publication, larger=Larger(quasi, tested, identifier(_SIZE), larger.records))
+        whole = Larger(quasi, tested, identifier(_SIZE), larger.records)
+        return replace(self.publication, reading=replace(self.publication.reading, larger=whole))
 
     def _empty(self) -> None:
         self._fill(self.asked.columns.select(self.own), pa.array([], pa.int64()))

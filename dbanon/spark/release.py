@@ -98,7 +98,7 @@ def _divisible(of: Planned, tuples: int, cell: int) -> None:
         "multi = 'joint'": publication.joint and len(of.tested) > 1,
         "influence": run.forest is not None,
         "leaving out duplicates or what lies out of bounds": bool(run.cleaning.said),
-        "codes for missing persons": person is not None and bool(publication.missing.get(person)),
+        "codes for missing persons": person is not None and bool(publication.reading.missing.get(person)),
         f"family {find(publication.algorithm).family}": find(publication.algorithm).family == "lattice",
     }
     for what, needed in wanted.items():

@@ -17,7 +17,7 @@ from dbanon.models import demand, registry
 from dbanon.models.demand import Demand
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import plan, prepare
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.source.catalog import SCHEMA, SearchPath
@@ -384,7 +384,7 @@ class Certificate:
     # --- hierarchies of sensitive columns ----------------------------------------------------------------------------
 
     @cached_property
-    def _made(self) -> Publication | None:
+    def _made(self) -> ReleaseSpec | None:
         """The release planned again, if its source and hierarchies are as they were."""
         try:
             publication = ledger.publication(self.entry, self.session, self.cursor)

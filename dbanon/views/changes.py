@@ -8,7 +8,7 @@ from dbanon import errors
 from dbanon.errors.example import SAFE, Example
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.release import plan, prepare
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.source.canonical_text import FORMAT
 from dbanon.source.catalog import SCHEMA, Cursor
 from dbanon.sqltext import template
@@ -54,12 +54,12 @@ def _state(call: Call, entry: Entry) -> dict[str, object]:
     }
 
 
-def _changes(entry: Entry, now: Publication, members: Sql | None = None) -> Sql:
+def _changes(entry: Entry, now: ReleaseSpec, members: Sql | None = None) -> Sql:
     """How many records came, went and changed since a version, or beside some of its members."""
     return Sql(plan.filled("views/changes.sql", now, members=members or entry.members))
 
 
-def is_fresh(entry: Entry, now: Publication, cursor: Any, members: Sql | None = None) -> bool:
+def is_fresh(entry: Entry, now: ReleaseSpec, cursor: Any, members: Sql | None = None) -> bool:
     """Whether source, policy and hierarchies are as they were when the version was made: release_status() of one.
     `members` are those of its records that the source is held against (default: all)."""
     if now.policy.fingerprint != entry.policy_fingerprint:
@@ -100,7 +100,7 @@ def held_back(entry: Entry, cursor: Cursor) -> Sql | None:
     return relation
 
 
-def pending(entry: Entry, now: Publication) -> Sql:
+def pending(entry: Entry, now: ReleaseSpec) -> Sql:
     """What a refresh that keeps classes would show by itself; KeepRefused where other columns are published now."""
     check_roles(entry, now)
     return Sql(
@@ -114,7 +114,7 @@ def pending(entry: Entry, now: Publication) -> Sql:
     )
 
 
-def check_roles(entry: Entry, now: Publication) -> None:
+def check_roles(entry: Entry, now: ReleaseSpec) -> None:
     """Raises KeepRefused where a record is no longer known by the same columns."""
     if now.run.widens:
         raise errors.KeepRefused(entry.shown, f"{now.algorithm} publishes more of a class than its records span.")

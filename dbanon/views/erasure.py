@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dbanon.release import plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, joined, literal
 from dbanon.views.ledger import Entry
 
 
-def without(entry: Entry, publication: Publication, cursor: Any) -> Publication:
+def without(entry: Entry, publication: ReleaseSpec, cursor: Any) -> ReleaseSpec:
     """What honours an erasure after `entry`: the classes that somebody left go whole, and nobody new comes."""
     gone = [
         row[0] for row in cursor.execute(plan.filled("views/left.sql", publication, members=entry.members)).fetchall()
@@ -29,7 +29,7 @@ def without(entry: Entry, publication: Publication, cursor: Any) -> Publication:
     return publication.continued(held=Sql(f"({went})"), only=stay, keep=stay)
 
 
-def statement(publication: Publication) -> str:
+def statement(publication: ReleaseSpec) -> str:
     """The records of the source that are held back, as rows of the membership."""
     return plan.filled("views/held.sql", publication)
 

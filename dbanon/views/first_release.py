@@ -7,7 +7,7 @@ from dbanon.functions.table_function import Call
 from dbanon.policy import review
 from dbanon.policy.review import Reviewed
 from dbanon.release import plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.source import stored_policy
 from dbanon.source.stored_policy import Settings
 from dbanon.sqltext.builtin import bound
@@ -17,7 +17,7 @@ CALL = "withhold = ['{}'] in the call"
 """What withholds a column that only the call publishes."""
 
 
-def review_of(call: Call, publication: Publication) -> list[review.Row]:
+def review_of(call: Call, publication: ReleaseSpec) -> list[review.Row]:
     """The rows of the review of a call, by the roles that its columns have in the end."""
     source = publication.source
     declared = {source.spelled(row.declared.column): row for row in stored_policy.policy_rows(source, call.cursor)}
@@ -36,7 +36,7 @@ def review_of(call: Call, publication: Publication) -> list[review.Row]:
     return rows
 
 
-def lines(call: Call, publication: Publication, name: str) -> list[str]:
+def lines(call: Call, publication: ReleaseSpec, name: str) -> list[str]:
     """The same as lines of text, under the name of the release."""
     shown = publication.source.shown
     made = review.lines(review_of(call, publication), f"First release of {shown} as {name}")

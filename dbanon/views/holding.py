@@ -10,7 +10,7 @@ from typing import Any
 
 from dbanon.release import plan
 from dbanon.release.cluster_request import request
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, as_json, qualified, text
 from dbanon.views.ledger import Entry
@@ -20,7 +20,7 @@ WHO = ("nobody", "back", "new", "everybody")
 before and went, those who were not, all of them."""
 
 
-def remember(cursor: Any, entry: Entry, old: Entry, publication: Publication, who: str) -> Publication:
+def remember(cursor: Any, entry: Entry, old: Entry, publication: ReleaseSpec, who: str) -> ReleaseSpec:
     """Writes who waits in version `entry` after `old`, of those who came: `who`, and who cannot be clustered with the
     others; gives the publication without them. Inside a transaction. Linear in the source, and clusters nothing."""
     only = publication.continuity.only
@@ -34,7 +34,7 @@ def remember(cursor: Any, entry: Entry, old: Entry, publication: Publication, wh
     return publication
 
 
-def _write(cursor: Any, entry: Entry, publication: Publication, known: Sql, who: str) -> None:
+def _write(cursor: Any, entry: Entry, publication: ReleaseSpec, known: Sql, who: str) -> None:
     """Writes that those who came beside the `known` members wait, as far as they are `who`."""
     same = "person_key IS NOT DISTINCT FROM t.person_key AND "
     same += "value_hash = t.value_hash" if entry.person_key else "row_hash = t.row_hash"

@@ -13,7 +13,7 @@ from dbanon.functions.answer import make_call
 from dbanon.functions.table_function import Call, TableFunction
 from dbanon.pseudonym.settings import KNOWN
 from dbanon.release import prepare
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.session import Session
 from dbanon.source import catalog
 from dbanon.source.canonical_text import FORMAT
@@ -223,7 +223,7 @@ def find(function: str, given: str, cursor: Cursor, path: catalog.SearchPath) ->
     raise errors.UnknownRelease(function, given, known, grows=grows, is_several=is_several)
 
 
-def publication(entry: Entry, session: Session, cursor: Any, kind: str = "release") -> Publication:
+def publication(entry: Entry, session: Session, cursor: Any, kind: str = "release") -> ReleaseSpec:
     """What a release would publish now: its call, planned again. Errors are those of the call."""
     call = make_call(
         session,

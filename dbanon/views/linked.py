@@ -11,7 +11,7 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.release import made_columns, plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, literal
 from dbanon.sqltext.template import fill
 from dbanon.views import sequence
@@ -19,7 +19,7 @@ from dbanon.views.ledger import Entry
 from dbanon.views.promised import promised
 
 
-def check(cursor: Any, entry: Entry, publication: Publication, others: Sequence[Entry], moved: str) -> None:
+def check(cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], moved: str) -> None:
     """LinkedVersions where a version and earlier ones with its pseudonyms tell people apart that are too few. `moved`
     ends the names of tables of the version that is replaced. Linear in the rows of these versions."""
     mine = [o for o in others if set(entry.links) & set(o.links)]
@@ -40,7 +40,7 @@ def check(cursor: Any, entry: Entry, publication: Publication, others: Sequence[
         raise errors.LinkedVersions(entry.shown, names, f"{people} persons miss {missed} then")
 
 
-def _of_persons(cursor: Any, publication: Publication) -> bool:
+def _of_persons(cursor: Any, publication: ReleaseSpec) -> bool:
     """Whether each pseudonym is that of one person, and each person has one: trails of persons are what readers see
     then. Those of a household, say, would be followed together."""
     person, source = publication.roles.person, publication.source
@@ -54,7 +54,7 @@ def _of_persons(cursor: Any, publication: Publication) -> bool:
 
 
 def _missed(
-    cursor: Any, entry: Entry, publication: Publication, mine: Sequence[Entry], moved: str
+    cursor: Any, entry: Entry, publication: ReleaseSpec, mine: Sequence[Entry], moved: str
 ) -> list[tuple[str, int]]:
     """The parameters that are missed, with the number of persons."""
     wanted = promised(publication, mine)

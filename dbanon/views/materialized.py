@@ -16,7 +16,7 @@ from dbanon import errors, session
 from dbanon.functions.answer import make_call
 from dbanon.functions.registry import check_algorithm
 from dbanon.release import made_columns, plan, prepare, timed_search
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.release.related import parameters as several
 from dbanon.source import catalog, foreign
 from dbanon.source.canonical_text import FORMAT
@@ -160,7 +160,7 @@ def refresh(
             return _refreshed(cursor, old, publication, refresh, making)
 
 
-def _refreshed(cursor: Any, old: Entry, publication: Publication, how: str, making: Making) -> Release:
+def _refreshed(cursor: Any, old: Entry, publication: ReleaseSpec, how: str, making: Making) -> Release:
     """Make the next version of a release from the publication of its source as it is now."""
     target = (old.database, old.schema, old.name)
     entry = _entry(target, old.call, publication, old.person_key, old.version + 1, how, cursor)
@@ -191,7 +191,7 @@ def _working(function: str, connection: Any) -> Iterator[tuple[session.Session, 
         yield current, cursor, later
 
 
-def _first(cursor: Any, entry: Entry, publication: Publication, name: str, making: Making) -> Release:
+def _first(cursor: Any, entry: Entry, publication: ReleaseSpec, name: str, making: Making) -> Release:
     """The first version, or the first since the release was dropped; `name` is how messages call it."""
     with transactions.transaction(cursor, making.function, name, [publication]):
         if place.taken(cursor, (entry.database, entry.schema, entry.name), TABLES):
@@ -199,7 +199,7 @@ def _first(cursor: Any, entry: Entry, publication: Publication, name: str, makin
         return build(cursor, entry, publication, making)
 
 
-def _held(cursor: Any, entry: Entry, publication: Publication, old: Entry) -> Publication:
+def _held(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry) -> ReleaseSpec:
     """The publication without those who are held back since an erasure, where it is known who they are."""
     if old.person_key != entry.person_key:
         return publication
@@ -214,7 +214,7 @@ class _NothingNew(Exception):
     """Nobody would be left to be published."""
 
 
-def _next(cursor: Any, entry: Entry, publication: Publication, old: Entry, making: Making) -> Release:
+def _next(cursor: Any, entry: Entry, publication: ReleaseSpec, old: Entry, making: Making) -> Release:
     """The next version in place of the old one, in one transaction."""
     function, making = making.function, replace_(making, old=old)
     with transactions.transaction(cursor, function, old.shown, [publication]):
@@ -343,7 +343,7 @@ def _means(cursor: Any, source: catalog.Source) -> None:
 def _entry(
     target: tuple[str, str, str],
     call: Mapping[str, Any],
-    publication: Publication,
+    publication: ReleaseSpec,
     key: tuple[str, ...] | None,
     version: int,
     how: str,
@@ -370,7 +370,7 @@ def _entry(
     )
 
 
-def _key_columns(publication: Publication, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+def _key_columns(publication: ReleaseSpec, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """The columns of `key`, as the source spells them; none where the person tells people apart."""
     if given is None or publication.roles.person is not None:
         return None

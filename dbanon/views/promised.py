@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dbanon.models import demand
 from dbanon.models.demand import Demand
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.views.ledger import Entry
 
 
@@ -20,7 +20,7 @@ class Promised:
     `compares`: whether a model compares with the whole table.
     """
 
-    publication: Publication
+    publication: ReleaseSpec
     by: Mapping[int, tuple[int, ...]]
     joint: bool
 
@@ -30,7 +30,7 @@ class Promised:
         return any(d.rule.compares for d in self.publication.demands)
 
 
-def promised(publication: Publication, others: Sequence[Entry]) -> Promised:
+def promised(publication: ReleaseSpec, others: Sequence[Entry]) -> Promised:
     """The publication with what other versions demand of columns that it publishes unchanged, too."""
     unchanged = {c.lower(): c for c in (*publication.roles.sensitive, *publication.roles.other)}
     sensitive, own = list(publication.roles.sensitive), list(publication.demands)

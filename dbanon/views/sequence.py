@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dbanon.release import plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql, joined, literal
 from dbanon.views import ledger
 from dbanon.views.ledger import Entry
@@ -51,7 +51,7 @@ def kept_since(entry: Entry, others: Sequence[Entry]) -> list[Entry]:
 
 
 def apart(
-    cursor: Any, entry: Entry, publication: Publication, others: Sequence[Entry], refined: bool = False, moved: str = ""
+    cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], refined: bool = False, moved: str = ""
 ) -> list[Apart]:
     """Sets of too few that version `entry` makes known beside `others`; see ledger/apart.sql. Linear in their rows.
 
@@ -79,7 +79,7 @@ def _not_covered(sets: Sequence[Apart], earlier: Sequence[Apart]) -> list[Apart]
 
 
 def came_back(
-    cursor: Any, entry: Entry, publication: Publication, others: Sequence[Entry], moved: str = ""
+    cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], moved: str = ""
 ) -> list[Apart]:
     """Sets of too few that classes of version `entry` and of those whose clusters it keeps share: of people who went,
     came back and are with others now. Who stayed has such a set with those who did. Linear in their rows."""
@@ -92,7 +92,7 @@ def came_back(
     return found
 
 
-def sums(cursor: Any, entry: Entry, publication: Publication, others: Sequence[Entry], moved: str = "") -> list[Apart]:
+def sums(cursor: Any, entry: Entry, publication: ReleaseSpec, others: Sequence[Entry], moved: str = "") -> list[Apart]:
     """Sets of too few by which classes of version `entry` and of one other, of another clustering, differ in sum.
 
     Classes of both that hang together by common records cover the same values; a reader may not see that others lie
@@ -204,7 +204,7 @@ def _shared(entry: Entry, other: Entry) -> tuple[str, ...]:
 def _judged(
     cursor: Any,
     entry: Entry,
-    publication: Publication,
+    publication: ReleaseSpec,
     group: _Group,
     refined: bool,
     moved: str,
@@ -272,7 +272,7 @@ def _had(places: Sequence[int]) -> Sql:
     return Sql(" OR ".join(f"before{chunk} & {mask}::BIGINT <> 0" for chunk, mask in bits.items()))
 
 
-def _alike(entry: Entry, publication: Publication, group: _Group) -> Sql:
+def _alike(entry: Entry, publication: ReleaseSpec, group: _Group) -> Sql:
     """What a record is known by within classes: all that counts of it if that can be compared, else who it is about."""
     same = all(
         o.call["source"] == entry.call["source"] and ledger.same_roles(o, entry.roles) and same_values(entry, o)

@@ -17,7 +17,7 @@ from dbanon.errors.warnings import DisclosureWarning, warn
 from dbanon.functions.answer import make_call
 from dbanon.functions.registry import table_functions
 from dbanon.release import plan, prepare, stream_plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.source.catalog import SearchPath
 from dbanon.sqltext.quote import argument, identifier, text
 from dbanon.views import (
@@ -175,7 +175,7 @@ def exists(connection: Any, name: str) -> bool:
     return False
 
 
-def _check_growing(name: str, publication: Publication) -> None:
+def _check_growing(name: str, publication: ReleaseSpec) -> None:
     """NoTableToGrow, RareInStream."""
     source = publication.source
     why = "is no table of a DuckDB database" if not source.is_table else "has a column of the name rowid"

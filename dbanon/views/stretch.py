@@ -11,7 +11,7 @@ from typing import Any
 from dbanon import errors, stream
 from dbanon.functions.options import Options
 from dbanon.release import stream_plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.release.published_schema import free
 from dbanon.release.stream_plan import GrownStatement
 from dbanon.session import Session
@@ -87,7 +87,7 @@ class _Reading:
         )
 
 
-def first(cursor: Any, session: Session, grows: Grows, publication: Publication, options: Options) -> Grown:
+def first(cursor: Any, session: Session, grows: Grows, publication: ReleaseSpec, options: Options) -> Grown:
     """Makes the tables of a view and reads what there is."""
     source = publication.source
     unread = Unread.after_row(grows.last_row)
@@ -112,7 +112,7 @@ def following(
     cursor: Any,
     session: Session,
     grows: Grows,
-    publication: Publication,
+    publication: ReleaseSpec,
     options: Options,
     unread: Unread,
     *,
@@ -140,7 +140,7 @@ def following(
     ids = f"SELECT DISTINCT {reading.cluster}, {class_id} FROM {_STEP} WHERE {reading.cluster} >= 0"
     _note(cursor, grows, publication, statement, reading, made, stretch.written(dict(cursor.execute(ids).fetchall())))
     step = _step(statement, reading, options)
-    order = ArrivalOrder.from_source(publication.source, publication.order)
+    order = ArrivalOrder.from_source(publication.source, publication.reading.order)
     before = replace(grows, last_row=unread.last_row, mark=unread.mark)
     stream_gate.check(cursor, before, step, last, publication.source.sql, order, is_kept)
     cursor.execute(f"DROP TABLE {_STEP}")
@@ -161,7 +161,7 @@ def _step(statement: GrownStatement, reading: _Reading, options: Options) -> str
     )
 
 
-def unread_rows(cursor: Any, grows: Grows, publication: Publication, *, pruned: bool = False) -> Unread:
+def unread_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, *, pruned: bool = False) -> Unread:
     """Return what a stream has not read of its source, whose read rows are compared with the ledger.
 
     Args:
@@ -188,9 +188,9 @@ def unread_rows(cursor: Any, grows: Grows, publication: Publication, *, pruned: 
     return Unread.after_row(grows.last_row)
 
 
-def _unread_of_pruned(cursor: Any, grows: Grows, publication: Publication) -> Unread:
+def _unread_of_pruned(cursor: Any, grows: Grows, publication: ReleaseSpec) -> Unread:
     """What is new where rows were deleted; PrunedWithoutOrderError."""
-    source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.order)
+    source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.reading.order)
     rows, last = cursor.execute(f"SELECT count(*), coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0]
     if rows == grows.waiting:  # the pending records, and no others
         return Unread.after_row(last)
@@ -225,10 +225,15 @@ def _rows_until(cursor: Any, source: Source, last: int) -> int:
     return int(cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE rowid <= {last}").fetchall()[0][0])
 
 
-def _reading(cursor: Any, grows: Grows, publication: Publication, unread: Unread) -> _Reading:
+def _reading(cursor: Any, grows: Grows, publication: ReleaseSpec, unread: Unread) -> _Reading:
     """What there is to read now."""
     roles, source = publication.roles, publication.source
-    read = {*(a.quasi.column for a in publication.attributes), *roles.sensitive, *roles.other, *publication.order}
+    read = {
+        *(a.quasi.column for a in publication.attributes),
+        *roles.sensitive,
+        *roles.other,
+        *publication.reading.order,
+    }
     columns = tuple(c for c in source.columns if c in read or c == roles.person)
     new = cursor.execute(f"SELECT count(*) FROM {source.sql} WHERE {unread.is_new}").fetchall()[0][0]
     last = cursor.execute(f"SELECT coalesce(max(rowid), -1) FROM {source.sql}").fetchall()[0][0]
@@ -238,7 +243,7 @@ def _reading(cursor: Any, grows: Grows, publication: Publication, unread: Unread
 
 def _statement(
     grows: Grows,
-    publication: Publication,
+    publication: ReleaseSpec,
     options: Options,
     reading: _Reading,
     stretch: Growing,
@@ -304,9 +309,9 @@ def _keep_waiting(cursor: Any, grows: Grows, source: Source, reading: _Reading) 
     )
 
 
-def _note_rows(cursor: Any, grows: Grows, publication: Publication, reading: _Reading) -> None:
+def _note_rows(cursor: Any, grows: Grows, publication: ReleaseSpec, reading: _Reading) -> None:
     """Writes what rows the source has up to the last one that was read, and its mark."""
-    source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.order)
+    source, order = publication.source, ArrivalOrder.from_source(publication.source, publication.reading.order)
     old = grows.mark if reading.unread.mark is None else reading.unread.mark
     if old is not None and not order.is_valid(old, cursor):
         old = None
@@ -324,7 +329,7 @@ def _note_rows(cursor: Any, grows: Grows, publication: Publication, reading: _Re
 def _note(
     cursor: Any,
     grows: Grows,
-    publication: Publication,
+    publication: ReleaseSpec,
     statement: GrownStatement,
     reading: _Reading,
     made: Grown,

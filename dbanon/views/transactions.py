@@ -12,7 +12,7 @@ import duckdb
 from dbanon import errors, session
 from dbanon.engine import cells
 from dbanon.files import writing
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.source import stored_policy
 from dbanon.views import publishing_turn
 
@@ -20,7 +20,7 @@ _CHECKS: ContextVar[tuple[Callable[[], None], ...]] = ContextVar("checks before 
 
 
 @contextlib.contextmanager
-def transaction(cursor: Any, function: str, name: str, publications: Sequence[Publication] = ()) -> Iterator[None]:
+def transaction(cursor: Any, function: str, name: str, publications: Sequence[ReleaseSpec] = ()) -> Iterator[None]:
     """Commit all of the block or nothing of it. The caller holds a publishing turn.
 
     A policy is changed by plain SQL, without a turn. A version that was planned by rows which are no longer there when
@@ -60,7 +60,7 @@ def checked_before_commit(check: Callable[[], None]) -> Iterator[None]:
         _CHECKS.reset(before)
 
 
-def _check_policies(cursor: Any, function: str, publications: Sequence[Publication]) -> None:
+def _check_policies(cursor: Any, function: str, publications: Sequence[ReleaseSpec]) -> None:
     """PolicyChanged; looks at what is committed now, which the transaction itself does not see."""
     for publication in publications:
         with session.own_cursor(cursor) as fresh:

@@ -21,7 +21,7 @@ from dbanon.files.version import __version__
 from dbanon.models import registry
 from dbanon.release import plan, prepare
 from dbanon.release.glance import ROWS, Glance
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.source.catalog import SCHEMA
 from dbanon.sqltext.quote import Sql, identifier, joined, literal, qualified, text
 from dbanon.views import (
@@ -128,7 +128,7 @@ class _Beside:
         return dict.fromkeys(self.together, 0) | _exposed(self.together, [*self.elsewhere, *self.differences])
 
 
-def build(cursor: Any, entry: Entry, publication: Publication, making: Making, short: int = 0) -> Release:
+def build(cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, short: int = 0) -> Release:
     """Tables, membership and ledger row of a version, inside a transaction. `short`: how many of its classes are known
     to differ by too few.
 
@@ -144,7 +144,7 @@ def build(cursor: Any, entry: Entry, publication: Publication, making: Making, s
 
 
 def _built(
-    cursor: Any, entry: Entry, publication: Publication, making: Making, short: int, recognized: list[Recognized]
+    cursor: Any, entry: Entry, publication: ReleaseSpec, making: Making, short: int, recognized: list[Recognized]
 ) -> Release:
     publication = prepare.keyed(publication, entry.person_key)
     metrics = _written(cursor, entry, publication)
@@ -226,7 +226,7 @@ def _check_recognized(
         _warn(str(error))
 
 
-def _written(cursor: Any, entry: Entry, publication: Publication) -> dict[str, float]:
+def _written(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, float]:
     """Makes the tables and the membership of a version; gives its measures."""
     for ending, kind in (("", "release"), ("_classes", "classes")):
         cursor.execute(f"CREATE TABLE {entry.table(ending)} AS {plan.statement(replace(publication, kind=kind))}")
@@ -249,7 +249,7 @@ def _streams(cursor: Any, entry: Entry, making: Making) -> list[str]:
 def _beside(
     cursor: Any,
     entry: Entry,
-    publication: Publication,
+    publication: ReleaseSpec,
     making: Making,
     others: Sequence[Entry],
     mine: Sequence[Entry],
@@ -332,7 +332,7 @@ def _held_back(cursor: Any, entry: Entry) -> int:
     return int(cursor.execute(query).fetchall()[0][0])
 
 
-def _measured(cursor: Any, entry: Entry, publication: Publication) -> dict[str, float]:
+def _measured(cursor: Any, entry: Entry, publication: ReleaseSpec) -> dict[str, float]:
     """Makes the table of the measures that go out; gives all of them, which the ledger keeps."""
     rows = cursor.execute(plan.statement(replace(publication, kind="metrics"))).fetchall()
     types = {"metric": "VARCHAR", "value": "DOUBLE", "better": "VARCHAR", "description": "VARCHAR"}
@@ -346,7 +346,7 @@ def _warn(message: str) -> None:
     warn(message, DisclosureWarning)
 
 
-def _one_table(cursor: Any, entry: Entry, publication: Publication) -> None:
+def _one_table(cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
     """Raises UnstableSource if the statements did not see the same rows: a view may give others each time. Where
     records wait: if those that are published, left out or wait are not all records of the source, each once."""
     waits = publication.continuity.waits is not None
@@ -361,7 +361,7 @@ def _one_table(cursor: Any, entry: Entry, publication: Publication) -> None:
         raise errors.UnstableSource(entry.shown, publication.source.shown)
 
 
-def _delta(cursor: Any, entry: Entry, old: Entry, publication: Publication) -> int:
+def _delta(cursor: Any, entry: Entry, old: Entry, publication: ReleaseSpec) -> int:
     """How many sets of records tell two versions apart and are too little, either way."""
     before = qualified(old.database, old.schema, old.name + OLD)
     # Versions that show other columns are compared by those that both show, record by record.
@@ -428,7 +428,7 @@ def _exposed(together: Mapping[str, int] | None, differences: Sequence[sequence.
 def _insert(
     cursor: Any,
     entry: Entry,
-    publication: Publication,
+    publication: ReleaseSpec,
     metrics: Mapping[str, float],
     making: Making,
     short: int,

@@ -6,12 +6,12 @@ from typing import Any
 
 from dbanon import errors
 from dbanon.release import measures, plan
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.sqltext.quote import Sql
 from dbanon.views.ledger import Entry
 
 
-def check(function: str, cursor: Any, entry: Entry, publication: Publication) -> None:
+def check(function: str, cursor: Any, entry: Entry, publication: ReleaseSpec) -> None:
     """Compare the tables of a version, in the transaction that made them, with what the release gate passed.
 
     How many records of which values each class has is compared with the membership (`views/stable.sql`).

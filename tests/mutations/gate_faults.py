@@ -218,7 +218,7 @@ GATE_FAULTS: dict[str, Fault] = {
     ),
     "codes for missing values are published": Fault(
         "dbanon/release/publication.py",
-        "self.missing.get(column, ()))\n\n",
+        "self.reading.missing.get(column, ()))\n\n",
         "())\n\n",
         ("tests/release/test_recomputed_rows.py",),
     ),

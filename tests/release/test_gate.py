@@ -357,7 +357,7 @@ def rewrite(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     real = plan.statement
 
     def choose(*swaps: tuple[str, str]) -> None:
-        def spoiled(request: plan.Publication) -> str:
+        def spoiled(request: plan.ReleaseSpec) -> str:
             text = real(request)
             start, end = text.index("published AS MATERIALIZED ("), text.index("gate AS MATERIALIZED (")
             part = text[start:end]

@@ -184,7 +184,7 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     """From now on plans publish one text in place of another."""
     real = plan.statement
 
-    def statement(request: plan.Publication) -> str:
+    def statement(request: plan.ReleaseSpec) -> str:
         text = real(request)
         start = text.index("published AS MATERIALIZED (\n    SELECT\n        g.class_id")
         at = text.index("g.p0", start)

@@ -14,7 +14,7 @@ from dbanon.policy.column_roles import Quasi
 from dbanon.release import column_views
 from dbanon.release.column_views import QuasiColumn, TreeColumn
 from dbanon.release.number_column import number_column
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.release.related.relation import Related
 from dbanon.source.stored_policy import Settings
 from dbanon.source.type_families import FAMILIES
@@ -58,7 +58,7 @@ def features(tables: Sequence[Related], first: int) -> list[list[Feature]]:
     return found
 
 
-def _features(of: Publication, first: int) -> Iterator[Feature]:
+def _features(of: ReleaseSpec, first: int) -> Iterator[Feature]:
     whole = Quasi(f"{of.source.shown}: rows", "INTEGER", Settings(weight=_OF_SIZE))
     kinds: list[tuple[int | None, str, str | None, Attribute]] = [(None, "rows", None, Attribute(whole, "integer"))]
     for i, attribute in enumerate(of.attributes):

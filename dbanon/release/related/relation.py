@@ -10,7 +10,7 @@ from dbanon.functions.options import Options
 from dbanon.functions.table_function import Call
 from dbanon.models import registry
 from dbanon.release import prepare
-from dbanon.release.publication import Publication
+from dbanon.release.publication import ReleaseSpec
 from dbanon.release.related import key
 from dbanon.release.related.parameters import CAP, POLICY, RELATED
 from dbanon.source.column_types import alike_as_keys, person_value
@@ -41,7 +41,7 @@ class Related:
     """One of the tables: what of it is published, and the columns that say who a row is about, with how these are
     read."""
 
-    publication: Publication
+    publication: ReleaseSpec
     key: tuple[str, ...]
     key_values: tuple[Sql, ...]
 
@@ -128,7 +128,7 @@ def _refuse_others(call: Call, algorithm: cluster.Algorithm) -> None:
         raise errors.OneTableOnly(call.function.name, f"the algorithm {algorithm.name}", *_WAYS)
 
 
-def _publication(call: Call, name: str, algorithm: cluster.Algorithm) -> Publication:
+def _publication(call: Call, name: str, algorithm: cluster.Algorithm) -> ReleaseSpec:
     """What is published of a table, by its policy; OneTableOnly where models are asked for."""
     of = replace(call, positional={**call.positional, "tbl": name})
     usual = {p.name: p.default for p in call.function.parameters if p.name in _OF_PEOPLE}
@@ -140,7 +140,7 @@ def _publication(call: Call, name: str, algorithm: cluster.Algorithm) -> Publica
     return found
 
 
-def _related(call: Call, publication: Publication, own: tuple[str, ...], i: int) -> Related:
+def _related(call: Call, publication: ReleaseSpec, own: tuple[str, ...], i: int) -> Related:
     """A table with its key, which is none of what is published and no other than the person; KeyRole, NoKeyedColumns,
     RowsTellApart."""
     source, roles, function = publication.source, publication.roles, call.function.name
