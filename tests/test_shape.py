@@ -8,10 +8,23 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "dbanon"
 
-LINES, PARAMETERS = 60, 8
+LINES = 60
 
-FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if "kernels" not in path.relative_to(PACKAGE).parts]
-"""All modules but the compiled loops, which numba wants whole."""
+PUBLIC_PARAMETERS, OTHER_PARAMETERS = 7, 10
+"""Most parameters of functions that others call by name, and of private functions and kernels."""
+
+KERNELS_TO_MEND = {
+    "assign", "average", "blocks", "covering", "eld", "greedy", "merge", "models", "parts", "radius", "recut", "search",
+    "simdiv", "tree", "capped", "carve", "fill", "merging", "nearest", "path", "picked", "rebuild", "threshold",
+}  # fmt: skip
+"""Files of kernels with functions of more than ten parameters, which are to take named tuples of arrays too."""
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def is_kernel(path: Path) -> bool:
+    """Whether a file has compiled loops, which numba wants whole."""
+    return "kernels" in path.relative_to(PACKAGE).parts
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef]:
@@ -42,16 +55,24 @@ def parameters(function: ast.FunctionDef) -> int:
     return len(names) + len(given.kwonlyargs) - (optional if is_documented else 0)
 
 
-def beyond(measure: Callable[[ast.FunctionDef], int], limit: int) -> dict[str, int]:
+def beyond(measure: Callable[[ast.FunctionDef], int], limit: int, files: list[Path]) -> dict[str, int]:
     """The functions that measure more than a limit."""
-    every = {f"{path.relative_to(PACKAGE)}:{f.lineno} {f.name}": measure(f) for path in FILES for f in functions(path)}
-    assert len(every) > 500
+    every = {f"{path.relative_to(PACKAGE)}:{f.lineno} {f.name}": measure(f) for path in files for f in functions(path)}
+    assert len(every) > 100
     return {name: measured for name, measured in every.items() if measured > limit}
 
 
 def test_no_function_is_longer_than_a_page() -> None:
-    assert not beyond(lines, LINES)
+    assert not beyond(lines, LINES, [path for path in FILES if not is_kernel(path)])
 
 
-def test_no_function_has_more_parameters_than_one_remembers() -> None:
-    assert not beyond(lambda f: 0 if is_command(f) else parameters(f), PARAMETERS)
+def test_public_functions_have_at_most_seven_parameters() -> None:
+    def of_public(function: ast.FunctionDef) -> int:
+        return 0 if function.name.startswith("_") or is_command(function) else parameters(function)
+
+    assert not beyond(of_public, PUBLIC_PARAMETERS, [path for path in FILES if not is_kernel(path)])
+
+
+def test_no_function_has_more_than_ten_parameters() -> None:
+    files = [path for path in FILES if not (is_kernel(path) and path.stem in KERNELS_TO_MEND)]
+    assert not beyond(lambda f: 0 if is_command(f) else parameters(f), OTHER_PARAMETERS, files)

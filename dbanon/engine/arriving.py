@@ -57,6 +57,7 @@ def arrivals(
     of: space.Ints,
     arrived: space.Ints,
     people: space.Ints | None,
+    *,
     growth: tuple[Growing, list[Scale | None]] | None = None,
 ) -> Arrivals:
     """The records in the order of arrival; `growth` is a stream that grows, with the scales of its numbers."""
@@ -68,7 +69,9 @@ def arrivals(
     sensitive = np.stack(tested, axis=1) if tested else np.empty((len(of), 0), np.int64)
     labels = None if asked["label"] is None else values[asked["label"]]
     waiting = 0 if growing is None else int((arrived <= growing.arrived).sum())
-    came = stream.arrivals(attributes, codes, people, sensitive, arrived, waiting, labels, scales)
+    came = stream.arrivals(
+        attributes, codes, people, sensitive, arrived=arrived, waiting=waiting, labels=labels, scales=scales
+    )
     if asked["looks_up"] and tested:
         kinds = [_kinds(codes_, domain) for codes_, domain in zip(tested, domains[width:], strict=False)]
         came = replace(came, kinds=np.stack(kinds, axis=1))

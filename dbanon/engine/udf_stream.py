@@ -50,7 +50,7 @@ def _left(asked: dict[str, Any], groups: Any, rest: list[Any]) -> Any:
     names = _names(asked, known_by) if growing is not None else []
     scales = arriving.scales(attributes, growing, system, names) if growing is not None else None
     growth = None if growing is None or scales is None else (growing, scales)
-    came = arriving.arrivals(asked, groups, domains, attributes, of, order, people, growth)
+    came = arriving.arrivals(asked, groups, domains, attributes, of, order, people, growth=growth)
     before, meaning = None, None
     if growing is not None:
         if system.kept.values:

@@ -87,6 +87,7 @@ def votes(
     asked: Floats,
     seed: int,
     check: Callable[[], None],
+    *,
     leaf: int = 1,
 ) -> Ints:
     """Labels that a forest, whose leaves have `leaf` records or more, guesses for the rows `asked`; see `guesses`.

@@ -124,7 +124,8 @@ def scores(
     found = [_score("majority", raw, tested, frequent)]
     for name, rows in zip(("source", "release"), learned, strict=True):
         if len(rows.labels):
-            guessed = votes(function, rows.features, rows.labels, rows.records, tested.features, train.seed, step, LEAF)
+            given = (rows.features, rows.labels, rows.records, tested.features)
+            guessed = votes(function, *given, train.seed, step, leaf=LEAF)
         else:
             guessed = np.full(len(tested.labels), -1)
         found.append(_score(name, rows, tested, guessed))

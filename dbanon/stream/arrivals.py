@@ -110,6 +110,7 @@ def arrivals(
     codes: npt.NDArray[np.int32],
     people: Ints | None,
     sensitive: Ints,
+    *,
     arrived: Ints | None = None,
     waiting: int = 0,
     labels: Ints | None = None,

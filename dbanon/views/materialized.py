@@ -76,9 +76,8 @@ def materialize(
     transactions.check_no_transaction("materialize", connection)
     place.check_word("materialize", "composition", composition, ("warn", "refuse"))
     if several.asks(parameters):
-        return related_release.materialize(
-            connection, name, algorithm, source, key, parameters, allow_delta, composition
-        )
+        given = parameters if key is None else {**parameters, "key": key}
+        return related_release.materialize(connection, name, algorithm, source, given, allow_delta, composition)
     given = json.loads(json.dumps(parameters, default=str))
     check_algorithm("materialize", algorithm)
     with _working("materialize", connection) as (current, cursor, later), session.telling(current, progress):

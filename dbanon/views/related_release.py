@@ -33,7 +33,6 @@ def materialize(
     name: str,
     algorithm: str,
     source: str,
-    key: object,
     given: Mapping[str, Any],
     allow_delta: bool,
     composition: str,
@@ -46,8 +45,7 @@ def materialize(
     """
     if allow_delta:
         raise errors.UnusedArgument(_FUNCTION, "allow_delta", "a release of related tables has one version")
-    parameters = {**given} if key is None else {**given, "key": key}
-    parameters = json.loads(json.dumps(parameters, default=str))
+    parameters = json.loads(json.dumps(given, default=str))
     current = session.of_connection(getattr(connection, "raw", connection))
     with current.cursor() as cursor:
         here = place.current(connection)

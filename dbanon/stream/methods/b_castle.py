@@ -9,8 +9,9 @@ from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
 from dbanon.stream.arrivals import Arrivals, Model
 from dbanon.stream.methods.castle import BETA, MU, cluster
+from dbanon.stream.open_clusters import OpenClusters
 from dbanon.stream.registry import Kept, Stream, register
-from dbanon.stream.state import State
+from dbanon.stream.state import Desk, State
 
 ALPHA = Parameter("alpha", Integer(2, 10**9), "A cluster of so many records takes no other; default 2k, at least k.")
 
@@ -31,7 +32,9 @@ def b_castle(
     """
     alpha = _alpha(options, model.k)
     slots = min(arrivals.records, int(str(options["delta"])) + 1) + 1  # each has a record that waits
-    return cluster(arrivals, model, options, check, before, ends, slots, alpha)
+    desk = Desk.of(arrivals, model, before)
+    open_ = OpenClusters.of(desk, int(str(options["mu"])), slots, before)
+    return cluster(desk, open_, options, check, ends, alpha)
 
 
 def _alpha(options: Mapping[str, object], k: int) -> int:

@@ -36,24 +36,17 @@ def castle(
     outlier, or is merged with others. Where the paper chooses at random the oldest is chosen. O(beta * attributes)
     time a record; published classes that are good are kept for good, as in the paper.
     """
-    return cluster(arrivals, model, options, check, before, ends, int(str(options["beta"])), None)
+    desk = Desk.of(arrivals, model, before)
+    open_ = OpenClusters.of(desk, int(str(options["mu"])), int(str(options["beta"])), before)
+    return cluster(desk, open_, options, check, ends)
 
 
 def cluster(
-    arrivals: Arrivals,
-    model: Model,
-    options: Mapping[str, object],
-    check: Check,
-    before: State | None,
-    ends: bool,
-    slots: int,
-    alpha: int | None,
+    desk: Desk, open_: OpenClusters, options: Mapping[str, object], check: Check, ends: bool, alpha: int | None = None
 ) -> State:
-    """CASTLE, or with `alpha` B-CASTLE, with at most so many open clusters as `slots` says."""
+    """CASTLE, or with `alpha` B-CASTLE."""
     from dbanon.kernels.stream_castle import CastleOptions, castle_steps
 
-    desk = Desk.of(arrivals, model, before)
-    open_ = OpenClusters.of(desk, int(str(options["mu"])), slots, before)
     beta, delta = (int(str(options[name])) for name in ("beta", "delta"))
     classes = len(desk.classes.made_at)
     losses, ranges = np.zeros(classes), np.zeros(classes + 1, np.int64)
