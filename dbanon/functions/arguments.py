@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from dbanon import errors
+from dbanon.sqltext.tokenizer import code_tokens
 
 CAPTURED = ("k", "qi", "sensitive", "hierarchies", "weights", "l", "t", "alpha")
 """Names that `=` is understood for even beside a table with a column of that name, on a connection that was only
@@ -80,25 +81,11 @@ class _Name:
     text: str
 
 
-_TOKEN = re.compile(
-    r"""\s*(?: (?P<text>'(?:[^']|'')*') | (?P<quoted>"(?:[^"]|"")*")
-      | (?P<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?) | (?P<word>\w[\w.]*) | (?P<mark>[()\[\]{}:,=]) )""",
-    re.VERBOSE,
-)
-
-
 class _Reader:
     """A small recursive reader of DuckDB's canonical expression text: literals, lists, structs, casts."""
 
     def __init__(self, text: str) -> None:
-        self.tokens: list[tuple[str, str]] = []
-        at = 0
-        while at < len(text.rstrip()):
-            match = _TOKEN.match(text, at)
-            if match is None or match.lastgroup is None:
-                raise ValueError(text)
-            self.tokens.append((match.lastgroup, match[match.lastgroup]))
-            at = match.end()
+        self.tokens = [(token.kind, token.text) for token in code_tokens(text)]
         self.at = 0
 
     def text_alone(self) -> str | None:
@@ -142,8 +129,10 @@ class _Reader:
 
     def value(self) -> object:
         kind, text = self.next()
-        if kind == "text":
+        if kind == "string":
             return text[1:-1].replace("''", "'")
+        if text == "-" and self.peek()[0] == "number":
+            kind, text = "number", text + self.next()[1]
         if kind == "number":
             return float(text) if re.search(r"[.eE]", text) else int(text)
         if text == "[":
@@ -156,6 +145,8 @@ class _Reader:
             return _Name(text[1:-1].replace('""', '"'))
         if kind != "word":
             raise ValueError(text)
+        while self.peek()[1] == ".":
+            text += self.next()[1] + self.next()[1]
         readers: dict[str, Callable[[], object]] = {
             "cast": self.cast,
             "list_value": self.bracketed,
