@@ -15,7 +15,7 @@ PUBLIC_PARAMETERS, OTHER_PARAMETERS = 7, 10
 
 KERNELS_TO_MEND = {
     "assign", "average", "blocks", "covering", "eld", "greedy", "merge", "models", "parts", "radius", "recut", "search",
-    "simdiv", "tree", "capped", "carve", "fill", "merging", "nearest", "path", "picked", "rebuild", "threshold",
+    "simdiv", "tree",
 }  # fmt: skip
 """Files of kernels with functions of more than ten parameters, which are to take named tuples of arrays too."""
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dbanon.cluster.layout import Layout
 from dbanon.cluster.runs import Runs
+from dbanon.kernels.arrays import ClassEntries
 from dbanon.space.space import Ints, Space
 
 
@@ -48,15 +49,15 @@ class Classes:
         return classes
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> ClassEntries:
         """As the kernels take them."""
-        return self.items, self.counts, self.starts, self.sizes
+        return ClassEntries(self.items, self.counts, self.starts, self.sizes)
 
     def loss(self, problem: Layout) -> int:
         """Summed loss of all records."""
         from dbanon.kernels.rebuild import class_losses
 
-        return int(class_losses(self.items, self.starts, self.sizes, self.number, *problem.measure).sum())
+        return int(class_losses(self.items, self.starts, self.sizes, self.number, problem.measure).sum())
 
     def runs(self, problem: Layout, space: Space, before: Runs) -> Runs:
         """The classes as runs; `before` says who is left out. The records of an item are dealt in canonical order to

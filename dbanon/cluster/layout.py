@@ -14,6 +14,7 @@ import numpy as np
 from dbanon.cluster.loss import Loss, Term
 from dbanon.cluster.model_arrays import model_rules, scratch
 from dbanon.cluster.runs import Runs
+from dbanon.kernels.arrays import LossArrays, ModelScratch
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Codes, Ints, Number, Space, Tree, Whole
 
@@ -72,17 +73,17 @@ class Layout:
         return Runs.from_labels(space, labels)
 
     @property
-    def scratch(self) -> tuple[Any, Any]:
+    def scratch(self) -> ModelScratch:
         """What kernels that judge groups write to."""
         asked, apart = self.model
         if asked is None and apart is None:
-            return np.zeros(0, np.int64), None
-        return scratch(apart[1] if asked is None else asked[2])
+            return ModelScratch(np.zeros(0, np.int64), None)
+        return ModelScratch(*scratch(apart[1] if asked is None else asked[2]))
 
     @property
-    def measure(self) -> tuple[Any, ...]:
+    def measure(self) -> LossArrays:
         """What tells the loss of a class."""
-        return self.codes, self.terms, self.data
+        return LossArrays(self.codes, self.terms, self.data)
 
     @property
     def most(self) -> int:

@@ -13,28 +13,28 @@ from dbanon.kernels.room import zeros
 
 
 @part
-def carve(records, m, goal, other, codes, terms, data, asked, apart, counts, extra, span):
+def carve(records, m, goal, other, measure, asked, apart, scratch, span):
     """Takes the first `goal` of records[:m] that can make a class together to the front, the others behind them in
     their order; gives the loss of both, or NEVER where either misses the model. `other` is scratch."""
     columns = 0
     if asked is not None:
         columns = len(asked[1])
     distinct = zeros(columns)
-    counts[:] = 0
+    scratch.counts[:] = 0
     taken, left = np.int64(0), np.int64(0)
     for i in range(m):
         item = records[i]
         joins = taken < goal
         if asked is not None:
             values, rules = asked[1], asked[2]
-            joins = joins and may_join(item, values, counts, taken, goal, rules, distinct, extra)
+            joins = joins and may_join(item, values, scratch.counts, taken, goal, rules, distinct, scratch.extra)
             if joins:
                 at = rules[0]
                 for s in range(columns):
                     v = at[s] + values[s, item]
-                    if counts[v] == 0 and v < at[s + 1] - 1:
+                    if scratch.counts[v] == 0 and v < at[s + 1] - 1:
                         distinct[s] += 1
-                    counts[v] += 1
+                    scratch.counts[v] += 1
         if joins:
             records[taken] = item
             taken += 1
@@ -47,18 +47,16 @@ def carve(records, m, goal, other, codes, terms, data, asked, apart, counts, ext
         return NEVER
     front = np.int64(0)
     for first, end in ((front, taken), (taken, m)):
-        if not holds(records, first, end, asked, apart, counts, extra):
+        if not holds(records, first, end, asked, apart, scratch.counts, scratch.extra):
             return NEVER
-    return run_loss(records, front, taken, codes, terms, data, span) + run_loss(
-        records, taken, m, codes, terms, data, span
-    )
+    return run_loss(records, front, taken, measure, span) + run_loss(records, taken, m, measure, span)
 
 
 @part
-def run_loss(records, first, end, codes, terms, data, span):
+def run_loss(records, first, end, measure, span):
     """Summed loss of the records of a class."""
-    loss = begin(records[first], codes, span, terms, data)
+    loss = begin(records[first], measure, span)
     for i in range(first + 1, end):
         if records[i] != records[i - 1]:
-            loss = widen(loss, records[i], codes, span, terms, data)
+            loss = widen(loss, records[i], measure, span)
     return loss * (end - first)

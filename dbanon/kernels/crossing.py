@@ -16,11 +16,11 @@ from dbanon.kernels.loss import lost
 @part
 def united(t, low, high, measure):
     """What a record loses in a class of the codes low to high that a tuple has joined."""
-    codes, terms, data = measure
+    codes = measure.codes
     total = np.int64(0)
     for a in range(len(low)):
         code = np.int64(codes[t, a])
-        total += lost(a, min(low[a], code), max(high[a], code), terms, data)
+        total += lost(a, min(low[a], code), max(high[a], code), measure)
     return total
 
 
@@ -42,12 +42,12 @@ def begin(t, low, high, measure):
 @part
 def apart(one, other, measure):
     """The distance of two tuples: what they lose together where they differ."""
-    codes, terms, data = measure
+    codes = measure.codes
     total = np.int64(0)
     for a in range(codes.shape[1]):
         x, y = np.int64(codes[one, a]), np.int64(codes[other, a])
         if x != y:
-            total += lost(a, min(x, y), max(x, y), terms, data)
+            total += lost(a, min(x, y), max(x, y), measure)
     return total
 
 

@@ -16,24 +16,24 @@ NEVER = 2**62
 
 
 @part
-def grown(loss, size, item, codes, span, terms, data, most):
+def grown(loss, size, item, measure, span, most):
     """By how much the whole loss of a cluster grows with an item; NEVER once that is `most` or more."""
     least = most + size * loss
     now = loss
     for a in range(len(span)):
-        code = np.int64(codes[item, a])
+        code = np.int64(measure.codes[item, a])
         if span[a, 0] <= code <= span[a, 1]:
             continue
         before = span[a, 2]
-        if terms[a, 0] > 0 and before == terms[a, 2]:
+        if measure.terms[a, 0] > 0 and before == measure.terms[a, 2]:
             continue  # of a hierarchy all is lost
-        if terms[a, 0] == 2 and code < terms[a, 1] and span[a, 1] < terms[a, 1]:
-            nodes, node = terms[a, 5], span[a, 3]
-            while code < data[nodes + 4 * node + 1] or code >= data[nodes + 4 * node + 2]:
-                node = data[nodes + 4 * node]
-            now += data[nodes + 4 * node + 3] - before
+        if measure.terms[a, 0] == 2 and code < measure.terms[a, 1] and span[a, 1] < measure.terms[a, 1]:
+            nodes, node = measure.terms[a, 5], span[a, 3]
+            while code < measure.data[nodes + 4 * node + 1] or code >= measure.data[nodes + 4 * node + 2]:
+                node = measure.data[nodes + 4 * node]
+            now += measure.data[nodes + 4 * node + 3] - before
         else:
-            now += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), terms, data) - before
+            now += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), measure) - before
         if (size + 1) * now >= least:
             return NEVER
     if (size + 1) * now >= least:
@@ -42,18 +42,18 @@ def grown(loss, size, item, codes, span, terms, data, most):
 
 
 @kernel
-def take_one(items, codes, terms, data, spans, sizes, losses):
+def take_one(items, measure, spans, sizes, losses):
     """Each cluster takes an item; one of no records begins with it."""
     for c in range(len(items)):
         if sizes[c] == 0:
-            losses[c] = begin(items[c], codes, spans[c], terms, data)
+            losses[c] = begin(items[c], measure, spans[c])
         else:
-            losses[c] = widen(losses[c], items[c], codes, spans[c], terms, data)
+            losses[c] = widen(losses[c], items[c], measure, spans[c])
         sizes[c] += 1
 
 
 @kernel
-def fill_steps(first, most, items, cap, codes, terms, data, spans, sizes, losses, labels):
+def fill_steps(first, most, items, cap, measure, spans, sizes, losses, labels):
     """Each item, from `first` on, joins the cluster of fewer than `cap` records whose whole loss grows least (ties: the
     first), until none has fewer or `most` clusters were looked at; gives the next item, and how many were."""
     open_, number = np.empty(len(sizes), np.int64), 0
@@ -65,14 +65,14 @@ def fill_steps(first, most, items, cap, codes, terms, data, spans, sizes, losses
     while i < len(items) and number > 0 and steps < most:
         # What the cluster of the item before costs, which is often like it, is a bound to begin with.
         item, c = items[i], open_[min(chosen, number - 1)]
-        best = grown(losses[c], sizes[c], item, codes, spans[c], terms, data, np.int64(NEVER)) + 1
+        best = grown(losses[c], sizes[c], item, measure, spans[c], np.int64(NEVER)) + 1
         for o in range(number):
             c = open_[o]
-            growth = grown(losses[c], sizes[c], item, codes, spans[c], terms, data, best)
+            growth = grown(losses[c], sizes[c], item, measure, spans[c], best)
             if growth < best:
                 best, chosen = growth, o
         c = open_[chosen]
-        losses[c] = widen(losses[c], item, codes, spans[c], terms, data)
+        losses[c] = widen(losses[c], item, measure, spans[c])
         sizes[c] += 1
         labels[i] = c
         steps += number
@@ -85,15 +85,15 @@ def fill_steps(first, most, items, cap, codes, terms, data, spans, sizes, losses
 
 
 @part
-def ask(a, codes_of, span, terms, data, table):
+def ask(a, codes_of, span, measure, table):
     """Fills what each code loses on an attribute with a cluster; `codes_of`: where the attribute's begin in `table`."""
-    values = terms[a, 1]
+    values = measure.terms[a, 1]
     for code in range(values + 1):
         if span[a, 0] <= code <= span[a, 1]:
             table[codes_of[a] + code] = span[a, 2]
         else:
             low, high = min(np.int64(code), span[a, 0]), max(np.int64(code), span[a, 1])
-            table[codes_of[a] + code] = lost(a, low, high, terms, data)
+            table[codes_of[a] + code] = lost(a, low, high, measure)
 
 
 MANY = 1024
@@ -101,32 +101,32 @@ MANY = 1024
 
 
 @part
-def ask_few(span, before, codes_of, terms, data, table):
+def ask_few(span, before, codes_of, measure, table):
     """Fills the tables of attributes of few values on which a cluster is wider than it was `before` (attributes, 2)."""
     for a in range(len(span)):
         if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
             before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
-            if terms[a, 1] <= MANY:
-                ask(a, codes_of, span, terms, data, table)
+            if measure.terms[a, 1] <= MANY:
+                ask(a, codes_of, span, measure, table)
 
 
 @part
-def lost_with(item, codes, span, codes_of, terms, data, table):
+def lost_with(item, measure, span, codes_of, table):
     """What a record loses in a cluster with an item, by such tables."""
     total = np.int64(0)
     for a in range(len(span)):
-        code = np.int64(codes[item, a])
-        if terms[a, 1] <= MANY:
+        code = np.int64(measure.codes[item, a])
+        if measure.terms[a, 1] <= MANY:
             total += table[codes_of[a] + code]
         elif span[a, 0] <= code <= span[a, 1]:
             total += span[a, 2]
         else:
-            total += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), terms, data)
+            total += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), measure)
     return total
 
 
 @kernel
-def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, members):
+def adaptive_steps(seeds, state, most, k, measure, left, codes_of, members):
     """Makes up to `most` clusters, a seed (a tuple) and the records with which the whole loss grows least: k records,
     and as many more as let it grow by no more than records did on average so far.
 
@@ -134,7 +134,7 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
     says when to end). A seed that is taken makes none. `codes_of`: see `ask`. members: tuple and count of each, every
     cluster ending with a row of -1. Gives rows used, and how many tuples were looked at.
     """
-    levels = len(terms)
+    levels = len(measure.terms)
     span, before = np.empty((levels, 4), np.int64), np.empty((levels, 2), np.int64)
     table = np.empty(codes_of[levels], np.int64)
     used, made, steps = 0, 0, np.int64(0)
@@ -150,7 +150,7 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
             continue
         left[seed] -= 1
         state[1] -= 1
-        loss, size = begin(seed, codes, span, terms, data), np.int64(1)
+        loss, size = begin(seed, measure, span), np.int64(1)
         before[:] = -1
         members[used, 0], members[used, 1] = seed, 1
         used += 1
@@ -158,7 +158,7 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
             for a in range(levels):
                 if span[a, 0] != before[a, 0] or span[a, 1] != before[a, 1]:
                     before[a, 0], before[a, 1] = span[a, 0], span[a, 1]
-                    ask(a, codes_of, span, terms, data, table)
+                    ask(a, codes_of, span, measure, table)
             best, chosen, kept = np.int64(NEVER), np.int64(-1), 0
             for o in range(number):
                 t = alive[o]
@@ -168,7 +168,7 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
                 kept += 1
                 total = np.int64(0)
                 for a in range(levels):
-                    total += table[codes_of[a] + codes[t, a]]
+                    total += table[codes_of[a] + measure.codes[t, a]]
                 if total < best:
                     best, chosen = total, t
             number = kept
@@ -180,7 +180,7 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
             state[1] -= 1
             state[2] += 1
             state[3] += growth
-            loss = widen(loss, chosen, codes, span, terms, data)
+            loss = widen(loss, chosen, measure, span)
             size += 1
             members[used, 0], members[used, 1] = chosen, 1
             used += 1
@@ -191,14 +191,14 @@ def adaptive_steps(seeds, state, most, k, codes, terms, data, left, codes_of, me
 
 
 @kernel
-def begin_all(items, labels, codes, terms, data, spans, sizes, losses):
+def begin_all(items, labels, measure, spans, sizes, losses):
     """The clusters of the items that have one; those of label -1 are in none."""
     for i in range(len(items)):
         c = labels[i]
         if c < 0:
             continue
         if sizes[c] == 0:
-            losses[c] = begin(items[i], codes, spans[c], terms, data)
+            losses[c] = begin(items[i], measure, spans[c])
         else:
-            losses[c] = widen(losses[c], items[i], codes, spans[c], terms, data)
+            losses[c] = widen(losses[c], items[i], measure, spans[c])
         sizes[c] += 1

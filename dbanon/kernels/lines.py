@@ -63,10 +63,10 @@ def place_on(line, item, codes, terms, lines):
 
 
 @part
-def far(item, center, codes, terms, data):
+def far(item, center, measure):
     """The loss of a class of two items."""
     total = np.int64(0)
-    for a in range(codes.shape[1]):
-        x, y = np.int64(codes[item, a]), np.int64(codes[center, a])
-        total += lost(a, min(x, y), max(x, y), terms, data)
+    for a in range(measure.codes.shape[1]):
+        x, y = np.int64(measure.codes[item, a]), np.int64(measure.codes[center, a])
+        total += lost(a, min(x, y), max(x, y), measure)
     return total

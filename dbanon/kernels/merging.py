@@ -10,21 +10,21 @@ from dbanon.kernels.loss import lost
 
 
 @part
-def _united(i, j, spans, sizes, losses, terms, data, most):
+def _united(i, j, spans, sizes, losses, measure, most):
     """By how much the whole loss of two clusters grows when they are one; NEVER once that is more than `most`."""
     size, before = sizes[i] + sizes[j], sizes[i] * losses[i] + sizes[j] * losses[j]
     now = max(losses[i], losses[j])  # what they are not alike in adds to this
     if size * now - before > most:
         return np.int64(NEVER)
     now = np.int64(0)
-    for a in range(len(terms)):
+    for a in range(len(measure.terms)):
         low, high = min(spans[i, a, 0], spans[j, a, 0]), max(spans[i, a, 1], spans[j, a, 1])
         if low == spans[i, a, 0] and high == spans[i, a, 1]:
             now += spans[i, a, 2]
         elif low == spans[j, a, 0] and high == spans[j, a, 1]:
             now += spans[j, a, 2]
         else:
-            now += lost(a, low, high, terms, data)
+            now += lost(a, low, high, measure)
         if size * now - before > most:
             return np.int64(NEVER)
     return size * now - before
@@ -52,27 +52,33 @@ def _mark(i, amount, marks, head, following, values):
 
 
 @kernel
-def merge_steps(
-    state, most, k, penalty, items, values, codes, terms, data, alive, spans, sizes, losses, head, tail, following,
-    marks,
-):  # fmt: skip
+def merge_steps(state, most, k, penalty, items, values, measure, clusters):
     """Merges clusters until none has fewer than k records, only one is left, or about `most` were looked at; gives how
     many were, and whether that is all. The smallest one (ties: that of the first record) is merged with the one for
     which the growth of the whole loss, and `penalty` times the share of pairs with the same sensitive value, are least
     together; it takes the place of the one whose first record comes first.
 
     state: number of clusters in `alive`; 0: none has begun. items: the tuple of each record. values (columns, records).
-    spans (records, attributes, 3): least and greatest code of a cluster, and what a record loses. The members of a
-    cluster are a chain, from its `head` to its `tail`. marks: zeros (columns, values).
     """
+    alive, spans, sizes, losses, head, tail, following, marks = clusters
     steps = np.int64(0)
     if state[0] == 0:
         for i in range(len(items)):
-            alive[i], sizes[i], head[i], tail[i], following[i] = i, 1, i, i, -1
+            alive[i], sizes[i], head[i], tail[i], following[i] = (
+                i,
+                1,
+                i,
+                i,
+                -1,
+            )
             losses[i] = 0
-            for a in range(len(terms)):
-                code = np.int64(codes[items[i], a])
-                spans[i, a, 0], spans[i, a, 1], spans[i, a, 2] = code, code, lost(a, code, code, terms, data)
+            for a in range(len(measure.terms)):
+                code = np.int64(measure.codes[items[i], a])
+                spans[i, a, 0], spans[i, a, 1], spans[i, a, 2] = (
+                    code,
+                    code,
+                    lost(a, code, code, measure),
+                )
                 losses[i] += spans[i, a, 2]
         state[0] = len(items)
     while steps < most:
@@ -90,7 +96,7 @@ def merge_steps(
             if o == smallest:
                 continue
             j = alive[o]
-            growth = _united(i, j, spans, sizes, losses, terms, data, best)
+            growth = _united(i, j, spans, sizes, losses, measure, best)
             if growth == NEVER or growth > best:
                 continue
             cost = growth + penalty * _alike(j, marks, sizes[i], head, following, values, sizes)
@@ -100,9 +106,16 @@ def merge_steps(
         keep, gone = min(smallest, chosen), max(smallest, chosen)
         i, j = alive[keep], alive[gone]
         losses[i] = 0
-        for a in range(len(terms)):
-            low, high = min(spans[i, a, 0], spans[j, a, 0]), max(spans[i, a, 1], spans[j, a, 1])
-            spans[i, a, 0], spans[i, a, 1], spans[i, a, 2] = low, high, lost(a, low, high, terms, data)
+        for a in range(len(measure.terms)):
+            low, high = (
+                min(spans[i, a, 0], spans[j, a, 0]),
+                max(spans[i, a, 1], spans[j, a, 1]),
+            )
+            spans[i, a, 0], spans[i, a, 1], spans[i, a, 2] = (
+                low,
+                high,
+                lost(a, low, high, measure),
+            )
             losses[i] += spans[i, a, 2]
         sizes[i] += sizes[j]
         following[tail[i]], tail[i] = head[j], tail[j]

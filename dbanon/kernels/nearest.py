@@ -10,14 +10,14 @@ from dbanon.kernels.loss import begin, lost
 
 
 @part
-def distances(item, codes, terms, data, span, codes_of, table):
+def distances(item, measure, question):
     """Begins a question for the distances to an item, what two lose together and 0 where they are equal: the item's
     span, and tables of attributes of few values. `codes_of`: where the codes of an attribute begin."""
-    begin(item, codes, span, terms, data)
-    for a in range(len(terms)):
-        if terms[a, 1] <= MANY:
-            ask(a, codes_of, span, terms, data, table)
-            table[codes_of[a] + codes[item, a]] = 0
+    begin(item, measure, question.span)
+    for a in range(len(measure.terms)):
+        if measure.terms[a, 1] <= MANY:
+            ask(a, question.codes_of, question.span, measure, question.table)
+            question.table[question.codes_of[a] + measure.codes[item, a]] = 0
 
 
 @part
@@ -61,7 +61,7 @@ def keep(item, away, size, items, far):
 
 
 @part
-def look(other, alive, number, left, tuples, codes, terms, data, span, codes_of, table, items, far):
+def look(other, alive, number, left, tuples, measure, question, items, far):
     """Puts those of `alive` that have records left and are nearest to the one that was asked about into a heap; gives
     how many are alive, which are then the first ones, and how many are in the heap."""
     size, kept, most = np.int64(0), np.int64(0), np.int64(NEVER)
@@ -72,14 +72,17 @@ def look(other, alive, number, left, tuples, codes, terms, data, span, codes_of,
         alive[kept] = item
         kept += 1
         t, total = tuples[item], np.int64(0)
-        for a in range(len(terms)):
-            code, own = np.int64(codes[t, a]), np.int64(codes[other, a])
-            if terms[a, 1] <= MANY:
-                total += table[codes_of[a] + code]
-            elif code != own and terms[a, 0] == 0 and code < terms[a, 1] and own < terms[a, 1]:
-                total += data[terms[a, 5] + max(code, own)] - data[terms[a, 4] + min(code, own)]
+        for a in range(len(measure.terms)):
+            code, own = np.int64(measure.codes[t, a]), np.int64(measure.codes[other, a])
+            if measure.terms[a, 1] <= MANY:
+                total += question.table[question.codes_of[a] + code]
+            elif code != own and measure.terms[a, 0] == 0 and code < measure.terms[a, 1] and own < measure.terms[a, 1]:
+                total += (
+                    measure.data[measure.terms[a, 5] + max(code, own)]
+                    - measure.data[measure.terms[a, 4] + min(code, own)]
+                )
             elif code != own:
-                total += lost(a, min(code, span[a, 0]), max(code, span[a, 1]), terms, data)
+                total += lost(a, min(code, question.span[a, 0]), max(code, question.span[a, 1]), measure)
             if total >= most:
                 break
         if total < most:

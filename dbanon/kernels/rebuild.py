@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dbanon.kernels.arrays import PathArrays
 from dbanon.kernels.carve import carve
 from dbanon.kernels.jit import kernel, part
 from dbanon.kernels.lines import below, draw_line, far, place_on
@@ -21,11 +22,11 @@ CARVED = 20
 
 
 @part
-def class_loss(items, first, end, codes, terms, data, span):
+def class_loss(items, first, end, measure, span):
     """What a record loses in a class of entries."""
-    loss = begin(items[first], codes, span, terms, data)
+    loss = begin(items[first], measure, span)
     for i in range(first + 1, end):
-        loss = widen(loss, items[i], codes, span, terms, data)
+        loss = widen(loss, items[i], measure, span)
     return loss
 
 
@@ -51,21 +52,21 @@ def spread(pool_items, pool_counts, n, records):
 
 
 @part
-def keep_set(order, some, items, counts, starts, sizes, made, new_items, new_counts, new_starts, new_sizes):
+def keep_set(order, some, entries, made, new):
     """Appends some classes as they are; gives the number of classes."""
-    entries = new_starts[made]
+    entry = new.starts[made]
     for c in order[:some]:
-        for e in range(starts[c], starts[c + 1]):
-            new_items[entries], new_counts[entries] = items[e], counts[e]
-            entries += 1
-        new_sizes[made] = sizes[c]
+        for e in range(entries.starts[c], entries.starts[c + 1]):
+            new.items[entry], new.counts[entry] = entries.items[e], entries.counts[e]
+            entry += 1
+        new.sizes[made] = entries.sizes[c]
         made += 1
-        new_starts[made] = entries
+        new.starts[made] = entry
     return made
 
 
 @part
-def put_runs(records, m, back, cuts, made, new_items, new_counts, new_starts, new_sizes):
+def put_runs(records, m, back, cuts, made, new):
     """Appends the runs that records[:m] were cut into; gives the number of classes."""
     runs, end = 0, m
     while end > 0:
@@ -74,16 +75,16 @@ def put_runs(records, m, back, cuts, made, new_items, new_counts, new_starts, ne
         end = back[end]
     first = 0
     for run in range(runs - 1, -1, -1):
-        entries = begin_entry = new_starts[made]
+        entries = begin_entry = new.starts[made]
         for r in range(first, cuts[run]):
-            if entries > begin_entry and new_items[entries - 1] == records[r]:
-                new_counts[entries - 1] += 1
+            if entries > begin_entry and new.items[entries - 1] == records[r]:
+                new.counts[entries - 1] += 1
             else:
-                new_items[entries], new_counts[entries] = records[r], 1
+                new.items[entries], new.counts[entries] = records[r], 1
                 entries += 1
-        new_sizes[made] = cuts[run] - first
+        new.sizes[made] = cuts[run] - first
         made += 1
-        new_starts[made] = entries
+        new.starts[made] = entries
         first = cuts[run]
     return made
 
@@ -110,10 +111,7 @@ def line_up(items, starts, classes, blocks, line, codes, terms, lines, state):
 
 
 @kernel
-def sweep(
-    items, counts, starts, sizes, classes, blocks, width, near, first_set, moves, least, most, largest,
-    codes, terms, data, asked, apart, tally, extra, lines, state, new_items, new_counts, new_starts, new_sizes,
-):  # fmt: skip
+def sweep(entries, options, blocks, measure, asked, apart, scratch, lines, state, new):
     """Classes in the order of a random line are taken `width` at a time; each set that loses anything is dissolved and
     cut along a line of its own: one around a record of it in `near` of 100 cases, else a random one. It stays rebuilt
     where that does not lose more. Where a model judges more than the number of records, large sets and some others are
@@ -123,18 +121,24 @@ def sweep(
     are left, and no set is of two `blocks` (by item; empty: all is one). Writes the new entries; gives the number of
     classes, the loss saved and the moves made.
     """
-    d = codes.shape[1]
+    items, counts, starts, sizes = entries
+    classes, width, near, first_set, moves, least, most, largest = options
+    d = measure.codes.shape[1]
     line = table(d, np.int64(3))
-    room = spans(least, d)
-    span = room[0]
-    order = line_up(items, starts, classes, blocks, line, codes, terms, lines, state)
-    pool_items, pool_counts, places = small_integers(largest), small_integers(largest), integers(largest)
+    span, ahead, kept = spans(least, d)
+    order = line_up(items, starts, classes, blocks, line, measure.codes, measure.terms, lines, state)
+    pool_items, pool_counts, places = (
+        small_integers(largest),
+        small_integers(largest),
+        integers(largest),
+    )
     records, other = small_integers(largest), small_integers(largest)
     total, back = integers(largest + 1), small_integers(largest + 1)
+    room = PathArrays(span, ahead, kept, total, back)
     cuts = integers(largest // least + 2)
     judges = asked is not None or apart is not None
     made, saved, done = np.int64(0), np.int64(0), 0
-    new_starts[0] = 0
+    new.starts[0] = 0
     i = 0
     while i < classes:
         some = min(width, classes - i)
@@ -149,7 +153,7 @@ def sweep(
             m += sizes[c]
         if i >= first_set and done < moves and 2 * least <= m <= largest:
             for c in order[i : i + some]:
-                before += class_loss(items, starts[c], starts[c + 1], codes, terms, data, span) * sizes[c]
+                before += class_loss(items, starts[c], starts[c + 1], measure, span) * sizes[c]
         if before > 0:
             done += 1
             n = take_set(order[i:], some, items, counts, starts, pool_items, pool_counts)
@@ -157,51 +161,33 @@ def sweep(
             if carved or below(np.int64(100), state) < near:
                 center = pool_items[below(n, state)]
                 for e in range(n):
-                    places[e] = far(pool_items[e], center, codes, terms, data)
+                    places[e] = far(pool_items[e], center, measure)
             else:
-                draw_line(line, terms, lines, state)
+                draw_line(line, measure.terms, lines, state)
                 for e in range(n):
-                    places[e] = place_on(line, pool_items[e], codes, terms, lines)
+                    places[e] = place_on(line, pool_items[e], measure.codes, measure.terms, lines)
             sort_entries(places, pool_items, pool_counts, n)
             spread(pool_items, pool_counts, n, records)
             if carved and (asked is not None or apart is not None):
                 goal = least + below(max((m >> (1 + below(np.int64(4), state))) - least, 1), state)
-                after = carve(records, m, goal, other, codes, terms, data, asked, apart, tally, extra, span)
+                after = carve(records, m, goal, other, measure, asked, apart, scratch, span)
                 back[m], back[goal] = goal, 0
             else:
-                after = cut(
-                    records,
-                    m,
-                    least,
-                    most,
-                    np.int64(-1),
-                    codes,
-                    terms,
-                    data,
-                    asked,
-                    apart,
-                    tally,
-                    extra,
-                    room,
-                    total,
-                    back,
-                )
+                after = cut(records, m, least, most, np.int64(-1), measure, asked, apart, scratch, room)
         if before > 0 and after <= before:
             saved += before - after
-            made = put_runs(records, m, back, cuts, made, new_items, new_counts, new_starts, new_sizes)
+            made = put_runs(records, m, back, cuts, made, new)
         else:
-            made = keep_set(
-                order[i:], some, items, counts, starts, sizes, made, new_items, new_counts, new_starts, new_sizes
-            )
+            made = keep_set(order[i:], some, entries, made, new)
         i += some
     return made, saved, done
 
 
 @kernel
-def class_losses(items, starts, sizes, classes, codes, terms, data):
+def class_losses(items, starts, sizes, classes, measure):
     """Summed loss of the records of each class."""
     losses = integers(classes)
-    span = table(codes.shape[1], np.int64(4))
+    span = table(measure.codes.shape[1], np.int64(4))
     for c in range(classes):
-        losses[c] = class_loss(items, starts[c], starts[c + 1], codes, terms, data, span) * sizes[c]
+        losses[c] = class_loss(items, starts[c], starts[c + 1], measure, span) * sizes[c]
     return losses

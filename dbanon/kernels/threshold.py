@@ -55,33 +55,28 @@ def _candidate(kind, begins, left, sums, least, candidates):
 
 
 @kernel
-def threshold_steps(
-    state, most, threshold, weight, whole, order, item_of, ends, first, rows, place, tuples, kinds, values, begins,
-    left, number_of, codes, terms, data, codes_of, span, counts, logs, sums, candidates, labels,
-):  # fmt: skip
+def threshold_steps(state, most, options, items, measure, codes_of, growth, labels):
     """Makes clusters until all records are in one, or about `most` items were looked at; gives how many were.
 
     state: next of the records in `order`, clusters that were begun, records in the last one (0: it is complete), what a
-    record loses in it. weight: of diversity against loss, 0 to 1; whole: all that a record can lose. By item: where
-    its records end in `rows`, of which the last ones are left (`place` is where each record is), its first record, its
-    tuple, its kind, and how many are left. values (columns, kinds); number_of: different values by column. counts
-    (columns, values) and logs (columns, 1), the sum of c log c, are those of the last cluster; sums (items,) and
-    candidates (kinds,) what `_candidate` has found for it.
+    record loses in it.
     """
-    levels, columns = len(terms), len(values)
+    threshold, weight, whole = options
+    span, counts, logs, sums, candidates = growth
+    levels, columns = len(measure.terms), len(items.values)
     table, before, steps = np.empty(codes_of[levels], np.int64), np.empty((levels, 2), np.int64), np.int64(0)
-    while steps < most and (state[2] > 0 or state[0] < len(order)):
+    while steps < most and (state[2] > 0 or state[0] < len(items.order)):
         if state[2] == 0:
-            row = order[state[0]]
+            row = items.order[state[0]]
             state[0] += 1
             if labels[row] >= 0:
                 continue
-            item = item_of[row]
-            bring(row, ends[item] - left[item], rows, place)
+            item = items.item_of[row]
+            bring(row, items.ends[item] - items.left[item], items.rows, items.place)
             state[1] += 1
             counts[:] = 0
             logs[:] = 0
-            state[3] = begin(tuples[item], codes, span, terms, data)
+            state[3] = begin(items.tuples[item], measure, span)
             looks = True
         else:
             item, best = np.int64(-1), 0.0
@@ -91,11 +86,11 @@ def threshold_steps(
                     continue
                 missing = np.int64(0)
                 for s in range(columns):
-                    missing += _missing(counts[s], values[s, kind], state[2] + 1, logs[s], number_of[s])
+                    missing += _missing(counts[s], items.values[s, kind], state[2] + 1, logs[s], items.number_of[s])
                 score = (1.0 - weight) * sums[found] + weight * whole * (missing / (PARTS * columns))
                 if item >= 0 and (score > best or (score == best and sums[found] > sums[item])):
                     continue
-                if item < 0 or score < best or sums[found] < sums[item] or first[found] < first[item]:
+                if item < 0 or score < best or sums[found] < sums[item] or items.first[found] < items.first[item]:
                     item, best = found, score
             steps += len(candidates)
             if item < 0 or sums[item] > threshold:
@@ -103,27 +98,27 @@ def threshold_steps(
                 continue
             looks = sums[item] > state[3]
             if looks:
-                state[3] = widen(state[3], tuples[item], codes, span, terms, data)
-        labels[rows[ends[item] - left[item]]] = state[1] - 1
-        left[item] -= 1
+                state[3] = widen(state[3], items.tuples[item], measure, span)
+        labels[items.rows[items.ends[item] - items.left[item]]] = state[1] - 1
+        items.left[item] -= 1
         state[2] += 1
         for s in range(columns):
-            value = values[s, kinds[item]]
+            value = items.values[s, items.kinds[item]]
             logs[s, 0] += _each(counts[s, value] + 1) - _each(counts[s, value])
             counts[s, value] += 1
         if looks:
             before[:] = -1
-            ask_few(span, before, codes_of, terms, data, table)
+            ask_few(span, before, codes_of, measure, table)
             candidates[:] = -1
-            for i in range(len(left)):
-                if left[i] == 0:
+            for i in range(len(items.left)):
+                if items.left[i] == 0:
                     continue
-                total = lost_with(tuples[i], codes, span, codes_of, terms, data, table)
+                total = lost_with(items.tuples[i], measure, span, codes_of, table)
                 sums[i] = total
-                best_of = candidates[kinds[i]]
+                best_of = candidates[items.kinds[i]]
                 if best_of < 0 or total < sums[best_of]:
-                    candidates[kinds[i]] = i
-            steps += len(left)
-        elif left[item] == 0:
-            steps += _candidate(kinds[item], begins, left, sums, state[3], candidates)
+                    candidates[items.kinds[i]] = i
+            steps += len(items.left)
+        elif items.left[item] == 0:
+            steps += _candidate(items.kinds[item], items.begins, items.left, sums, state[3], candidates)
     return steps

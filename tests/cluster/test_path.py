@@ -23,6 +23,7 @@ from dbanon.cluster import layout as layouts
 from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
 from dbanon.kernels import path
+from dbanon.kernels.arrays import PathArrays
 from dbanon.kernels.groups import begin_group, held_from, holds
 from dbanon.kernels.path import NEVER, cut, cut_all, spans
 from dbanon.models.constraint import AtLeast
@@ -81,19 +82,17 @@ def cut_of(problem: Layout, rows: Sequence[int], most: int, penalty: int, unit: 
     items = problem.item_of[np.array(rows)].astype(np.int32)
     m, d = len(items), problem.codes.shape[1]
     total, back = np.empty(m + 1, np.int64), np.zeros(m + 1, np.int64)
-    room = spans(problem.least, d)
+    room = PathArrays(*spans(problem.least, d), total, back)
     told = cut(
         items,
         m,
         problem.least,
         most,
         penalty,
-        *problem.measure,
+        problem.measure,
         *problem.model,
-        *problem.scratch,
+        problem.scratch,
         room,
-        total,
-        back,
     )
     if told >= NEVER:
         return Found(math.inf, [])
@@ -357,7 +356,7 @@ def test_cut_all_labels_the_runs_of_the_cut() -> None:
         rows = list(range(built.rows))
         items = problem.item_of.astype(np.int32)
         labels, penalty = np.full(len(rows), -7, np.int32), int(problem.terms[:, 2].sum())
-        given = (problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch)
+        given = (problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch)
         if len(rows) < problem.least:
             continue
         made, loss = cut_all(items, *given, labels)
@@ -431,7 +430,7 @@ def test_all_records_may_be_in_runs_that_miss_the_model(n: int) -> None:
     asked = AtLeast(n // 3, (demanded(l=2),))
     problem = layout(built, asked, "top")
     labels, penalty = np.full(n, -7, np.int32), int(problem.terms[:, 2].sum())
-    given = (problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch)
+    given = (problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch)
     made, loss = cut_all(np.arange(n, dtype=np.int32), *given, labels)
     assert sorted(set(labels.tolist())) == list(range(made))
     assert loss / penalty == pytest.approx(n + sum(len(g) * (len(g) - 1) / (n - 1) for g in members(labels)))

@@ -39,7 +39,7 @@ def focused(
     from dbanon.kernels.rebuild import class_losses
 
     number = classes.number
-    lossy = class_losses(classes.items, classes.starts, classes.sizes, number, *problem.measure) > 0
+    lossy = class_losses(classes.items, classes.starts, classes.sizes, number, problem.measure) > 0
     if 2 * np.count_nonzero(lossy) >= number:
         return classes, None
     searched = _with_neighbours(problem, classes, lossy, blocks, draws)

@@ -21,6 +21,7 @@ from dbanon.cluster.extent import members
 from dbanon.cluster.layout import Layout, layout
 from dbanon.cluster.registry import Check
 from dbanon.cluster.runs import Runs
+from dbanon.kernels.arrays import SweepOptions
 from dbanon.models.constraint import Constraint
 from dbanon.space.space import Ints, Space
 
@@ -103,11 +104,10 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
     largest = max(16 * problem.least, LARGEST)
     batch = max(BATCH[problem.mode] // max(problem.least // 16, 1), 1)
     widths = WIDTHS[problem.mode]
+    given = (problem.measure, *problem.model)
     if budget.seconds is not None:  # what is compiled on the first call is not part of the time
-        sweep(
-            *classes.arrays, 0, blocks, 1, 0, 0, 0, problem.least, problem.most, 1, *problem.measure, *problem.model,
-            *problem.scratch, problem.lines, state.copy(), *spare.arrays,
-        )  # fmt: skip
+        chosen = SweepOptions(0, 1, 0, 0, 0, problem.least, problem.most, 1)
+        sweep(classes.arrays, chosen, blocks, *given, problem.scratch, problem.lines, state.copy(), spare.arrays)
     clock, idle, turn, saved = time.perf_counter(), 0, 0, 0
     while budget.seconds is not None or budget.done < budget.moves:
         try:
@@ -124,11 +124,10 @@ def _searched(problem: Layout, classes: Classes, search: Search, blocks: Ints, c
             classes, aside, spare, until = _focus(problem, whole, blocks, search.seed + turn, budget.done)
         first = int(draws.integers(classes.number)) if classes.number > 2 * batch else 0
         width = widths[turn % len(widths)]
+        chosen = SweepOptions(classes.number, width, NEAR, first, moves, problem.least, problem.most, largest)
         number, less, done = sweep(
-            *classes.arrays, classes.number, blocks, width, NEAR, first, moves, problem.least,
-            problem.most, largest, *problem.measure, *problem.model, *problem.scratch, problem.lines, state,
-            *spare.arrays,
-        )  # fmt: skip
+            classes.arrays, chosen, blocks, *given, problem.scratch, problem.lines, state, spare.arrays
+        )
         if done:  # else the classes keep their order, by which equal records are dealt: as many moves give the same
             spare.number = number
             classes, spare = spare, classes

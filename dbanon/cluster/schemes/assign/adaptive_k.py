@@ -60,7 +60,7 @@ class Adaptive:
 
         members = np.empty((self.records + min(most, self.records) + 1, 2), np.int64)
         used, looked = fill.adaptive_steps(
-            self.seeds, self.state, most, self.k, *self.problem.measure, self.left, self.codes_of, members
+            self.seeds, self.state, most, self.k, self.problem.measure, self.left, self.codes_of, members
         )
         self.looked += int(looked)
         return self.dealt.take(members[:used], first)

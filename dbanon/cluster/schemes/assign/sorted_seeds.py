@@ -44,7 +44,7 @@ class Clusters:
         from dbanon.kernels import fill
 
         items = self.tuple_of[rows]
-        fill.take_one(items, *self.problem.measure, self.spans, self.sizes, self.losses)
+        fill.take_one(items, self.problem.measure, self.spans, self.sizes, self.losses)
         self.labels[rows] = np.arange(len(rows))
 
     def fill(self, rows: Ints) -> None:
@@ -68,7 +68,7 @@ class Clusters:
         from dbanon.kernels import fill
 
         next_, _ = fill.fill_steps(
-            begin, STEPS, items, cap, *self.problem.measure, self.spans, self.sizes, self.losses, labels
+            begin, STEPS, items, cap, self.problem.measure, self.spans, self.sizes, self.losses, labels
         )
         return int(next_)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import random_order
 from dbanon.functions.parameter_types import Real
 from dbanon.functions.parameters import Parameter
+from dbanon.kernels.arrays import LossArrays, ThresholdGrowth, ThresholdItems, ThresholdOptions
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space.space import Ints, Sensitive, Space
 
@@ -65,7 +65,7 @@ def loukides_shao(space: Space, constraint: Constraint, options: Mapping[str, ob
 class _Growth:
     """The clusters while they grow, in compiled code."""
 
-    def __init__(self, space: Space, measure: tuple[Any, ...], options: Mapping[str, object]) -> None:
+    def __init__(self, space: Space, measure: LossArrays, options: Mapping[str, object]) -> None:
         kinds = Kinds.by(space, sensitive_codes(space))
         self.rows, left = space.rows, kinds.sizes
         whole = float(measure[1][:, 2].sum())
@@ -75,14 +75,16 @@ class _Growth:
         values = max(s.values for s in space.sensitive) + 1
         # Where a cluster begins, what is left, and what is known of the last cluster.
         self.state, self.found = np.zeros(4, np.int64), np.full(space.rows, -1, np.int64)
-        self.given = (
-            threshold, weight, whole, random_order(space, options), kinds.item_of, kinds.at[1:], kinds.first,
-            kinds.rows, np.argsort(kinds.rows), kinds.tuples, kinds.kinds, kinds.values, kinds.begins, left, number_of,
-            *measure, codes_of,
+        items = ThresholdItems(
+            random_order(space, options), kinds.item_of, kinds.at[1:], kinds.first, kinds.rows, np.argsort(kinds.rows),
+            kinds.tuples, kinds.kinds, kinds.values, kinds.begins, left, number_of,
+        )  # fmt: skip
+        growth = ThresholdGrowth(
             np.zeros((len(space.attributes), 4), np.int64), np.zeros((len(space.sensitive), values), np.int64),
             np.zeros((len(space.sensitive), 1)), np.zeros(len(left), np.int64),
-            np.full(kinds.values.shape[1], -1, np.int64), self.found,
+            np.full(kinds.values.shape[1], -1, np.int64),
         )  # fmt: skip
+        self.given = (ThresholdOptions(threshold, weight, whole), items, measure, codes_of, growth, self.found)
         self.left = left
 
     def labels(self, check: Check) -> Ints:

@@ -14,6 +14,7 @@ from dbanon.cluster.layout import layout
 from dbanon.cluster.loss import Loss
 from dbanon.cluster.registry import LARGE, Algorithm, Check, register
 from dbanon.cluster.runs import Runs
+from dbanon.kernels.arrays import CappedItems, ClusterMembers, LossClusters, ValueCaps
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space.space import Ints, Space
 
@@ -90,10 +91,11 @@ class _Capped:
         from dbanon.kernels.capped import capped_steps
 
         items = self.items
+        arrays = CappedItems(items.tuples, items.ends, items.rows, items.left)
+        caps = ValueCaps(self.values, self.least, self.counts, np.zeros(len(self.least), np.int64))
         made, looked = capped_steps(
-            self.state, most, first, self.k, self.least, self.order, items.tuples, self.values, items.ends, items.rows,
-            items.left, *self.problem.measure, self.codes_of, self.counts, self.labels,
-        )  # fmt: skip
+            self.state, most, first, self.k, self.order, arrays, caps, self.problem.measure, self.codes_of, self.labels
+        )
         self.looked += int(looked)
         return int(made)
 
@@ -103,15 +105,13 @@ class _Capped:
         spans = np.zeros((groups, len(self.problem.terms), 4), np.int64)
         sizes, losses = np.zeros((2, groups), np.int64)
         tuple_of = self.space.tuple_of
-        fill.begin_all(tuple_of, self.labels, *self.problem.measure, spans, sizes, losses)
-        before, last = _members(self.labels)
+        fill.begin_all(tuple_of, self.labels, self.problem.measure, spans, sizes, losses)
+        clusters, members = LossClusters(spans, sizes, losses), ClusterMembers(*_members(self.labels), self.labels)
         rows, begin, spare = np.flatnonzero(self.labels < 0), 0, self.spare
         while begin < len(rows):
             check()
-            begin, spare, _ = capped.capped_join(
-                begin, STEPS, rows, spare, self.least, tuple_of, self.codes, before, last, *self.problem.measure, spans,
-                sizes, losses, self.labels,
-            )  # fmt: skip
+            given = (self.least, tuple_of, self.codes, members, self.problem.measure, clusters)
+            begin, spare, _ = capped.capped_join(begin, STEPS, rows, spare, *given)
 
     def found(self) -> Ints:
         return self.labels

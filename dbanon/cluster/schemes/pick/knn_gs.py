@@ -16,6 +16,7 @@ from dbanon.cluster.runs import Runs
 from dbanon.cluster.seeds import random_order
 from dbanon.functions.parameter_types import Integer
 from dbanon.functions.parameters import Parameter
+from dbanon.kernels.arrays import GroupItems
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space import distance
 from dbanon.space.space import Ints, Sensitive, Space
@@ -94,11 +95,12 @@ class _OfGroups:
         from dbanon.kernels.picked import group_steps
 
         items, seeds = self.items, np.empty(min(most, MOST), np.int64)
-        made, looked = group_steps(
-            self.state, len(seeds), first, self.k, self.each, self.order, items.item_of, items.tuples, items.kinds,
-            items.ends, items.rows, self.place_of, items.left, self.left_of, *self.problem.measure, self.codes_of,
-            self.labels, seeds,
+        arrays = GroupItems(
+            self.order, items.item_of, items.tuples, items.kinds, items.ends, items.rows, self.place_of, items.left,
+            self.left_of,
         )  # fmt: skip
+        given = (arrays, self.problem.measure, self.codes_of, self.labels, seeds)
+        made, looked = group_steps(self.state, len(seeds), first, self.k, self.each, *given)
         self.looked += int(looked)
         self.seeds += seeds[:made].tolist()
         return int(made)

@@ -16,6 +16,7 @@ from dbanon.cluster.schemes.assign.centers import EVENLY, Work
 from dbanon.cluster.schemes.assign.kmeans import ROUNDS, plain
 from dbanon.cluster.schemes.pick.parts import PARTS, united
 from dbanon.cluster.seeds import spread_rows
+from dbanon.kernels.arrays import BucketItems
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space.space import Ints, Space
 
@@ -91,11 +92,12 @@ class _Buckets:
         from dbanon.kernels.picked import bucket_steps
 
         kinds = self.kinds
-        made, looked = bucket_steps(
-            self.state, most, first, self.k, self.begins_of, kinds.begins, self.first_of, kinds.tuples, kinds.at[1:],
-            kinds.rows, self.left, self.left_of, self.left_in, self.away, *self.problem.measure, self.codes_of,
-            self.labels,
+        items = BucketItems(
+            self.begins_of, kinds.begins, self.first_of, kinds.tuples, kinds.at[1:], kinds.rows, self.left,
+            self.left_of, self.left_in, self.away,
         )  # fmt: skip
+        measure = self.problem.measure
+        made, looked = bucket_steps(self.state, most, first, self.k, items, measure, self.codes_of, self.labels)
         self.looked += int(looked)
         return int(made)
 

@@ -18,6 +18,7 @@ from dbanon.cluster.seeds import generator
 from dbanon.cluster.sums import sums_to_all
 from dbanon.functions.parameter_types import Real
 from dbanon.functions.parameters import Parameter
+from dbanon.kernels.arrays import MergedClusters
 from dbanon.models.constraint import AtLeast, Constraint
 from dbanon.space import distance
 from dbanon.space.space import Ints, Space
@@ -89,11 +90,10 @@ class _Merging:
 
         state, number = np.zeros(1, np.int64), len(rows)
         alive, sizes, losses, head, tail, following = np.empty((6, number), np.int64)
-        given = (
-            self.k, self.penalty, self.tuple_of[rows], self.codes[:, rows], *self.problem.measure, alive,
-            np.empty((number, self.columns, 3), np.int64), sizes, losses, head, tail, following,
-            np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64),
-        )  # fmt: skip
+        marks = np.zeros((len(self.codes), int(self.codes.max()) + 1), np.int64)
+        spans = np.empty((number, self.columns, 3), np.int64)
+        clusters = MergedClusters(alive, spans, sizes, losses, head, tail, following, marks)
+        given = (self.k, self.penalty, self.tuple_of[rows], self.codes[:, rows], self.problem.measure, clusters)
         is_done = False
         while not is_done:
             check()

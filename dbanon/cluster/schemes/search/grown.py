@@ -114,7 +114,7 @@ def _lost(problem: Layout, runs: Runs) -> Ints:
     from dbanon.kernels.rebuild import class_losses
 
     classes = Classes.of(problem, runs)
-    losses = class_losses(classes.items, classes.starts, classes.sizes, classes.number, *problem.measure)
+    losses = class_losses(classes.items, classes.starts, classes.sizes, classes.number, problem.measure)
     kept = runs.kept()
     sizes = np.bincount(kept.clusters, weights=kept.counts)
     each = losses[: len(sizes)] / np.maximum(sizes, 1)

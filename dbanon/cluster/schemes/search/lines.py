@@ -53,7 +53,7 @@ def cut(problem: Layout, order: Codes) -> tuple[int, Ints]:
     labels = np.empty(len(records), np.int32)
     penalty = int(problem.terms[:, 2].sum())
     _, loss = cut_all(
-        records, problem.least, problem.most, penalty, *problem.measure, *problem.model, *problem.scratch, labels
+        records, problem.least, problem.most, penalty, problem.measure, *problem.model, problem.scratch, labels
     )
     ends = np.flatnonzero(labels[1:] != labels[:-1]) + 1
     return int(loss), np.diff(ends, prepend=0, append=len(labels))
