@@ -364,7 +364,7 @@ def test_a_release_is_audited_against_what_it_was_made_of(both: Any, call: str) 
 
 
 @pytest.mark.parametrize("codes", [["?", "-", ""], {"town": ["?"], "DISEASE": "-", "ward": [""]}])
-@pytest.mark.filterwarnings("ignore::dbanon.views.warned.DisclosureWarning")  # both tables are about the same people
+@pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")  # both tables are about the same people
 def test_a_release_is_audited_with_the_codes_of_its_call(both: Any, codes: Any) -> None:
     """The ledger knows them, beside those of the policy."""
     dbanon.materialize(both, "safe", "kacpc", "plain", k=4)

@@ -15,7 +15,7 @@ from dbanon.serve import published, tokens
 from dbanon.views import permissions
 from dbanon.views.permissions import Asking, Permission
 
-pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.views.warned.DisclosureWarning")]
+pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
 
 CANARY = "canary"
 """Part of everything that no reader may see."""

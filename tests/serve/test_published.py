@@ -13,7 +13,7 @@ from support.serving import SECRETS, clinic
 import dbanon
 from dbanon.serve import copying, published
 
-pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.views.warned.DisclosureWarning")]
+pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")]
 
 
 @pytest.fixture

@@ -324,7 +324,7 @@ def test_deep_statements_do_not_end_the_server(server: Server, client: Client) -
     assert server.child() == old
 
 
-@pytest.mark.filterwarnings("ignore::dbanon.views.warned.DisclosureWarning")  # a copy is about the same people
+@pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.DisclosureWarning")  # a copy is about the same people
 def test_a_new_version_is_served_without_an_interruption(tmp_path: Path) -> None:
     needs_quack()
     database = clinic(tmp_path / "clinic.duckdb")

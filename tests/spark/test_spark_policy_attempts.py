@@ -132,7 +132,7 @@ def test_a_name_is_resolved_as_in_the_catalog(database: Path, patients: pa.Table
         plan(database, patients, name=name, qi=["age"], sensitive=["name"])
 
 
-@pytest.mark.filterwarnings("ignore::dbanon.source.unmatched_policy.PolicyWarning")
+@pytest.mark.filterwarnings("ignore::dbanon.errors.warnings.PolicyWarning")
 @pytest.mark.parametrize(
     "name",
     ["visits", "s.patients", "other.patients", "a.b.c", "patients ", " patients", "plain", "nowhere", "main",
