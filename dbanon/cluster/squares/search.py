@@ -90,7 +90,7 @@ def _searched(problem: Layout, at: Floats, labels: Ints, asked: Search, before: 
     near = neighbours(at, min(3 * problem.least, NEAR), check)
     widest = 4 if problem.least <= 10 else 3 if problem.least <= 20 else 2
     item = problem.item_of if problem.by_row is not None else np.zeros(0, np.int64)
-    judged = (item, *problem.model, problem.scratch, np.zeros(problem.most, np.int32))
+    judged = (item, *problem.model, *problem.scratch, np.zeros(problem.most, np.int32))
     room = _room(widest * problem.most, widest, at.shape[1])
     draws = np.random.Generator(np.random.PCG64(asked.seed))
     state = draws.integers(1, 2**63, 1, np.int64).astype(np.uint64)
