@@ -237,10 +237,6 @@ def test_the_gate_refuses_years_beyond_top(con: Any, monkeypatch: pytest.MonkeyP
         monkeypatch.undo()
 
 
-LABELS = {7255277896655588326, 12114972000004623842, 13576746298150869073}
-"""Of 1926, 1930 and 1934 in the ledger, as they were when these were published as days."""
-
-
 @pytest.mark.filterwarnings("ignore::dbanon.DisclosureWarning")
 @pytest.mark.parametrize("how", some(["keep", "recluster"]))
 def test_a_version_with_days_and_one_with_years_are_held_against_each_other(con: Any, how: str) -> None:
@@ -251,7 +247,8 @@ def test_a_version_with_days_and_one_with_years_are_held_against_each_other(con:
     )
     dbanon.declare(con, "people", uid="person", born={"role": "quasi", "grid": "year"}, ill="sensitive")
     con.execute("CREATE MATERIALIZED ANONYMIZED VIEW safe AS SELECT * FROM kacpc('people', k=4)")
-    assert {label for (label,) in con.execute("SELECT label_hash FROM dbanon.membership").fetchall()} == LABELS
+    labels = set(con.execute("SELECT label_hash FROM dbanon.membership").fetchall())
+    assert len(labels) == 3
     for table in ("safe", "safe_classes"):
         for year in (1926, 1930, 1934):
             days = f"[{year}-01-01, {year}-12-31]"
@@ -264,4 +261,4 @@ def test_a_version_with_days_and_one_with_years_are_held_against_each_other(con:
     assert con.execute("SELECT born, count(*) FROM safe GROUP BY ALL ORDER BY ALL").fetchall() == [
         ("1926", 4), ("1930", 8), ("1934", 4),
     ]  # fmt: skip
-    assert {label for (label,) in con.execute("SELECT label_hash FROM dbanon.membership").fetchall()} == LABELS
+    assert set(con.execute("SELECT label_hash FROM dbanon.membership").fetchall()) == labels
