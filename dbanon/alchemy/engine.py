@@ -13,12 +13,13 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.sql import visitors
 from sqlalchemy.sql.expression import SelectBase, UpdateBase
 
-from dbanon import attach, errors, session
+from dbanon import errors, session
 from dbanon.alchemy import policy
 from dbanon.alchemy.element import CreateQueryTable, QueryName
 from dbanon.alchemy.literal_query import literal_query
 from dbanon.alchemy.query_policy import BoundQuery, JudgedQuery, judged_query
 from dbanon.alchemy.raw import raw_connection
+from dbanon.engine.install import attach
 from dbanon.files import storage
 from dbanon.sqltext import names
 from dbanon.sqltext.quote import qualified

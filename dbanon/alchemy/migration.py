@@ -27,10 +27,11 @@ import duckdb
 import sqlalchemy as sa
 from sqlalchemy import Connection, MetaData, Table
 
-from dbanon import attach, errors
+from dbanon import errors
 from dbanon.alchemy import info, policy, view
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
+from dbanon.engine.install import attach
 from dbanon.functions.registry import table_functions
 from dbanon.source import catalog
 from dbanon.sqltext.quote import identifier, qualified

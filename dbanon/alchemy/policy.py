@@ -8,9 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, MetaData, Table
 
-from dbanon import attach, errors
+from dbanon import errors
 from dbanon.alchemy.info import Role, role_of
 from dbanon.alchemy.raw import place, raw_connection, written
+from dbanon.engine.install import attach
 from dbanon.policy.column_roles import STORED
 from dbanon.session import own_cursor
 from dbanon.source import catalog, schema, stored_policy

@@ -13,11 +13,12 @@ from sqlalchemy import Connection, MetaData, Table, event
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.expression import ColumnClause
 
-from dbanon import attach, errors, session
+from dbanon import errors, session
 from dbanon.alchemy import element, policy
 from dbanon.alchemy.engine import READ_ONLY
 from dbanon.alchemy.raw import place, raw_connection, written
 from dbanon.alchemy.selectable import request
+from dbanon.engine.install import attach
 from dbanon.release.related import parameters as related
 from dbanon.session import own_cursor
 from dbanon.source import catalog
